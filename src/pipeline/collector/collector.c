@@ -30,6 +30,7 @@
 #include "collector/output_name.h"
 #include "collector/recorded_window.h"
 #include "procfs/process.h"
+#include "symbols/symbols.h"
 #include "wire/wire.h"
 
 struct member {
@@ -62,6 +63,7 @@ struct collector {
     size_t result_count;
     pid_t own_child;
     bool any, turned_away;
+    bool hurried; /* the user waits for what is completed, and has been told how not to */
     size_t passed_over;
     struct pollfd *polls;
     struct window window;
@@ -503,6 +505,29 @@ void collector_detach(struct collector *collector)
         if (!collector->members[i].ending)
             collector_member_end(&collector->members[i], IMAGE_END_DETACHED, 0);
     collector_reap(collector, true);
+}
+
+void collector_leave(struct collector *collector)
+{
+    bool is_new = false;
+    for (size_t i = 0; i < collector->member_count; i++)
+        if (!collector->members[i].ending) {
+            collector_member_end(&collector->members[i], IMAGE_END_DETACHED, 0);
+            is_new = true;
+        }
+    if (is_new || !collector->member_count)
+        return;
+    if (!collector->hurried) {
+        collector->hurried = true;
+        fputs("tidemark: the profile is being completed; the same signal once more gives up names "
+              "of functions\n",
+              stderr);
+    } else if (!symbols_have_given_up()) {
+        symbols_give_up();
+        fputs("tidemark: names of functions were given up: the figures are all there, call paths "
+              "have addresses\n",
+              stderr);
+    }
 }
 
 /* ---- The window of the recording ---- */
