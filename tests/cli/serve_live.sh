@@ -11,9 +11,9 @@ tidemark serve live.tmk >url 2>err &
 server=$!
 until_true grep -q http url
 url=$(cat url)
-get() { curl -s -H "Authorization: Bearer ${url##*=}" "${url%%\?*}api/v1/$1"; }
+get() { curl -s -H "Authorization: Bearer ${url##*=}" "${url%%#*}api/v1/$1"; }
 
-curl -sN -H "Authorization: Bearer ${url##*=}" "${url%%\?*}api/v1/live" >events 2>/dev/null &
+curl -sN -H "Authorization: Bearer ${url##*=}" "${url%%#*}api/v1/live" >events 2>/dev/null &
 listener=$!
 first=$(get p/0/summary | jq .program.alloc_count)
 get profiles | jq -r '.profiles[0].state'

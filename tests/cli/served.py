@@ -10,7 +10,7 @@ class Server:
     def __init__(self, url):
         parts = urllib.parse.urlsplit(url)
         self.place = parts.hostname, parts.port
-        self.token = urllib.parse.parse_qs(parts.query)["token"][0]
+        self.token = urllib.parse.parse_qs(parts.fragment)["token"][0]
 
     def connect(self, target):
         """A connection on which TARGET has been asked for."""

@@ -25,7 +25,7 @@ page.on("pageerror", (error) => console.error("page:", error.stack));
 await page.goto(server.url);
 for (const view of views) {
     const began = Date.now();
-    await page.goto(server.url.replace(/\/\?.*/, "/") + "#/" + view);
+    await page.goto(server.url.replace(/#.*/, "") + "#/" + view);
     await page.reload();
     await page
         .waitForSelector(".view > *", { timeout: 20000 })

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, describe } from "node:test";
 import { browse, chromiumPath, serve, stopAll } from "./serve.mjs";
 import { makeProfiles } from "./profiles.mjs";
+import { testAccess } from "./access.mjs";
 import { testFile } from "./file.mjs";
 import { testFigures } from "./figures.mjs";
 import { testHeap } from "./heap.mjs";
@@ -43,6 +44,7 @@ describe("the web view", { concurrency: false }, () => {
         await world.browser.close();
         await rm(world.work, { recursive: true, force: true });
     });
+    testAccess(world);
     testViews(world);
     testFigures(world);
     testInteraction(world);

@@ -46,7 +46,7 @@ export class Session {
         context.setDefaultTimeout(60000); /* nobody waits for it unless something is wrong */
         const page = await context.newPage();
         await useDist(page);
-        const session = new Session(page, server.url.replace(/\/\?.*/, "/"));
+        const session = new Session(page, server.url.replace(/#.*/, ""));
         await page.goto(server.url);
         await session.settle();
         return session;

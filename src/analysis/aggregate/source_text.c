@@ -9,6 +9,7 @@
 #include "base/regular.h"
 #include "base/text.h"
 #include "aggregate/facts.h"
+#include "aggregate/source_lines.h"
 
 enum { TAB_COLUMNS = 8 };
 
@@ -230,8 +231,61 @@ static bool source_take_disk(struct source_text *text, const struct profile *pro
     text->own = file.bytes;
     if (!source_refuse_binary(text, file.bytes, file.count) &&
         source_split(text, file.bytes, file.count))
-        source_say_disk(text, profile, from, path, file.modified);
+        source_say_disk(text, profile, from, path, file.status.st_mtim);
     return true;
+}
+
+/* A stranger's profile names files as it likes, and does not know this run of this machine. */
+static bool source_is_here(const struct profile *profile, const struct source_paths *paths)
+{
+    const char *host = profile_get(profile, PROFILE_META_HOST); /* of a job there is none */
+    const char *boot = profile_get(profile, PROFILE_META_BOOT);
+    if (!paths || !paths->only_here)
+        return true;
+    return boot && *boot && paths->boot && !strcmp(boot, paths->boot) &&
+           (!host || (paths->host && !strcmp(host, paths->host)));
+}
+
+static void source_refuse_elsewhere(struct source_text *text, const char *path)
+{
+    text_add_safe_string(&text->note, path);
+    strbuf_add_string(&text->note,
+                      " is not read: the recording is of another machine, or of before this one "
+                      "was started; say where its sources are with --source-path OLD=NEW, or "
+                      "record with --embed-sources");
+}
+
+static bool source_leads_up(const char *path)
+{
+    for (size_t part; *path; path += part + (path[part] == '/')) {
+        part = strcspn(path, "/");
+        if (part == 2 && !strncmp(path, "..", 2))
+            return true;
+    }
+    return false;
+}
+
+/* `path` as the pair of that number has it. False: it is not below the pair, or leaves by ".." the
+ * folder that the user named, as a stranger's profile might. */
+static bool source_map_as_is(struct strbuf *out, const struct source_paths *paths, size_t index,
+                             const char *path)
+{
+    size_t length = paths->pairs[index].from_length;
+    if (!source_is_below(path, paths->pairs[index].from, length) || source_leads_up(path + length))
+        return false;
+    strbuf_reset(out);
+    source_add_mapped(out, paths, index, path);
+    return true;
+}
+
+static bool source_map(struct strbuf *out, const struct source_paths *paths, size_t index,
+                       const char *path)
+{
+    char *clean = source_lines_path_without_detours(path);
+    bool mapped = source_map_as_is(out, paths, index, path) ||
+                  (clean && source_map_as_is(out, paths, index, clean));
+    free(clean);
+    return mapped;
 }
 
 void source_text_open(struct source_text *text, const struct profile *profile, const char *path,
@@ -244,17 +298,13 @@ void source_text_open(struct source_text *text, const struct profile *profile, c
     bool done = false;
     source_add_recorded(&recorded, profile, path);
     for (size_t i = paths ? paths->count : 0; i-- > 0 && !done;) {
-        const char *of = source_is_below(path, paths->pairs[i].from, paths->pairs[i].from_length)
-                             ? path
-                             : recorded.data;
-        if (!source_is_below(of, paths->pairs[i].from, paths->pairs[i].from_length))
-            continue;
-        strbuf_reset(&mapped);
-        source_add_mapped(&mapped, paths, i, of);
-        done = source_take_disk(text, profile, mapped.data, path);
+        if (source_map(&mapped, paths, i, path) || source_map(&mapped, paths, i, recorded.data))
+            done = source_take_disk(text, profile, mapped.data, path);
     }
-    if (!done)
+    if (!done && source_is_here(profile, paths))
         source_take_disk(text, profile, recorded.data, path);
+    else if (!done && !text->note.length)
+        source_refuse_elsewhere(text, recorded.data);
     strbuf_release(&recorded);
     strbuf_release(&mapped);
 }

@@ -22,6 +22,10 @@ struct source_paths {
         size_t from_length;
     } pairs[SOURCE_PATHS_MAX];
     size_t count;
+    /* What is shown goes to others: without a pair, paths are those of this machine only if the
+     * profile was recorded on it since it was started. */
+    bool only_here;
+    const char *host, *boot; /* of this machine, where `only_here` */
 };
 /* 0, or -EINVAL: not OLD=NEW (OLD not empty), -ENOSPC: too many. `pair` must live on. */
 int source_paths_add(struct source_paths *paths, const char *pair);

@@ -16,6 +16,16 @@ static int job_profile_put_text(struct profile_writer *writer, const char *key, 
     return value ? profile_put_text(writer, key, value) : 0;
 }
 
+/* Where all ranks ran on one machine since its start; else NULL. */
+static const char *job_profile_boot(const struct job *job)
+{
+    const char *boot = job->summary.rank_count ? job->summary.ranks[0].boot : NULL;
+    for (size_t i = 0; i < job->summary.rank_count && boot; i++)
+        if (!job->summary.ranks[i].boot || strcmp(boot, job->summary.ranks[i].boot))
+            boot = NULL;
+    return boot;
+}
+
 static int job_profile_put_facts(struct profile_writer *writer, const struct job *job,
                                  const struct job_course *course)
 {
@@ -25,7 +35,7 @@ static int job_profile_put_facts(struct profile_writer *writer, const struct job
     } texts[] = {
         {PROFILE_META_PROGRAM, summary->program},      {PROFILE_META_COMMAND, summary->command},
         {PROFILE_META_LAUNCHER, summary->launcher},    {PROFILE_META_TOOL, summary->tool},
-        {PROFILE_META_JOB, *job->id ? job->id : NULL},
+        {PROFILE_META_JOB, *job->id ? job->id : NULL}, {PROFILE_META_BOOT, job_profile_boot(job)},
     };
     const struct {
         const char *key;

@@ -189,7 +189,7 @@ static bool cmd_attach_leave(struct collector *collector, struct operation *oper
             stderr,
             "tidemark attach: %s; the recorder stays in front of its functions and does nothing\n",
             error_text());
-    collector_detach(collector);
+    collector_leave(collector);
     return false;
 }
 
@@ -203,7 +203,7 @@ static bool cmd_attach_run(struct collector *collector, struct operation *operat
             read(signals, &signal, sizeof signal) != sizeof signal)
             continue;
         if (left) /* asked twice: its children are left too */
-            collector_detach(collector);
+            collector_leave(collector);
         else
             left = cmd_attach_leave(collector, operation);
     }

@@ -162,7 +162,7 @@ static const struct count_state *cmd_count_map_state(int directory, const char *
                                                      bool *is_empty)
 {
     struct stat found = {0};
-    int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     void *state = MAP_FAILED;
     bool known = file >= 0 && fstat(file, &found) == 0;
     *is_empty = known && found.st_size == 0;

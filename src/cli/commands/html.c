@@ -76,6 +76,7 @@ static int cmd_html_write_file(const struct html_options *options, const char *n
 int cmd_html(int argc, char **argv)
 {
     struct arguments arguments = {.sources = true};
+    source_path_only_here(&arguments.paths);
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
@@ -86,11 +87,13 @@ int cmd_html(int argc, char **argv)
         .command = "html", .id = arguments.id, .ranks = arguments.ranks};
     int status = showing_open(&showing, &to_show, (const char *const *)argv + operand,
                               (size_t)(argc - operand));
+    struct strbuf from_disk = STRBUF_INIT;
     struct html_options options = {
         .shown = showing.shown,
         .shown_count = showing.count,
         .paths = &arguments.paths,
         .sources = arguments.sources,
+        .from_disk = &from_disk,
     };
     struct strbuf name = STRBUF_INIT;
     if (arguments.output)
@@ -100,6 +103,10 @@ int cmd_html(int argc, char **argv)
     if (!status)
         status = strcmp(name.data, "-") ? cmd_html_write_file(&options, name.data, arguments.force)
                                         : cmd_html_write_to(stdout, &options, "to stdout");
+    if (!status && from_disk.length)
+        fprintf(stderr, "tidemark html: of this machine's files it has the text of\n%s",
+                from_disk.data);
+    strbuf_release(&from_disk);
     strbuf_release(&name);
     showing_release(&showing);
     return status;

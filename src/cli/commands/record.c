@@ -377,7 +377,7 @@ static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *s
         stand_in_pass_on(&received, job->ended ? 0 : job->child);
     /* With the program gone, its children may be waited for no longer than the user likes. */
     if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP))
-        collector_detach(job->collector);
+        collector_leave(job->collector);
 }
 
 static void cmd_record_take_signals(struct job *job)

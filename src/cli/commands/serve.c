@@ -98,11 +98,17 @@ static void cmd_serve_say(const struct server *server, const char *url,
         fputs("Ctrl-C ends it.\n", stderr);
 }
 
-static void cmd_serve_open_browser(const char *url)
+/* Every user of this machine can read the browser's arguments: they have a ticket, not the token. */
+static void cmd_serve_open_browser(struct server *server)
 {
     extern char **environ;
     char program[] = "xdg-open";
-    char *const argv[] = {program, (char *)url, NULL};
+    struct strbuf url = STRBUF_INIT;
+    if (!server_add_browser_url(server, &url)) {
+        fputs("tidemark serve: the system has no random numbers: open the URL yourself\n", stderr);
+        return;
+    }
+    char *const argv[] = {program, url.data, NULL};
     posix_spawn_file_actions_t actions;
     pid_t pid;
     posix_spawn_file_actions_init(&actions);
@@ -118,6 +124,7 @@ static void cmd_serve_open_browser(const char *url)
         fputs("tidemark serve: no xdg-open here: open the URL yourself\n", stderr);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
+    strbuf_release(&url);
 }
 
 /* ---- The command --------------------------------------------------------------------------- */
@@ -159,7 +166,7 @@ static int cmd_serve_until_end(const struct server_options *options,
         server_add_url(server, &url);
         cmd_serve_say(server, url.data, arguments);
         if (arguments->open)
-            cmd_serve_open_browser(url.data);
+            cmd_serve_open_browser(server);
         cmd_serve_wait_for_end(&signals);
         server_stop(server);
     }
@@ -171,6 +178,7 @@ static int cmd_serve_until_end(const struct server_options *options,
 int cmd_serve(int argc, char **argv)
 {
     struct arguments arguments = {.open = cmd_serve_has_display() && isatty(STDOUT_FILENO)};
+    source_path_only_here(&arguments.paths);
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);

@@ -2,6 +2,8 @@
 #include "commands/source_path.h"
 
 #include <errno.h>
+#include <unistd.h>
+#include "procfs/process.h"
 
 int source_path_add(const struct options_command *command, struct source_paths *paths,
                     const char *pair)
@@ -13,4 +15,16 @@ int source_path_add(const struct options_command *command, struct source_paths *
     else if (error)
         options_usage_error(command, "more than %d times --source-path", SOURCE_PATHS_MAX);
     return error;
+}
+
+void source_path_only_here(struct source_paths *paths)
+{
+    static char host[256]; /* both for the life of the process */
+    static char *boot;
+    gethostname(host, sizeof host - 1);
+    if (process_boot_id(&boot))
+        boot = NULL;
+    paths->only_here = true;
+    paths->host = host;
+    paths->boot = boot;
 }

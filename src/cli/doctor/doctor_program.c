@@ -122,7 +122,7 @@ void doctor_look_at_program(struct doctor *doctor, const char *name)
                    program.script ? program.interpreter : "");
     }
     const char *file = program.script ? program.interpreter : program.path;
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     doctor_program_look_at_names(doctor, file);
     if (fd < 0)
         return;

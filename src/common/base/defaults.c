@@ -42,7 +42,8 @@ static int defaults_read_file(char *path, struct strbuf *why)
 {
     struct regular_file text;
     struct file *file = &files[file_count];
-    int error = file_count < FILES_MAX ? regular_file_read(&text, path, TOML_BYTES_MAX) : -E2BIG;
+    int error =
+        file_count < FILES_MAX ? regular_file_read_trusted(&text, path, TOML_BYTES_MAX) : -E2BIG;
     if (error) {
         /* Nor is one behind a directory that is closed to us: HOME is another's after setpriv. */
         bool is_there =
@@ -51,6 +52,9 @@ static int defaults_read_file(char *path, struct strbuf *why)
             defaults_say(why, path,
                          error == -EINVAL  ? "it is no regular file"
                          : error == -EFBIG ? "it is too large for a file of options"
+                         : error == -EPERM ? "others could write it, so it is not followed: make "
+                                             "it yours or root's, chmod go-w, or set "
+                                             "TIDEMARK_CONFIG= for none"
                                            : strerror(-error));
         free(path);
         return is_there ? -EINVAL : 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/trust.h"
 
 enum { BINARY_LOOK_BYTES = 8192 };
 
@@ -50,25 +51,37 @@ static int regular_file_read_bytes(int fd, struct regular_file *file, size_t wan
     return 0;
 }
 
-int regular_file_read(struct regular_file *file, const char *path, size_t limit)
+static int regular_file_read_if(struct regular_file *file, const char *path, size_t limit,
+                                bool (*is_trusted)(const struct stat *status))
 {
-    struct stat status;
     *file = (struct regular_file){0};
-    int fd = regular_file_open(path, &status);
+    int fd = regular_file_open(path, &file->status);
     if (fd < 0)
         return fd;
-    int error = (uint64_t)status.st_size > limit ? -EFBIG : 0;
-    file->modified = status.st_mtim;
-    if (!error && !(file->bytes = malloc((size_t)status.st_size + 1)))
+    size_t bytes = (size_t)file->status.st_size;
+    int error = (uint64_t)file->status.st_size > limit ? -EFBIG : 0;
+    if (is_trusted && !is_trusted(&file->status))
+        error = -EPERM;
+    if (!error && !(file->bytes = malloc(bytes + 1)))
         error = -ENOMEM;
     if (!error)
-        error = regular_file_read_bytes(fd, file, (size_t)status.st_size);
+        error = regular_file_read_bytes(fd, file, bytes);
     close(fd);
     if (error) {
         free(file->bytes);
         *file = (struct regular_file){0};
     }
     return error;
+}
+
+int regular_file_read(struct regular_file *file, const char *path, size_t limit)
+{
+    return regular_file_read_if(file, path, limit, NULL);
+}
+
+int regular_file_read_trusted(struct regular_file *file, const char *path, size_t limit)
+{
+    return regular_file_read_if(file, path, limit, trust_holds_strictly);
 }
 
 bool regular_file_is_binary(const char *bytes, size_t count)

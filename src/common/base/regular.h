@@ -5,17 +5,21 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
+#include <sys/stat.h>
 
 struct regular_file {
     char *bytes; /* malloc'd */
     size_t count;
-    struct timespec modified;
+    struct stat status;
 };
 
 /* 0, -EFBIG (more than `limit` bytes), -EINVAL (no regular file), or what open and read say. A file
  * that shrinks meanwhile is as long as what could be read. */
 int regular_file_read(struct regular_file *file, const char *path, size_t limit);
+
+/* The same, of a file that names code or places to us: -EPERM if anybody but root and ourselves
+ * could have written it (trust.h); nothing of it is read then. */
+int regular_file_read_trusted(struct regular_file *file, const char *path, size_t limit);
 
 /* A NUL near the beginning: no source text. */
 bool regular_file_is_binary(const char *bytes, size_t count);

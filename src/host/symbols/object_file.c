@@ -52,9 +52,16 @@ static char *object_file_debug_path_for(const char *root)
     return printed < 0 ? NULL : path;
 }
 
+static uid_t object_file_owner_of(const char *root)
+{
+    struct stat status;
+    return *root && stat(root, &status) == 0 ? status.st_uid : geteuid();
+}
+
 bool object_file_session_begin(struct object_file_session *session, const char *root)
 {
     session->root = root;
+    session->owner = object_file_owner_of(root);
     session->debug_path = object_file_debug_path_for(root);
     session->callbacks = (Dwfl_Callbacks){
         .find_elf = dwfl_build_id_find_elf,
@@ -90,6 +97,7 @@ static bool object_file_map(struct object_file *image, size_t length, int flags,
         return false;
     image->bytes = bytes;
     image->length = length;
+    image->owner = geteuid();
     return true;
 }
 
@@ -120,8 +128,15 @@ static bool object_file_map_file(struct object_file *image, const char *path)
                   status.st_size > (off_t)sizeof(Elf32_Ehdr) &&
                   object_file_map(image, (size_t)status.st_size, 0, fd) &&
                   memcmp(image->bytes, ELFMAG, SELFMAG) == 0;
+    if (mapped)
+        image->owner = status.st_uid;
     close(fd);
     return mapped;
+}
+
+struct guarded_open object_file_guard(const struct object_file *image)
+{
+    return guarded_open_begin((struct guarded_open){.owner = image->owner});
 }
 
 void object_file_release(struct object_file *image)
@@ -210,7 +225,11 @@ static enum symbols_quality object_file_try_debug(struct object_file *image,
     for (size_t i = 1; i < id.length; i++)
         at += sprintf(path + at, "%02x", id.bytes[i]);
     strcpy(path + at, ".debug");
-    return object_file_try_under(image, session, prefix, path, id);
+    /* The image is gone: its root stands for it. */
+    struct guarded_open before = guarded_open_begin((struct guarded_open){.owner = session->owner});
+    enum symbols_quality quality = object_file_try_under(image, session, prefix, path, id);
+    guarded_open_restore(before);
+    return quality;
 }
 
 enum symbols_quality object_file_open(struct object_file *image,

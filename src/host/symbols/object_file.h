@@ -15,11 +15,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "base/guarded_open.h"
 #include "symbols/symbols.h"
 
 struct object_file_session {
     const char *root; /* the caller's */
+    uid_t owner;      /* of that root; without one, the effective user */
     Dwfl *dwfl;
     char *debug_path; /* where libdwfl looks for debug files */
     Dwfl_Callbacks callbacks;
@@ -35,6 +38,7 @@ struct object_file {
     GElf_Addr bias; /* address for libdwfl - address */
     void *bytes;    /* the file, mapped */
     size_t length;
+    uid_t owner; /* of the file; its debug files may be this user's */
 };
 
 struct object_file_id {
@@ -48,6 +52,11 @@ struct object_file_id {
 enum symbols_quality object_file_open(struct object_file *image,
                                       struct object_file_session *session, const char *path,
                                       struct object_file_id id);
+
+/* What libdw opens for this image until guarded_open_restore(): its debug file, split files, and the
+ * alternate one. They may be the owner's of the image, root's, or our own, in no folder that others
+ * may write into; nothing is waited for. */
+struct guarded_open object_file_guard(const struct object_file *image);
 
 /* After the end of the session, which reads from the image's memory. */
 void object_file_release(struct object_file *image);

@@ -168,8 +168,11 @@ int variables_read(struct variables *variables, const struct variables_request *
     }
     int error =
         static_variables_quality_error(object_file_open(&image, &session, request->path, id));
-    if (!error)
+    if (!error) {
+        struct guarded_open before = object_file_guard(&image);
         error = static_variables_read_image(variables, &image, request->place_ms);
+        guarded_open_restore(before);
+    }
     object_file_session_end(&session);
     object_file_release(&image);
     if (error)

@@ -2,8 +2,11 @@
  * the choice between what DWARF, the symbol table and a JIT map say. */
 #include "symbols/symbols.h"
 
+#include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/memory.h"
 
 #include "symbols/dwarf_index.h"
@@ -32,7 +35,40 @@ struct symbols {
     size_t module_count, module_capacity;
     struct jit_map *jits;
     size_t jit_count, jit_capacity;
+    bool is_abandoned; /* a thread still opens a module: nothing here may be used or freed */
 };
+
+/* ---- Giving up ----------------------------------------------------------------------------- */
+
+static atomic_bool symbols_given_up;
+
+void symbols_give_up(void)
+{
+    atomic_store(&symbols_given_up, true);
+}
+
+bool symbols_have_given_up(void)
+{
+    return atomic_load(&symbols_given_up);
+}
+
+bool symbols_join(pthread_t thread)
+{
+    enum { LOOK_NS = 50 * 1000 * 1000 };
+    struct timespec until;
+    do {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += LOOK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT)
+            return true;
+    } while (!symbols_have_given_up());
+    pthread_detach(thread);
+    return false;
+}
+
+/* ---- Modules ------------------------------------------------------------------------------- */
 
 static char *symbols_copy_text(const char *text)
 {
@@ -59,7 +95,7 @@ static void symbols_module_close(struct module *module)
 
 void symbols_free(struct symbols *symbols)
 {
-    if (!symbols)
+    if (!symbols || symbols->is_abandoned)
         return;
     object_file_session_end(&symbols->images);
     for (size_t i = 0; i < symbols->module_count; i++)
@@ -89,15 +125,15 @@ int symbols_add_module(struct symbols *symbols, const char *path, const uint8_t 
     return (int)symbols->module_count++;
 }
 
-static void symbols_module_open(struct symbols *symbols, struct module *module)
+static void symbols_module_read(struct symbols *symbols, struct module *module)
 {
     struct object_file_id id = {module->build_id, module->build_id_bytes};
-    module->opened = true;
     if (!symbols->images.dwfl && !object_file_session_begin(&symbols->images, symbols->root))
         return;
     module->quality = object_file_open(&module->image, &symbols->images, module->path, id);
     if (module->quality < SYMBOLS_EXPORTS)
         return;
+    struct guarded_open before = object_file_guard(&module->image);
     Dwarf_Addr bias;
     Dwarf *dwarf = dwfl_module_getdwarf(module->image.module, &bias);
     symbol_table_read(&module->table, &module->image, &symbols->pool);
@@ -105,16 +141,43 @@ static void symbols_module_open(struct symbols *symbols, struct module *module)
         module->quality = SYMBOLS_LINES;
     else if (module->table.full)
         module->quality = SYMBOLS_FUNCTIONS;
+    guarded_open_restore(before);
+}
+
+struct opening {
+    struct symbols *symbols;
+    struct module *module;
+};
+
+static void *symbols_opening_thread(void *context)
+{
+    struct opening opening = *(struct opening *)context;
+    free(context);
+    symbols_module_read(opening.symbols, opening.module);
+    return NULL;
+}
+
+/* Without a thread it is waited for, however long it takes. */
+static void symbols_module_open(struct symbols *symbols, struct module *module)
+{
+    pthread_t thread;
+    struct opening *opening = memory_need(malloc(sizeof *opening));
+    *opening = (struct opening){symbols, module};
+    module->opened = true;
+    if (pthread_create(&thread, NULL, symbols_opening_thread, opening))
+        symbols_opening_thread(opening);
+    else if (!symbols_join(thread))
+        symbols->is_abandoned = true;
 }
 
 static struct module *symbols_module_at(struct symbols *symbols, int number)
 {
-    if (number < 0 || (size_t)number >= symbols->module_count)
+    if (number < 0 || (size_t)number >= symbols->module_count || symbols->is_abandoned)
         return NULL;
     struct module *module = symbols->modules[number];
-    if (!module->opened)
+    if (!module->opened && !symbols_have_given_up())
         symbols_module_open(symbols, module);
-    return module;
+    return module->opened && !symbols->is_abandoned ? module : NULL;
 }
 
 enum symbols_quality symbols_module_quality(struct symbols *symbols, int module)
@@ -162,8 +225,11 @@ size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t addr
     size_t count = 0;
     if (max == 0)
         return 0;
-    if (module && module->quality == SYMBOLS_LINES)
+    if (module && module->quality == SYMBOLS_LINES) {
+        struct guarded_open before = object_file_guard(&module->image);
         count = dwarf_index_resolve(&module->dwarf, address, frames, max);
+        guarded_open_restore(before);
+    }
     if (count == 0)
         frames[count++] = (struct symbols_frame){0};
     if (module && module->quality >= SYMBOLS_EXPORTS)

@@ -5,7 +5,8 @@
  *
  * One thread at a time. Strings belong to the symbols object and live as long as it does.
  *
- * symbols.c opens a module when the first address of it is asked for. object_file.c maps the object
+ * symbols.c opens a module when the first address of it is asked for, in a thread of its own, so that
+ * a second signal can end the wait. object_file.c maps the object
  * file for one libdwfl session that all modules share. symbol_table.c sorts the symbols once.
  * dwarf_index.c reads units, functions and inlined calls only where an address falls. dwarf_names.c
  * decides what a function is called, demangle.c makes linkage names readable, jit.c follows perf
@@ -13,6 +14,7 @@
 #ifndef TIDEMARK_SYMBOLS_SYMBOLS_H
 #define TIDEMARK_SYMBOLS_SYMBOLS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +59,14 @@ size_t symbols_resolve(struct symbols *symbols, int module, uint64_t address,
 /* JIT code of process `pid`, by its perf map, read again when it has grown. */
 size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
                            struct symbols_frame *frames, size_t max);
+
+/* From now on nobody in this process waits for names: what is not known yet stays unknown, and so
+ * does a file whose reading does not end (a file server that is gone). There is no way back. */
+void symbols_give_up(void);
+bool symbols_have_given_up(void);
+/* Joins a thread that reads files for names. False: names were given up before it ended. The thread
+ * is detached then, and what it uses must stay. */
+bool symbols_join(pthread_t thread);
 
 /* A linkage name made readable: C++ and Rust demangled (a Rust hash suffix is dropped), gfortran's
  * "__mod_MOD_proc" → "mod::proc", "name_" stays as it is unless it is known to come from Fortran.

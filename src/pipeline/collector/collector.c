@@ -33,6 +33,7 @@
 #include "collector/recorded_window.h"
 #include "collector/session_rows.h"
 #include "procfs/process.h"
+#include "symbols/symbols.h"
 #include "wire/wire.h"
 
 struct member {
@@ -73,6 +74,7 @@ struct collector {
     bool has_no_room; /* for a newcomer: descriptors are short */
     size_t turned_away, passed_over;
     uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS]; /* of processes without an image */
+    bool hurried; /* the user waits for what is completed, and has been told how not to */
     struct pollfd *polls;
     struct window window;
     char over[96]; /* "" while it records */
@@ -639,6 +641,29 @@ void collector_detach(struct collector *collector)
         if (!collector->members[i].ending)
             collector_member_end(&collector->members[i], IMAGE_END_DETACHED, 0);
     collector_reap(collector, true);
+}
+
+void collector_leave(struct collector *collector)
+{
+    bool is_new = false;
+    for (size_t i = 0; i < collector->member_count; i++)
+        if (!collector->members[i].ending) {
+            collector_member_end(&collector->members[i], IMAGE_END_DETACHED, 0);
+            is_new = true;
+        }
+    if (is_new || !collector->member_count)
+        return;
+    if (!collector->hurried) {
+        collector->hurried = true;
+        fputs("tidemark: the profile is being completed; the same signal once more gives up names "
+              "of functions\n",
+              stderr);
+    } else if (!symbols_have_given_up()) {
+        symbols_give_up();
+        fputs("tidemark: names of functions were given up: the figures are all there, call paths "
+              "have addresses\n",
+              stderr);
+    }
 }
 
 /* ---- The window of the recording ---- */

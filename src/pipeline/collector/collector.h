@@ -85,6 +85,9 @@ void collector_tell_end(struct collector *collector, pid_t pid, enum process_ima
                         int status);
 /* Leaves everything that still runs. */
 void collector_detach(struct collector *collector);
+/* The same, without waiting for what is completed meanwhile; for signals. Asked twice more, it gives
+ * up names of functions that are not known yet: the profiles have the figures all the same. */
+void collector_leave(struct collector *collector);
 /* Has a snapshot taken of every process that runs; `why` is told of it. Returns at once. */
 void collector_snapshot(struct collector *collector, const char *why);
 /* How the recording ended before the programs did (--for, --until), such as "after 30 s (--for)".

@@ -54,6 +54,8 @@ static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 struct globals {
     pthread_t thread;
     bool has_thread;
+    bool is_abandoned;         /* names were given up, and the thread has all of this but … */
+    struct globals_found none; /* … what is said then */
     char root[64];
     struct globals_module *modules;
     size_t module_count;
@@ -203,7 +205,7 @@ static void globals_read_module(struct globals *globals, size_t index, uint64_t 
 static void globals_read_all(struct globals *globals)
 {
     uint64_t deadline_ns = globals_monotonic_ns() + PLACES_NS;
-    for (size_t i = 0; i < globals->module_count; i++)
+    for (size_t i = 0; i < globals->module_count && !symbols_have_given_up(); i++)
         globals_read_module(globals, i, deadline_ns);
 }
 
@@ -303,15 +305,18 @@ struct globals *globals_begin(pid_t pid, const struct globals_module *modules, s
 
 const struct globals_found *globals_end(struct globals *globals)
 {
-    if (globals->has_thread)
-        pthread_join(globals->thread, NULL);
-    globals->has_thread = false;
-    return &globals->found;
+    if (!globals->is_abandoned && (!globals->has_thread || symbols_join(globals->thread))) {
+        globals->has_thread = false;
+        return &globals->found;
+    }
+    globals->is_abandoned = true;
+    globals->none.unplaced_modules = globals->module_count;
+    return &globals->none;
 }
 
 int globals_quality(const struct globals *globals, int64_t module_id)
 {
-    for (size_t i = 0; i < globals->module_count; i++)
+    for (size_t i = 0; i < globals->module_count && !globals->is_abandoned; i++)
         if (globals->modules[i].id == module_id && globals->contents[i])
             return globals->contents[i]->quality;
     return SYMBOLS_NONE;
@@ -319,7 +324,7 @@ int globals_quality(const struct globals *globals, int64_t module_id)
 
 void globals_free(struct globals *globals)
 {
-    if (!globals)
+    if (!globals || globals->is_abandoned)
         return;
     for (size_t i = 0; i < globals->module_count; i++)
         globals_content_free(globals->contents[i]);

@@ -142,7 +142,7 @@ static int sources_keep(struct reading *reading, const struct source *source,
         return error;
     reading->left -= file->count;
     reading->result->kept++;
-    bool changed = source->built.tv_sec && sources_is_before(source->built, file->modified);
+    bool changed = source->built.tv_sec && sources_is_before(source->built, file->status.st_mtim);
     return changed ? sources_add_changed(&reading->result->changed, source->path) : 0;
 }
 

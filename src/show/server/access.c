@@ -1,6 +1,7 @@
 /* Decides which requests are allowed. A request must name one of the server's hosts, and an Origin,
- * if there is one, must match the Host. If the server has a token, the request needs the token or
- * the cookie that was set in exchange for it. Tokens are compared in constant time. */
+ * if there is one, must match the Host. Files of the web bundle are everyone's. Everything else
+ * needs the token in its Authorization header: a cookie would go to every port of this machine.
+ * Tokens are compared in constant time. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,18 +58,12 @@ static bool access_is_said_twice(struct MHD_Connection *connection, const char *
     return search.count > 1;
 }
 
-static bool access_bears_token(const struct server *server, struct MHD_Connection *connection)
+bool access_bears(struct MHD_Connection *connection, const char *scheme, const char *secret)
 {
-    static const char scheme[] = "Bearer ";
+    size_t length = strlen(scheme);
     const char *given = access_header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
-    return given && !strncasecmp(given, scheme, strlen(scheme)) &&
-           access_is_secret(given + strlen(scheme), server->token);
-}
-
-static bool access_has_cookie(const struct server *server, struct MHD_Connection *connection)
-{
-    return access_is_secret(
-        MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, server->cookie), server->session);
+    return given && !strncasecmp(given, scheme, length) && given[length] == ' ' &&
+           access_is_secret(given + length + 1, secret);
 }
 
 static bool access_host_is_ours(const struct server *server, const char *host)
@@ -100,11 +95,12 @@ enum access access_of(const struct server *server, struct MHD_Connection *connec
     if ((origin && !route_origin_is(origin, host)) ||
         access_comes_from_elsewhere(connection, route))
         return ACCESS_WRONG_ORIGIN;
-    if (!server->has_token)
-        return route->has_token ? ACCESS_NEW : ACCESS_GRANTED;
-    if (route->has_token)
-        return access_is_secret(route->token, server->token) ? ACCESS_NEW : ACCESS_WRONG_TOKEN;
-    if (access_has_cookie(server, connection) || access_bears_token(server, connection))
+    if (route->kind == ROUTE_ASSET)
+        return ACCESS_PUBLIC;
+    if (!server->has_token || access_bears(connection, "Bearer", server->token))
         return ACCESS_GRANTED;
-    return ACCESS_NO_TOKEN;
+    if (route->kind == ROUTE_TOKEN)
+        return ACCESS_BY_TICKET;
+    return access_header(connection, MHD_HTTP_HEADER_AUTHORIZATION) ? ACCESS_WRONG_TOKEN
+                                                                    : ACCESS_NO_TOKEN;
 }

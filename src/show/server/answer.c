@@ -28,7 +28,7 @@ void answer_add_headers(struct MHD_Response *response)
         {"Referrer-Policy", "no-referrer"},
         {"Cross-Origin-Resource-Policy", "same-origin"},
         {"Cross-Origin-Opener-Policy", "same-origin"},
-        {"Vary", "Accept-Encoding, Cookie, Authorization"},
+        {"Vary", "Accept-Encoding, Authorization"},
     };
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         MHD_add_response_header(response, headers[i].name, headers[i].value);
@@ -148,7 +148,10 @@ static void answer_add_identity(struct MHD_Response *response, uint64_t tag, boo
     char text[32];
     answer_write_tag(text, tag, packed);
     MHD_add_response_header(response, "ETag", text);
-    MHD_add_response_header(response, "Cache-Control", "private, no-cache");
+    /* The browser keeps nothing of a profile: when the server has ended, somebody else may listen at
+     * its port, and pages from there could read it. */
+    MHD_add_response_header(response, "Cache-Control",
+                            generation ? "no-store" : "private, no-cache");
     snprintf(text, sizeof text, "%llu", (unsigned long long)generation);
     if (generation)
         MHD_add_response_header(response, "Tidemark-Generation", text);
@@ -437,43 +440,20 @@ static enum MHD_Result answer_send_profiles(struct server *server,
     return answer_send_response(connection, MHD_HTTP_OK, response);
 }
 
-/* ---- The token goes ------------------------------------------------------------------------ */
+/* ---- The token ----------------------------------------------------------------------------- */
 
-static void answer_add_cookie(const struct server *server, struct MHD_Response *response)
+static enum MHD_Result answer_send_token(const struct server *server,
+                                         struct MHD_Connection *connection)
 {
-    char cookie[160];
-    if (!server->has_token)
-        return;
-    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", server->cookie,
-             server->session);
-    MHD_add_response_header(response, "Set-Cookie", cookie);
-}
-
-/* To the same target without the token. A browser that follows a link from another site sends no
- * strict cookie along a redirect; there a page of ours leads on, and it is sent. */
-static enum MHD_Result answer_send_on(const struct server *server,
-                                      struct MHD_Connection *connection, const struct route *route)
-{
-    const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
-    bool from_elsewhere = site && strcmp(site, "none") && strcmp(site, "same-origin");
-    static const char page[] = "<!doctype html><title>Tidemark</title>\n";
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        from_elsewhere ? strlen(page) : 0, (void *)page, MHD_RESPMEM_PERSISTENT);
-    if (!response)
-        return MHD_NO;
-    answer_add_cookie(server, response);
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    struct strbuf refresh = STRBUF_INIT;
-    if (from_elsewhere) {
-        strbuf_addf(&refresh, "0; url=%s", route->without_token);
-        MHD_add_response_header(response, "Refresh", refresh.data);
-        MHD_add_response_header(response, "Content-Type", "text/html; charset=utf-8");
-    } else {
-        MHD_add_response_header(response, "Location", route->without_token);
+    char text[64];
+    int length = snprintf(text, sizeof text, "{\"token\":\"%s\"}\n", server->token);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer((size_t)length, text, MHD_RESPMEM_MUST_COPY);
+    if (response) {
+        MHD_add_response_header(response, "Content-Type", "application/json");
+        MHD_add_response_header(response, "Cache-Control", "no-store");
     }
-    strbuf_release(&refresh);
-    return answer_send_response(connection, from_elsewhere ? MHD_HTTP_OK : MHD_HTTP_SEE_OTHER,
-                                response);
+    return answer_send_response(connection, MHD_HTTP_OK, response);
 }
 
 /* ---- Every request ------------------------------------------------------------------------- */
@@ -494,6 +474,11 @@ static enum MHD_Result answer_refuse(struct MHD_Connection *connection, enum acc
             connection, 401,
             "the token is not that of this server: open the URL that `tidemark "
             "serve` printed");
+    case ACCESS_BY_TICKET:
+        return answer_send_problem(
+            connection, 401,
+            "a ticket lets one page in, once, and only our own user's: open the URL that "
+            "`tidemark serve` printed");
     default:
         return answer_send_problem(connection, 401,
                                    "open the URL that `tidemark serve` printed: it has the token");
@@ -507,6 +492,8 @@ static enum MHD_Result answer_send_by_route(struct server *server,
     switch (request->route.kind) {
     case ROUTE_ASSET:
         return answer_send_asset(connection, request->route.name);
+    case ROUTE_TOKEN:
+        return answer_send_token(server, connection);
     case ROUTE_PROFILES:
         return answer_send_profiles(server, connection);
     case ROUTE_RESOURCE:
@@ -544,11 +531,13 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
         return MHD_YES;
     }
     enum access access = access_of(server, connection, &request->route);
-    if (access == ACCESS_NEW || access == ACCESS_GRANTED)
+    if (access == ACCESS_BY_TICKET && ticket_take(server, connection))
+        access = ACCESS_GRANTED;
+    if (access == ACCESS_PUBLIC)
+        clients_fetch(&server->clients, request->client);
+    else if (access == ACCESS_GRANTED)
         clients_serve(&server->clients, request->client);
-    if (access == ACCESS_NEW)
-        return answer_send_on(server, connection, &request->route);
-    if (access != ACCESS_GRANTED)
+    else
         return answer_refuse(connection, access);
     return answer_send_by_route(server, connection, request);
 }

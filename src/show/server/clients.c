@@ -165,6 +165,16 @@ void clients_serve(struct clients *clients, struct client *client)
     pthread_mutex_unlock(&clients->lock);
 }
 
+void clients_fetch(struct clients *clients, struct client *client)
+{
+    if (!client)
+        return;
+    pthread_mutex_lock(&clients->lock);
+    client->is_fetching = client->stage == CLIENT_STRANGER;
+    clients_enter(client, client->is_fetching ? CLIENT_STRANGER : CLIENT_SERVED);
+    pthread_mutex_unlock(&clients->lock);
+}
+
 void clients_end(struct clients *clients, struct client *client)
 {
     if (!client)
@@ -172,6 +182,9 @@ void clients_end(struct clients *clients, struct client *client)
     pthread_mutex_lock(&clients->lock);
     if (client->stage != CLIENT_STRANGER)
         clients_enter(client, CLIENT_IDLE);
+    else if (client->is_fetching)
+        clients_enter(client, CLIENT_STRANGER);
+    client->is_fetching = false;
     pthread_mutex_unlock(&clients->lock);
 }
 
@@ -181,7 +194,7 @@ void clients_sweep(struct clients *clients)
     pthread_mutex_lock(&clients->lock);
     for (struct client *at = clients->first; at; at = at->next)
         if (!at->is_leaving && (at->stage == CLIENT_STRANGER || at->stage == CLIENT_ASKING) &&
-            now - at->since_ms >= SERVER_HEADER_S * 1000u)
+            now - at->since_ms >= (at->is_fetching ? SERVER_PAGE_S : SERVER_HEADER_S) * 1000u)
             clients_show_out(at);
     pthread_mutex_unlock(&clients->lock);
 }

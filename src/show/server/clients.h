@@ -1,7 +1,8 @@
 /* The connections, and which of them to end when there are too many.
  *
  * A connection is a stranger until it makes a request that is allowed. A stranger has
- * SERVER_HEADER_S seconds for this, whatever it sends meanwhile. One address has at most
+ * SERVER_HEADER_S seconds for this, whatever it sends meanwhile, and SERVER_PAGE_S to be sent a
+ * file of the web bundle, after which its seconds begin anew. One address has at most
  * SERVER_STRANGERS strangers: for the next one the oldest of them is ended. With SERVER_CONNECTIONS
  * connections in all, the next one ends the oldest stranger of the address with most strangers;
  * without strangers the connection that was idle longest is ended. So slow or half-open
@@ -30,6 +31,7 @@ struct client {
     enum client_stage stage;
     uint64_t since_ms; /* when this stage was entered */
     bool is_leaving;   /* it has been shut down */
+    bool is_fetching;  /* a stranger that is sent a file of the web bundle */
 };
 
 struct clients {
@@ -49,6 +51,8 @@ void clients_remove(struct clients *clients, struct client *client);
  * looked after. */
 void clients_begin(struct clients *clients, struct client *client);
 void clients_serve(struct clients *clients, struct client *client);
+/* It asks for what everyone may have: a stranger stays one. */
+void clients_fetch(struct clients *clients, struct client *client);
 void clients_end(struct clients *clients, struct client *client);
 
 /* Ends those that take too long to ask. To be called once a second. */

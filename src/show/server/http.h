@@ -1,5 +1,5 @@
 /* What the files of the server share. server.c opens and closes, access.c decides which requests
- * are allowed, answer.c answers, clients.c limits connections, listeners.c tells pages of new
+ * are allowed, ticket.c lets our own browser in, answer.c answers, clients.c limits connections, listeners.c tells pages of new
  * versions. Inside the room.
  *
  * A pool of libmicrohttpd's threads answers requests. The data that these threads share is
@@ -23,6 +23,7 @@ enum {
     SERVER_CONNECTIONS = 256, /* beyond, some have to go: clients.h */
     SERVER_STRANGERS = 64,    /* of one address: connections that have not asked for anything */
     SERVER_HEADER_S = 10,     /* for a whole request to come */
+    SERVER_PAGE_S = 120,      /* for a stranger to be sent a file of the web bundle */
     SERVER_TIMEOUT_S = 30,    /* a connection without a byte for so long is closed */
     /* Places of libmicrohttpd's, divided among its threads: each could hold all, and those that are
      * being ended. A thread without a place accepts nobody. */
@@ -64,9 +65,10 @@ struct server {
     bool is_ipv6;
     uint16_t port;
     bool has_token;
-    char token[SECRET_TEXT], session[SECRET_TEXT], cookie[32]; /* cookie: its name */
-    char host[256];                                            /* of the machine */
-    pthread_mutex_t lock;                                      /* listeners */
+    char token[SECRET_TEXT];
+    char ticket[SECRET_TEXT]; /* "": none, or it was used */
+    char host[256];           /* of the machine */
+    pthread_mutex_t lock;     /* listeners and ticket */
     struct listener *listeners;
     size_t listener_count;
     pthread_t watcher;
@@ -78,8 +80,9 @@ struct server {
 
 enum access {
     ACCESS_GRANTED,
-    ACCESS_NEW,     /* by the token in the URL: the cookie is set, and the token goes */
-    ACCESS_UNCLEAR, /* it says twice for whom it is, or from whom */
+    ACCESS_PUBLIC,    /* files of the web bundle, which hold nothing of a profile */
+    ACCESS_BY_TICKET, /* granted if the ticket is (ticket.c) */
+    ACCESS_UNCLEAR,   /* it says twice for whom it is, or from whom */
     ACCESS_NO_TOKEN,
     ACCESS_WRONG_TOKEN,
     ACCESS_WRONG_HOST,
@@ -87,8 +90,17 @@ enum access {
 };
 enum access access_of(const struct server *server, struct MHD_Connection *connection,
                       const struct route *route);
+/* Is the request's Authorization "SCHEME SECRET"? */
+bool access_bears(struct MHD_Connection *connection, const char *scheme, const char *secret);
 /* 16 random bytes in hexadecimal. False: the system has none. */
 bool access_make_secret(char text[SECRET_TEXT]);
+
+/* ---- ticket.c ---- */
+
+/* False: the system has no random numbers. */
+bool ticket_make(struct server *server);
+/* Does this request bear the ticket, and is it our own user's? Then the ticket is used up. */
+bool ticket_take(struct server *server, struct MHD_Connection *connection);
 
 /* ---- answer.c ---- */
 

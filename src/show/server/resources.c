@@ -97,13 +97,15 @@ static bool resources_is_shown(const struct source_text *text)
            (text->origin == SOURCE_ORIGIN_DISK && !text->changed);
 }
 
-bool resources_has_text(const struct resources *resources, uint32_t file, bool from_disk)
+enum source_origin resources_text_origin(const struct resources *resources, uint32_t file,
+                                         bool from_disk)
 {
     struct source_text text = {.note = STRBUF_INIT};
     resources_open_text(&text, resources, file);
     bool shown = resources_is_shown(&text) && (from_disk || text.origin == SOURCE_ORIGIN_EMBEDDED);
+    enum source_origin origin = shown ? text.origin : SOURCE_ORIGIN_NONE;
     source_text_close(&text);
-    return shown;
+    return origin;
 }
 
 /* json_string() takes C strings: what lies behind a NUL byte would be lost. */

@@ -39,9 +39,10 @@ void resources_close(struct resources *resources);
 int resources_make(const struct resources *resources, const char *name, struct strbuf *out,
                    enum resource_type *type, struct strbuf *why);
 
-/* Is there a text for that file which is what was compiled, as far as is known: in the profile, or
- * (from_disk) on disk? */
-bool resources_has_text(const struct resources *resources, uint32_t file, bool from_disk);
+/* Where the text of that file comes from which is what was compiled, as far as is known: the
+ * profile, or (from_disk) the disk. */
+enum source_origin resources_text_origin(const struct resources *resources, uint32_t file,
+                                         bool from_disk);
 
 /* Is it the same for each region of a profile as for the whole? */
 bool resources_is_shared(const char *name);

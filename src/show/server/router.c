@@ -1,5 +1,5 @@
 /* Parses a request's target into a route (router.h). Only plain characters are accepted, and names
- * must not begin with a dot. The token is cut out of the query. */
+ * must not begin with a dot. The query says nothing: a secret in it would stand in logs and histories. */
 #include "server/router.h"
 
 #include <arpa/inet.h>
@@ -17,30 +17,6 @@ static bool router_is_printable(const char *text, size_t count)
         if (text[i] <= ' ' || text[i] >= 0x7f || text[i] == '\\' || text[i] == '#')
             return false;
     return true;
-}
-
-/* Copies the target but for the query's "token=…"; of several the last counts. */
-static void router_take_token(struct route *route, const char *target, size_t path)
-{
-    size_t length = path;
-    char separator = '?';
-    memcpy(route->without_token, target, path);
-    for (const char *at = target + path; *at;) {
-        size_t part = strcspn(++at, "&");
-        if (part >= 6 && !strncmp(at, "token=", 6)) {
-            route->has_token = true;
-            size_t value = part - 6 < ROUTE_TOKEN_MAX ? part - 6 : 0;
-            memcpy(route->token, at + 6, value);
-            route->token[value] = 0;
-        } else if (part) {
-            route->without_token[length++] = separator;
-            memcpy(route->without_token + length, at, part);
-            length += part;
-            separator = '&';
-        }
-        at += part;
-    }
-    route->without_token[length] = 0;
 }
 
 /* Names in a row, none empty, none beginning with a dot: no way up, nothing hidden. */
@@ -81,6 +57,8 @@ static enum route_kind router_kind_of(struct route *route, const char *path)
         return ROUTE_NONE;
     if (!strcmp(path, "/api/v1/profiles"))
         return ROUTE_PROFILES;
+    if (!strcmp(path, "/api/v1/token"))
+        return ROUTE_TOKEN;
     if (!strcmp(path, "/api/v1/live"))
         return ROUTE_LIVE;
     if (!strncmp(path, "/api/v1/p/", 10))
@@ -102,7 +80,6 @@ void route_parse(struct route *route, const char *target)
         !router_is_printable(target, length))
         return;
     size_t path = strcspn(target, "?");
-    router_take_token(route, target, path);
     char only_path[ROUTE_TARGET_MAX + 1];
     memcpy(only_path, target, path);
     only_path[path] = 0;

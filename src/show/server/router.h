@@ -11,21 +11,17 @@ enum route_kind {
     ROUTE_TOO_LONG,
     ROUTE_NONE,     /* well-formed, and nothing of ours */
     ROUTE_ASSET,    /* name: of a file of the web bundle; "/" is "index.html" */
+    ROUTE_TOKEN,    /* /api/v1/token: a ticket is changed for it */
     ROUTE_PROFILES, /* /api/v1/profiles */
     ROUTE_LIVE,     /* /api/v1/live */
     ROUTE_RESOURCE, /* /api/v1/p/PROFILE/NAME */
 };
 
-enum { ROUTE_TARGET_MAX = 4096, ROUTE_NAME_MAX = 128, ROUTE_TOKEN_MAX = 64 };
+enum { ROUTE_TARGET_MAX = 4096, ROUTE_NAME_MAX = 128 };
 struct route {
     enum route_kind kind;
     size_t profile;
     char name[ROUTE_NAME_MAX];
-    bool has_token; /* "token=" was in the query, whatever its value */
-    char token[ROUTE_TOKEN_MAX];
-    /* The target without the token: to be sent back in a header as it is. Begins with one "/",
-     * holds printable ASCII only. */
-    char without_token[ROUTE_TARGET_MAX + 1];
 };
 
 void route_parse(struct route *route, const char *target);

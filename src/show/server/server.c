@@ -1,4 +1,4 @@
-/* Opens and closes the server (server.h): the listening socket, the profiles, the token and cookie,
+/* Opens and closes the server (server.h): the listening socket, the profiles, the token,
  * and then libmicrohttpd's daemon. Its callbacks parse the target once per request and count the
  * connections. */
 #include "server/server.h"
@@ -199,7 +199,7 @@ static int server_make_secrets(struct server *server, struct strbuf *why)
 {
     server->has_token = !server->options.no_token;
     gethostname(server->host, sizeof server->host - 1);
-    if (access_make_secret(server->token) && access_make_secret(server->session))
+    if (access_make_secret(server->token))
         return 0;
     strbuf_add_string(why, "the system has no random numbers for a token");
     return -EIO;
@@ -219,7 +219,6 @@ int server_start(struct server **out, const struct server_options *options, stru
     error = fd < 0 ? fd : server_open_profiles(server, why);
     if (error && fd >= 0)
         close(fd);
-    snprintf(server->cookie, sizeof server->cookie, "tidemark-%u", server->port);
     if (!error)
         error = parts_begin(&server->parts, options->directory, options->paths);
     if (!error)
@@ -257,10 +256,25 @@ uint16_t server_port(const struct server *server)
     return server->port;
 }
 
-void server_add_url(const struct server *server, struct strbuf *out)
+/* The secret stands behind "#": browsers send that part to nobody. */
+static void server_add_address(const struct server *server, const char *secret, const char *value,
+                               struct strbuf *out)
 {
     const char *open = server->is_ipv6 ? "[" : "", *close = server->is_ipv6 ? "]" : "";
     strbuf_addf(out, "http://%s%s%s:%u/", open, server->address, close, server->port);
     if (server->has_token)
-        strbuf_addf(out, "?token=%s", server->token);
+        strbuf_addf(out, "#%s=%s", secret, value);
+}
+
+void server_add_url(const struct server *server, struct strbuf *out)
+{
+    server_add_address(server, "token", server->token, out);
+}
+
+bool server_add_browser_url(struct server *server, struct strbuf *out)
+{
+    if (server->has_token && !ticket_make(server))
+        return false;
+    server_add_address(server, "ticket", server->ticket, out);
+    return true;
 }

@@ -32,5 +32,8 @@ void server_stop(struct server *server);
 uint16_t server_port(const struct server *server);
 /* The URL to open, with the token. */
 void server_add_url(const struct server *server, struct strbuf *out);
+/* The URL to give to a browser as an argument, which every user of the machine can read: with a
+ * ticket that lets one page of our own user in. False: the system has no random numbers. */
+bool server_add_browser_url(struct server *server, struct strbuf *out);
 
 #endif

@@ -16,6 +16,7 @@
 #include <strings.h>
 #include "base/error.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "format/names.h"
 #include "server/assets.h"
 #include "gzip/gzip.h"
@@ -75,7 +76,8 @@ static int single_file_write_block(FILE *out, const char *kind, const char *name
 struct writing {
     FILE *out;
     const struct resources *resources;
-    const char *prefix; /* of names */
+    const char *prefix;       /* of names */
+    struct strbuf *from_disk; /* as in struct html_options */
     int error;
 };
 
@@ -122,6 +124,21 @@ static const char *single_file_name(const struct resources *resources, size_t fi
     return resources->files.spellings[resources->files.first[file]].name;
 }
 
+static void single_file_write_source(struct writing *writing, size_t file)
+{
+    char name[32];
+    const char *path = single_file_name(writing->resources, file);
+    enum source_origin origin = resources_text_origin(writing->resources, (uint32_t)file,
+                                                      single_file_is_named_like_source(path));
+    snprintf(name, sizeof name, "source/%zu", file);
+    if (origin != SOURCE_ORIGIN_NONE)
+        single_file_write_resource(writing, name);
+    if (origin == SOURCE_ORIGIN_DISK) {
+        text_add_safe_string(writing->from_disk, path);
+        strbuf_add_char(writing->from_disk, '\n');
+    }
+}
+
 static void single_file_write_sources(struct writing *writing)
 {
     const struct resources *resources = writing->resources;
@@ -135,12 +152,8 @@ static void single_file_write_sources(struct writing *writing)
             wanted[file] = true;
     }
     for (size_t i = 0; wanted && i < resources->files.count; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "source/%zu", i);
-        if (wanted[i] &&
-            resources_has_text(resources, (uint32_t)i,
-                               single_file_is_named_like_source(single_file_name(resources, i))))
-            single_file_write_resource(writing, name);
+        if (wanted[i])
+            single_file_write_source(writing, i);
     }
     writing->error = wanted ? writing->error : -ENOMEM;
     free(wanted);
@@ -187,7 +200,7 @@ static int single_file_write_one(FILE *out, const struct html_options *options, 
         profile->heap_page_count = 0;
     error = resources_open(&resources, profile, options->paths);
     if (!error) {
-        struct writing writing = {out, &resources, prefix, 0};
+        struct writing writing = {out, &resources, prefix, options->from_disk, 0};
         resources.has_regions = !region && single_file_holds_regions(profile);
         *regions = resources.has_regions ? profile->region_count : 0;
         resources_list(&resources, region ? single_file_write_own : single_file_write_resource,

@@ -14,6 +14,7 @@ struct html_options {
     size_t shown_count;
     const struct source_paths *paths; /* may be NULL */
     bool sources;                     /* with the text of the program's sources */
+    struct strbuf *from_disk;         /* gets a line for each source that was read from disk */
 };
 
 /* 0; -errno of reading, or of the stream, with a sentence in `why`. */

@@ -1,6 +1,7 @@
 /* The data source of `tidemark serve`. Each resource is one GET below /api/v1. An answer of
- * another generation than the summary is refused, and an event stream tells when a recording has
- * grown. */
+ * another generation than the summary is refused, and a stream of events tells when a recording
+ * has grown. The stream is read by fetch(), because an EventSource sends no header. */
+import { authorization, startAccess } from "./access.ts";
 import { MissingResource, Outdated, type DataSource } from "./source.ts";
 
 const root = "/api/v1";
@@ -23,7 +24,8 @@ async function get(url: string, stop?: AbortSignal): Promise<Response> {
     let response: Response;
     try {
         response = await fetch(url, {
-            credentials: "same-origin",
+            credentials: "omit",
+            headers: authorization(),
             ...(stop ? { signal: stop } : {}),
         });
     } catch (error) {
@@ -34,7 +36,58 @@ async function get(url: string, stop?: AbortSignal): Promise<Response> {
     return response;
 }
 
+/* ---- Events ---- */
+
+const AGAIN_MS = 3000;
+
+/* The data of the events "changed" in a text of whole events. */
+function* changesIn(text: string): Generator<unknown> {
+    for (const event of text.split("\n\n")) {
+        const lines = event.split("\n");
+        const data = lines.find((line) => line.startsWith("data: "));
+        if (data && lines.includes("event: changed")) yield JSON.parse(data.slice(6));
+    }
+}
+
+/* Calls with each change, until the stream ends. */
+async function readChanges(response: Response, changed: (said: unknown) => void): Promise<void> {
+    const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return;
+        text += value;
+        const whole = text.lastIndexOf("\n\n") + 2;
+        if (whole < 2) continue;
+        for (const said of changesIn(text.slice(0, whole))) changed(said);
+        text = text.slice(whole);
+    }
+}
+
+/* Listens until it is stopped, and begins anew when a stream has ended. */
+async function listen(
+    changed: (said: unknown) => void,
+    silent: (is: boolean) => void,
+    stop: AbortSignal,
+): Promise<void> {
+    while (!stop.aborted) {
+        try {
+            const response = await get(`${root}/live`, stop);
+            silent(false);
+            await readChanges(response, changed);
+        } catch {
+            /* the next attempt says whether anybody is there */
+        }
+        if (stop.aborted) return;
+        silent(true);
+        await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    }
+}
+
+/* ---- The source ---- */
+
 export async function openHttp(): Promise<DataSource> {
+    await startAccess();
     const profiles = (
         (await (await get(`${root}/profiles`)).json()) as {
             profiles: { name: string; file: string }[];
@@ -59,11 +112,8 @@ export async function openHttp(): Promise<DataSource> {
         binary: async (profile, name, generation) =>
             (await getOf(profile, name, generation)).arrayBuffer(),
         watch(profile, changed, silent) {
-            const events = new EventSource(`${root}/live`);
-            events.onerror = () => silent(true); /* the browser tries again by itself */
-            events.onopen = () => silent(false);
-            events.addEventListener("changed", (event) => {
-                const said: unknown = JSON.parse((event as MessageEvent<string>).data);
+            const stop = new AbortController();
+            const hear = (said: unknown) => {
                 if (
                     said &&
                     typeof said === "object" &&
@@ -71,8 +121,9 @@ export async function openHttp(): Promise<DataSource> {
                     said.profile === profile
                 )
                     changed();
-            });
-            return () => events.close();
+            };
+            void listen(hear, silent, stop.signal);
+            return () => stop.abort();
         },
     };
 }

@@ -2,12 +2,38 @@
 // lines, and where its data is.
 "use strict";
 
+const secret = /^#(token|ticket)=([0-9a-f]{32})$/.exec(location.hash);
+let token = null;
+
+// The token is behind "#" in the URL that the command prints; a ticket is changed for it, once.
+async function takeToken() {
+  if (secret) history.replaceState(null, "", location.pathname);
+  if (secret && secret[1] === "ticket") {
+    const answer = await fetch("api/v1/token", { headers: { Authorization: `Ticket ${secret[2]}` } });
+    if (answer.ok) localStorage.setItem("tidemark-token", (await answer.json()).token);
+  } else if (secret) {
+    localStorage.setItem("tidemark-token", secret[2]);
+  }
+  token = localStorage.getItem("tidemark-token");
+}
+
+async function ask(name) {
+  const answer = await fetch(`api/v1/${name}`, token ? { headers: { Authorization: `Bearer ${token}` } } : {});
+  if (!answer.ok) throw new Error((await answer.json()).detail);
+  return answer;
+}
+
+// A link to the data would not bear the token.
+async function save(name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await (await ask(name)).blob());
+  link.download = name.replace(/.*\//, "");
+  link.click();
+}
+
 async function resource(name) {
   if (document.documentElement.dataset.tidemark !== "file") {
-    const answer = await fetch(`api/v1/${name}`);
-    const body = await answer.json();
-    if (!answer.ok) throw new Error(body.detail);
-    return body;
+    return (await ask(name)).json();
   }
   const element = document.querySelector(`script[data-name="${name}"]`);
   const bytes = Uint8Array.from(atob(element.textContent), (c) => c.charCodeAt(0));
@@ -38,8 +64,8 @@ async function show(app, profile) {
   add(app, "h2", "Data");
   const list = add(app, "p");
   for (const name of summary.resources) {
-    const link = add(list, "a", name);
-    link.href = `api/v1/p/${profile.index}/${name}`;
+    const button = add(list, "button", name);
+    button.onclick = () => save(`p/${profile.index}/${name}`);
     list.append(" ");
   }
 }
@@ -47,6 +73,7 @@ async function show(app, profile) {
 async function main() {
   const app = document.getElementById("app");
   try {
+    if (document.documentElement.dataset.tidemark !== "file") await takeToken();
     for (const profile of (await resource("profiles")).profiles) await show(app, profile);
   } catch (error) {
     add(app, "p", String(error));

@@ -73,6 +73,20 @@ static void a_name_of_megabytes_is_cut(void **state)
     assert_int_equal(strlen(name_at(symbols, 0x3000)), 1024);
 }
 
+/* Only root can make the file that root must not believe. */
+static void a_map_of_another_user_is_not_believed(void **state)
+{
+    struct symbols *symbols = *state;
+    if (geteuid() != 0)
+        skip();
+    append("1000 10 forged\n");
+    assert_int_equal(chown(map_path, 65534, 65534), 0);
+    assert_null(name_at(symbols, 0x1000));
+    assert_int_equal(chown(map_path, 0, 0), 0);
+    append("1000 10 own\n");
+    assert_string_equal(name_at(symbols, 0x1000), "own");
+}
+
 static void a_map_that_is_a_link_is_not_followed(void **state)
 {
     struct symbols *symbols = *state;
@@ -107,6 +121,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_map_begun_anew_forgets_the_old_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_that_are_none_are_skipped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_name_of_megabytes_is_cut, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_map_of_another_user_is_not_believed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_map_that_is_a_link_is_not_followed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

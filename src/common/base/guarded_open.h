@@ -1,0 +1,22 @@
+/* Files that a library opens for us, of paths that somebody else chose: a debug link, the name of a
+ * split file or of an alternate one in a program's debug information. While a thread is guarded, a
+ * file that is opened for reading has to be regular and not empty, and nothing is waited for.
+ *
+ * This works because guarded_open.c stands before libc's open() for all libraries of the command. */
+#ifndef TIDEMARK_BASE_GUARDED_OPEN_H
+#define TIDEMARK_BASE_GUARDED_OPEN_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct guarded_open {
+    bool is_on;
+    bool trusts_all; /* whoever owns the file; else only what `owner` could have put there */
+    uid_t owner; /* beside root and the effective user (trust.h); also of the file's directory */
+};
+
+/* What this thread opens from now on. Returns what held before, for guarded_open_restore(). */
+struct guarded_open guarded_open_begin(struct guarded_open guard);
+void guarded_open_restore(struct guarded_open before);
+
+#endif

@@ -1,0 +1,162 @@
+/* What a guarded thread opens for a library, and in whose hands files are. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "base/guarded_open.h"
+#include "base/trust.h"
+
+static char directory[] = "/tmp/tidemark-guarded.XXXXXX";
+static char file[64], pipe_path[64], empty[64];
+
+static int set_up(void **state)
+{
+    (void)state;
+    int fds[2];
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(file, sizeof file, "%s/file", directory);
+    snprintf(pipe_path, sizeof pipe_path, "%s/pipe", directory);
+    snprintf(empty, sizeof empty, "%s/empty", directory);
+    fds[0] = open(file, O_WRONLY | O_CREAT | O_EXCL, 0640);
+    fds[1] = open(empty, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    int error =
+        fds[0] < 0 || fds[1] < 0 || write(fds[0], "text", 4) != 4 || mkfifo(pipe_path, 0600);
+    close(fds[0]);
+    close(fds[1]);
+    return error;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    unlink(file);
+    unlink(pipe_path);
+    unlink(empty);
+    return rmdir(directory);
+}
+
+static bool is_opened(const char *path)
+{
+    int fd = open(path, O_RDONLY);
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    else
+        assert_int_equal(error, ENOENT);
+    return fd >= 0;
+}
+
+static bool is_opened_guarded(const char *path)
+{
+    struct guarded_open before = guarded_open_begin((struct guarded_open){.owner = geteuid()});
+    bool opened = is_opened(path);
+    guarded_open_restore(before);
+    return opened;
+}
+
+static void what_is_no_file_is_passed_over(void **state)
+{
+    (void)state;
+    assert_true(is_opened_guarded(file));
+    assert_false(is_opened_guarded(pipe_path));
+    assert_false(is_opened_guarded(empty));
+    assert_false(is_opened_guarded(directory));
+    assert_false(is_opened_guarded("/dev/null"));
+    assert_false(is_opened_guarded("/proc/self/maps"));
+    assert_true(is_opened("/dev/null"));
+    assert_true(is_opened(empty));
+}
+
+static void what_others_could_have_written_is_passed_over(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(file, 0646), 0);
+    assert_false(is_opened_guarded(file));
+    assert_int_equal(chmod(file, 0644), 0);
+    assert_int_equal(chmod(directory, 01777), 0);
+    assert_false(is_opened_guarded(file));
+    assert_int_equal(chmod(directory, 0700), 0);
+    assert_true(is_opened_guarded(file));
+}
+
+static void files_that_are_made_have_their_mode(void **state)
+{
+    (void)state;
+    struct stat status;
+    char made[80];
+    snprintf(made, sizeof made, "%s/made", directory);
+    struct guarded_open before = guarded_open_begin((struct guarded_open){.owner = geteuid()});
+    int fd = open(made, O_RDWR | O_CREAT | O_EXCL, 0604);
+    guarded_open_restore(before);
+    assert_true(fd >= 0 && fstat(fd, &status) == 0);
+    assert_int_equal(status.st_mode & 0704, 0604);
+    close(fd);
+    unlink(made);
+}
+
+static void *open_elsewhere(void *context)
+{
+    *(bool *)context = is_opened("/dev/null");
+    return NULL;
+}
+
+static void other_threads_are_not_guarded(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    bool opened = false;
+    struct guarded_open before = guarded_open_begin((struct guarded_open){.trusts_all = true});
+    assert_int_equal(pthread_create(&thread, NULL, open_elsewhere, &opened), 0);
+    pthread_join(thread, NULL);
+    assert_false(is_opened("/dev/null"));
+    guarded_open_restore(before);
+    assert_true(opened);
+}
+
+static struct stat status_of(uid_t user, gid_t group, mode_t mode)
+{
+    return (struct stat){.st_uid = user, .st_gid = group, .st_mode = S_IFREG | mode};
+}
+
+static void hands(void **state)
+{
+    (void)state;
+    uid_t self = geteuid(), other = 12345, third = 12346;
+    struct stat status = status_of(other, other, 0644);
+    assert_true(trust_holds(&status, other));
+    assert_false(trust_holds(&status, third));
+    assert_false(trust_holds_strictly(&status));
+    status = status_of(0, 0, 0664);
+    assert_true(trust_holds(&status, third) && trust_holds_strictly(&status));
+    status = status_of(self, 4711, 0660); /* a group of several */
+    assert_true(trust_holds(&status, third));
+    assert_false(trust_holds_strictly(&status));
+    status = status_of(self, 4711, 0640);
+    assert_true(trust_holds_strictly(&status));
+    status = status_of(self, self, 0660); /* a group of one */
+    assert_true(trust_holds_strictly(&status));
+    status = status_of(0, 0, 0646);
+    assert_false(trust_holds(&status, 0) || trust_holds_strictly(&status));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_file_is_passed_over),
+        cmocka_unit_test(what_others_could_have_written_is_passed_over),
+        cmocka_unit_test(files_that_are_made_have_their_mode),
+        cmocka_unit_test(other_threads_are_not_guarded),
+        cmocka_unit_test(hands),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
