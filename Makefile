@@ -48,7 +48,7 @@ check-asan:
 	@tools/setup.sh build test
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	$(CTEST) --preset asan -j $(JOBS) -R '^unit/'
+	$(CTEST) --preset asan -j $(JOBS) -R '^(unit|sanitized)/'
 
 check-tsan:
 	@tools/setup.sh build test

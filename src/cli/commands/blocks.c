@@ -67,12 +67,11 @@ static void cmd_blocks_show_progress(void *context, uint64_t events, uint64_t of
     uint64_t *next = context;
 
     if (events >= of_events && *next)
-        fputs("\r\033[K", stderr);
+        term_progress_end();
     if (events < *next || events >= of_events)
         return;
     if (events)
-        fprintf(stderr, "\r\033[K%s of %s events", human_count(events).text,
-                human_count(of_events).text);
+        term_progress("%s of %s events", human_count(events).text, human_count(of_events).text);
     *next = events + 2000000;
 }
 

@@ -9,8 +9,10 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/options.h"
+#include "base/term_guard.h"
 #include "commands/moment_options.h"
 #include "commands/output.h"
+#include "commands/redaction.h"
 #include "commands/showing.h"
 #include "commands/source_path.h"
 #include "commands/whole_file.h"
@@ -26,6 +28,7 @@ struct arguments {
     uint64_t rank;
     int rows;
     bool force, inclusive, hide_std;
+    struct redaction_arguments redaction;
 };
 
 #define TO(field) OPTION_TO(struct arguments, field)
@@ -54,6 +57,7 @@ static const struct option_entry entries[] = {
      NULL},
     HIDE_STD_ENTRY(TO),
     SOURCE_PATH_ENTRY(cmd_export_add_source_path),
+    REDACTION_ENTRIES(TO),
     OPTION_GROUP("Of traces and jobs"),
     {"from", 0, OPTION_STRING, "MOMENT",
      "of a trace, only what happens from here: 12.5s, 30%, peak", TO(from), false, NULL},
@@ -119,6 +123,7 @@ struct exported {
     const char *path; /* of the profile */
     const struct export_format *format;
     struct export_options options;
+    struct redaction_arguments redaction;
 };
 
 /* Nothing of what was asked for is an answer; that it was asked for wrongly is likelier. */
@@ -141,6 +146,13 @@ static int cmd_export_write_stream(FILE *out, const struct exported *exported)
     struct profile *profile;
     if (profile_read(&profile, exported->path))
         return output_complain("export", error_text());
+    int hidden = redact_profile(profile, (enum redact_level)exported->redaction.level,
+                                exported->redaction.salt);
+    if (hidden < 0) {
+        profile_free(profile);
+        return output_complain("export", error_text());
+    }
+    redaction_say_hidden("export", (size_t)hidden);
     int error = export_write(out, profile, exported->format, &exported->options, &why);
     int status = error ? output_complain("export", why.data) : 0;
     if (!status)
@@ -221,7 +233,7 @@ static int cmd_export_write_it(const struct arguments *arguments, const struct e
         status =
             options_usage_error(&command, "%s is binary: give -o FILE, or a pipe", format->name);
     else
-        status = cmd_export_write_stream(stdout, exported);
+        status = cmd_export_write_stream(term_guard_raw(), exported);
     strbuf_release(&name);
     return status;
 }
@@ -255,10 +267,12 @@ static int cmd_export_check_uses(const struct arguments *arguments,
     const char *useless = arguments->metric && !(format->uses & EXPORT_USES_METRIC) ? "metric"
                           : arguments->inclusive && !(format->uses & EXPORT_USES_INCLUSIVE)
                               ? "inclusive"
-                          : arguments->rows && !(format->uses & EXPORT_USES_ROWS) ? "rows"
-                          : arguments->filter && !format->write                   ? "filter"
-                          : arguments->region && !format->write                   ? "region"
-                                                                                  : NULL;
+                          : arguments->rows && !(format->uses & EXPORT_USES_ROWS)         ? "rows"
+                          : arguments->filter && !format->write                           ? "filter"
+                          : arguments->region && !format->write                           ? "region"
+                          : arguments->redaction.level == REDACT_PLACES && !format->write ? "redact"
+                          : arguments->redaction.level == REDACT_NAMES && !format->write  ? "redact"
+                                                                                          : NULL;
     return useless ? options_usage_error(&command, "--%s means nothing to %s: leave it out",
                                          useless, format->name)
                    : 0;
@@ -275,6 +289,7 @@ static int cmd_export_settle(const struct arguments *arguments, struct exported 
     if (match_check(arguments->filter, why, sizeof why))
         return options_usage_error(&command, "--filter is no regular expression: %s", why);
     const char *metric = arguments->metric ? arguments->metric : "peak";
+    exported->redaction = arguments->redaction;
     exported->options = (struct export_options){.metric = export_metric_find(metric),
                                                 .metric_is_default = !arguments->metric,
                                                 .rows = (enum export_rows)arguments->rows,

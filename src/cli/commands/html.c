@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/options.h"
+#include "base/term_guard.h"
 #include "commands/output.h"
+#include "commands/redaction.h"
 #include "commands/showing.h"
 #include "commands/source_path.h"
 #include "commands/whole_file.h"
@@ -15,6 +17,7 @@ struct arguments {
     struct source_paths paths;
     const char *output, *id;
     bool force, sources, ranks;
+    struct redaction_arguments redaction;
 };
 
 #define TO(field) OPTION_TO(struct arguments, field)
@@ -35,6 +38,7 @@ static const struct option_entry entries[] = {
      "(default: yes)",
      TO(sources), false, NULL},
     SOURCE_PATH_ENTRY(cmd_html_add_source_path),
+    REDACTION_ENTRIES(TO),
     OPTION_GROUP_END};
 
 static const struct options_command command = {
@@ -83,6 +87,7 @@ int cmd_html(int argc, char **argv)
     if (operand == argc)
         return options_usage_error(&command, "no profile given");
     struct showing showing;
+    size_t hidden = 0;
     struct showing_options to_show = {
         .command = "html", .id = arguments.id, .ranks = arguments.ranks};
     int status = showing_open(&showing, &to_show, (const char *const *)argv + operand,
@@ -94,6 +99,9 @@ int cmd_html(int argc, char **argv)
         .paths = &arguments.paths,
         .sources = arguments.sources,
         .from_disk = &from_disk,
+        .redact = (enum redact_level)arguments.redaction.level,
+        .salt = arguments.redaction.salt,
+        .hidden = &hidden,
     };
     struct strbuf name = STRBUF_INIT;
     if (arguments.output)
@@ -101,12 +109,14 @@ int cmd_html(int argc, char **argv)
     else
         whole_file_default_name(&name, argv[operand], ".html");
     if (!status)
-        status = strcmp(name.data, "-") ? cmd_html_write_file(&options, name.data, arguments.force)
-                                        : cmd_html_write_to(stdout, &options, "to stdout");
+        status = strcmp(name.data, "-")
+                     ? cmd_html_write_file(&options, name.data, arguments.force)
+                     : cmd_html_write_to(term_guard_raw(), &options, "to stdout");
     if (!status && from_disk.length)
         fprintf(stderr, "tidemark html: of this machine's files it has the text of\n%s",
                 from_disk.data);
     strbuf_release(&from_disk);
+    redaction_say_hidden("html", status ? 0 : hidden);
     strbuf_release(&name);
     showing_release(&showing);
     return status;

@@ -65,7 +65,10 @@ static bool job_command_is_directory(const char *path)
 static void job_command_show_progress(void *context, size_t done, size_t of)
 {
     (void)context;
-    fprintf(stderr, done < of ? "\r%zu of %zu profiles read" : "\r\033[K", done, of);
+    if (done < of)
+        term_progress("%zu of %zu profiles read", done, of);
+    else
+        term_progress_end();
 }
 
 struct analysed {

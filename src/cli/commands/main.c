@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/defaults.h"
 #include "base/options.h"
+#include "base/term_guard.h"
 #include "base/text.h"
 
 static int commands_main_cmd_help(int argc, char **argv);
@@ -182,6 +183,9 @@ static int commands_main_finish(int status)
 {
     errno = 0;
     bool failed = ferror(stdout) || fflush(stdout) != 0;
+    FILE *raw = term_guard_raw();
+    failed = ferror(raw) || fflush(raw) != 0 || failed;
+    term_guard_end();
     if (status != 0 || !failed || commands_main_reader_is_gone())
         return status;
     fprintf(stderr, "tidemark: cannot write: %s\n", errno ? strerror(errno) : "to standard output");
@@ -191,6 +195,7 @@ static int commands_main_finish(int status)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
+    term_guard_begin();
     if (!name) {
         commands_main_print_usage(stderr);
         return OPTIONS_EXIT_FAILURE;

@@ -8,6 +8,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "base/term_guard.h"
 
 #include "commands/output.h"
 #include "commands/showing.h"

@@ -160,7 +160,6 @@ static int cmd_replay_check_outputs(const struct replay_options *options, char *
 
 struct progress {
     const char *path;
-    bool shown;
     uint64_t next_ns;
 };
 
@@ -178,21 +177,10 @@ static void cmd_replay_show_progress(void *context, uint64_t events, uint64_t of
     if (now < progress->next_ns)
         return;
     if (progress->next_ns) {
-        struct strbuf name = STRBUF_INIT;
-        text_add_safe_string(&name, progress->path);
-        fprintf(stderr, "\r\033[K%s: %s of %s events", name.data, human_count(events).text,
-                human_count(of_events).text);
-        fflush(stderr);
-        strbuf_release(&name);
-        progress->shown = true;
+        term_progress("%s: %s of %s events", progress->path, human_count(events).text,
+                      human_count(of_events).text);
     }
     progress->next_ns = now + 200000000u;
-}
-
-static void cmd_replay_end_progress(const struct progress *progress)
-{
-    if (progress->shown)
-        fputs("\r\033[K", stderr);
 }
 
 /* ---- Replaying ----------------------------------------------------------------------------- */
@@ -228,7 +216,7 @@ static int cmd_replay_one(const struct replay_options *options, struct offline_o
         error = offline_moment_within(trace, &from);
     if (!error)
         error = offline_profile(trace, rerun, output.data, &result);
-    cmd_replay_end_progress(&progress);
+    term_progress_end();
     if (error)
         output_complain("replay", error_text());
     else if (*result.missing)

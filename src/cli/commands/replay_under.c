@@ -44,19 +44,8 @@ int replay_under_add(struct replay_under *under, const char *list)
 
 static void replay_under_show_progress(void *context, const char *name, unsigned round)
 {
-    struct strbuf safe = STRBUF_INIT;
-
     (void)context;
-    text_add_safe_string(&safe, name);
-    fprintf(stderr, "\r\033[Kround %u: %s", round + 1, safe.data);
-    fflush(stderr);
-    strbuf_release(&safe);
-}
-
-static void replay_under_clear_progress(void)
-{
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
+    term_progress("round %u: %s", round + 1, name);
 }
 
 /* ---- Printing ------------------------------------------------------------------------------ */
@@ -123,10 +112,10 @@ int replay_under_run(struct replay_under *under, const char *path, bool json, in
     if (trace_open(&trace, path))
         return replay_under_complain(NULL, error_text());
     if (whatif_run(&whatif, trace, &under->candidates, &options, &sentence)) {
-        replay_under_clear_progress();
+        term_progress_end();
         status = replay_under_complain(path, sentence.data);
     } else {
-        replay_under_clear_progress();
+        term_progress_end();
         status = replay_under_print(whatif, path, json, colour, pager, width);
         if (!status && !replay_under_any_finished(whatif))
             status = replay_under_complain(

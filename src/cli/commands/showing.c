@@ -181,7 +181,6 @@ static const char *showing_last_part(struct showing *showing, const char *path)
 struct progress {
     const char *what;
     uint64_t next_ms;
-    bool is_shown;
 };
 
 static void showing_tell(struct progress *progress, uint64_t done, uint64_t of)
@@ -192,10 +191,8 @@ static void showing_tell(struct progress *progress, uint64_t done, uint64_t of)
     if (ms < progress->next_ms || !of)
         return;
     if (progress->next_ms) {
-        fprintf(stderr, "\r\033[K%s: %llu %%", progress->what,
-                (unsigned long long)((double)done * 100 / (double)of));
-        fflush(stderr);
-        progress->is_shown = true;
+        term_progress("%s: %llu %%", progress->what,
+                      (unsigned long long)((double)done * 100 / (double)of));
     }
     progress->next_ms = ms + 200;
 }
@@ -210,12 +207,6 @@ static void showing_tell_events(void *context, uint64_t events, uint64_t of_even
     showing_tell(context, events, of_events);
 }
 
-static void showing_end_progress(const struct progress *progress)
-{
-    if (progress->is_shown)
-        fputs("\r\033[K", stderr);
-}
-
 /* ---- Jobs ---------------------------------------------------------------------------------- */
 
 static void showing_analyse(const char *path, struct job_files *files, struct job *job,
@@ -228,7 +219,7 @@ static void showing_analyse(const char *path, struct job_files *files, struct jo
     uint32_t *order = job_files_by_size(files);
     job_run(files, order, files->count, processors > 0 ? (size_t)processors : 1, &summary, tree,
             &progress);
-    showing_end_progress(&told);
+    term_progress_end();
     free(order);
     job_init(job, &summary, files->id, path);
 }
@@ -343,7 +334,7 @@ static int showing_replay(struct opening *opening, struct trace *trace, const ch
                                       .context = &told};
     struct offline_result result;
     int error = offline_profile(trace, &options, made, &result);
-    showing_end_progress(&told);
+    term_progress_end();
     if (error)
         return showing_complain(opening->options, error_text());
     if (*result.missing)

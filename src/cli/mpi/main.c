@@ -19,6 +19,7 @@
 #include "mpi/channel.h"
 #include "procfs/launcher.h"
 #include "base/memory.h"
+#include "base/term_guard.h"
 
 static const struct options_command command = {
     .name = "tidemark-mpi",
@@ -187,6 +188,7 @@ int main(int argc, char **argv)
     static const struct job_engine engine = {&command, false, mpi_main_analyse};
     struct strbuf nothing = STRBUF_INIT;
     int status = 0, threads;
+    term_guard_begin();
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);
     MPI_Comm_rank(MPI_COMM_WORLD, &process);
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
@@ -204,5 +206,6 @@ int main(int argc, char **argv)
     MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
     signal(SIGABRT, SIG_DFL);
     MPI_Finalize();
+    term_guard_end();
     return status;
 }

@@ -41,7 +41,7 @@ static void json_quoted(FILE *out, const char *string)
             length = 1;
         } else if (code_point == '"' || code_point == '\\') {
             fprintf(out, "\\%c", (int)code_point);
-        } else if (code_point < 0x20 || code_point == 0x7f) {
+        } else if (text_drives_terminal(code_point)) {
             fprintf(out, "\\u%04x", (unsigned)code_point);
         } else {
             fwrite(string, 1, length, out);

@@ -1,14 +1,23 @@
 /* The tool ends when there is no memory: one sentence, then abort(). A recorded program's status
- * stays its own, because `record` and `tidemark-mpi` know what to do about SIGABRT. */
+ * stays its own, because `record` and `tidemark-mpi` know what to do about SIGABRT. Where a file was
+ * being read and nobody handles SIGABRT, the file is at fault: that is an error's exit status. */
 #include "base/memory.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "base/allowance.h"
+#include "base/options.h"
 
 void memory_exhausted(void)
 {
-    fputs("tidemark: out of memory\n", stderr);
+    const char *sentence = allowance_sentence();
+    struct sigaction action = {0};
+    fprintf(stderr, "tidemark: %s\n", sentence ? sentence : "out of memory");
+    if (sentence && sigaction(SIGABRT, NULL, &action) == 0 && action.sa_handler == SIG_DFL)
+        _exit(OPTIONS_EXIT_FAILURE);
     abort();
 }
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,15 @@
 #include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/strbuf.h"
+#include "base/term_guard.h"
+#include "base/text.h"
+
+/* Guarded streams (term_guard.h) have no descriptor of their own. */
+static int term_descriptor(FILE *out)
+{
+    return out == stdout ? STDOUT_FILENO : out == stderr ? STDERR_FILENO : fileno(out);
+}
 
 static bool term_is_set(const char *variable)
 {
@@ -19,12 +29,19 @@ static bool term_is_set(const char *variable)
     return value && *value;
 }
 
+static bool term_has_colour(FILE *out)
+{
+    const char *terminal = getenv("TERM");
+    return !term_is_set("NO_COLOR") && terminal && strcmp(terminal, "dumb") &&
+           isatty(term_descriptor(out));
+}
+
 bool term_wants_colour(enum term_colour policy, FILE *out)
 {
-    if (policy != TERM_COLOUR_AUTO)
-        return policy == TERM_COLOUR_ALWAYS;
-    const char *terminal = getenv("TERM");
-    return !term_is_set("NO_COLOR") && terminal && strcmp(terminal, "dumb") && isatty(fileno(out));
+    bool wants = policy == TERM_COLOUR_AUTO ? term_has_colour(out) : policy == TERM_COLOUR_ALWAYS;
+    if (wants)
+        term_guard_allow_colour();
+    return wants;
 }
 
 static size_t term_at_least_40(size_t columns)
@@ -35,7 +52,7 @@ static size_t term_at_least_40(size_t columns)
 size_t term_columns(FILE *out)
 {
     struct winsize size;
-    int fd = fileno(out);
+    int fd = term_descriptor(out);
     if (fd >= 0 && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
         return term_at_least_40(size.ws_col);
     const char *columns = getenv("COLUMNS");
@@ -56,6 +73,48 @@ bool term_is_utf8(void)
     }
     return true;
 }
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+static bool term_progress_shown;
+
+/* Past the guard, which lets nobody return to the beginning of a line. */
+static void term_progress_write(const char *text, size_t count)
+{
+    while (count) {
+        ssize_t wrote = write(STDERR_FILENO, text, count);
+        if (wrote < 0 && errno != EINTR)
+            return; /* nobody looks */
+        if (wrote > 0) {
+            text += wrote;
+            count -= (size_t)wrote;
+        }
+    }
+}
+
+void term_progress(const char *format, ...)
+{
+    struct strbuf said = STRBUF_INIT, line = STRBUF_INIT;
+    va_list arguments;
+    va_start(arguments, format);
+    strbuf_addv(&said, format, arguments);
+    va_end(arguments);
+    strbuf_add_string(&line, "\r\033[K");
+    text_add_safe_string(&line, said.data);
+    term_progress_write(line.data, line.length);
+    term_progress_shown = true;
+    strbuf_release(&said);
+    strbuf_release(&line);
+}
+
+void term_progress_end(void)
+{
+    if (term_progress_shown)
+        term_progress_write("\r\033[K", 4);
+    term_progress_shown = false;
+}
+
+/* ---- The pager ----------------------------------------------------------------------------- */
 
 static const char *term_pager_command(void)
 {
@@ -84,7 +143,7 @@ struct term_pager term_pager_open(bool wanted)
     int error = posix_spawn(&pager.pid, "/bin/sh", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[0]);
-    FILE *out = error ? NULL : fdopen(ends[1], "w");
+    FILE *out = error ? NULL : term_guard_open(ends[1]);
     if (!out) {
         close(ends[1]);
         pager.pid = 0;

@@ -1,4 +1,4 @@
-/* What the terminal is like: width, colour, pager. */
+/* What the terminal is like: width, colour, progress, pager. */
 #ifndef TIDEMARK_BASE_TERM_H
 #define TIDEMARK_BASE_TERM_H
 
@@ -21,8 +21,13 @@ size_t term_columns(FILE *out);
  * does. */
 bool term_is_utf8(void);
 
+/* One line on stderr, in the place of the last one, made safe; for a terminal only. The second
+ * takes it away. For one thread at a time. */
+void term_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void term_progress_end(void);
+
 /* A pager for what goes to stdout: $TIDEMARK_PAGER, else $PAGER, else "less"; LESS is FRX unless
- * set. `out` is stdout itself where there is no terminal, no pager is wanted ("cat" or empty) or it
+ * set. `out`, guarded (term_guard.h), is stdout itself where there is no terminal, no pager is wanted ("cat" or empty) or it
  * cannot be started. Close it in any case. */
 struct term_pager {
     FILE *out;

@@ -177,7 +177,7 @@ struct unpacker {
     size_t piece_bytes;
     unsigned char *plain;
     size_t filled, capacity;
-    bool damaged;
+    bool damaged, no_memory;
 };
 
 static int pack_check_header(struct unpacker *unpacker)
@@ -226,10 +226,10 @@ static bool pack_unpack_piece(struct unpacker *unpacker, ZSTD_DCtx *zstd)
     if (!expected)
         return false;
     size_t packed = ZSTD_findFrameCompressedSize(unpacker->at, unpacker->left);
-    if (ZSTD_isError(packed) || packed > unpacker->left || !pack_make_room(unpacker)) {
-        unpacker->damaged = true;
+    unpacker->damaged = ZSTD_isError(packed) || packed > unpacker->left;
+    unpacker->no_memory = !unpacker->damaged && !pack_make_room(unpacker);
+    if (unpacker->damaged || unpacker->no_memory)
         return false;
-    }
     size_t got = ZSTD_decompressDCtx(zstd, unpacker->plain + unpacker->filled, expected,
                                      unpacker->at, packed);
     if (ZSTD_isError(got) || got != expected) {
@@ -253,6 +253,8 @@ static int pack_unpack_mapped(struct unpacker *unpacker)
     while (pack_unpack_piece(unpacker, zstd))
         ;
     ZSTD_freeDCtx(zstd);
+    if (unpacker->no_memory)
+        return error_set(-ENOMEM, "out of memory while reading %s", unpacker->name);
     if (!unpacker->filled)
         return error_set(-EBADMSG, "%s is damaged: nothing in it can be read", unpacker->name);
     return 0;

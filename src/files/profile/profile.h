@@ -552,6 +552,9 @@ void profile_region_total(const struct profile *profile, uint32_t region,
  * them, and wants the rest. */
 void profile_drop_paths(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
+/* A copy of `text` that lives as long as the profile. NULL: out of memory, or a profile that only
+ * borrows (profile_view_region()). */
+const char *profile_keep_text(struct profile *profile, const char *text);
 /* Is it the profile of a whole job (tidemark job -o)? */
 bool profile_is_job(const struct profile *profile);
 

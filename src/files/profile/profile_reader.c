@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/allowance.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
@@ -82,6 +83,12 @@ const char *profile_reading_keep(struct reader *reader, const char *bytes, size_
     }
     strbuf_release(&copy);
     return kept;
+}
+
+const char *profile_keep_text(struct profile *profile, const char *text)
+{
+    struct reader reader = {.profile = profile, .own = profile->own};
+    return profile->own ? profile_reading_keep(&reader, text, strlen(text)) : NULL;
 }
 
 const void *profile_reading_keep_bytes(struct reader *reader, const void *bytes, size_t count)
@@ -799,13 +806,17 @@ static int profile_reader_open_and_read(struct profile **out, const char *path,
 {
     struct reader reader = {.path = path};
     *out = NULL;
+    allowance_begin_file(path);
     int error = source_open(&reader.source, path);
-    if (error)
-        return error;
-    error = profile_reader_begin_reading(&reader);
-    if (!error)
-        error = profile_reader_read_with(&reader, read);
-    return profile_reader_end_reading(&reader, error, out);
+    if (!error) {
+        error = profile_reader_begin_reading(&reader);
+        if (!error)
+            error = profile_reader_read_with(&reader, read);
+        error = profile_reader_end_reading(&reader, error, out);
+    }
+    allowance_explain(error);
+    allowance_end();
+    return error;
 }
 
 int profile_read(struct profile **out, const char *path)

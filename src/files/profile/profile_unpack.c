@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/allowance.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "profile/path_blocks.h"
@@ -288,7 +289,7 @@ static int profile_unpack_create_and_fill(struct unpacking *unpacking, const cha
     return error;
 }
 
-int profile_unpack(const char *path, const char *to)
+static int profile_unpack_within(const char *path, const char *to)
 {
     struct unpacking unpacking = {.path = path};
     int error = source_open(&unpacking.source, path);
@@ -301,5 +302,13 @@ int profile_unpack(const char *path, const char *to)
     else
         error = profile_unpack_create_and_fill(&unpacking, to);
     source_close(&unpacking.source);
+    return error;
+}
+
+int profile_unpack(const char *path, const char *to)
+{
+    allowance_begin_file(path);
+    int error = allowance_explain(profile_unpack_within(path, to));
+    allowance_end();
     return error;
 }

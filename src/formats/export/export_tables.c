@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/json.h"
+#include "format/csv.h"
 #include "export/exporting.h"
 #include "model/figure_json.h"
 #include "aggregate/functions.h"
@@ -17,31 +18,15 @@ struct sheet {
     struct export_columns metrics;
 };
 
-static void export_tables_put_quoted(FILE *out, const char *text)
-{
-    if (!strpbrk(text, ",\"")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', out);
-        fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
-/* A field of CSV that is not a number. Names are chosen by strangers, and a spreadsheet would run
- * one that looks like a formula: an apostrophe says that it is text. */
+/* A field of CSV that is not a number. */
 static void export_tables_write_quoted(FILE *out, const char *text)
 {
-    struct strbuf plain = STRBUF_INIT;
-    if (*text && strchr("=+-@", *text))
-        strbuf_add_char(&plain, '\'');
+    struct strbuf plain = STRBUF_INIT, field = STRBUF_INIT;
     export_add_plain(&plain, text, NULL, 0);
-    export_tables_put_quoted(out, plain.data);
+    csv_add_text(&field, plain.data);
+    fputs(field.data, out);
     strbuf_release(&plain);
+    strbuf_release(&field);
 }
 
 static void export_tables_begin_row(struct sheet *sheet)

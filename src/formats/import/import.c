@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
+#include "base/allowance.h"
 #include "base/error.h"
 #include "base/regular.h"
 #include "gzip/gzip.h"
@@ -132,26 +133,35 @@ static int import_unpacked(const char *path, const char *bytes, size_t count, co
     return error;
 }
 
-int import_file(const char *path, const struct import_format *format, const char *output,
-                const struct import_format **as, struct strbuf *why)
+static int import_regular(const char *path, const struct regular_file *file, const char *output,
+                          const struct import_format **as, struct strbuf *why)
 {
-    struct regular_file file;
     struct strbuf unpacked = STRBUF_INIT;
-    *as = format;
-    int error = regular_file_read(&file, path, IMPORT_LIMIT);
-    if (error)
-        return import_fail(why, error, path,
-                           error == -EINVAL ? "it is no regular file" : strerror(-error));
-    const char *bytes = file.bytes;
-    size_t count = file.count;
-    error = import_unpack(&bytes, &count, &unpacked);
+    const char *bytes = file->bytes;
+    size_t count = file->count;
+    int error = import_unpack(&bytes, &count, &unpacked);
     if (error)
         import_fail(why, error, path,
                     error == -EBADMSG ? "what is packed in it is damaged or larger than 8 GiB"
                                       : strerror(-error));
     else
         error = import_unpacked(path, bytes, count, output, as, why);
-    free(file.bytes);
     strbuf_release(&unpacked);
+    return error;
+}
+
+int import_file(const char *path, const struct import_format *format, const char *output,
+                const struct import_format **as, struct strbuf *why)
+{
+    struct regular_file file;
+    *as = format;
+    int error = regular_file_read(&file, path, IMPORT_LIMIT);
+    if (error)
+        return import_fail(why, error, path,
+                           error == -EINVAL ? "it is no regular file" : strerror(-error));
+    allowance_begin(path, file.count);
+    error = import_regular(path, &file, output, as, why);
+    allowance_end();
+    free(file.bytes);
     return error;
 }

@@ -178,9 +178,9 @@ static bool proc_read_more(struct proc_lines *lines)
 char *proc_lines_next(struct proc_lines *lines)
 {
     for (size_t searched = 0;;) {
-        char *line = lines->data + lines->begin;
-        size_t known = lines->end - lines->begin;
-        char *newline = known > searched ? memchr(line + searched, '\n', known - searched) : NULL;
+        size_t known = lines->end - lines->begin; /* 0: there may be no data yet */
+        char *line = known > searched ? lines->data + lines->begin : NULL;
+        char *newline = line ? memchr(line + searched, '\n', known - searched) : NULL;
         if (newline) {
             *newline = '\0';
             lines->begin = (size_t)(newline - lines->data) + 1;

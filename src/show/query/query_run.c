@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/text_table.h"
+#include "format/csv.h"
 #include "query/database.h"
 #include "query/query.h"
 
@@ -40,24 +41,12 @@ static bool query_run_is_number(sqlite3_stmt *row, int column)
 
 /* ---- CSV (RFC 4180) ------------------------------------------------------------------------ */
 
-static void query_run_add_csv(struct strbuf *out, const char *cell)
-{
-    if (!strpbrk(cell, ",\"\r\n")) {
-        strbuf_add_string(out, cell);
-        return;
-    }
-    strbuf_add_char(out, '"');
-    for (; *cell; cell++)
-        strbuf_addf(out, *cell == '"' ? "\"%c" : "%c", *cell);
-    strbuf_add_char(out, '"');
-}
-
 static void query_run_csv_head(sqlite3_stmt *row, FILE *out)
 {
     struct strbuf line = STRBUF_INIT;
     for (int i = 0; i < sqlite3_column_count(row); i++) {
         strbuf_add_string(&line, i ? "," : "");
-        query_run_add_csv(&line, sqlite3_column_name(row, i));
+        csv_add_text(&line, sqlite3_column_name(row, i));
     }
     fprintf(out, "%s\r\n", line.data);
     strbuf_release(&line);
@@ -70,7 +59,10 @@ static void query_run_csv_row(sqlite3_stmt *row, FILE *out)
         strbuf_reset(&cell);
         query_run_add_value(&cell, row, i);
         strbuf_add_string(&line, i ? "," : "");
-        query_run_add_csv(&line, cell.data);
+        if (query_run_is_number(row, i))
+            strbuf_add_string(&line, cell.data);
+        else
+            csv_add_text(&line, cell.data);
     }
     fprintf(out, "%s\r\n", line.data);
     strbuf_release(&line);

@@ -187,11 +187,16 @@ static int single_file_write_one(FILE *out, const struct html_options *options, 
 {
     struct profile *profile;
     struct resources resources;
+    size_t none = 0;
     char prefix[64];
     snprintf(prefix, sizeof prefix, region ? "p/%zu/region/%zu/" : "p/%zu/", index, region - 1);
     int error = profile_read(&profile, options->shown[index].path);
     if (!error && region && (error = profile_cut_region_at(profile, region - 1)))
         profile_free(profile);
+    if (!error && (error = redact_profile(profile, options->redact, options->salt)) > 0) {
+        *(options->hidden && !region ? options->hidden : &none) += (size_t)error;
+        error = 0;
+    }
     if (error) {
         strbuf_add_string(why, error_text());
         return error;
@@ -205,7 +210,7 @@ static int single_file_write_one(FILE *out, const struct html_options *options, 
         *regions = resources.has_regions ? profile->region_count : 0;
         resources_list(&resources, region ? single_file_write_own : single_file_write_resource,
                        &writing);
-        if (options->sources && !region)
+        if (options->sources && !region && options->redact <= REDACT_SECRETS)
             single_file_write_sources(&writing);
         error = writing.error;
         resources_close(&resources);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include "base/strbuf.h"
 #include "aggregate/source_text.h"
+#include "redact/redact.h"
 #include "server/served_list.h"
 
 struct html_options {
@@ -15,6 +16,9 @@ struct html_options {
     const struct source_paths *paths; /* may be NULL */
     bool sources;                     /* with the text of the program's sources */
     struct strbuf *from_disk;         /* gets a line for each source that was read from disk */
+    enum redact_level redact;         /* what of a profile is hidden; sources go with places */
+    const char *salt;                 /* of hashes; may be NULL */
+    size_t *hidden;                   /* grows by the secrets found; may be NULL */
 };
 
 /* 0; -errno of reading, or of the stream, with a sentence in `why`. */

@@ -2,6 +2,7 @@
  * that something is wrong with us write the terminal's way back themselves, with what was prepared
  * before: nothing of ncurses may be called there. */
 #include "top/top_terminal.h"
+#include "base/term_guard.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -109,7 +110,7 @@ int terminal_begin(bool colour, struct strbuf *why)
     asked = 0;
     terminal_set_handlers();
     atexit(terminal_give_back);
-    if (!newterm(NULL, stdout, stdin)) {
+    if (!newterm(NULL, term_guard_raw(), stdin)) {
         strbuf_add_string(why, "the terminal cannot be used: use --plain");
         return -ENOTTY;
     }

@@ -1,0 +1,33 @@
+/* What html and export share: what is hidden of a profile before it is passed on. */
+#ifndef TIDEMARK_COMMANDS_REDACTION_H
+#define TIDEMARK_COMMANDS_REDACTION_H
+
+#include "base/options.h"
+#include "redact/redact.h"
+
+struct redaction_arguments {
+    int level; /* enum redact_level */
+    const char *salt;
+};
+
+/* TO(): as in the command's own entries; its arguments have a redaction. */
+#define REDACTION_ENTRIES(TO)                                                                      \
+    {"redact",                                                                                     \
+     0,                                                                                            \
+     OPTION_CHOICE,                                                                                \
+     REDACT_CHOICE,                                                                                \
+     "hide before it is passed on: secrets in the command line; arguments, directories and host "  \
+     "too; names of code too (default: secrets)",                                                  \
+     TO(redaction.level),                                                                          \
+     false,                                                                                        \
+     NULL},                                                                                        \
+    {                                                                                              \
+        "redact-salt", 0, OPTION_STRING, "TEXT",                                                   \
+            "makes the same hashes in every file (default: others each time)", TO(redaction.salt), \
+            false, NULL                                                                            \
+    }
+
+/* A note on stderr, if any were hidden: nobody had asked for it. */
+void redaction_say_hidden(const char *command, size_t secrets);
+
+#endif

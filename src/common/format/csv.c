@@ -1,0 +1,28 @@
+/* Fields of CSV (csv.h). The text is made safe between its newlines first; then quotes are doubled. */
+#include "format/csv.h"
+
+#include <string.h>
+#include "base/text.h"
+
+static void csv_add_safe_lines(struct strbuf *out, const char *text)
+{
+    for (const char *end; (end = strchr(text, '\n')) != NULL; text = end + 1) {
+        text_add_safe(out, text, (size_t)(end - text));
+        strbuf_add_char(out, '\n');
+    }
+    text_add_safe_string(out, text);
+}
+
+void csv_add_text(struct strbuf *out, const char *text)
+{
+    struct strbuf safe = STRBUF_INIT;
+    if (*text && strchr("=+-@\t\r\n", *text))
+        strbuf_add_char(&safe, '\'');
+    csv_add_safe_lines(&safe, text);
+    bool quoted = strpbrk(safe.data, ",\"\n") != NULL;
+    strbuf_add_string(out, quoted ? "\"" : "");
+    for (const char *at = safe.data; *at; at++)
+        strbuf_addf(out, *at == '"' ? "\"%c" : "%c", *at);
+    strbuf_add_string(out, quoted ? "\"" : "");
+    strbuf_release(&safe);
+}

@@ -1,0 +1,1 @@
+tidemark_unit_test(redact redact tm_profile tm_base)
