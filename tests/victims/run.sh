@@ -28,8 +28,9 @@ cmp "$work/bare.err" "$work/err" || say "standard error differs: $(head -5 "$wor
 
 # FILE, or FILE@PID of a row of the session's file. A process that execs has two profiles with one pid: of
 # files the older is .old.
-list=$("$TIDEMARK" report --json "$work" | jq -r '.profiles[].profile') || say "no overview"
-for profile in $list "$work"/*.tmk.old*; do
+"$TIDEMARK" report --json "$work" >"$work/overview.json" || say "no overview"
+mapfile -t profiles < <(jq -r '.profiles[].profile' "$work/overview.json")
+for profile in "${profiles[@]}" "$work"/*.tmk.old*; do
     case $profile in *.tmk.old*) [ -f "$profile" ] || continue ;; esac
     "$TIDEMARK" unpack "$profile" "$work/db/$(basename "$profile").db" || say "unpack failed"
 done

@@ -535,11 +535,6 @@ void detail_select(struct strbuf *sql, const struct detail_table *table,
     strbuf_addf(sql, " FROM %s ORDER BY %s", table->name, table->order);
 }
 
-void detail_insert(struct strbuf *sql, const struct detail_table *table)
-{
-    schema_insert(sql, table->name, table->count);
-}
-
 /* ---- Values -------------------------------------------------------------------------------- */
 
 static uint64_t detail_get_number(const struct detail_column *column, const void *row)

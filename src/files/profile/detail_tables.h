@@ -39,9 +39,8 @@ void detail_names(struct strbuf *sql);
 void detail_select(struct strbuf *sql, const struct detail_table *table,
                    bool (*is_there)(void *context, const char *table, const char *column),
                    void *context);
-/* "INSERT OR REPLACE …" with a value for each column, and the values. */
+/* The values of a row, in the order of the columns. */
 struct values;
-void detail_insert(struct strbuf *sql, const struct detail_table *table);
 void detail_values(struct values *values, const struct detail_table *table, const void *row);
 
 /* Puts a number into a field; UINT64_MAX: NULL. False: it is too large for it. */

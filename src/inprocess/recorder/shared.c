@@ -204,8 +204,8 @@ static char *shared_grow_seed(size_t bytes)
     char *seed = permitted_calls_is_forbidden(CALL_MAP) ? NULL : shared_take_seed();
     if (!seed)
         return NULL;
-    long grown = shared_call(SYS_mremap, (uintptr_t)seed, SEED_BYTES, SEED_BYTES + bytes,
-                             MREMAP_MAYMOVE);
+    long grown =
+        shared_call(SYS_mremap, (uintptr_t)seed, SEED_BYTES, SEED_BYTES + bytes, MREMAP_MAYMOVE);
     atomic_store(&shared->seed, grown == -1 ? seed : (char *)grown);
     return grown == -1 ? NULL : (char *)grown + SEED_BYTES;
 }

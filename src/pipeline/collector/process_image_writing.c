@@ -73,8 +73,8 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
     int status = process_image_open_writer(image);
     /* Another session may still be completing a profile of that name, or the disk be full for a
      * moment; then we try again later. */
-    bool later = process_image_may_pass(status) ||
-                 (status == -ENOSPC && process_image_is_patient(image));
+    bool later =
+        process_image_may_pass(status) || (status == -ENOSPC && process_image_is_patient(image));
     if (status < 0 && !(later && patient))
         process_image_fail(image, "%s", error_text());
     if (status < 0)

@@ -434,7 +434,7 @@ static void one_file_has_all_of_it(void **state)
 {
     (void)state;
     static const struct served_source shown[] = {{.path = GOLDEN_DIR "/profile-v2-details.tmk"}};
-    struct html_options options = {shown, 1, NULL, true};
+    struct html_options options = {.shown = shown, .shown_count = 1, .sources = true};
     struct strbuf why = STRBUF_INIT;
     char *text = NULL;
     size_t length = 0;
