@@ -17,7 +17,7 @@ cc -shared -fPIC -o hangs.so hangs.c
 
 printf '#include <stdlib.h>\nint main(void) { for (int i = 0; i < 77; i++) free(malloc(1000)); return 7; }\n' >program.c
 cc -g -O0 -fno-builtin -o program program.c
-LD_PRELOAD=$PWD/hangs.so tidemark record -q -o run.tmk ./program 2>err &
+LD_PRELOAD=$PWD/hangs.so tidemark record -o run.tmk ./program 2>err &
 recorder=$!
 until_true test -e hangs
 # Until the recorder has seen the program's end a signal is the program's.

@@ -19,7 +19,7 @@ for level in no secrets places names; do
     tidemark export --to pprof --redact=$level -o - run.tmk 2>/dev/null | gzip -dc | strings >>out
     holds
     rm -f run.html
-    try tidemark html --redact=$level run.tmk
+    try tidemark html --no-sources --redact=$level run.tmk
     cat err
     python3 - >out <<'P'
 import base64, gzip, re
@@ -44,6 +44,6 @@ done >sums
 sed -n 1p sums >first && sed -n 2p sums | cmp - first && echo "same hashes"
 sed -n 3p sums | cmp -s - first || echo "others"
 echo "== the profile itself is untouched; a database cannot be"
-tidemark query run.tmk "SELECT value LIKE '%hunter2%' FROM meta WHERE key = 'command'" -f csv
+tidemark query run.tmk "SELECT value LIKE '%hunter2%' FROM meta WHERE key = 'command'" -f csv | tr -d '\r'
 try tidemark export --to sqlite --redact=names -o run.db run.tmk
 sentence redact

@@ -38,17 +38,17 @@ wait;
 P
 
 # ---- Joined ----
-"$TIDEMARK" record -q --sample=64K -o 's.%n.%p.tmk' perl server.pl sh -c 'cat /dev/null; exit 4' >out 2>err
+"$TIDEMARK" record --separate -q --sample=64K -o 's.%n.%p.tmk' perl server.pl sh -c 'cat /dev/null; exit 4' >out 2>err
 [ $? = 4 ] && [ ! -s out ] && [ ! -s err ] || fail "joined: $(head -3 out err)"
 [ "$(session_profiles cat)" = 1 ] && [ "$(session_profiles sh)" = 1 ] || fail "not joined: $(ls)"
 [ "$(fact s.cat.*.tmk sample_bytes)" = 65536 ] || fail "joined without the session's --sample"
 no_strays joined
 rm -f s.*
-"$TIDEMARK" record -q --only=cat -o 's.%n.%p.tmk' perl server.pl sh -c 'cat /dev/null; exit 4'
+"$TIDEMARK" record --separate -q --only=cat -o 's.%n.%p.tmk' perl server.pl sh -c 'cat /dev/null; exit 4'
 [ "$(session_profiles cat) $(ls s.* | wc -l)" = "1 1" ] || fail "--only does not hold: $(ls)"
 no_strays only
 rm -f s.*
-"$TIDEMARK" record -q --no-follow -o 's.%n.%p.tmk' perl server.pl sh -c 'cat /dev/null; exit 4'
+"$TIDEMARK" record --separate -q --no-follow -o 's.%n.%p.tmk' perl server.pl sh -c 'cat /dev/null; exit 4'
 [ "$(ls s.* | wc -l)" = 1 ] || fail "--no-follow does not hold: $(ls)"
 no_strays no-follow
 rm -f s.*
@@ -56,13 +56,13 @@ rm -f s.*
 # Wherever it is installed, and copied: LD_PRELOAD can hold neither blanks nor colons.
 mkdir -p "a place: of \$LIB/bin" "a place: of \$LIB/lib"
 cp "$TIDEMARK" "a place: of \$LIB/bin" && cp "$library" "a place: of \$LIB/lib"
-"a place: of \$LIB/bin/tidemark" record -q -o 's.%n.%p.tmk' perl server.pl sh -c 'cat /dev/null; exit 4' >out 2>err
+"a place: of \$LIB/bin/tidemark" record --separate -q -o 's.%n.%p.tmk' perl server.pl sh -c 'cat /dev/null; exit 4' >out 2>err
 [ $? = 4 ] && [ ! -s err ] && [ "$(session_profiles cat)" = 1 ] || fail "a place with blanks: $(head -3 err; ls)"
 no_strays "a place with blanks"
 rm -rf s.* a\ place* "$(find /tmp -maxdepth 1 -type l -lname "$PWD/a place*" 2>/dev/null)"
 
 # ---- None ----
-"$TIDEMARK" record -q -o 's.%n.%p.tmk' perl orphan.pl >out 2>err || fail "orphan: status $?: $(head -3 err)"
+"$TIDEMARK" record --separate -q -o 's.%n.%p.tmk' perl orphan.pl >out 2>err || fail "orphan: status $?: $(head -3 err)"
 [ ! -s err ] && [ "$(session_profiles cat)" = 0 ] || fail "orphan: $(ls; head -3 err)"
 no_strays orphan
 rm -f s.*
@@ -132,7 +132,7 @@ int main(void)
 C
 if cc -O1 spawns.c -o spawns 2>/dev/null; then spawned=12; else spawned=0; fi
 [ $spawned = 12 ] && SPAWNS=./spawns || SPAWNS=true
-TRUE=/bin/true SPAWNS=$SPAWNS "$TIDEMARK" record -o 's.%n.%p.tmk' sh leaving.sh >out 2>err || fail "leaving: status $?: $(cat err)"
+TRUE=/bin/true SPAWNS=$SPAWNS "$TIDEMARK" record --separate -o 's.%n.%p.tmk' sh leaving.sh >out 2>err || fail "leaving: status $?: $(cat err)"
 expected=$((5 + spawned))
 grep -q "^  not recorded $expected with an emptied environment$" err || fail "leaving: not $expected: $(grep 'not recorded' err)"
 told=$(for profile in s.*.tmk; do fact "$profile" unfollowed_environment; done | paste -sd+ | bc)
@@ -147,18 +147,18 @@ cat >static.c <<'C'
 int main(void) { return 0; }
 C
 if cc -static static.c -o static 2>/dev/null; then
-    "$TIDEMARK" record -o s.tmk perl -e 'system "./static"; system "./static"; system "/bin/true"' 2>err
+    "$TIDEMARK" record --separate -o s.tmk perl -e 'system "./static"; system "./static"; system "/bin/true"' 2>err
     grep -q '^  not recorded 2 statically linked, of 32 bits or musl$' err || fail "static: $(cat err)"
     rm -f s.*
 fi
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && cp /bin/true "$work/setuid" && chmod 4755 setuid &&
     setpriv --reuid=65534 --clear-groups test -x "$(dirname "$TIDEMARK")/../lib/libtidemark.so" 2>/dev/null; then
-    chmod 777 . && setpriv --reuid=65534 --clear-groups "$TIDEMARK" record -o "$work/s.tmk" perl -e 'system "./setuid"' 2>err
+    chmod 777 . && setpriv --reuid=65534 --clear-groups "$TIDEMARK" record --separate -o "$work/s.tmk" perl -e 'system "./setuid"' 2>err
     grep -q '^  not recorded 1 with privileges (setuid)$' err || fail "setuid: $(cat err)"
     rm -f s.*
 fi
 # Nothing to say of it where nobody follows.
-"$TIDEMARK" record --no-follow -o s.tmk env -i /bin/true 2>err
+"$TIDEMARK" record --separate --no-follow -o s.tmk env -i /bin/true 2>err
 ! grep -q 'not recorded [0-9]' err || fail "--no-follow: $(cat err)"
 rm -f s.*
 
@@ -168,7 +168,7 @@ if command -v lighttpd >/dev/null && command -v curl >/dev/null; then
     port=$((20000 + $$ % 20000))
     printf 'server.document-root="%s/www"\nserver.port=%d\nserver.bind="127.0.0.1"\nserver.modules=("mod_cgi")\ncgi.assign=(".cgi"=>"/bin/sh")\n' \
         "$work" $port >lighttpd.conf
-    "$TIDEMARK" record -q -o 's.%n.%p.tmk' sh -c 'echo $$ >pid; exec lighttpd -D -f lighttpd.conf' >out 2>err &
+    "$TIDEMARK" record --separate -q -o 's.%n.%p.tmk' sh -c 'echo $$ >pid; exec lighttpd -D -f lighttpd.conf' >out 2>err &
     recording=$!
     if until_true curl -s -o /dev/null "http://127.0.0.1:$port/x.cgi"; then
         [ "$(curl -s "http://127.0.0.1:$port/x.cgi")" = served ] || fail "lighttpd: no answer"

@@ -223,13 +223,21 @@ static void cmd_record_say_others(const struct collector *collector,
     strbuf_release(&line);
 }
 
-static void cmd_record_say_small(const struct collector *collector)
+static void cmd_record_say_small(const struct collector *collector,
+                                 const struct process_image_result *shown)
 {
     const char *path;
     size_t count = collector_rows(collector, &path);
-    if (count)
-        fprintf(stderr, "  small        %zu small process%s in %s\n", count,
-                count == 1 ? " is" : "es are", path);
+    char program[64];
+    uint64_t peak_bytes;
+    pid_t largest = collector_largest_row(collector, program, &peak_bytes);
+    if (!count)
+        return;
+    fprintf(stderr, "  small        %zu small process%s in %s\n", count,
+            count == 1 ? " is" : "es are", path);
+    if (largest && peak_bytes > shown->peak_bytes)
+        fprintf(stderr, "               more than that had %s, %s: tidemark report %s@%d\n",
+                program, human_bytes(peak_bytes).text, path, (int)largest);
 }
 
 /* Who sums up the profiles should know that there were more processes. */
@@ -295,7 +303,7 @@ static void cmd_record_say_summary(const struct collector *collector,
     profile_free(profile);
     cmd_record_say_trace(shown);
     cmd_record_say_others(collector, shown);
-    cmd_record_say_small(collector);
+    cmd_record_say_small(collector, shown);
     cmd_record_say_unfollowed(collector);
     if (!options->only)
         cmd_record_say_only(collector);
@@ -376,8 +384,10 @@ static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *s
     else
         stand_in_pass_on(&received, job->ended ? 0 : job->child);
     /* With the program gone, its children may be waited for no longer than the user likes. */
-    if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP))
+    if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP)) {
+        held_stderr_end(); /* what is said now is for who waits */
         collector_leave(job->collector);
+    }
 }
 
 static void cmd_record_take_signals(struct job *job)

@@ -16,15 +16,13 @@ struct redaction_arguments {
      0,                                                                                            \
      OPTION_CHOICE,                                                                                \
      REDACT_CHOICE,                                                                                \
-     "hide before it is passed on: secrets in the command line; arguments, directories and host "  \
-     "too; names of code too (default: secrets)",                                                  \
+     "hide secrets of the command line; places too; names too",                                    \
      TO(redaction.level),                                                                          \
      false,                                                                                        \
      NULL},                                                                                        \
     {                                                                                              \
-        "redact-salt", 0, OPTION_STRING, "TEXT",                                                   \
-            "makes the same hashes in every file (default: others each time)", TO(redaction.salt), \
-            false, NULL                                                                            \
+        "redact-salt", 0, OPTION_STRING, "TEXT", "the same hashes in every file",                  \
+            TO(redaction.salt), false, NULL                                                        \
     }
 
 /* A note on stderr, if any were hidden: nobody had asked for it. */

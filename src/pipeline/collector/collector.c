@@ -252,6 +252,18 @@ size_t collector_rows(const struct collector *collector, const char **path)
     return count;
 }
 
+pid_t collector_largest_row(const struct collector *collector, char program[64],
+                            uint64_t *peak_bytes)
+{
+    struct session_rows *rows = collector->options.rows;
+    struct session_rows_largest largest = {0};
+    if (rows)
+        largest = session_rows_largest(rows);
+    snprintf(program, sizeof largest.program, "%s", largest.program);
+    *peak_bytes = largest.peak_bytes;
+    return largest.pid;
+}
+
 size_t collector_passed_over(const struct collector *collector)
 {
     return collector->passed_over;
@@ -710,8 +722,13 @@ static int collector_member_patience_ms(const struct collector *collector,
 {
     if (!member->launched)
         return SHORT_MS;
+    /* One that could not be recorded is done before its process ends: nobody wakes us again. */
+    if (member->ending && process_image_is_done(member->image))
+        return 0;
     if (member->ending)
         return collector->options.finished < 0 ? SHORT_MS : INT_MAX;
+    if (process_image_has_left(member->image))
+        return 0;
     return member->pidfd < 0 && process_image_pid(member->image) != collector->own_child
                ? UNWATCHED_MS
                : INT_MAX;

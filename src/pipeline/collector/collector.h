@@ -103,6 +103,10 @@ size_t collector_passed_over(const struct collector *collector);
 /* So many small processes are rows of the session's file, which is called so; NULL if there are
  * none. */
 size_t collector_rows(const struct collector *collector, const char **path);
+/* The one of them with the highest peak: its pid (0: there is none whose peak is known), program (the
+ * name may be cut) and peak. */
+pid_t collector_largest_row(const struct collector *collector, char program[64],
+                            uint64_t *peak_bytes);
 
 /* What has come out so far. */
 /* Programs that were executed and are not recorded, of processes that have ended. */

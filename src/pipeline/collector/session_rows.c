@@ -12,6 +12,7 @@ struct session_rows {
     pthread_mutex_t lock;
     char *path;
     struct session_file *file; /* NULL: no row yet */
+    struct session_rows_largest largest;
 };
 
 struct session_rows *session_rows_new(void)
@@ -58,12 +59,39 @@ static struct session_file *session_rows_file(struct session_rows *rows, int *st
     return file;
 }
 
+static void session_rows_remember(struct session_rows *rows, const struct session_row *row)
+{
+    struct session_rows_largest *largest = &rows->largest;
+    uint64_t peak_bytes;
+    if (!figure_get(row->peak_bytes, &peak_bytes))
+        return;
+    pthread_mutex_lock(&rows->lock);
+    if (!largest->pid || peak_bytes > largest->peak_bytes) {
+        largest->pid = row->pid;
+        largest->peak_bytes = peak_bytes;
+        snprintf(largest->program, sizeof largest->program, "%s", row->program);
+    }
+    pthread_mutex_unlock(&rows->lock);
+}
+
 int session_rows_append(struct session_rows *rows, const struct session_row *row, const void *body,
                         size_t bytes)
 {
     int status;
     struct session_file *file = session_rows_file(rows, &status);
-    return status ? status : session_file_append(file, row, body, bytes);
+    if (!status)
+        status = session_file_append(file, row, body, bytes);
+    if (!status)
+        session_rows_remember(rows, row);
+    return status;
+}
+
+struct session_rows_largest session_rows_largest(struct session_rows *rows)
+{
+    pthread_mutex_lock(&rows->lock);
+    struct session_rows_largest largest = rows->largest;
+    pthread_mutex_unlock(&rows->lock);
+    return largest;
 }
 
 size_t session_rows_count(struct session_rows *rows)

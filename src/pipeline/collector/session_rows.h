@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "profile/profile_session.h"
 
 /* A process that has done more is one that somebody will look at by itself. One that lived until
@@ -34,5 +35,13 @@ const char *session_rows_path(const struct session_rows *rows);
 int session_rows_append(struct session_rows *rows, const struct session_row *row, const void *body,
                         size_t bytes);
 size_t session_rows_count(struct session_rows *rows);
+
+/* The row with the highest peak; pid 0: there is none whose peak is known. */
+struct session_rows_largest {
+    pid_t pid;
+    uint64_t peak_bytes; /* requested */
+    char program[64];    /* file name of the executable, perhaps cut */
+};
+struct session_rows_largest session_rows_largest(struct session_rows *rows);
 
 #endif
