@@ -14,7 +14,7 @@ trap 'touch "$work/stop"; wait; umount "$small"; rm -rf "$work"' EXIT
 
 begin() { # OPTIONS…
     rm -f stop child
-    "$TIDEMARK" record -q "$@" -o "$small/run.tmk" -- "$program" churn 1000 "$work/stop" >out 2>err &
+    "$TIDEMARK" record "$@" -o "$small/run.tmk" -- "$program" churn 1000 "$work/stop" >out 2>err &
     recorder=$!
 }
 fill() { dd if=/dev/zero of="$small/filler" bs=4k >dd 2>&1; [ -s "$small/filler" ]; }
@@ -44,7 +44,7 @@ grep -q 'the trace .* ended as the disk had only .* left' err || fail "trace: no
     fail "trace: it does not say why it ends"
 rm -f "$small"/*
 
-begin
+begin -q
 until_true has_committed
 fill
 until_true has_run 2
@@ -54,14 +54,14 @@ conclude "for a moment"
 rm -f "$small"/*
 
 fill
-begin
+begin -q
 until_true has_run 3
 rm "$small/filler"
 conclude "full at first"
 [ ! -s err ] || fail "full at first: $(cat err)"
 rm -f "$small"/*
 
-begin
+begin -q
 until_true has_committed
 fill
 until_true has_run 2
