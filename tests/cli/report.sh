@@ -31,7 +31,7 @@ jq '.tree.inclusive == .program.peak_bytes and ([.functions.rows[].exclusive.at_
 try tidemark report --show peek r.tmk
 sentence 'peek'
 # A column is any metric of doc/METRICS.md, not only what reports are sorted by.
-try tidemark report --functions --columns live_count,size_max,peak_ns,freed_elsewhere_count --width 140 r.tmk
+try tidemark report --functions -n 100 --columns live_count,size_max,peak_ns,freed_elsewhere_count --width 140 r.tmk
 grep -q ' live_count .* freed_elsewhere_count' out && echo "any metric is a column"
 grep -q ' 1009 B .* victim_sizes' out && echo "with its unit"
 try tidemark report --columns sideways r.tmk
