@@ -145,6 +145,8 @@ int profile_put_sample(struct profile_writer *writer, const struct profile_sampl
             error = detail_writer_drop_of(writer, DETAIL_RESIDENCIES, sample->id);
         if (!error)
             error = detail_writer_drop_of(writer, DETAIL_HEAP_PAGES, sample->id);
+        if (!error)
+            error = detail_writer_drop_of(writer, DETAIL_ISLANDS, sample->id);
     } else {
         details->last_sample = sample->id;
     }
@@ -154,6 +156,15 @@ int profile_put_sample(struct profile_writer *writer, const struct profile_sampl
 int profile_put_mapping(struct profile_writer *writer, const struct profile_mapping *mapping)
 {
     return detail_writer_put(writer, DETAIL_MAPPINGS, mapping);
+}
+
+int profile_put_islands(struct profile_writer *writer, const struct profile_island *rows,
+                        size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && !error; i++)
+        error = detail_writer_put(writer, DETAIL_ISLANDS, &rows[i]);
+    return error;
 }
 
 int profile_put_rank(struct profile_writer *writer, const struct profile_rank *rank)

@@ -318,9 +318,26 @@ struct profile_residency {
     struct figure resident_bytes, untouched_bytes, swapped_bytes;
     struct figure pinned_bytes,
         pinning_count; /* its share of sample.pinned_bytes; blocks that pin */
+    /* what the graph of the live blocks says; unknown where none was made. The four add up to
+     * live_count and live_bytes of blocks that do not overlap */
+    struct figure lost_count, lost_bytes;           /* no pointer to them was found */
+    struct figure indirect_count, indirect_bytes;   /* only lost blocks point to them */
+    struct figure possible_count, possible_bytes;   /* by pointers into their middle only */
+    struct figure reachable_count, reachable_bytes; /* by a chain of pointers to beginnings */
 };
 int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
                           size_t count);
+/* Lost blocks of a call path, and what hangs below them: islands, each with one of these blocks as
+ * its head. */
+struct profile_island {
+    uint32_t sample;
+    uint32_t path;
+    uint64_t count, bytes;                   /* of the heads */
+    uint64_t indirect_count, indirect_bytes; /* below them, of any call path */
+};
+/* Of a sample that was put before; each path once. */
+int profile_put_islands(struct profile_writer *writer, const struct profile_island *rows,
+                        size_t count);
 /* A cell of the map of the heap: a page of the allocator's areas or, of large heaps, a stretch of
  * 2^k of them; the last one of an area may be shorter. All figures but `bytes` are of its resident
  * pages. */
@@ -492,6 +509,8 @@ struct profile {
     struct profile_residency *residencies; /* by sample, path */
     size_t heap_page_count;
     struct profile_heap_page *heap_pages; /* by sample (there is one), address */
+    size_t island_count;
+    struct profile_island *islands; /* by sample, path */
     size_t source_count;
     struct profile_source {
         const char *path, *text;

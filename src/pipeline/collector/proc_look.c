@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "collector/graph_look.h"
 #include "collector/quota.h"
 #include "collector/residency.h"
 #include "procfs/cgroup_recent.h"
@@ -45,6 +46,7 @@ void look_release(struct look *look)
     free(look->mappings);
     free(look->rows);
     free(look->cells);
+    free(look->islands);
     free(look->threads);
     smaps_release(&look->smaps);
     look_init(look, look->pid);
@@ -242,6 +244,23 @@ static void look_take_residency(struct look *look, struct residency *residency)
     look->cells = heap_map_take(&residency->heap, &look->cell_count);
 }
 
+/* What is known without it stays known if it fails. */
+static void look_take_graph(struct look *look, struct pages *pages, const struct areas *areas,
+                            const struct residency *residency)
+{
+    struct graph_look graph;
+    const struct graph_look_asked asked = {.pid = look->pid,
+                                           .smaps = &look->smaps,
+                                           .areas = areas,
+                                           .blocks = &look->blocks,
+                                           .pages = pages,
+                                           .rows = residency->rows,
+                                           .row_count = residency->row_count};
+    look->graph_error = graph_look_take(&asked, &graph);
+    look->islands = graph.islands;
+    look->island_count = graph.island_count;
+}
+
 static int look_make_ledger(struct look *look, struct pages *pages)
 {
     struct areas areas = AREAS_INIT;
@@ -257,6 +276,8 @@ static int look_make_ledger(struct look *look, struct pages *pages)
                                 HEAP_MAP_CELLS);
     if (!error)
         error = look_sweep(pages, &areas, &residency);
+    if (!error && look->over_graph)
+        look_take_graph(look, pages, &areas, &residency);
     if (!error)
         look_take_residency(look, &residency);
 done:
@@ -372,5 +393,7 @@ struct proc_sample look_proc_sample(struct look *look)
                                 .rows = look->rows,
                                 .row_count = look->row_count,
                                 .cells = look->cells,
-                                .cell_count = look->cell_count};
+                                .cell_count = look->cell_count,
+                                .islands = look->islands,
+                                .island_count = look->island_count};
 }

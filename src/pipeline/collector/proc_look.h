@@ -30,6 +30,7 @@ struct look {
     pid_t pid;
     bool over_pages;  /* the ledger and the residency too; takes `blocks` */
     bool at_threads;  /* their stacks too: they wait */
+    bool over_graph;  /* with over_pages: which blocks can be reached */
     size_t row_limit; /* at most so many call paths, those with the most bytes; 0: all */
     struct live_list blocks;
     struct area_claim *claims; /* malloc'd; the look's */
@@ -45,9 +46,12 @@ struct look {
     size_t row_count;
     struct profile_heap_page *cells; /* the heap, by address */
     size_t cell_count;
+    struct profile_island *islands; /* of lost blocks, by path */
+    size_t island_count;
     struct look_thread *threads; /* by tid */
     size_t thread_count;
     uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */
+    int graph_error; /* with over_graph: 0, or why it is not known what can be reached */
     int error; /* 0, or why the sample or its ledger are not known: -errno of process/ */
     uint64_t cpu_ns;
     struct smaps smaps;

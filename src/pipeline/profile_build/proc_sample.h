@@ -14,6 +14,8 @@ struct proc_sample {
     size_t row_count;
     struct profile_heap_page *cells;
     size_t cell_count;
+    struct profile_island *islands;
+    size_t island_count;
 };
 
 #endif
