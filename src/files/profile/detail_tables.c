@@ -150,6 +150,14 @@ static const struct detail_column sample_columns[] = {
     FIELD("returnable_bytes", returnable_bytes, DETAIL_MAYBE),
     FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
     FIELD("pass_ms", pass_ms, DETAIL_REAL),
+    FIELD("lost_count", lost_count, DETAIL_MAYBE),
+    FIELD("lost_bytes", lost_bytes, DETAIL_MAYBE),
+    FIELD("indirect_count", indirect_count, DETAIL_MAYBE),
+    FIELD("indirect_bytes", indirect_bytes, DETAIL_MAYBE),
+    FIELD("possible_count", possible_count, DETAIL_MAYBE),
+    FIELD("possible_bytes", possible_bytes, DETAIL_MAYBE),
+    FIELD("reachable_count", reachable_count, DETAIL_MAYBE),
+    FIELD("reachable_bytes", reachable_bytes, DETAIL_MAYBE),
 };
 
 #undef ROW

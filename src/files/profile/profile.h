@@ -139,6 +139,7 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 /* integer: age of the program when recording began; absent: recorded from its beginning */
 #define PROFILE_META_ATTACHED  "attached_after_ns"
 #define PROFILE_META_NO_LEDGER "no_ledger" /* a sentence: why what is resident is not known */
+#define PROFILE_META_NO_GRAPH  "no_graph"  /* a sentence: why what is lost is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
 
@@ -297,6 +298,10 @@ struct profile_sample {
     struct figure returnable_bytes;   /* whole resident pages of the heap without a live block */
     struct figure pinned_bytes;       /* free bytes on heap pages that live blocks keep resident */
     double pass_ms;                   /* what the look cost, CPU of the collector */
+    /* of all live blocks, as struct profile_residency has them by call path; unknown where the
+     * graph of the live blocks was not made */
+    struct figure lost_count, lost_bytes, indirect_count, indirect_bytes;
+    struct figure possible_count, possible_bytes, reachable_count, reachable_bytes;
 };
 /* One whose id was there is begun anew: the mappings, residencies and heap of that id go. So a
  * sample is put first, and then what belongs to it, in one or several calls. */

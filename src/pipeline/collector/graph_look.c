@@ -263,6 +263,26 @@ static int graph_look_solve(struct sweep *sweep, struct graph_look *out)
     return error;
 }
 
+void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample *sample)
+{
+    struct profile_residency all = {0};
+    for (size_t i = 0; i < asked->row_count; i++)
+        for (unsigned class = 0; class < GRAPH_CLASSES; class++) {
+            struct reach_sums from = graph_look_sums(&asked->rows[i], class);
+            struct reach_sums to = graph_look_sums(&all, class);
+            *to.count = figure_add(*to.count, *from.count);
+            *to.bytes = figure_add(*to.bytes, *from.bytes);
+        }
+    sample->lost_count = all.lost_count;
+    sample->lost_bytes = all.lost_bytes;
+    sample->indirect_count = all.indirect_count;
+    sample->indirect_bytes = all.indirect_bytes;
+    sample->possible_count = all.possible_count;
+    sample->possible_bytes = all.possible_bytes;
+    sample->reachable_count = all.reachable_count;
+    sample->reachable_bytes = all.reachable_bytes;
+}
+
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static int graph_look_begin(struct sweep *sweep)

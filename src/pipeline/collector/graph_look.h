@@ -42,6 +42,8 @@ struct graph_look {
  * -ENOMEM, -EPERM (its memory or its threads are not to be had), -ESRCH; the rows do not know it
  * then. */
 int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out);
+/* Fills in what a sample says of all blocks, from rows that know it. */
+void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample *sample);
 void graph_look_release(struct graph_look *look);
 
 #endif

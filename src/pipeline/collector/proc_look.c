@@ -34,7 +34,10 @@ void look_init(struct look *look, pid_t pid)
                    .stack_bytes = unknown, .globals_bytes = unknown, .shared_bytes = unknown,
                    .tool_bytes = unknown, .other_bytes = unknown, .untouched_bytes = unknown,
                    .live_swapped_bytes = unknown, .returnable_bytes = unknown,
-                   .pinned_bytes = unknown}};
+                   .pinned_bytes = unknown, .lost_count = unknown, .lost_bytes = unknown,
+                   .indirect_count = unknown, .indirect_bytes = unknown,
+                   .possible_count = unknown, .possible_bytes = unknown,
+                   .reachable_count = unknown, .reachable_bytes = unknown}};
     /* clang-format on */
 }
 
@@ -257,6 +260,9 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
                                            .rows = residency->rows,
                                            .row_count = residency->row_count};
     look->graph_error = graph_look_take(&asked, &graph);
+    if (look->graph_error)
+        return;
+    graph_look_sum(&asked, &look->sample);
     look->islands = graph.islands;
     look->island_count = graph.island_count;
 }
