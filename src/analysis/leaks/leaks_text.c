@@ -23,14 +23,6 @@ static const struct text_column columns[] = {
     {"", 0, TEXT_LEFT, 2},
 };
 
-static struct human leaks_text_blocks(uint64_t count)
-{
-    struct human human;
-    snprintf(human.text, sizeof human.text, "%s block%s", human_exact(count).text,
-             count == 1 ? "" : "s");
-    return human;
-}
-
 /* "12 blocks, 576 B, are lost: nothing points to them any more". */
 static void leaks_text_add_verdict(struct strbuf *out, const struct leaks *leaks,
                                    const struct style *style)
@@ -41,9 +33,9 @@ static void leaks_text_add_verdict(struct strbuf *out, const struct leaks *leaks
     if (!count)
         strbuf_add_string(&line, "nothing is lost");
     else
-        strbuf_addf(&line, "%s in %s %s lost: no pointer leads to %s any more",
-                    human_bytes(bytes).text, leaks_text_blocks(count).text,
-                    count == 1 ? "is" : "are", count == 1 ? "it" : "them");
+        strbuf_addf(&line, "%s in %s %s: no pointer leads to %s any more", human_bytes(bytes).text,
+                    human_exact(count).text, count == 1 ? "block is lost" : "blocks are lost",
+                    count == 1 ? "it" : "them");
     style_add(out, style, count ? TONE_WARNING : TONE_TITLE, line.data);
     strbuf_add_char(out, '\n');
     strbuf_release(&line);
@@ -54,8 +46,7 @@ static void leaks_text_add_when(struct strbuf *out, const struct leaks *leaks)
     const struct profile_sample *sample = leaks->sample;
     strbuf_add_string(out, sample->why == PROFILE_SAMPLE_END ? "at the end" : "at a snapshot");
     strbuf_addf(out, " (%s after the start), when %s blocks were alive\n",
-                human_duration(sample->time_ns).text,
-                figure_human_exact(sample->live_count).text);
+                human_duration(sample->time_ns).text, figure_human_exact(sample->live_count).text);
 }
 
 static void leaks_text_add_name(struct strbuf *out, const struct leaks *leaks,
@@ -115,8 +106,8 @@ static void leaks_text_add_class(struct strbuf *out, struct figure bytes, struct
 {
     if (figure_zero(count))
         return;
-    strbuf_addf(out, "  %s in %s blocks %s\n", figure_human_bytes(bytes).text,
-                figure_human_exact(count).text, what);
+    strbuf_addf(out, "  %s in %s block%s %s\n", figure_human_bytes(bytes).text,
+                figure_human_exact(count).text, human_plural(figure_or(count, 0)), what);
 }
 
 static void leaks_text_add_rest(struct strbuf *out, const struct leaks *leaks)
@@ -124,9 +115,10 @@ static void leaks_text_add_rest(struct strbuf *out, const struct leaks *leaks)
     const struct profile_sample *sample = leaks->sample;
     strbuf_add_char(out, '\n');
     if (leaks->suppressed.count)
-        strbuf_addf(out, "  %s in %s lost as well, and suppressed\n",
+        strbuf_addf(out, "  %s in %s block%s lost as well, and suppressed\n",
                     human_bytes(leaks->suppressed.bytes).text,
-                    leaks_text_blocks(leaks->suppressed.count).text);
+                    human_exact(leaks->suppressed.count).text,
+                    human_plural(leaks->suppressed.count));
     leaks_text_add_class(out, sample->possible_bytes, sample->possible_count,
                          "possibly lost: all pointers that lead there go into the middle of a "
                          "block");

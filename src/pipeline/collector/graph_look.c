@@ -99,8 +99,7 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
 {
     size_t count;
     uint64_t first = graph_look_root_start(sweep, area);
-    const uint64_t *words =
-        graph_look_words(sweep, start, from > first ? from : first, to, &count);
+    const uint64_t *words = graph_look_words(sweep, start, from > first ? from : first, to, &count);
     if (count && graph_look_is_root(sweep->asked, area))
         graph_add_root(&sweep->graph, (uint32_t)sweep->area, words, count);
 }
@@ -118,8 +117,7 @@ static void graph_look_add_piece(struct sweep *sweep, const struct area *area, u
 {
     const struct live_list *list = sweep->asked->blocks;
     uint64_t at = start;
-    while (sweep->block < list->count &&
-           live_entry_end(&list->blocks[sweep->block]) <= start)
+    while (sweep->block < list->count && live_entry_end(&list->blocks[sweep->block]) <= start)
         sweep->block++;
     while (sweep->block < list->count && list->blocks[sweep->block].address < end) {
         const struct live_entry *block = &list->blocks[sweep->block];
@@ -203,7 +201,7 @@ static struct reach_sums graph_look_sums(struct profile_residency *row, unsigned
 static void graph_look_set_rows(const struct graph_look_asked *asked, struct figure value)
 {
     for (size_t i = 0; i < asked->row_count; i++)
-        for (unsigned class = 0; class < GRAPH_CLASSES; class++) {
+        for (unsigned class = 0; class < GRAPH_CLASSES; class ++) {
             struct reach_sums sums = graph_look_sums(&asked->rows[i], class);
             *sums.count = *sums.bytes = value;
         }
@@ -267,7 +265,7 @@ void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample 
 {
     struct profile_residency all = {0};
     for (size_t i = 0; i < asked->row_count; i++)
-        for (unsigned class = 0; class < GRAPH_CLASSES; class++) {
+        for (unsigned class = 0; class < GRAPH_CLASSES; class ++) {
             struct reach_sums from = graph_look_sums(&asked->rows[i], class);
             struct reach_sums to = graph_look_sums(&all, class);
             *to.count = figure_add(*to.count, *from.count);

@@ -3,6 +3,7 @@
 #include "collector/graph_threads.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "base/array.h"
 #include "procfs/process.h"
@@ -32,8 +33,7 @@ static int graph_threads_add(pid_t tid, void *context)
     struct graph_threads *threads = gathering->threads;
     if (graph_threads_has(threads, tid))
         return 0;
-    if (!array_make_room(&threads->list, &threads->capacity, threads->count,
-                         sizeof *threads->list))
+    if (!array_make_room(&threads->list, &threads->capacity, threads->count, sizeof *threads->list))
         return -ENOMEM;
     threads->list[threads->count++].tid = tid;
     gathering->has_new = true;
