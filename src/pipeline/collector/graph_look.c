@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include "collector/graph_threads.h"
 #include "graph/graph.h"
@@ -72,6 +73,34 @@ static uint64_t graph_look_root_start(const struct sweep *sweep, const struct ar
     return lowest ? lowest : area->start;
 }
 
+/* glibc's main arena lies among the C library's variables and points to the headers of free chunks.
+ * Such a header begins 8 bytes before the end of the block in front of it, if that one's size leaves
+ * no gap: there it would read as a pointer into that block. */
+static bool graph_look_is_chunk_header(const struct graph_block *block, uint64_t address)
+{
+    enum { HEADER = 16, SMALLEST = 32, ALIGNMENT = 16 };
+    uint64_t chunk = (block->size_bytes + WORD + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+    return address == block->address - HEADER + (chunk > SMALLEST ? chunk : SMALLEST);
+}
+
+static bool graph_look_is_libc(const struct graph_look_asked *asked, const struct area *area)
+{
+    const char *path = asked->smaps->mappings[area->mapping].path;
+    if (area->owner == AREA_GLOBALS && !*path && area->mapping) /* its zeroed variables */
+        path = asked->smaps->mappings[area->mapping - 1].path;
+    const char *name = strrchr(path, '/');
+    return name && !strncmp(name, "/libc", 5) && (name[5] == '.' || name[5] == '-');
+}
+
+static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t block = graph_find(&sweep->graph, words[i]);
+        if (block != GRAPH_NONE && graph_look_is_chunk_header(&sweep->blocks[block], words[i]))
+            words[i] = 0;
+    }
+}
+
 static void graph_look_add_registers(struct sweep *sweep, uint32_t holder)
 {
     for (size_t i = 0; i < sweep->threads.count; i++) {
@@ -85,8 +114,8 @@ static void graph_look_add_registers(struct sweep *sweep, uint32_t holder)
 /* ---- The sweep ------------------------------------------------------------------------------- */
 
 /* The words that lie whole in [from, to), of a piece that begins at `start`. */
-static const uint64_t *graph_look_words(const struct sweep *sweep, uint64_t start, uint64_t from,
-                                        uint64_t to, size_t *count)
+static uint64_t *graph_look_words(const struct sweep *sweep, uint64_t start, uint64_t from,
+                                  uint64_t to, size_t *count)
 {
     from = (from + WORD - 1) & ~(uint64_t)(WORD - 1);
     to &= ~(uint64_t)(WORD - 1);
@@ -99,9 +128,12 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
 {
     size_t count;
     uint64_t first = graph_look_root_start(sweep, area);
-    const uint64_t *words = graph_look_words(sweep, start, from > first ? from : first, to, &count);
-    if (count && graph_look_is_root(sweep->asked, area))
-        graph_add_root(&sweep->graph, (uint32_t)sweep->area, words, count);
+    uint64_t *words = graph_look_words(sweep, start, from > first ? from : first, to, &count);
+    if (!count || !graph_look_is_root(sweep->asked, area))
+        return;
+    if (graph_look_is_libc(sweep->asked, area))
+        graph_look_forget_arena(sweep, words, count);
+    graph_add_root(&sweep->graph, (uint32_t)sweep->area, words, count);
 }
 
 static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t from, uint64_t to)
@@ -304,7 +336,7 @@ int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out
     graph_look_set_rows(asked, FIGURE_UNKNOWN);
     int error = graph_look_begin(&sweep);
     if (!error)
-        error = graph_threads_stop(&sweep.threads, asked->pid);
+        error = graph_threads_stop(&sweep.threads, asked->pid, asked->exit_stack);
     if (!error) {
         graph_look_add_registers(&sweep, (uint32_t)asked->areas->count);
         error = graph_look_sweep(&sweep);

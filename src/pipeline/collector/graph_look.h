@@ -28,6 +28,7 @@ struct graph_look_asked {
     const struct areas *areas;
     const struct live_list *blocks;
     struct pages *pages;
+    uint64_t exit_stack; /* wire.h */
     struct profile_residency *rows;
     size_t row_count;
 };

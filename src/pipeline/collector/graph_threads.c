@@ -69,7 +69,19 @@ static void graph_threads_read_pointer(struct graph_thread *thread, pid_t pid)
     strbuf_release(&text);
 }
 
-int graph_threads_stop(struct graph_threads *threads, pid_t pid)
+/* The thread that exits stands in the C library's code and in ours: what that has on the stack is
+ * left over from others. */
+static void graph_threads_lift(struct graph_threads *threads, uint64_t exit_stack)
+{
+    enum { EXIT_MOST_BYTES = 1 << 20 };
+    for (size_t i = 0; i < threads->count; i++) {
+        uint64_t *pointer = &threads->list[i].stack_pointer;
+        if (*pointer && *pointer < exit_stack && exit_stack - *pointer < EXIT_MOST_BYTES)
+            *pointer = exit_stack + RED_ZONE_BYTES;
+    }
+}
+
+int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_stack)
 {
     struct gathering gathering = {threads, pid, true};
     int error = 0;
@@ -79,13 +91,15 @@ int graph_threads_stop(struct graph_threads *threads, pid_t pid)
         error = proc_threads(pid, graph_threads_add, &gathering);
         if (!error && threads->count == 1) {
             graph_threads_read_pointer(&threads->list[0], pid);
-            return 0;
+            break;
         }
         if (!error)
             error = graph_threads_stop_from(threads, before, pid);
     }
     if (error)
         graph_threads_release(threads);
+    else
+        graph_threads_lift(threads, exit_stack);
     return error;
 }
 

@@ -20,9 +20,12 @@ struct graph_threads {
 };
 #define GRAPH_THREADS_INIT ((struct graph_threads){0})
 
-/* A process with one thread is taken to wait, and is not stopped: all its registers that matter are
+/* `exit_stack`: where the stack of the thread that waits in its exit begins to be the program's; 0:
+ * none does, or it is not known.
+ *
+ * A process with one thread is taken to wait, and is not stopped: all its registers that matter are
  * on its stack. All others stand when this returns. 0 or -errno: nobody stands then. */
-int graph_threads_stop(struct graph_threads *threads, pid_t pid);
+int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_stack);
 /* They run on. */
 void graph_threads_release(struct graph_threads *threads);
 

@@ -194,6 +194,9 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->over_pages =
         over_pages && looks->knows_all && look_schedule_copy_blocks(looks, look) == 0;
     look->at_threads = why == PROFILE_SAMPLE_END;
+    look->exit_stack = why == PROFILE_SAMPLE_END
+                           ? atomic_load(&looks->view->header->exit_stack)
+                           : 0;
     look->over_graph = why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);

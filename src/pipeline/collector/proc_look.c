@@ -257,6 +257,7 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
                                            .areas = areas,
                                            .blocks = &look->blocks,
                                            .pages = pages,
+                                           .exit_stack = look->exit_stack,
                                            .rows = residency->rows,
                                            .row_count = residency->row_count};
     look->graph_error = graph_look_take(&asked, &graph);
