@@ -30,13 +30,15 @@ static void distributions_clear(struct distributions *distributions)
     for (; reallocs; reallocs &= reallocs - 1)
         memset(distributions->reallocs[__builtin_ctzll(reallocs)], 0,
                sizeof *distributions->reallocs);
-    memset(distributions->columns, 0, (distributions->current + 1) * sizeof *distributions->columns);
+    memset(distributions->columns, 0,
+           (distributions->current + 1) * sizeof *distributions->columns);
     memset(distributions->large, 0, sizeof distributions->large);
     distributions->lives_used = distributions->reallocs_used = 0;
     tally_clear(&distributions->sizes);
     tally_clear(&distributions->growths);
     tally_clear(&distributions->shrinks);
-    memset(distributions->before, 0, sizeof *distributions - offsetof(struct distributions, before));
+    memset(distributions->before, 0,
+           sizeof *distributions - offsetof(struct distributions, before));
 }
 
 void distributions_free(struct distributions *distributions)

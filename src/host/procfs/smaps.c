@@ -42,7 +42,10 @@ static const struct field {
     size_t offset; /* several lines may add to one number */
     size_t length; /* of the name */
 } fields[] = {
-#define FIELD(name, offset) {name, offset, sizeof name - 1}
+#define FIELD(name, offset)                                                                        \
+    {                                                                                              \
+        name, offset, sizeof name - 1                                                              \
+    }
     FIELD("Size", offsetof(struct smaps_bytes, size)),
     FIELD("KernelPageSize", NOT_WANTED),
     FIELD("MMUPageSize", NOT_WANTED),
@@ -111,7 +114,8 @@ static struct record smaps_record_begin(struct smaps_bytes *bytes)
 /* The number of the field that a line begins with, FIELDS if it is none of ours. */
 static size_t smaps_find_field(size_t likely, const char *line)
 {
-    for (size_t i = 0, field = likely; i < FIELDS; i++, field = field + 1 == FIELDS ? 0 : field + 1) {
+    for (size_t i = 0, field = likely; i < FIELDS;
+         i++, field = field + 1 == FIELDS ? 0 : field + 1) {
         size_t length = fields[field].length;
         if (*fields[field].name == *line && strncmp(fields[field].name, line, length) == 0 &&
             line[length] == ':')
@@ -141,8 +145,7 @@ static bool smaps_record_line(struct record *record, const char *line)
         return true;
     struct figure *to = (struct figure *)((char *)record->bytes + fields[field].offset);
     uint64_t value;
-    if (record->seen & 1u << field ||
-        !smaps_parse_kib(line + fields[field].length + 1, &value))
+    if (record->seen & 1u << field || !smaps_parse_kib(line + fields[field].length + 1, &value))
         return false;
     record->seen |= 1u << field;
     *to = figure_known(*to) ? figure_add(*to, figure_of(value)) : figure_of(value);

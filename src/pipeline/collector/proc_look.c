@@ -281,10 +281,8 @@ static int look_keep_thread(pid_t tid, void *context)
             return -ENOMEM;
         look->threads = threads;
     }
-    look->threads[look->thread_count++] =
-        (struct look_thread){.tid = tid,
-                             .stack_touched_bytes = FIGURE_UNKNOWN,
-                             .stack_reach_bytes = FIGURE_UNKNOWN};
+    look->threads[look->thread_count++] = (struct look_thread){
+        .tid = tid, .stack_touched_bytes = FIGURE_UNKNOWN, .stack_reach_bytes = FIGURE_UNKNOWN};
     memcpy(look->threads[count].name, name, sizeof name);
     return 0;
 }

@@ -102,8 +102,7 @@ static void *shared_view_map(const struct view *view, uint32_t chunks)
 /* The window, or where there is no room for it the header. */
 static int shared_view_map_window(struct view *view)
 {
-    view->window =
-        view->chunk_limit < VIEW_WINDOW_CHUNKS ? view->chunk_limit : VIEW_WINDOW_CHUNKS;
+    view->window = view->chunk_limit < VIEW_WINDOW_CHUNKS ? view->chunk_limit : VIEW_WINDOW_CHUNKS;
     void *header = shared_view_map(view, view->window);
     if (header == MAP_FAILED)
         header = shared_view_map(view, view->window = 1);

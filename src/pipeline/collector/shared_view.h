@@ -37,7 +37,7 @@ struct view {
     char *last;          /* the chunk that was mapped last; NULL: no more are wanted */
     uint32_t last_index; /* its number */
     struct wire_header *header;
-    uint32_t window; /* as many chunks from the header on are mapped at once */
+    uint32_t window;                  /* as many chunks from the header on are mapped at once */
     uint32_t ring_bytes, chunk_limit; /* our own copies: the program can change the header's */
     uint32_t chunks_seen;
     struct death_mark death;       /* marks header->collector */

@@ -33,8 +33,8 @@ static void jobs_are_done_once_each_at_the_same_time(void **state)
     for (int round = 0; round < 20; round++) {
         pthread_barrier_init(&together, NULL, COUNT);
         for (int i = 0; i < COUNT; i++) {
-            tasks[i] = (struct task){.job = {.run = do_task, .context = &tasks[i]},
-                                     .together = &together};
+            tasks[i] =
+                (struct task){.job = {.run = do_task, .context = &tasks[i]}, .together = &together};
             assert_int_equal(worker_begin(&tasks[i].job), 0);
         }
         for (int i = 0; i < COUNT; i++) {
