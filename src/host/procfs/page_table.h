@@ -74,6 +74,7 @@ struct page_table_run {
     bool zero;   /* the zero page, or the huge one; false if unknown */
     bool forked; /* private memory that other processes map too, since a fork; false if it was not
                     wanted. The pread does not tell the zero page from it */
+    bool blank;  /* nothing but zeros; false, but where a visitor has read the contents */
 };
 
 /* Calls `visit` for every run of equal pages in `ranges` (sorted by address, disjoint; rounded

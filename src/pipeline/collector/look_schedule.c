@@ -124,7 +124,8 @@ static void look_schedule_add_claim(struct look *look, uint64_t start, uint64_t 
             return;
         look->claims = claims;
     }
-    look->claims[look->claim_count++] = (struct area_claim){start, end, owner};
+    look->claims[look->claim_count++] =
+        (struct area_claim){.start = start, .end = end, .owner = owner};
 }
 
 static void look_schedule_claim_mapped(void *context, uint64_t start, uint64_t end)
