@@ -39,7 +39,8 @@
 struct look_schedule {
     pid_t pid;
     uint64_t start_ns;
-    bool knows_all;
+    struct look_gap gap;
+    bool wants_content;
     struct view *view;
     struct event_sink *sink;
     uint64_t peak_bytes; /* the highest resident set that was looked at, or that begins a look */
@@ -74,23 +75,28 @@ static void look_schedule_complain(struct look_schedule *looks, const char *what
     snprintf(looks->complaint, sizeof looks->complaint, "%s", what);
 }
 
-struct look_schedule *look_schedule_new(pid_t pid, uint64_t start_ns, const char *no_ledger,
+struct look_schedule *look_schedule_new(pid_t pid, uint64_t start_ns, struct look_gap gap,
                                         struct view *view, struct event_sink *sink)
 {
     struct look_schedule *looks = calloc(1, sizeof *looks);
     if (!looks)
         return NULL;
     *looks = (struct look_schedule){
-        .pid = pid, .start_ns = start_ns, .knows_all = !no_ledger, .view = view, .sink = sink};
-    if (no_ledger)
-        look_schedule_complain(looks, no_ledger);
+        .pid = pid, .start_ns = start_ns, .gap = gap, .view = view, .sink = sink};
+    if (gap.sentence)
+        look_schedule_complain(looks, gap.sentence);
     return looks;
 }
 
-void look_schedule_lose(struct look_schedule *looks, const char *no_ledger)
+void look_schedule_lose(struct look_schedule *looks, struct look_gap gap)
 {
-    looks->knows_all = false;
-    look_schedule_complain(looks, no_ledger);
+    looks->gap = gap;
+    look_schedule_complain(looks, gap.sentence);
+}
+
+void look_schedule_want_content(struct look_schedule *looks)
+{
+    looks->wants_content = true;
 }
 
 /* ---- What a look is given ------------------------------------------------------------------ */
@@ -191,8 +197,10 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->sample.time_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
     look->sample.requested_bytes = figure_of(program.current_bytes);
     look->sample.live_count = figure_of(program.live_count);
-    look->over_pages =
-        over_pages && looks->knows_all && look_schedule_copy_blocks(looks, look) == 0;
+    look->over_pages = over_pages && look_schedule_copy_blocks(looks, look) == 0;
+    look->wants_content = looks->wants_content;
+    look->unknown = looks->gap.owner;
+    look->is_sample = looks->gap.is_sample;
     look->at_threads = why == PROFILE_SAMPLE_END;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
@@ -213,7 +221,7 @@ static void look_schedule_judge(struct look_schedule *looks, const struct look *
     else if (look->error == -ENOMEM)
         look_schedule_complain(looks,
                                "the collector had no memory for a look at the process's pages");
-    else if (!look->error && look->over_pages)
+    else if (!look->error && look->over_pages && !looks->gap.sentence)
         looks->complaint[0] = '\0';
 }
 

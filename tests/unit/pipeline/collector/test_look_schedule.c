@@ -98,7 +98,8 @@ static void what_a_look_has_found_is_the_peak(void **state)
     struct view view;
     struct event_sink sink = {.replay = replay_new(0, 1)};
     assert_int_equal(shared_view_open(&view, &options), 0);
-    struct look_schedule *looks = look_schedule_new(getpid(), 0, NULL, &view, &sink);
+    struct look_schedule *looks =
+        look_schedule_new(getpid(), 0, (struct look_gap){0}, &view, &sink);
     look_schedule_see(looks, 0, 600 * SECOND); /* the start */
     look_schedule_settle(looks);
     look_schedule_see(looks, 1 << 20, 600 * SECOND);
