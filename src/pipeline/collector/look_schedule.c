@@ -17,6 +17,13 @@
 /* A peak is new when it is higher by a twentieth than the last one looked at. */
 #define GROWTH_PART 20
 
+/* And one at which the process has stopped to grow, when it is higher by a hundredth and by so many
+ * bytes. It stands where readings differ by less than a 256th. */
+#define STANDING_PART  100
+#define STANDING_BYTES (1u << 20)
+#define STANDING_NS    20000000u
+#define STEADY_PART    256
+
 /* Looks may take a hundredth of the run. */
 #define BUDGET_PART 100
 
@@ -44,6 +51,7 @@ struct look_schedule {
     struct view *view;
     struct event_sink *sink;
     uint64_t peak_bytes; /* the highest resident set that was looked at, or that begins a look */
+    uint64_t high_bytes, high_ns; /* the highest reading, and since when there is none above it */
     uint64_t spent_ns;
     uint32_t last_id;
     uint64_t tool_expected_bytes; /* by look_schedule_tool_estimate() when the look under way
@@ -336,9 +344,24 @@ static void look_schedule_at_start(struct look_schedule *looks, uint64_t now_ns)
     look_schedule_begin(looks);
 }
 
+/* It has come to a new peak, and may be about to leave it. */
+static bool look_schedule_stands(struct look_schedule *looks, uint64_t resident_bytes,
+                                 uint64_t now_ns)
+{
+    uint64_t least = looks->peak_bytes + looks->peak_bytes / STANDING_PART;
+    if (resident_bytes > looks->high_bytes + looks->high_bytes / STEADY_PART) {
+        looks->high_bytes = resident_bytes;
+        looks->high_ns = now_ns;
+    }
+    return resident_bytes > least && resident_bytes - looks->peak_bytes > STANDING_BYTES &&
+           resident_bytes + resident_bytes / STEADY_PART >= looks->high_bytes &&
+           now_ns - looks->high_ns >= STANDING_NS;
+}
+
 void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns)
 {
     uint64_t age_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
+    bool stands = look_schedule_stands(looks, resident_bytes, now_ns);
     look_schedule_name_new_threads(looks);
     if (looks->is_busy && atomic_load(&looks->is_over))
         look_schedule_settle(looks);
@@ -348,7 +371,8 @@ void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uin
         look_schedule_at_start(looks, now_ns);
         return;
     }
-    if (resident_bytes < looks->peak_bytes + looks->peak_bytes / GROWTH_PART ||
+    bool has_grown = resident_bytes >= looks->peak_bytes + looks->peak_bytes / GROWTH_PART;
+    if (!(has_grown || stands) ||
         !look_schedule_can_afford(replay_live_count(looks->sink->replay), resident_bytes,
                                   looks->spent_ns, age_ns))
         return;

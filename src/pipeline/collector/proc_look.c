@@ -24,6 +24,7 @@ void look_init(struct look *look, pid_t pid)
         .blocks = LIVE_LIST_INIT,
         .smaps = SMAPS_INIT,
         .owners = OWNERS_INIT,
+        .parts = CGROUP_PARTS_INIT,
         .sample = {.resident_bytes = unknown, .proportional_bytes = unknown,
                    .unique_bytes = unknown, .swapped_bytes = unknown, .virtual_bytes = unknown,
                    .minor_faults = unknown, .major_faults = unknown,
@@ -48,6 +49,8 @@ void look_release(struct look *look)
     free(look->rows);
     free(look->cells);
     owners_release(&look->owners);
+    free(look->containers);
+    cgroup_parts_release(&look->parts);
     free(look->threads);
     smaps_release(&look->smaps);
     look_init(look, look->pid);
@@ -89,6 +92,32 @@ static void look_read_limits(struct look *look)
         sample->machine_bytes = machine.total_bytes;
         sample->machine_available_bytes = machine.available_bytes;
     }
+}
+
+_Static_assert((int)CGROUP_PROCESS == PROFILE_CONTAINER_PROCESS &&
+                   (int)CGROUP_PAGE_CACHE == PROFILE_CONTAINER_PAGE_CACHE &&
+                   (int)CGROUP_SLAB == PROFILE_CONTAINER_SLAB &&
+                   (int)CGROUP_PAGE_TABLES == PROFILE_CONTAINER_PAGE_TABLES &&
+                   (int)CGROUP_SOCKETS == PROFILE_CONTAINER_SOCKETS &&
+                   (int)CGROUP_TMPFS == PROFILE_CONTAINER_TMPFS &&
+                   (int)CGROUP_KERNEL_OTHER == PROFILE_CONTAINER_KERNEL_OTHER &&
+                   (int)CGROUP_OTHER == PROFILE_CONTAINER_OTHER,
+               "parts of a group are numbered alike");
+
+/* The rows add up to what the sample says of the group. */
+static void look_read_container(struct look *look)
+{
+    if (cgroup_parts_recent(&look->parts, look->pid) < 0)
+        return;
+    look->containers = calloc(look->parts.count + 1, sizeof *look->containers);
+    if (!look->containers)
+        return;
+    look->sample.cgroup_bytes = look->parts.current_bytes;
+    for (size_t i = 0; i < look->parts.count; i++)
+        look->containers[i] =
+            (struct profile_container){.kind = (int)look->parts.list[i].kind,
+                                       .name = look->parts.list[i].name,
+                                       .bytes = figure_of(look->parts.list[i].bytes)};
 }
 
 /* ---- Mappings ------------------------------------------------------------------------------ */
@@ -415,6 +444,8 @@ void look_take(struct look *look)
         look_note_error(look, look_take_mappings(look));
     look_read_usage(look);
     look_read_limits(look);
+    if (look->owners.count)
+        look_read_container(look);
     quota_give(QUOTA_LOOK);
     live_list_release(&look->blocks);
     look->cpu_ns += look_thread_cpu_ns() - begin_ns;
@@ -433,5 +464,7 @@ struct proc_sample look_proc_sample(struct look *look)
                                 .owners = look->owners.rows,
                                 .owner_count = look->owners.count,
                                 .touched = look->owners.touched,
-                                .touched_count = look->owners.touched_count};
+                                .touched_count = look->owners.touched_count,
+                                .containers = look->containers,
+                                .container_count = look->containers ? look->parts.count : 0};
 }

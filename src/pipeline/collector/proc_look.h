@@ -16,6 +16,7 @@
 #include "collector/areas.h"
 #include "collector/live_list.h"
 #include "collector/owners.h"
+#include "procfs/cgroup_parts.h"
 #include "procfs/smaps.h"
 #include "procfs/stacks.h"
 #include "profile/profile.h"
@@ -53,6 +54,8 @@ struct look {
     struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
     size_t thread_count;
+    struct profile_container *containers; /* names are `parts`' */
+    struct cgroup_parts parts;
     uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */
     int error; /* 0, or why the sample or its ledger are not known: -errno of process/ */
     uint64_t cpu_ns;
