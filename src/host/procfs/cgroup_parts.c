@@ -149,21 +149,9 @@ bool cgroup_parts_cached(int fd, uint64_t size_bytes, uint64_t *bytes)
     return cgroup_parts_mincore(fd, size_bytes, bytes);
 }
 
-/* Opening a file breaks another's lease on it, which that process is told by a signal. */
-static bool cgroup_parts_has_leases(void)
-{
-    struct strbuf locks = STRBUF_INIT;
-    bool got = proc_read_at("/proc/locks", MAX_TEXT_BYTES, &locks) == 0;
-    bool has = !got || (locks.length && (strstr(locks.data, "LEASE") != NULL ||
-                                         strstr(locks.data, "DELEG") != NULL));
-    strbuf_release(&locks);
-    return has;
-}
-
 /* Those seen, so that none counts twice. */
 struct filing {
     struct cgroup_parts *parts;
-    bool may_open;
     struct {
         dev_t device;
         ino_t inode;
@@ -197,7 +185,8 @@ static bool cgroup_parts_is_memory(const struct statfs *system)
     return system->f_type == TMPFS_MAGIC || (unsigned long)system->f_type == HUGETLBFS_MAGIC;
 }
 
-/* `path` leads to the file: a link of /proc is followed without opening what is no plain file. */
+/* `path` leads to the file: a link of /proc is followed without opening what is no plain file. One
+ * with a lease on it is left out, rather than waited for. */
 static void cgroup_parts_add_file(struct filing *filing, const char *path, const char *name)
 {
     struct stat status;
@@ -288,7 +277,7 @@ static void cgroup_parts_add_process(struct census *census, pid_t pid)
         snprintf(label, sizeof label, "%s (%d)", name, (int)pid);
         cgroup_parts_add(census->parts, CGROUP_PROCESS, label,
                          cgroup_parts_private_bytes(pid, status.data));
-        if (census->processes <= MAX_FILED_PROCESSES && census->filing.may_open) {
+        if (census->processes <= MAX_FILED_PROCESSES) {
             cgroup_parts_add_open_files(&census->filing, pid);
             cgroup_parts_add_mapped_files(&census->filing, pid);
         }
@@ -422,7 +411,6 @@ static void cgroup_parts_name(struct cgroup_parts *parts, const struct cgroup_pl
         strbuf_addf(&directory, "%s%s", place->mount, place->path);
         census->parts = census->filing.parts = parts;
         census->has_all = true;
-        census->filing.may_open = !cgroup_parts_has_leases();
         cgroup_parts_visit_tree(census, directory.data, 0);
         if (place->version == 1)
             sums->page_tables =

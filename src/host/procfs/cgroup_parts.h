@@ -11,8 +11,8 @@
  * A file's pages may be charged to another group that read it first: its part is what is cached of
  * it, at most.
  *
- * Files are asked by cachestat (Linux 6.5), else by mincore; only those on disks and tmpfs, and none
- * while any process holds a lease, which opening a file would break. Nothing is written or locked. Functions return 0 or -errno. */
+ * Files are asked by cachestat (Linux 6.5), else by mincore; only those on disks and tmpfs. Nothing
+ * is written or locked. Functions return 0 or -errno. */
 #ifndef TIDEMARK_PROCFS_CGROUP_PARTS_H
 #define TIDEMARK_PROCFS_CGROUP_PARTS_H
 

@@ -16,3 +16,7 @@ set_tests_properties(unit/collector/ring_merge unit/collector/shared_view unit/c
     TIMEOUT 120)
 
 tidemark_fuzz(wire LIBS tm_collector tm_replay tm_wire tm_base Threads::Threads)
+
+# By hand, `ninja bench_look`: the cost of a look at a process that runs, and whose its pages are.
+add_executable(bench_look EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/pipeline/look.c)
+target_link_libraries(bench_look PRIVATE tm_collector tm_profile_build tm_procfs tm_base)
