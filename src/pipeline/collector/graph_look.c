@@ -60,7 +60,7 @@ static bool graph_look_is_vtable(void *context, uint64_t address)
 static bool graph_look_is_root(const struct graph_look_asked *asked, const struct area *area)
 {
     const struct smaps_mapping *mapping = &asked->smaps->mappings[area->mapping];
-    return mapping->writable && area->owner != AREA_ALLOCATOR && area->owner != AREA_TOOL &&
+    return mapping->writable && (area->owner != AREA_ALLOCATOR || asked->has_unknown) && area->owner != AREA_TOOL &&
            mapping->kind != SMAPS_DEVICE;
 }
 

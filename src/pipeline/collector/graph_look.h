@@ -12,6 +12,7 @@
 #ifndef TIDEMARK_COLLECTOR_GRAPH_LOOK_H
 #define TIDEMARK_COLLECTOR_GRAPH_LOOK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -29,6 +30,8 @@ struct graph_look_asked {
     const struct live_list *blocks;
     struct pages *pages;
     uint64_t exit_stack; /* wire.h */
+    bool has_unknown;    /* there are blocks that `blocks` does not have: all of the allocator's
+                            memory beside these counts as roots */
     struct profile_residency *rows;
     size_t row_count;
 };
