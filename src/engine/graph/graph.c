@@ -159,7 +159,7 @@ void graph_release(struct graph *graph)
         graph_release_leaves(graph);
     free(graph->leaves);
     free(graph->large);
-    free(graph->roots);
+    free(graph->roots.to);
     free(graph->edges.to);
     free(graph->first);
     free(graph->known);

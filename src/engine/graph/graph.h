@@ -1,6 +1,6 @@
 /* The live blocks of a process at one moment as a graph: which block holds the address of which.
  *
- *   roots     ┊ holder 0 ──▶ │ block 7 │ block 3 ┊ holder 1 ──▶ …     variables, stacks, registers
+ *   roots     ┊ ──▶ 7, 3 …                                  variables, stacks, registers
  *   blocks    ┊ 0 ──▶ 4, 9   ┊ 1 ──▶        ┊ 2 ──▶ 0 …               by the words that lie in them
  *
  * The graph is conservative: each aligned word that is an address in a live block counts as a
@@ -8,8 +8,8 @@
  * block, or one of those that C++ makes of it (graph_scan.c). Any other address inside is an
  * *interior* pointer.
  *
- * Order of use: graph_begin(), graph_add_root() for all roots, graph_add_words() for the blocks in
- * the order of their numbers, then graph_reach() and graph_dominate(), in any order.
+ * Order of use: graph_begin(), graph_add_roots() for all roots, graph_add_words() for the blocks in
+ * the order of their numbers, then graph_reach().
  *
  * Invariants
  *   blocks[i].address + size <= blocks[i + 1].address                  (a block of 0 bytes takes 1)
@@ -17,7 +17,7 @@
  *   block number of an edge = edge & ~GRAPH_INTERIOR < count
  *
  * Memory: 4 bytes an edge, 5 bytes a block and 1 MiB for each GiB of addresses with blocks, beside
- * what reach and dominators take. Not thread-safe; different graphs are independent. */
+ * what the reach takes. Not thread-safe; different graphs are independent. */
 #ifndef TIDEMARK_GRAPH_GRAPH_H
 #define TIDEMARK_GRAPH_GRAPH_H
 
@@ -48,10 +48,6 @@ struct graph_edges {
     size_t count, room;
 };
 
-struct graph_root {
-    uint32_t holder, to;
-};
-
 struct graph {
     const struct graph_block *blocks;
     uint32_t count;
@@ -60,10 +56,7 @@ struct graph {
     uint32_t **leaves;  /* by GiB: number + 1 of the first block that reaches into a page */
     uint32_t *large;    /* numbers of the blocks that are not in there */
     size_t large_count, large_room;
-    struct graph_root *roots;
-    size_t root_count, root_room;
-    uint32_t holder_count; /* the highest holder + 1 */
-    struct graph_edges edges;
+    struct graph_edges roots, edges;
     uint64_t *first; /* count + 1 of them */
     uint32_t next;   /* the block after the one whose words were added last */
     uint8_t *known;  /* of each block: what graph_scan.c found out about its beginning */
@@ -76,9 +69,8 @@ int graph_begin(struct graph *graph, const struct graph_block *blocks, size_t co
                 const struct graph_memory *memory);
 void graph_release(struct graph *graph);
 
-/* The words of memory that is no block: of a variable, a stack, a register. Holders are the
- * caller's numbers, from 0 on without large gaps. */
-void graph_add_root(struct graph *graph, uint32_t holder, const uint64_t *words, size_t count);
+/* The words of memory that is no block: of a variable, a stack, a register. */
+void graph_add_roots(struct graph *graph, const uint64_t *words, size_t count);
 /* The next words of a block, aligned ones only. Blocks come in the order of their numbers; those
  * without words may be left out. */
 void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words, size_t count);
@@ -114,32 +106,5 @@ struct graph_reach {
 /* Finishes the edges. 0 or -ENOMEM. */
 int graph_reach(struct graph *graph, struct graph_reach *reach);
 void graph_reach_release(struct graph_reach *reach);
-
-/* ---- Who keeps it ---------------------------------------------------------------------------- */
-
-/* Nodes are the root (0), the holders (1 + holder) and the blocks (1 + holder_count + number). A
- * node *dominates* another if every chain of pointers from the root to that one passes through it:
- * if it let go, that one would be lost. Its retained bytes are its own and those of all blocks that
- * it dominates. */
-struct graph_dominators {
-    uint32_t node_count;
-    uint32_t *dominators;      /* the nearest, by node; GRAPH_NONE: not reached; of 0: 0 */
-    uint64_t *retained_bytes;  /* by node */
-    uint32_t *retained_counts; /* blocks, the node itself included */
-    uint32_t *parents;         /* by node: the node that it was first reached from */
-};
-
-/* 0 or -ENOMEM. */
-int graph_dominate(struct graph *graph, struct graph_dominators *out);
-void graph_dominators_release(struct graph_dominators *dominators);
-
-static inline uint32_t graph_holder_node(uint32_t holder)
-{
-    return 1 + holder;
-}
-static inline uint32_t graph_block_node(const struct graph *graph, uint32_t block)
-{
-    return 1 + graph->holder_count + block;
-}
 
 #endif

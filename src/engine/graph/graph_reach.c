@@ -43,8 +43,8 @@ static void graph_reach_follow(struct search *search, uint32_t edge, uint8_t fro
 static void graph_reach_from_roots(struct search *search)
 {
     const struct graph *graph = search->graph;
-    for (size_t i = 0; i < graph->root_count; i++)
-        graph_reach_follow(search, graph->roots[i].to, GRAPH_REACHABLE);
+    for (size_t i = 0; i < graph->roots.count; i++)
+        graph_reach_follow(search, graph->roots.to[i], GRAPH_REACHABLE);
     while (search->depth) {
         uint32_t block = search->stack[--search->depth];
         for (uint64_t at = graph->first[block]; at < graph->first[block + 1]; at++)

@@ -83,36 +83,23 @@ static uint32_t graph_scan_edge(struct graph *graph, uint64_t word)
     return number | (graph_scan_is_start(graph, number, word) ? 0 : GRAPH_INTERIOR);
 }
 
-static void graph_scan_add_root(struct graph *graph, uint32_t holder, uint32_t edge)
+static void graph_scan_add(struct graph *graph, struct graph_edges *edges, uint32_t edge)
 {
-    if (!array_make_room(&graph->roots, &graph->root_room, graph->root_count,
-                         sizeof *graph->roots)) {
+    if (!array_make_room(&edges->to, &edges->room, edges->count, sizeof *edges->to))
         graph->no_memory = true;
-        return;
-    }
-    graph->roots[graph->root_count++] = (struct graph_root){holder, edge};
+    else
+        edges->to[edges->count++] = edge;
 }
 
-void graph_add_root(struct graph *graph, uint32_t holder, const uint64_t *words, size_t count)
+void graph_add_roots(struct graph *graph, const uint64_t *words, size_t count)
 {
-    if (holder >= graph->holder_count)
-        graph->holder_count = holder + 1;
     for (size_t i = 0; i < count; i++) {
         if (words[i] - graph->low >= graph->span)
             continue;
         uint32_t edge = graph_scan_edge(graph, words[i]);
         if (edge != GRAPH_NONE)
-            graph_scan_add_root(graph, holder, edge);
+            graph_scan_add(graph, &graph->roots, edge);
     }
-}
-
-static void graph_scan_add_edge(struct graph *graph, uint32_t edge)
-{
-    struct graph_edges *edges = &graph->edges;
-    if (!array_make_room(&edges->to, &edges->room, edges->count, sizeof *edges->to))
-        graph->no_memory = true;
-    else
-        edges->to[edges->count++] = edge;
 }
 
 void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words, size_t count)
@@ -124,6 +111,6 @@ void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words,
             continue;
         uint32_t edge = graph_scan_edge(graph, words[i]);
         if (edge != GRAPH_NONE && (edge & ~GRAPH_INTERIOR) != block)
-            graph_scan_add_edge(graph, edge);
+            graph_scan_add(graph, &graph->edges, edge);
     }
 }

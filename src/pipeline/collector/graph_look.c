@@ -60,8 +60,8 @@ static bool graph_look_is_vtable(void *context, uint64_t address)
 static bool graph_look_is_root(const struct graph_look_asked *asked, const struct area *area)
 {
     const struct smaps_mapping *mapping = &asked->smaps->mappings[area->mapping];
-    return mapping->writable && (area->owner != AREA_ALLOCATOR || asked->has_unknown) && area->owner != AREA_TOOL &&
-           mapping->kind != SMAPS_DEVICE;
+    return mapping->writable && (area->owner != AREA_ALLOCATOR || asked->has_unknown) &&
+           area->owner != AREA_TOOL && mapping->kind != SMAPS_DEVICE;
 }
 
 /* Where the roots of an area begin: below a stack pointer nothing is kept. */
@@ -101,13 +101,13 @@ static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t
     }
 }
 
-static void graph_look_add_registers(struct sweep *sweep, uint32_t holder)
+static void graph_look_add_registers(struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->threads.count; i++) {
         const struct tracee *tracee = &sweep->threads.list[i].tracee;
         if (tracee->stopped)
-            graph_add_root(&sweep->graph, holder, (const uint64_t *)&tracee->registers,
-                           sizeof tracee->registers / WORD);
+            graph_add_roots(&sweep->graph, (const uint64_t *)&tracee->registers,
+                            sizeof tracee->registers / WORD);
     }
 }
 
@@ -133,7 +133,7 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
         return;
     if (graph_look_is_libc(sweep->asked, area))
         graph_look_forget_arena(sweep, words, count);
-    graph_add_root(&sweep->graph, (uint32_t)sweep->area, words, count);
+    graph_add_roots(&sweep->graph, words, count);
 }
 
 static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t from, uint64_t to)
@@ -338,7 +338,7 @@ int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out
     if (!error)
         error = graph_threads_stop(&sweep.threads, asked->pid, asked->exit_stack);
     if (!error) {
-        graph_look_add_registers(&sweep, (uint32_t)asked->areas->count);
+        graph_look_add_registers(&sweep);
         error = graph_look_sweep(&sweep);
     }
     graph_threads_release(&sweep.threads);

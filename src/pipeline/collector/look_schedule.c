@@ -211,9 +211,8 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
     look->at_threads = why == PROFILE_SAMPLE_END;
-    look->exit_stack = why == PROFILE_SAMPLE_END
-                           ? atomic_load(&looks->view->header->exit_stack)
-                           : 0;
+    look->exit_stack =
+        why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
     look->over_graph = why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
@@ -236,7 +235,7 @@ static void look_schedule_judge(struct look_schedule *looks, const struct look *
                                "the collector had no memory for a look at the process's pages");
     else if (!look->error && look->over_pages && !looks->gap.sentence)
         looks->complaint[0] = '\0';
-    if (look->over_graph && look->over_pages)
+    if (look->over_graph && look->over_pages && !look->is_sample)
         looks->graph_error = look->error ? look->error : look->graph_error;
 }
 

@@ -61,7 +61,7 @@ struct look {
     struct profile_container *containers; /* names are `parts`' */
     struct cgroup_parts parts;
     uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */
-    int graph_error; /* with over_graph: 0, or why it is not known what can be reached */
+    int graph_error;         /* with over_graph: 0, or why it is not known what can be reached */
     int error; /* 0, or why the sample or its ledger are not known: -errno of process/ */
     uint64_t cpu_ns;
     struct smaps smaps;

@@ -130,7 +130,8 @@ static bool offline_profile_is_in_window(const struct offline *rerun, struct pro
 static int offline_profile_list_proc_samples(struct offline *rerun)
 {
     struct profile *known = rerun->supplement;
-    size_t mapping = 0, row = 0, cell = 0, island = 0, kept = 0, count = known ? known->sample_count : 0;
+    size_t mapping = 0, row = 0, cell = 0, island = 0, kept = 0,
+           count = known ? known->sample_count : 0;
     rerun->proc_samples = calloc(count + 1, sizeof *rerun->proc_samples);
     if (!rerun->proc_samples)
         return -ENOMEM;

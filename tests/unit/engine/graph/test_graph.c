@@ -1,5 +1,5 @@
 /* Graphs with known answers, and random ones against the plainest way to find the same: every block
- * for every word, classes by repeating until nothing changes, dominators by taking each node out. */
+ * for every word, classes by repeating until nothing changes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +53,7 @@ static void process_graph(struct process *process, struct graph *graph)
     struct graph_memory memory = {process_read, process_is_vtable, process};
     assert_int_equal(graph_begin(graph, process->blocks, process->count, &memory), 0);
     for (uint32_t i = 0; i < HOLDERS; i++)
-        graph_add_root(graph, i, process->roots[i], WORDS);
+        graph_add_roots(graph, process->roots[i], WORDS);
     for (uint32_t i = 0; i < process->count; i++)
         graph_add_words(graph, i, process->words[i], process_word_count(process, i));
 }
@@ -98,16 +98,16 @@ static void plain_make(const struct process *process, struct plain *plain)
             plain_add(process, plain, 1 + HOLDERS + i, process->words[i][k]);
 }
 
-/* Nodes that the root reaches without `without`, and over start edges only or over all. */
-static void plain_reach(const struct plain *plain, size_t without, uint8_t least, bool *reached)
+/* Nodes that the root reaches, over start edges only or over all. */
+static void plain_reach(const struct plain *plain, uint8_t least, bool *reached)
 {
     memset(reached, 0, plain->nodes * sizeof *reached);
-    reached[0] = without != 0;
+    reached[0] = true;
     for (bool again = true; again;) {
         again = false;
         for (size_t i = 0; i < plain->nodes; i++)
             for (size_t k = 0; k < plain->nodes; k++)
-                if (reached[i] && !reached[k] && k != without && plain->edges[i][k] >= least)
+                if (reached[i] && !reached[k] && plain->edges[i][k] >= least)
                     again = reached[k] = true;
     }
 }
@@ -117,8 +117,8 @@ static void plain_check_classes(const struct plain *plain, const struct process 
 {
     bool start[1 + HOLDERS + BLOCKS], any[1 + HOLDERS + BLOCKS];
     uint64_t lost_bytes = 0, sum = 0;
-    plain_reach(plain, SIZE_MAX, 2, start);
-    plain_reach(plain, SIZE_MAX, 1, any);
+    plain_reach(plain, 2, start);
+    plain_reach(plain, 1, any);
     for (size_t i = 0; i < process->count; i++) {
         size_t node = 1 + HOLDERS + i;
         uint8_t class = reach->classes[i];
@@ -147,27 +147,6 @@ static void plain_check_islands(const struct plain *plain, const struct process 
             assert_int_equal(reach->classes[i], GRAPH_INDIRECT); /* a ring: i is below k */
             assert_int_equal(reach->heads[i], k);
         }
-}
-
-static void plain_check_dominators(const struct plain *plain, const struct process *process,
-                                   const struct graph_dominators *dominators)
-{
-    bool all[1 + HOLDERS + BLOCKS], rest[1 + HOLDERS + BLOCKS];
-    plain_reach(plain, SIZE_MAX, 1, all);
-    for (size_t node = 0; node < plain->nodes; node++) {
-        uint64_t bytes = 0, count = 0;
-        plain_reach(plain, node, 1, rest);
-        for (size_t i = 0; i < process->count && all[node]; i++)
-            if (all[1 + HOLDERS + i] && !rest[1 + HOLDERS + i]) {
-                bytes += process->blocks[i].size_bytes;
-                count++;
-            }
-        assert_int_equal(dominators->retained_bytes[node], bytes);
-        assert_int_equal(dominators->retained_counts[node], count);
-        assert_int_equal(dominators->dominators[node] != GRAPH_NONE, all[node]);
-        if (all[node] && node)
-            assert_true(plain->edges[dominators->parents[node]][node]);
-    }
 }
 
 /* ---- Random processes ---- */
@@ -224,16 +203,12 @@ static void random_graphs(void **state)
         static struct plain plain;
         struct graph graph;
         struct graph_reach reach;
-        struct graph_dominators dominators;
         random_process(&process);
         plain_make(&process, &plain);
         process_graph(&process, &graph);
         assert_int_equal(graph_reach(&graph, &reach), 0);
-        assert_int_equal(graph_dominate(&graph, &dominators), 0);
         plain_check_classes(&plain, &process, &reach);
         plain_check_islands(&plain, &process, &reach);
-        plain_check_dominators(&plain, &process, &dominators);
-        graph_dominators_release(&dominators);
         graph_reach_release(&reach);
         graph_release(&graph);
     }
@@ -322,14 +297,10 @@ static void nothing_at_all(void **state)
     uint64_t word = 0;
     struct graph graph;
     struct graph_reach reach;
-    struct graph_dominators dominators;
     assert_int_equal(graph_begin(&graph, NULL, 0, &memory), 0);
-    graph_add_root(&graph, 0, &word, 1);
+    graph_add_roots(&graph, &word, 1);
     assert_int_equal(graph_reach(&graph, &reach), 0);
-    assert_int_equal(graph_dominate(&graph, &dominators), 0);
     assert_int_equal(reach.island_count, 0);
-    assert_int_equal(dominators.node_count, 2);
-    graph_dominators_release(&dominators);
     graph_reach_release(&reach);
     graph_release(&graph);
 }
