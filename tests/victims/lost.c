@@ -223,7 +223,8 @@ APART static void on_waiting_stack(void)
     pthread_attr_t attributes;
     static char stack[1 << 18] __attribute__((aligned(4096)));
     pthread_attr_init(&attributes);
-    pthread_attr_setstack(&attributes, stack, sizeof stack); /* no block of the loader's but its TLS */
+    pthread_attr_setstack(&attributes, stack,
+                          sizeof stack); /* no block of the loader's but its TLS */
     pthread_barrier_init(&ready, NULL, 2);
     pthread_create(&thread, &attributes, waiting, NULL);
     pthread_barrier_wait(&ready);
@@ -270,16 +271,44 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = {
-#define CASE(name) {#name, name}
-    CASE(lose_one),         CASE(lose_list),      CASE(keep_list),         CASE(cut_list),
-    CASE(ring),             CASE(two_rings_joined), CASE(shared_below),    CASE(lost_points_to_kept),
-    CASE(tree),             CASE(middle),         CASE(last_byte),         CASE(one_past),
-    CASE(list_by_middles),  CASE(below_a_middle), CASE(both_ways),         CASE(unaligned),
-    CASE(tagged),           CASE(hidden),         CASE(header_of_length),  CASE(no_bytes),
-    CASE(by_realloc),       CASE(aligned),        CASE(large),             CASE(large_lost),
-    CASE(in_freed),         CASE(in_own_mapping), CASE(in_unmapped),       CASE(in_shared_mapping),
-    CASE(in_segment),       CASE(in_tls),         CASE(on_waiting_stack),  CASE(on_fiber),
-    CASE(freed_at_exit),    CASE(head_freed_at_exit),
+#define CASE(name)                                                                                 \
+    {                                                                                              \
+#name, name                                                                                \
+    }
+    CASE(lose_one),
+    CASE(lose_list),
+    CASE(keep_list),
+    CASE(cut_list),
+    CASE(ring),
+    CASE(two_rings_joined),
+    CASE(shared_below),
+    CASE(lost_points_to_kept),
+    CASE(tree),
+    CASE(middle),
+    CASE(last_byte),
+    CASE(one_past),
+    CASE(list_by_middles),
+    CASE(below_a_middle),
+    CASE(both_ways),
+    CASE(unaligned),
+    CASE(tagged),
+    CASE(hidden),
+    CASE(header_of_length),
+    CASE(no_bytes),
+    CASE(by_realloc),
+    CASE(aligned),
+    CASE(large),
+    CASE(large_lost),
+    CASE(in_freed),
+    CASE(in_own_mapping),
+    CASE(in_unmapped),
+    CASE(in_shared_mapping),
+    CASE(in_segment),
+    CASE(in_tls),
+    CASE(on_waiting_stack),
+    CASE(on_fiber),
+    CASE(freed_at_exit),
+    CASE(head_freed_at_exit),
 };
 
 int main(int count, char **words)

@@ -20,15 +20,22 @@ APART static void scrub()
 }
 
 struct Counted { // with a destructor: new Counted[n] keeps n in front
-    ~Counted() { place = nullptr; }
+    ~Counted()
+    {
+        place = nullptr;
+    }
     long value[3];
 };
 struct First {
-    virtual ~First() {}
+    virtual ~First()
+    {
+    }
     long first = 1;
 };
 struct Second {
-    virtual ~Second() {}
+    virtual ~Second()
+    {
+    }
     long second = 2;
 };
 struct Both : First, Second {
@@ -39,9 +46,18 @@ struct Link {
     long value = 0;
 };
 
-APART static void array_with_count() { place = new Counted[7]; }
-APART static void array_lost() { std::memset(static_cast<void *>(new Counted[7]), 0, 7 * sizeof(Counted)); }
-APART static void second_base() { place = static_cast<Second *>(new Both); }
+APART static void array_with_count()
+{
+    place = new Counted[7];
+}
+APART static void array_lost()
+{
+    std::memset(static_cast<void *>(new Counted[7]), 0, 7 * sizeof(Counted));
+}
+APART static void second_base()
+{
+    place = static_cast<Second *>(new Both);
+}
 APART static void vector_of_strings()
 {
     auto *all = new std::vector<std::string>;
@@ -62,7 +78,10 @@ APART static void shared_ring()
     first->next = second;
     second->next = first;
 }
-APART static void released() { std::unique_ptr<Link>(new Link).release(); }
+APART static void released()
+{
+    std::unique_ptr<Link>(new Link).release();
+}
 static std::map<int, std::string> names;
 APART static void map_of_strings()
 {
@@ -82,10 +101,19 @@ static const struct {
     const char *name;
     void (*run)();
 } cases[] = {
-#define CASE(name) {#name, name}
-    CASE(array_with_count),  CASE(array_lost),             CASE(second_base),
-    CASE(vector_of_strings), CASE(vector_of_strings_lost), CASE(shared_ring),
-    CASE(released),          CASE(map_of_strings),         CASE(list_lost),
+#define CASE(name)                                                                                 \
+    {                                                                                              \
+#name, name                                                                                \
+    }
+    CASE(array_with_count),
+    CASE(array_lost),
+    CASE(second_base),
+    CASE(vector_of_strings),
+    CASE(vector_of_strings_lost),
+    CASE(shared_ring),
+    CASE(released),
+    CASE(map_of_strings),
+    CASE(list_lost),
 };
 
 int main(int count, char **words)

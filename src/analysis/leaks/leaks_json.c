@@ -23,14 +23,14 @@ static void leaks_json_figures(struct json *json, const char *name, struct figur
 
 static void leaks_json_stack(struct json *json, const struct leaks *leaks, uint32_t node)
 {
-    struct frame_walk walk = {.profile = leaks->profile, .node = node};
-    struct frame frame;
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, leaks->profile, leaks->hidden, node);
     json_array(json, "stack");
-    while (frame_walk_next(&walk, &frame)) {
+    do {
         json_object(json, NULL);
         frame_write(json, leaks->profile, frame);
         json_end(json);
-    }
+    } while (frame_walk_next(&walk, &frame));
     json_end(json);
 }
 

@@ -356,13 +356,27 @@ static int cmd_record_watch_signals(struct job *job)
     return job->signals < 0 ? -errno : 0;
 }
 
+/* Has it ended? A look that stops its threads is told so by the same means, which are not to be used
+ * up here: so it is asked without taking, and taken when it is an end. */
+static bool cmd_record_child_has_ended(const struct job *job, int *status)
+{
+    siginfo_t what = {.si_pid = 0};
+    while (waitid(P_PID, (id_t)job->child, &what, WEXITED | WNOHANG | WNOWAIT) < 0)
+        if (errno != EINTR)
+            return false;
+    if (!what.si_pid ||
+        (what.si_code != CLD_EXITED && what.si_code != CLD_KILLED && what.si_code != CLD_DUMPED))
+        return false;
+    while (waitpid(job->child, status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return true;
+}
+
 static void cmd_record_see_child(struct job *job)
 {
     int status;
-    pid_t ended = 0;
-    while (!job->ended && (ended = waitpid(job->child, &status, WNOHANG)) < 0 && errno == EINTR)
-        ;
-    if (ended != job->child)
+    if (job->ended || !cmd_record_child_has_ended(job, &status))
         return;
     job->ended = true;
     job->wait_status = status;

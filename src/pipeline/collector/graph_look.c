@@ -4,6 +4,7 @@
 #include "collector/graph_look.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -329,11 +330,9 @@ static int graph_look_begin(struct sweep *sweep)
     return graph_begin(&sweep->graph, sweep->blocks, list->count, &memory);
 }
 
-int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out)
+static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
     struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT};
-    *out = (struct graph_look){0};
-    graph_look_set_rows(asked, FIGURE_UNKNOWN);
     int error = graph_look_begin(&sweep);
     if (!error)
         error = graph_threads_stop(&sweep.threads, asked->pid, asked->exit_stack);
@@ -347,9 +346,37 @@ int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out
     graph_release(&sweep.graph);
     free(sweep.blocks);
     free(sweep.words);
-    if (error)
-        graph_look_release(out);
     return error;
+}
+
+struct graph_look_job {
+    const struct graph_look_asked *asked;
+    struct graph_look *out;
+    int error;
+};
+
+static void *graph_look_thread(void *context)
+{
+    struct graph_look_job *job = context;
+    job->error = graph_look_run(job->asked, job->out);
+    return NULL;
+}
+
+/* On a thread of its own: with its end the kernel lets go of all threads of the program that it holds,
+ * also of those that could not be stopped in time. */
+int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out)
+{
+    struct graph_look_job job = {asked, out, 0};
+    pthread_t thread;
+    *out = (struct graph_look){0};
+    graph_look_set_rows(asked, FIGURE_UNKNOWN);
+    int error = -pthread_create(&thread, NULL, graph_look_thread, &job);
+    if (error)
+        return error;
+    pthread_join(thread, NULL);
+    if (job.error)
+        graph_look_release(out);
+    return job.error;
 }
 
 void graph_look_release(struct graph_look *look)
