@@ -1,6 +1,7 @@
 /* The thread of one recorded process image (process_image.h). Its loop merges the rings into the
  * replay, samples memory, flushes the profile when that is due, and sleeps on a futex until a ring
  * is half full. */
+#include "collector/pool_functions.h"
 #include "collector/process_image_parts.h"
 
 #include <errno.h>
@@ -373,6 +374,8 @@ static int process_image_open_view(struct process_image *image)
     options->on_full = image->options.drop ? WIRE_ON_FULL_DROP : WIRE_ON_FULL_WAIT;
     options->stacks = (uint32_t)image->options.stacks;
     options->max_depth = image->options.max_depth;
+    if (image->options.pool_functions)
+        pool_functions_put(image->options.pool_functions, options);
     options->exit_wait_ms = image->options.exit_wait_ms;
     options->sample_bytes =
         image->options.budget_millionths ? WIRE_SAMPLE_ADAPTS : image->options.sample_bytes;

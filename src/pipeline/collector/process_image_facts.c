@@ -1,4 +1,5 @@
 /* What a profile and a trace say about the process that they are of; see process_image_parts.h. */
+#include "collector/pool_functions.h"
 #include "collector/process_image_parts.h"
 
 #include <signal.h>
@@ -322,6 +323,8 @@ void process_image_tell_unseen(struct process_image *image, process_image_take_f
 {
     struct wire_header *header = image->view.header;
     uint32_t count = header ? atomic_load(&header->unseen_count) : 0;
+    if (image->options.pool_functions)
+        pool_functions_learn(image->options.pool_functions, header);
     struct strbuf lines = STRBUF_INIT;
     for (uint32_t i = 0; i < count && i < WIRE_UNSEEN_MOST; i++)
         process_image_add_unseen(&lines, &header->unseen[i]);
