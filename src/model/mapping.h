@@ -1,4 +1,4 @@
-/* What a program maps. */
+/* What kind of memory a program maps by itself. */
 #ifndef TIDEMARK_MODEL_MAPPING_H
 #define TIDEMARK_MODEL_MAPPING_H
 

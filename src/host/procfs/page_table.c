@@ -31,7 +31,8 @@ enum {
     CATEGORY_SWAPPED = 1 << 4,
     CATEGORY_ZERO = 1 << 5,
     CATEGORY_HUGE = 1 << 6,
-    CATEGORY_GUARD = 1 << 8, /* Linux 6.15; -EINVAL before */
+    CATEGORY_GUARD = 1 << 8,   /* Linux 6.15; -EINVAL before */
+    CATEGORY_FORKED = 1 << 30, /* our own */
 };
 enum {
     CATEGORIES_THERE = CATEGORY_PRESENT | CATEGORY_SWAPPED,
@@ -43,6 +44,10 @@ enum {
 #define ENTRY_SWAPPED (1ull << 62)
 #define ENTRY_FILE    (1ull << 61)
 #define ENTRY_GUARD   (1ull << 58)
+#define ENTRY_ALONE   (1ull << 56) /* no other process maps the page */
+
+/* A huge page on most machines. Where they are larger this only asks more often than needed. */
+#define HUGE_BYTES (2ull << 20)
 
 /* How much of the page table is asked for at once. It begins small, since the next block may be far
  * away, and doubles as long as the sweep goes on where the last piece ended. The kernel holds the
@@ -104,10 +109,10 @@ static int page_table_choose(struct pages *pages, enum pages_method method)
         return -ENOMEM;
     pages->method = method;
     pages->knows_huge = method == PAGES_SCAN;
-    if (method == PAGES_SCAN)
-        return page_table_probe_scan(pages);
     pages->entries = malloc(MAX_RUNS * sizeof *pages->entries);
-    return pages->entries ? 0 : -ENOMEM;
+    if (!pages->entries)
+        return -ENOMEM;
+    return method == PAGES_SCAN ? page_table_probe_scan(pages) : 0;
 }
 
 int page_table_open_with(struct pages *pages, pid_t pid, enum pages_method method)
@@ -133,7 +138,140 @@ void page_table_close(struct pages *pages)
         close(pages->fd);
     free(pages->runs);
     free(pages->entries);
+    free(pages->fine);
     *pages = (struct pages){.fd = -1};
+}
+
+/* ---- Addresses ----------------------------------------------------------------------------- */
+
+static uint64_t page_table_up(uint64_t address)
+{
+    uint64_t page = process_page_bytes();
+    return (address + page - 1) & ~(page - 1);
+}
+
+static uint64_t page_table_down(uint64_t address)
+{
+    return address & ~(uint64_t)(process_page_bytes() - 1);
+}
+
+static uint64_t page_table_largest(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t page_table_smallest(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- What the scan does not say ------------------------------------------------------------ */
+
+/* How many entries were read, which are whole; or -errno. */
+static ssize_t page_table_read_entries(struct pages *pages, uint64_t start, uint64_t count)
+{
+    size_t wanted = (size_t)page_table_smallest(count, MAX_RUNS);
+    ssize_t got = pread(pages->fd, pages->entries, wanted * sizeof *pages->entries,
+                        (off_t)(start / process_page_bytes() * sizeof *pages->entries));
+    return got < 0 ? -errno : got / (ssize_t)sizeof *pages->entries;
+}
+
+/* Adds [start, end), joined with the last run if that is alike. False: there is no room. */
+static bool page_table_add_fine(struct pages *pages, size_t *count, uint64_t start, uint64_t end,
+                                uint64_t categories)
+{
+    struct pages_region *last = *count ? &pages->fine[*count - 1] : NULL;
+    if (last && last->end == start && last->categories == categories) {
+        last->end = end;
+        return true;
+    }
+    if (*count == MAX_RUNS)
+        return false;
+    pages->fine[(*count)++] = (struct pages_region){start, end, categories};
+    return true;
+}
+
+/* One entry tells of the whole huge page. The huge zero page is private memory to the scan, and a
+ * file's to its entry. */
+static uint64_t page_table_cut_huge(struct pages *pages, size_t *count,
+                                    const struct pages_region *run)
+{
+    uint64_t at = run->start;
+    while (at < run->end) {
+        uint64_t end = page_table_smallest((at & ~(HUGE_BYTES - 1)) + HUGE_BYTES, run->end);
+        uint64_t categories = run->categories;
+        if (page_table_read_entries(pages, at, 1) != 1)
+            pages->entries[0] = ENTRY_ALONE;
+        if (pages->entries[0] & ENTRY_FILE)
+            categories |= CATEGORY_ZERO;
+        else if (pages->wants_forked && !(pages->entries[0] & ENTRY_ALONE))
+            categories |= CATEGORY_FORKED;
+        if (!page_table_add_fine(pages, count, at, end, categories))
+            break;
+        at = end;
+    }
+    return at;
+}
+
+static uint64_t page_table_cut_forked(struct pages *pages, size_t *count,
+                                      const struct pages_region *run)
+{
+    uint64_t page = process_page_bytes(), at = run->start;
+    while (at < run->end) {
+        ssize_t got = page_table_read_entries(pages, at, (run->end - at) / page);
+        if (got <= 0)
+            return page_table_add_fine(pages, count, at, run->end, run->categories) ? run->end : at;
+        for (ssize_t i = 0; i < got; i++, at += page) {
+            bool is_alone = pages->entries[i] & ENTRY_ALONE;
+            if (!page_table_add_fine(pages, count, at, at + page,
+                                     run->categories | (is_alone ? 0 : CATEGORY_FORKED)))
+                return at;
+        }
+    }
+    return at;
+}
+
+/* Returns up to where there was room. */
+static uint64_t page_table_cut_run(struct pages *pages, size_t *count,
+                                   const struct pages_region *run)
+{
+    const uint64_t is_plain = CATEGORY_FILE | CATEGORY_ZERO | CATEGORY_GUARD | CATEGORY_SWAPPED;
+    if (!(run->categories & is_plain) && (run->categories & CATEGORY_HUGE))
+        return page_table_cut_huge(pages, count, run);
+    if (!(run->categories & is_plain) && pages->wants_forked)
+        return page_table_cut_forked(pages, count, run);
+    return page_table_add_fine(pages, count, run->start, run->end, run->categories) ? run->end
+                                                                                    : run->start;
+}
+
+static bool page_table_has_huge(const struct pages *pages)
+{
+    for (size_t i = 0; i < pages->run_count; i++)
+        if (pages->runs[i].categories & CATEGORY_HUGE)
+            return true;
+    return false;
+}
+
+/* Cuts the window's runs by their entries; the window ends where there is no room for more. */
+static int page_table_cut_window(struct pages *pages)
+{
+    size_t count = 0;
+    if (!pages->wants_forked && !page_table_has_huge(pages))
+        return 0;
+    if (!pages->fine && !(pages->fine = malloc(MAX_RUNS * sizeof *pages->fine)))
+        return -ENOMEM;
+    for (size_t i = 0; i < pages->run_count; i++) {
+        uint64_t end = page_table_cut_run(pages, &count, &pages->runs[i]);
+        if (end < pages->runs[i].end) {
+            pages->window_end = end;
+            break;
+        }
+    }
+    struct pages_region *fine = pages->fine;
+    pages->fine = pages->runs;
+    pages->runs = fine;
+    pages->run_count = count;
+    return 0;
 }
 
 /* ---- The window ---------------------------------------------------------------------------- */
@@ -150,14 +288,16 @@ static int page_table_load_by_scan(struct pages *pages, uint64_t start, uint64_t
         return proc_error(-count);
     pages->run_count = (size_t)count;
     pages->window_end = argument.walk_end;
-    return argument.walk_end > start ? 0 : -EIO;
+    return argument.walk_end > start ? page_table_cut_window(pages) : -EIO;
 }
 
 static uint64_t page_table_entry_categories(uint64_t entry)
 {
     return (entry & ENTRY_PRESENT ? CATEGORY_PRESENT : 0) |
            (entry & ENTRY_SWAPPED ? CATEGORY_SWAPPED : 0) |
-           (entry & ENTRY_FILE ? CATEGORY_FILE : 0) | (entry & ENTRY_GUARD ? CATEGORY_GUARD : 0);
+           (entry & ENTRY_FILE ? CATEGORY_FILE : 0) | (entry & ENTRY_GUARD ? CATEGORY_GUARD : 0) |
+           ((entry & (ENTRY_PRESENT | ENTRY_FILE | ENTRY_ALONE)) == ENTRY_PRESENT ? CATEGORY_FORKED
+                                                                                  : 0);
 }
 
 static void page_table_add_entries(struct pages *pages, uint64_t start, size_t count)
@@ -181,17 +321,13 @@ static void page_table_add_entries(struct pages *pages, uint64_t start, size_t c
 static int page_table_load_by_pread(struct pages *pages, uint64_t start, uint64_t end)
 {
     uint64_t page = process_page_bytes();
-    uint64_t wanted = (end - start) / page;
-    size_t count = wanted < MAX_RUNS ? (size_t)wanted : MAX_RUNS;
-    ssize_t got = pread(pages->fd, pages->entries, count * sizeof *pages->entries,
-                        (off_t)(start / page * sizeof *pages->entries));
+    ssize_t got = page_table_read_entries(pages, start, (end - start) / page);
     if (got < 0)
-        return proc_error(errno);
-    count = (size_t)got / sizeof *pages->entries;
-    page_table_add_entries(pages, start, count);
+        return proc_error((int)-got);
+    page_table_add_entries(pages, start, (size_t)got);
     /* nothing at all: above user space, or the memory is gone, which page_table_check_alive() will
      * see */
-    pages->window_end = count ? start + count * page : end;
+    pages->window_end = got ? start + (uint64_t)got * page : end;
     return 0;
 }
 
@@ -199,27 +335,6 @@ static void page_table_forget(struct pages *pages)
 {
     pages->window_start = pages->window_end = 0;
     pages->run_count = pages->cursor = 0;
-}
-
-static uint64_t page_table_up(uint64_t address)
-{
-    uint64_t page = process_page_bytes();
-    return (address + page - 1) & ~(page - 1);
-}
-
-static uint64_t page_table_down(uint64_t address)
-{
-    return address & ~(uint64_t)(process_page_bytes() - 1);
-}
-
-static uint64_t page_table_largest(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t page_table_smallest(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 /* Moves the window to `address`. It goes on to `needed`, and as far behind it as the sweep may
@@ -281,6 +396,7 @@ static struct page_table_run page_table_run_of(uint64_t start, const struct part
         .shared = is & CATEGORY_FILE,
         .huge = is & CATEGORY_HUGE,
         .zero = is & CATEGORY_ZERO,
+        .forked = is & CATEGORY_FORKED,
     };
 }
 

@@ -44,12 +44,15 @@ enum pages_method { PAGES_SCAN, PAGES_PREAD };
 struct pages {
     int fd;
     enum pages_method method;
-    bool knows_huge; /* runs say what is huge and what is the zero page; the pread cannot */
+    bool knows_huge;   /* runs say what is huge and what is the zero page; the pread cannot */
+    bool wants_forked; /* set by the caller: runs shall say what is `forked`, which takes the scan
+                          a pread of 8 bytes a page more */
     uint64_t categories;
     uint64_t window_start, window_end, piece_bytes;
     struct pages_region *runs;
     size_t run_count, cursor;
-    uint64_t *entries; /* pread only */
+    uint64_t *entries;         /* of a pread */
+    struct pages_region *fine; /* as `runs`, cut by their entries; made when it is wanted */
 };
 
 int page_table_open(struct pages *pages, pid_t pid);
@@ -68,7 +71,10 @@ struct page_table_run {
     enum pages_state state;
     bool shared; /* of a file or of shared memory, not private to its mapping */
     bool huge;   /* mapped by a huge page (transparent or hugetlb); false if unknown */
-    bool zero;   /* the zero page; false if unknown, and for the huge zero page */
+    bool zero;   /* the zero page, or the huge one; false if unknown */
+    bool forked; /* private memory that other processes map too, since a fork; false if it was not
+                    wanted. The pread does not tell the zero page from it */
+    bool blank;  /* nothing but zeros; false, but where a visitor has read the contents */
 };
 
 /* Calls `visit` for every run of equal pages in `ranges` (sorted by address, disjoint; rounded

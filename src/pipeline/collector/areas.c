@@ -140,18 +140,61 @@ static int areas_add(struct areas *areas, struct area area, uint64_t start, uint
     return 0;
 }
 
+static bool areas_is_file_like(enum mapping_kind kind)
+{
+    return kind == MAPPING_FILE || kind == MAPPING_FILE_SHARED || kind == MAPPING_SHARED ||
+           kind == MAPPING_SYSV;
+}
+
+/* Code, constants and variables of modules are the loader's, and [heap] is the allocator's: who
+ * claims them is mistaken, but for a program that moves the break itself. */
+static bool areas_can_be_claimed(const struct smaps_mapping *mapping,
+                                 const struct area_claim *claim)
+{
+    switch (mapping->kind) {
+    case SMAPS_FILE:
+    case SMAPS_SHARED_MEMORY:
+        return claim->owner == AREA_MMAP && areas_is_file_like(claim->kind);
+    case SMAPS_HEAP:
+        return claim->owner == AREA_MMAP && claim->kind == MAPPING_BREAK;
+    case SMAPS_ANONYMOUS:
+    case SMAPS_BSS:
+    case SMAPS_RESERVED:
+        return !areas_is_file_like(claim->kind) || claim->kind == MAPPING_FILE; /* of /dev/zero */
+    case SMAPS_THREAD_STACK:
+        return mapping->guessed;
+    default:
+        return false;
+    }
+}
+
+/* What a file's or shared memory's mapping is, the kernel says; the claim adds the call path. */
+static void areas_give(struct area *area, const struct area_claim *claim)
+{
+    bool keeps_owner = area->owner == AREA_FILE || area->owner == AREA_SHARED;
+    area->is_claimed = true;
+    area->path = claim->path;
+    area->tid = claim->tid;
+    if (keeps_owner)
+        return;
+    area->owner = claim->owner;
+    area->is_anonymous = claim->owner == AREA_MMAP;
+}
+
 /* Cuts `whole` at the claims from `claim` on. */
-static int areas_cut(struct areas *areas, const struct area *whole, const struct area_claim *claim,
+static int areas_cut(struct areas *areas, const struct area *whole,
+                     const struct smaps_mapping *mapping, const struct area_claim *claim,
                      const struct area_claim *end)
 {
     uint64_t at = whole->start;
     int error = 0;
     for (; claim < end && claim->start < whole->end && !error; claim++) {
+        if (!areas_can_be_claimed(mapping, claim))
+            continue;
         uint64_t from = claim->start > at ? claim->start : at;
         uint64_t to = claim->end < whole->end ? claim->end : whole->end;
         struct area claimed = *whole;
-        claimed.owner = claim->owner;
-        claimed.is_anonymous = claim->owner == AREA_MMAP;
+        areas_give(&claimed, claim);
         if (from > at)
             error = areas_add(areas, *whole, at, from);
         if (!error)
@@ -159,13 +202,6 @@ static int areas_cut(struct areas *areas, const struct area *whole, const struct
         at = to;
     }
     return !error && at < whole->end ? areas_add(areas, *whole, at, whole->end) : error;
-}
-
-/* Files, [heap] and the rest are known for what they are: who claims them is mistaken. */
-static bool areas_can_be_joined(const struct smaps_mapping *mapping)
-{
-    return mapping->kind == SMAPS_ANONYMOUS || mapping->kind == SMAPS_BSS ||
-           (mapping->kind == SMAPS_THREAD_STACK && mapping->guessed);
 }
 
 static int areas_find_mappings(struct areas *areas, const struct smaps *smaps,
@@ -176,8 +212,7 @@ static int areas_find_mappings(struct areas *areas, const struct smaps *smaps,
         struct area whole = area_of(smaps, i);
         while (claim < end && claim->end <= whole.start)
             claim++;
-        error =
-            areas_cut(areas, &whole, claim, areas_can_be_joined(&smaps->mappings[i]) ? end : claim);
+        error = areas_cut(areas, &whole, &smaps->mappings[i], claim, end);
     }
     return error;
 }
@@ -212,7 +247,16 @@ void areas_release(struct areas *areas)
     *areas = AREAS_INIT;
 }
 
+void areas_want_content(struct areas *areas)
+{
+    for (size_t i = 0; i < areas->count; i++)
+        areas->list[i].wants_pages = areas->list[i].owner != AREA_FILE &&
+                                     areas->list[i].owner != AREA_OTHER &&
+                                     areas->list[i].owner != AREA_TOOL;
+}
+
 bool area_needs_pages(const struct area *area)
 {
-    return area->holds_block || area->is_piece || area->owner == AREA_ALLOCATOR;
+    return area->holds_block || area->is_piece || area->wants_pages ||
+           area->owner == AREA_ALLOCATOR || area->owner == AREA_GLOBALS;
 }

@@ -9,6 +9,7 @@
  *
  * The first rule that matches gives the owner:
  *   claimed as tool or stack                                         as claimed
+ *   a file or shared memory that is claimed as mmap                  its kind, with the call path
  *   private memory without a file that holds a live block, even if   the allocator
  *   it is claimed as mmap: an allocator can map memory before the
  *   recorder sees that it is an allocator
@@ -23,7 +24,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "collector/live_list.h"
+#include "model/mapping.h"
 #include "procfs/smaps.h"
 
 enum area_owner {
@@ -38,12 +41,16 @@ enum area_owner {
     AREA_OWNERS,
 };
 
-/* A range that the recorder or the replay claims for AREA_TOOL, AREA_STACK or AREA_MMAP. Claims are
- * not trusted. Pruning removes claims that are empty or above user space, and cuts a claim where an
- * earlier one overlaps it. */
+/* A range that the recorder, the kernel or the replay claims for AREA_TOOL, AREA_STACK or AREA_MMAP.
+ * Claims are not trusted. Pruning removes claims that are empty or above user space, and cuts a
+ * claim where an earlier one overlaps it. A claim of another kind of mapping than the kernel shows
+ * there does not count. */
 struct area_claim {
     uint64_t start, end;
     enum area_owner owner;
+    enum mapping_kind kind; /* of AREA_MMAP */
+    uint32_t path;          /* of AREA_MMAP: who mapped it */
+    pid_t tid;              /* of AREA_STACK: whose it is */
 };
 
 /* Sorted by address, disjoint, whole pages. */
@@ -52,8 +59,12 @@ struct area {
     enum area_owner owner;
     bool is_anonymous; /* private memory without a file */
     bool holds_block;
-    bool is_piece;      /* of a mapping that was cut: smaps does not say what this part costs */
-    bool outside_rss;   /* huge page pool, devices: the kernel does not count it as resident */
+    bool is_piece;    /* of a mapping that was cut: smaps does not say what this part costs */
+    bool outside_rss; /* huge page pool, devices: the kernel does not count it as resident */
+    bool is_claimed;  /* and so has the claim's path or thread */
+    bool wants_pages; /* as areas_want_content() has asked */
+    uint32_t path;
+    pid_t tid;
     uint64_t rss_bytes; /* of the mapping by smaps; 0 for pieces */
     size_t mapping;     /* index into smaps */
 };
@@ -72,9 +83,12 @@ int areas_find(struct areas *areas, const struct smaps *smaps, const struct area
                size_t claim_count, const struct live_list *blocks);
 void areas_release(struct areas *areas);
 
-/* Only its pages tell whose its bytes are. */
+/* What the pages of all areas hold will be asked for, but of those of files. */
+void areas_want_content(struct areas *areas);
+
 /* Resident bytes of the tool itself: its library and what is of kind SMAPS_TOOL. */
 uint64_t areas_tool_rss(const struct smaps *smaps);
+/* Only its pages tell whose its bytes are, or which of the variables in it are there. */
 bool area_needs_pages(const struct area *area);
 
 #endif

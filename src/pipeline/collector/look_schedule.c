@@ -17,6 +17,13 @@
 /* A peak is new when it is higher by a twentieth than the last one looked at. */
 #define GROWTH_PART 20
 
+/* And one at which the process has stopped to grow, when it is higher by a hundredth and by so many
+ * bytes. It stands where readings differ by less than a 256th. */
+#define STANDING_PART  100
+#define STANDING_BYTES (1u << 20)
+#define STANDING_NS    20000000u
+#define STEADY_PART    256
+
 /* Looks may take a hundredth of the run. */
 #define BUDGET_PART 100
 
@@ -39,10 +46,12 @@
 struct look_schedule {
     pid_t pid;
     uint64_t start_ns;
-    bool knows_all;
+    struct look_gap gap;
+    bool wants_content;
     struct view *view;
     struct event_sink *sink;
     uint64_t peak_bytes; /* the highest resident set that was looked at, or that begins a look */
+    uint64_t high_bytes, high_ns; /* the highest reading, and since when there is none above it */
     uint64_t spent_ns;
     uint32_t last_id;
     uint64_t tool_expected_bytes; /* by look_schedule_tool_estimate() when the look under way
@@ -74,23 +83,28 @@ static void look_schedule_complain(struct look_schedule *looks, const char *what
     snprintf(looks->complaint, sizeof looks->complaint, "%s", what);
 }
 
-struct look_schedule *look_schedule_new(pid_t pid, uint64_t start_ns, const char *no_ledger,
+struct look_schedule *look_schedule_new(pid_t pid, uint64_t start_ns, struct look_gap gap,
                                         struct view *view, struct event_sink *sink)
 {
     struct look_schedule *looks = calloc(1, sizeof *looks);
     if (!looks)
         return NULL;
     *looks = (struct look_schedule){
-        .pid = pid, .start_ns = start_ns, .knows_all = !no_ledger, .view = view, .sink = sink};
-    if (no_ledger)
-        look_schedule_complain(looks, no_ledger);
+        .pid = pid, .start_ns = start_ns, .gap = gap, .view = view, .sink = sink};
+    if (gap.sentence)
+        look_schedule_complain(looks, gap.sentence);
     return looks;
 }
 
-void look_schedule_lose(struct look_schedule *looks, const char *no_ledger)
+void look_schedule_lose(struct look_schedule *looks, struct look_gap gap)
 {
-    looks->knows_all = false;
-    look_schedule_complain(looks, no_ledger);
+    looks->gap = gap;
+    look_schedule_complain(looks, gap.sentence);
+}
+
+void look_schedule_want_content(struct look_schedule *looks)
+{
+    looks->wants_content = true;
 }
 
 /* ---- What a look is given ------------------------------------------------------------------ */
@@ -124,7 +138,8 @@ static void look_schedule_add_claim(struct look *look, uint64_t start, uint64_t 
             return;
         look->claims = claims;
     }
-    look->claims[look->claim_count++] = (struct area_claim){start, end, owner};
+    look->claims[look->claim_count++] =
+        (struct area_claim){.start = start, .end = end, .owner = owner};
 }
 
 static void look_schedule_claim_mapped(void *context, uint64_t start, uint64_t end)
@@ -190,8 +205,10 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->sample.time_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
     look->sample.requested_bytes = figure_of(program.current_bytes);
     look->sample.live_count = figure_of(program.live_count);
-    look->over_pages =
-        over_pages && looks->knows_all && look_schedule_copy_blocks(looks, look) == 0;
+    look->over_pages = over_pages && look_schedule_copy_blocks(looks, look) == 0;
+    look->wants_content = looks->wants_content;
+    look->unknown = looks->gap.owner;
+    look->is_sample = looks->gap.is_sample;
     look->at_threads = why == PROFILE_SAMPLE_END;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
@@ -212,7 +229,7 @@ static void look_schedule_judge(struct look_schedule *looks, const struct look *
     else if (look->error == -ENOMEM)
         look_schedule_complain(looks,
                                "the collector had no memory for a look at the process's pages");
-    else if (!look->error && look->over_pages)
+    else if (!look->error && look->over_pages && !looks->gap.sentence)
         looks->complaint[0] = '\0';
 }
 
@@ -327,9 +344,24 @@ static void look_schedule_at_start(struct look_schedule *looks, uint64_t now_ns)
     look_schedule_begin(looks);
 }
 
+/* It has come to a new peak, and may be about to leave it. */
+static bool look_schedule_stands(struct look_schedule *looks, uint64_t resident_bytes,
+                                 uint64_t now_ns)
+{
+    uint64_t least = looks->peak_bytes + looks->peak_bytes / STANDING_PART;
+    if (resident_bytes > looks->high_bytes + looks->high_bytes / STEADY_PART) {
+        looks->high_bytes = resident_bytes;
+        looks->high_ns = now_ns;
+    }
+    return resident_bytes > least && resident_bytes - looks->peak_bytes > STANDING_BYTES &&
+           resident_bytes + resident_bytes / STEADY_PART >= looks->high_bytes &&
+           now_ns - looks->high_ns >= STANDING_NS;
+}
+
 void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns)
 {
     uint64_t age_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
+    bool stands = look_schedule_stands(looks, resident_bytes, now_ns);
     look_schedule_name_new_threads(looks);
     if (looks->is_busy && atomic_load(&looks->is_over))
         look_schedule_settle(looks);
@@ -339,7 +371,8 @@ void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uin
         look_schedule_at_start(looks, now_ns);
         return;
     }
-    if (resident_bytes < looks->peak_bytes + looks->peak_bytes / GROWTH_PART ||
+    bool has_grown = resident_bytes >= looks->peak_bytes + looks->peak_bytes / GROWTH_PART;
+    if (!(has_grown || stands) ||
         !look_schedule_can_afford(replay_live_count(looks->sink->replay), resident_bytes,
                                   looks->spent_ns, age_ns))
         return;

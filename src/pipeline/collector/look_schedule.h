@@ -3,7 +3,8 @@
  *   shortly after the start   what is mapped; no pass over the pages
  *                             (if the kernel forbids it: nothing more before the end)
  *   new resident peaks        when the resident set has outgrown the last peak looked at by 5 %, as
- *                             long as all looks together stay below 1 % of the run
+ *                             long as all looks together stay below 1 % of the run; or by 1 %, and
+ *                             has stood there for a moment
  *   snapshots                 while the program waits for one: all of it
  *   the end                   while the program waits for it in its exit: all of it
  *
@@ -23,10 +24,15 @@
 
 struct look_schedule;
 
-/* `start_ns`: CLOCK_MONOTONIC at the beginning of the recording. `no_ledger`: NULL, or a sentence
- * why no ledger can be made, not copied: the replay does not know every block. NULL: out of
- * memory. */
-struct look_schedule *look_schedule_new(pid_t pid, uint64_t start_ns, const char *no_ledger,
+/* Why the replay does not know every block. Looks make no ledger then, but rows of owners. */
+struct look_gap {
+    const char *sentence; /* for people, not copied; NULL: it does */
+    const char *owner;    /* what the memory of such blocks is called; a constant */
+    bool is_sample;       /* the blocks that it knows are a few of all */
+};
+
+/* `start_ns`: CLOCK_MONOTONIC at the beginning of the recording. NULL: out of memory. */
+struct look_schedule *look_schedule_new(pid_t pid, uint64_t start_ns, struct look_gap gap,
                                         struct view *view, struct event_sink *sink);
 /* Waits for a look under way. NULL is allowed. */
 void look_schedule_free(struct look_schedule *looks);
@@ -38,9 +44,11 @@ void look_schedule_mark(struct look_schedule *looks, uint64_t now_ns);
 /* The last one, at a process that waits or that we are about to leave; returns when it is over. */
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns);
 
-/* From now on the replay does not know every block: no ledger any more, as with `no_ledger`
- * above. */
-void look_schedule_lose(struct look_schedule *looks, const char *no_ledger);
+/* From now on the replay does not know every block. */
+void look_schedule_lose(struct look_schedule *looks, struct look_gap gap);
+
+/* From now on looks read what pages hold, to tell those of zeros. */
+void look_schedule_want_content(struct look_schedule *looks);
 
 /* What of the resident set is the tool's own, as far as the last look could tell; before the first:
  * all that the recorder has mapped. */

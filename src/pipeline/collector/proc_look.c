@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "collector/look_sweep.h"
 #include "collector/quota.h"
 #include "collector/residency.h"
 #include "procfs/cgroup_recent.h"
@@ -22,6 +23,8 @@ void look_init(struct look *look, pid_t pid)
         .pid = pid,
         .blocks = LIVE_LIST_INIT,
         .smaps = SMAPS_INIT,
+        .owners = OWNERS_INIT,
+        .parts = CGROUP_PARTS_INIT,
         .sample = {.resident_bytes = unknown, .proportional_bytes = unknown,
                    .unique_bytes = unknown, .swapped_bytes = unknown, .virtual_bytes = unknown,
                    .minor_faults = unknown, .major_faults = unknown,
@@ -45,6 +48,9 @@ void look_release(struct look *look)
     free(look->mappings);
     free(look->rows);
     free(look->cells);
+    owners_release(&look->owners);
+    free(look->containers);
+    cgroup_parts_release(&look->parts);
     free(look->threads);
     smaps_release(&look->smaps);
     look_init(look, look->pid);
@@ -86,6 +92,32 @@ static void look_read_limits(struct look *look)
         sample->machine_bytes = machine.total_bytes;
         sample->machine_available_bytes = machine.available_bytes;
     }
+}
+
+_Static_assert((int)CGROUP_PROCESS == PROFILE_CONTAINER_PROCESS &&
+                   (int)CGROUP_PAGE_CACHE == PROFILE_CONTAINER_PAGE_CACHE &&
+                   (int)CGROUP_SLAB == PROFILE_CONTAINER_SLAB &&
+                   (int)CGROUP_PAGE_TABLES == PROFILE_CONTAINER_PAGE_TABLES &&
+                   (int)CGROUP_SOCKETS == PROFILE_CONTAINER_SOCKETS &&
+                   (int)CGROUP_TMPFS == PROFILE_CONTAINER_TMPFS &&
+                   (int)CGROUP_KERNEL_OTHER == PROFILE_CONTAINER_KERNEL_OTHER &&
+                   (int)CGROUP_OTHER == PROFILE_CONTAINER_OTHER,
+               "parts of a group are numbered alike");
+
+/* The rows add up to what the sample says of the group. */
+static void look_read_container(struct look *look)
+{
+    if (cgroup_parts_recent(&look->parts, look->pid) < 0)
+        return;
+    look->containers = calloc(look->parts.count + 1, sizeof *look->containers);
+    if (!look->containers)
+        return;
+    look->sample.cgroup_bytes = look->parts.current_bytes;
+    for (size_t i = 0; i < look->parts.count; i++)
+        look->containers[i] =
+            (struct profile_container){.kind = (int)look->parts.list[i].kind,
+                                       .name = look->parts.list[i].name,
+                                       .bytes = figure_of(look->parts.list[i].bytes)};
 }
 
 /* ---- Mappings ------------------------------------------------------------------------------ */
@@ -187,26 +219,6 @@ static int look_read_mappings(struct look *look)
 
 /* ---- Pages --------------------------------------------------------------------------------- */
 
-static int look_visit_run(const struct page_table_run *run, void *context)
-{
-    residency_run(context, run);
-    return 0;
-}
-
-static int look_sweep(struct pages *pages, const struct areas *areas, struct residency *residency)
-{
-    struct page_table_range *ranges = calloc(areas->count + 1, sizeof *ranges);
-    size_t count = 0;
-    if (!ranges)
-        return -ENOMEM;
-    for (size_t i = 0; i < areas->count; i++)
-        if (area_needs_pages(&areas->list[i]))
-            ranges[count++] = (struct page_table_range){areas->list[i].start, areas->list[i].end};
-    int error = page_table_visit(pages, ranges, count, look_visit_run, residency);
-    free(ranges);
-    return error;
-}
-
 static int look_row_bytes_compare(const void *left, const void *right)
 {
     const struct profile_residency *a = left, *b = right;
@@ -234,12 +246,69 @@ size_t look_choose_rows(struct profile_residency *rows, size_t count, size_t lim
 
 static void look_take_residency(struct look *look, struct residency *residency)
 {
+    if (!look->is_sample) {
+        look->rows = residency->rows;
+        look->row_count = look_choose_rows(residency->rows, residency->row_count, look->row_limit);
+        residency->rows = NULL;
+        residency->row_count = residency->row_capacity = 0;
+    }
+    if (!look->unknown)
+        look->cells = heap_map_take(&residency->heap, &look->cell_count);
+}
+
+/* What is free in the allocator's memory cannot be told from blocks that are not known. */
+static void look_forget_free(struct look *look, struct residency *residency)
+{
+    struct profile_sample *sample = &look->sample;
+    sample->has_ledger = false;
+    sample->slack_bytes = sample->returnable_bytes = sample->pinned_bytes = FIGURE_UNKNOWN;
+    if (look->is_sample)
+        sample->live_touched_bytes = sample->untouched_bytes = sample->live_swapped_bytes =
+            FIGURE_UNKNOWN;
+    for (size_t i = 0; i < residency->row_count; i++)
+        residency->rows[i].pinned_bytes = residency->rows[i].pinning_count = FIGURE_UNKNOWN;
+}
+
+static int look_make_owners(struct look *look, const struct residency *residency,
+                            const struct look_sweep *sweep)
+{
+    struct owners_thread *threads = calloc(look->thread_count + 1, sizeof *threads);
+    if (!threads)
+        return -ENOMEM;
+    for (size_t i = 0; i < look->thread_count; i++)
+        threads[i] = (struct owners_thread){look->threads[i].tid, look->threads[i].name};
+    struct owners_request request = {.residency = residency,
+                                     .smaps = &look->smaps,
+                                     .pid = look->pid,
+                                     .threads = threads,
+                                     .thread_count = look->thread_count,
+                                     .unknown = look->unknown,
+                                     .has_all_blocks = !look->is_sample,
+                                     .knows_huge = sweep->tells_zero,
+                                     .knows_content = sweep->knows_content,
+                                     .limit = look->row_limit};
+    int error = owners_make(&look->owners, &request);
+    free(threads);
+    return error;
+}
+
+static int look_sweep_areas(struct look *look, struct pages *pages, struct areas *areas,
+                            struct residency *residency)
+{
+    struct look_sweep sweep = {.pid = look->pid,
+                               .smaps = &look->smaps,
+                               .areas = areas,
+                               .residency = residency,
+                               .wants_content = look->wants_content};
+    int error = look_sweep(&sweep, pages);
+    if (error)
+        return error;
     residency_sum(residency, &look->smaps, &look->sample);
-    look->rows = residency->rows;
-    look->row_count = look_choose_rows(residency->rows, residency->row_count, look->row_limit);
-    residency->rows = NULL;
-    residency->row_count = residency->row_capacity = 0;
-    look->cells = heap_map_take(&residency->heap, &look->cell_count);
+    error = look_make_owners(look, residency, &sweep);
+    if (look->unknown)
+        look_forget_free(look, residency);
+    look_take_residency(look, residency);
+    return error;
 }
 
 static int look_make_ledger(struct look *look, struct pages *pages)
@@ -252,13 +321,13 @@ static int look_make_ledger(struct look *look, struct pages *pages)
     live_list_sort(&look->blocks);
     live_list_part(&look->blocks);
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
+    if (!error && look->wants_content)
+        areas_want_content(&areas);
     if (!error)
         error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes(),
                                 HEAP_MAP_CELLS);
     if (!error)
-        error = look_sweep(pages, &areas, &residency);
-    if (!error)
-        look_take_residency(look, &residency);
+        error = look_sweep_areas(look, pages, &areas, &residency);
 done:
     areas_release(&areas);
     residency_release(&residency);
@@ -267,9 +336,12 @@ done:
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-static int look_keep_thread(const struct usage_thread *thread, void *context)
+static int look_keep_thread(pid_t tid, void *context)
 {
     struct look *look = context;
+    char name[sizeof look->threads->name];
+    if (process_thread_name(look->pid, tid, name) < 0)
+        return 0; /* ended since it was listed */
     size_t count = look->thread_count;
     if ((count & (count - 1)) == 0) { /* full at every power of two */
         struct look_thread *threads =
@@ -278,11 +350,9 @@ static int look_keep_thread(const struct usage_thread *thread, void *context)
             return -ENOMEM;
         look->threads = threads;
     }
-    look->threads[look->thread_count++] =
-        (struct look_thread){.tid = thread->tid,
-                             .stack_touched_bytes = FIGURE_UNKNOWN,
-                             .stack_reach_bytes = FIGURE_UNKNOWN};
-    memcpy(look->threads[count].name, thread->name, sizeof look->threads[count].name);
+    look->threads[look->thread_count++] = (struct look_thread){
+        .tid = tid, .stack_touched_bytes = FIGURE_UNKNOWN, .stack_reach_bytes = FIGURE_UNKNOWN};
+    memcpy(look->threads[count].name, name, sizeof name);
     return 0;
 }
 
@@ -302,22 +372,40 @@ static struct look_thread *look_thread_find(const struct look *look, pid_t tid)
 
 static void look_read_threads(struct look *look)
 {
-    usage_threads(look->pid, look_keep_thread, look);
+    proc_threads(look->pid, look_keep_thread, look);
     if (look->thread_count)
         qsort(look->threads, look->thread_count, sizeof *look->threads, look_thread_compare);
 }
 
+static void look_tell_stack(struct look *look, const struct stacks_thread *stack)
+{
+    struct look_thread *thread = look_thread_find(look, stack->tid);
+    if (!thread || !look->at_threads)
+        return;
+    thread->stack_touched_bytes = stack->touched_bytes;
+    thread->stack_reach_bytes = stack->reach_bytes;
+}
+
+/* The extents of stacks are claims too. Without memory for them stacks are of no thread. */
 static void look_read_stacks(struct look *look, struct pages *pages)
 {
     struct stacks stacks = STACKS_INIT;
+    struct area_claim *claims = NULL;
     if (stacks_read(&stacks, look->pid, &look->smaps, pages, look->places, look->place_count) == 0)
-        for (size_t i = 0; i < stacks.count; i++) {
-            struct look_thread *thread = look_thread_find(look, stacks.threads[i].tid);
-            if (!thread || stacks.threads[i].evidence == STACKS_UNKNOWN)
-                continue;
-            thread->stack_touched_bytes = stacks.threads[i].touched_bytes;
-            thread->stack_reach_bytes = stacks.threads[i].reach_bytes;
-        }
+        claims =
+            realloc(look->claims, (look->claim_count + stacks.count + 1) * sizeof *look->claims);
+    if (claims)
+        look->claims = claims;
+    for (size_t i = 0; claims && i < stacks.count; i++) {
+        const struct stacks_thread *stack = &stacks.threads[i];
+        if (stack->evidence == STACKS_UNKNOWN)
+            continue;
+        look_tell_stack(look, stack);
+        look->claims[look->claim_count++] = (struct area_claim){
+            .start = stack->start, .end = stack->end, .owner = AREA_STACK, .tid = stack->tid};
+    }
+    if (claims)
+        look->claim_count = areas_prune_claims(look->claims, look->claim_count);
     stacks_release(&stacks);
 }
 
@@ -338,9 +426,8 @@ static void look_at_pages(struct look *look)
         look_note_error(look, error);
         return;
     }
+    look_read_stacks(look, &pages);
     look_note_error(look, look_make_ledger(look, &pages));
-    if (look->at_threads)
-        look_read_stacks(look, &pages);
     page_table_close(&pages);
 }
 
@@ -358,6 +445,8 @@ void look_take(struct look *look)
         look_note_error(look, look_take_mappings(look));
     look_read_usage(look);
     look_read_limits(look);
+    if (look->owners.count)
+        look_read_container(look);
     quota_give(QUOTA_LOOK);
     live_list_release(&look->blocks);
     look->cpu_ns += look_thread_cpu_ns() - begin_ns;
@@ -372,5 +461,11 @@ struct proc_sample look_proc_sample(struct look *look)
                                 .rows = look->rows,
                                 .row_count = look->row_count,
                                 .cells = look->cells,
-                                .cell_count = look->cell_count};
+                                .cell_count = look->cell_count,
+                                .owners = look->owners.rows,
+                                .owner_count = look->owners.count,
+                                .touched = look->owners.touched,
+                                .touched_count = look->owners.touched_count,
+                                .containers = look->containers,
+                                .container_count = look->containers ? look->parts.count : 0};
 }

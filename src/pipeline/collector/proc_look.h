@@ -1,5 +1,5 @@
-/* One look at a process through /proc: its memory by mapping and by owner, the resident pages of
- * its live blocks, and its threads with their names and the used parts of their stacks.
+/* One look at a process through /proc: its memory by mapping and by owner (owners.h), the resident
+ * pages of its live blocks, and its threads with their names and the used parts of their stacks.
  *
  * A look works on copies, so that it can run on its own thread while the replay goes on. In a
  * process that runs, smaps, pages and live blocks are read at slightly different times. What
@@ -15,6 +15,8 @@
 #include "profile_build/proc_sample.h"
 #include "collector/areas.h"
 #include "collector/live_list.h"
+#include "collector/owners.h"
+#include "procfs/cgroup_parts.h"
 #include "procfs/smaps.h"
 #include "procfs/stacks.h"
 #include "profile/profile.h"
@@ -28,9 +30,13 @@ struct look_thread {
 struct look {
     /* asked */
     pid_t pid;
-    bool over_pages;  /* the ledger and the residency too; takes `blocks` */
-    bool at_threads;  /* their stacks too: they wait */
-    size_t row_limit; /* at most so many call paths, those with the most bytes; 0: all */
+    bool over_pages;     /* the ledger, the residency and the owners too; takes `blocks` */
+    bool wants_content;  /* which pages are all zeros: reads them */
+    const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
+                            there is no ledger then, but owners */
+    bool is_sample;      /* `blocks` are a few of them all */
+    bool at_threads;     /* their stacks too: they wait */
+    size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */
     struct live_list blocks;
     struct area_claim *claims; /* malloc'd; the look's */
     size_t claim_count;
@@ -45,8 +51,11 @@ struct look {
     size_t row_count;
     struct profile_heap_page *cells; /* the heap, by address */
     size_t cell_count;
+    struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
     size_t thread_count;
+    struct profile_container *containers; /* names are `parts`' */
+    struct cgroup_parts parts;
     uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */
     int error; /* 0, or why the sample or its ledger are not known: -errno of process/ */
     uint64_t cpu_ns;

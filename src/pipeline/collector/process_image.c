@@ -33,6 +33,9 @@
  * own: shells and build tools fork such children by the thousand. */
 #define STUB_EVENTS 1000u
 
+/* What memory is called whose blocks were not recorded one by one. */
+#define SAMPLED_BLOCKS "blocks of a sample, and what is free"
+
 void process_image_fail(struct process_image *image, const char *format, ...)
 {
     if (image->result.error)
@@ -103,8 +106,10 @@ static void process_image_sample_more_coarsely(struct process_image *image, uint
     if (image->looks)
         look_schedule_lose(
             image->looks,
-            "recording was over its budget (--budget-cpu) and went on by samples: what of the "
-            "heap's pages belongs to live blocks cannot be told");
+            (struct look_gap){"recording was over its budget (--budget-cpu) and went on by "
+                              "samples: what of the heap's pages belongs to live blocks cannot be "
+                              "told",
+                              SAMPLED_BLOCKS, true});
     if (image->writer)
         process_image_tell_budget(image, process_image_fact_for_profile);
 }
@@ -384,24 +389,30 @@ static int process_image_open_view(struct process_image *image)
     return status;
 }
 
-/* Why the replay does not know every live block; NULL: it does. */
-static const char *process_image_unknown_blocks(const struct process_image *image)
+/* Why the replay does not know every live block, if it does not. */
+static struct look_gap process_image_gap(const struct process_image *image)
 {
     if (image->options.sample_bytes)
-        return "recorded with --sample: what of the heap's pages belongs to live blocks cannot be "
-               "told when most of them are not known";
+        return (struct look_gap){
+            "recorded with --sample: what of the heap's pages belongs to live blocks cannot be "
+            "told when most of them are not known",
+            SAMPLED_BLOCKS, true};
     if (image->pages)
-        return "recorded with --events=pages: what of the heap's pages belongs to live blocks "
-               "cannot "
-               "be told when most of them are not known";
+        return (struct look_gap){
+            "recorded with --events=pages: what of the heap's pages belongs to live blocks cannot "
+            "be told when most of them are not known",
+            SAMPLED_BLOCKS, true};
     if (image->late)
-        return "recorded from an attachment on: which of the heap's pages belong to blocks from "
-               "before "
-               "is not known";
-    return image->parent
-               ? "the process was forked: which of the heap's pages belong to blocks that "
-                 "it inherited is not known"
-               : NULL;
+        return (struct look_gap){
+            "recorded from an attachment on: which of the heap's pages belong to blocks from "
+            "before is not known",
+            "before the recording", false};
+    if (image->parent)
+        return (struct look_gap){
+            "the process was forked: which of the heap's pages belong to blocks that it inherited "
+            "is not known",
+            "from the parent", false};
+    return (struct look_gap){NULL, NULL, false};
 }
 
 static void process_image_begin_replay(struct process_image *image, double tick_ns)
@@ -423,8 +434,8 @@ static void process_image_begin_replay(struct process_image *image, double tick_
 
 static struct look_schedule *process_image_new_looks(struct process_image *image)
 {
-    return look_schedule_new(image->pid, image->start.ns, process_image_unknown_blocks(image),
-                             &image->view, &image->sink);
+    return look_schedule_new(image->pid, image->start.ns, process_image_gap(image), &image->view,
+                             &image->sink);
 }
 
 /* ---- The window that is recorded ---- */
@@ -572,7 +583,7 @@ static void process_image_finish(struct process_image *image)
         return; /* so many have finished that the collector comes anyway */
 }
 
-static void *process_image_thread(void *context)
+static void process_image_run(void *context)
 {
     struct process_image *image = context;
     if (process_image_begin(image)) {
@@ -588,8 +599,8 @@ static void *process_image_thread(void *context)
         process_image_end_entry(image); /* it goes on unrecorded, and the entry says why */
         process_image_forget_events(image);
     }
+    shared_view_leave(&image->view);
     process_image_finish(image);
-    return NULL;
 }
 
 /* ---- From outside ---- */
@@ -650,7 +661,8 @@ struct process_image *process_image_new(const struct collector_options *options,
 
 int process_image_launch(struct process_image *image)
 {
-    int error = pthread_create(&image->thread, NULL, process_image_thread, image);
+    image->job = (struct worker_job){.run = process_image_run, .context = image};
+    int error = worker_begin(&image->job);
     image->launched = error == 0;
     return error;
 }
@@ -720,7 +732,7 @@ bool process_image_is_done(const struct process_image *image)
 void process_image_join(struct process_image *image, struct process_image_result *result)
 {
     if (image->launched)
-        pthread_join(image->thread, NULL);
+        worker_wait(&image->job);
     shared_view_close(&image->view);
     *result = image->result;
     result->pid = image->pid;

@@ -49,6 +49,43 @@ static struct profile_residency *residency_row_of(struct residency *residency, s
     return &residency->rows[residency->blocks->blocks[block].row];
 }
 
+/* ---- Kinds of pages ------------------------------------------------------------------------ */
+
+void residency_bytes_add(struct residency_bytes *to, const struct residency_bytes *from)
+{
+    to->resident += from->resident;
+    to->swapped += from->swapped;
+    to->huge += from->huge;
+    to->forked += from->forked;
+    to->blank += from->blank;
+}
+
+void residency_bytes_take(struct residency_bytes *to, const struct residency_bytes *from)
+{
+    to->resident -= from->resident;
+    to->swapped -= from->swapped;
+    to->huge -= from->huge;
+    to->forked -= from->forked;
+    to->blank -= from->blank;
+}
+
+/* So many bytes of the run. */
+static struct residency_bytes residency_bytes_of(const struct page_table_run *run, uint64_t bytes)
+{
+    bool is_there = run->state == PAGES_RESIDENT && !run->zero;
+    return (struct residency_bytes){.resident = is_there ? bytes : 0,
+                                    .swapped = run->state == PAGES_SWAPPED ? bytes : 0,
+                                    .huge = is_there && run->huge ? bytes : 0,
+                                    .forked = is_there && run->forked ? bytes : 0,
+                                    .blank = is_there && run->blank ? bytes : 0};
+}
+
+static void residency_note(struct residency *residency, struct residency_bytes *to, uint64_t bytes)
+{
+    struct residency_bytes more = residency_bytes_of(&residency->run, bytes);
+    residency_bytes_add(to, &more);
+}
+
 /* ---- Pages of the allocator ---------------------------------------------------------------- */
 
 static void residency_open_page(struct residency *residency, uint64_t page, size_t block)
@@ -65,32 +102,41 @@ static bool residency_page_is_open(const struct residency *residency, uint64_t p
     return residency->open_last >= residency->open_first && residency->open_page == page;
 }
 
+static void residency_pin(struct residency *residency, size_t block, uint64_t bytes)
+{
+    struct profile_residency *row = residency_row_of(residency, block);
+    residency_add(&row->pinned_bytes, bytes);
+    heap_map_add_pinned(&residency->heap, residency->area, residency->open_page,
+                        residency->blocks->blocks[block].row, row->path, bytes);
+    residency->pinned_bytes += bytes;
+    if (block + 1 > residency->last_pinning) {
+        residency_add(&row->pinning_count, 1);
+        residency->last_pinning = block + 1;
+    }
+}
+
 /* The k-th of n gets free * (k + 1) / n - free * k / n: together exactly what is free. */
-static void residency_share_out(struct residency *residency, uint64_t free_bytes)
+static void residency_share_out(struct residency *residency, uint64_t free_bytes, bool is_pinned)
 {
     uint64_t count = residency->open_last - residency->open_first + 1, given = 0;
     for (uint64_t k = 0; k < count; k++) {
         size_t block = residency->open_first + k;
-        struct profile_residency *row = residency_row_of(residency, block);
         uint64_t up_to = free_bytes * (k + 1) / count;
-        residency_add(&row->pinned_bytes, up_to - given);
-        heap_map_add_pinned(&residency->heap, residency->area, residency->open_page,
-                            residency->blocks->blocks[block].row, row->path, up_to - given);
+        struct residency_path *path = &residency->paths[residency->blocks->blocks[block].row];
+        residency_note(residency, &path->free, up_to - given);
+        if (is_pinned)
+            residency_pin(residency, block, up_to - given);
         given = up_to;
-        if (block + 1 > residency->last_pinning) {
-            residency_add(&row->pinning_count, 1);
-            residency->last_pinning = block + 1;
-        }
     }
-    residency->pinned_bytes += free_bytes;
 }
 
 static void residency_close_page(struct residency *residency)
 {
     if (residency->open_last < residency->open_first)
         return;
-    if (residency->open_live_bytes < residency->page_bytes / 2)
-        residency_share_out(residency, residency->page_bytes - residency->open_live_bytes);
+    if (residency->open_live_bytes < residency->page_bytes)
+        residency_share_out(residency, residency->page_bytes - residency->open_live_bytes,
+                            residency->open_live_bytes < residency->page_bytes / 2);
     residency->open_first = 1;
     residency->open_last = 0;
 }
@@ -100,7 +146,7 @@ static void residency_close_until(struct residency *residency, uint64_t page)
 {
     residency_close_page(residency);
     if (page > residency->next_page)
-        residency->returnable_bytes += page - residency->next_page;
+        residency_note(residency, &residency->whole_free, page - residency->next_page);
     residency->next_page = page;
 }
 
@@ -136,18 +182,17 @@ static void residency_lay_block(struct residency *residency, size_t block, uint6
 
 /* ---- The sweep ----------------------------------------------------------------------------- */
 
-static void residency_add_bytes(struct residency *residency, const struct page_table_run *run,
-                                size_t block, uint64_t bytes)
+static void residency_add_bytes(struct residency *residency, size_t block, uint64_t bytes)
 {
     struct profile_residency *row = residency_row_of(residency, block);
-    if (run->state == PAGES_SWAPPED) {
-        residency_add(&row->swapped_bytes, bytes);
-    } else if (run->state == PAGES_RESIDENT && !run->zero) {
-        residency_add(&row->resident_bytes, bytes);
-        residency->by_area[residency->area].live_bytes += bytes;
-    } else {
+    struct residency_bytes more = residency_bytes_of(&residency->run, bytes);
+    if (!more.swapped && !more.resident)
         return;
-    }
+    residency_add(&row->swapped_bytes, more.swapped);
+    residency_add(&row->resident_bytes, more.resident);
+    residency_bytes_add(&residency->by_area[residency->area].live, &more);
+    if (!residency->areas->list[residency->area].outside_rss)
+        residency_bytes_add(&residency->paths[residency->blocks->blocks[block].row].live, &more);
     row->untouched_bytes = figure_sub(row->untouched_bytes, figure_of(bytes));
 }
 
@@ -158,12 +203,15 @@ int residency_begin(struct residency *residency, const struct areas *areas,
     residency->blocks = blocks;
     residency->page_bytes = page_bytes;
     residency->area = residency->block = residency->last_pinning = 0;
-    residency->returnable_bytes = residency->pinned_bytes = 0;
+    residency->whole_free = (struct residency_bytes){0};
+    residency->pinned_bytes = residency->touched_count = 0;
     residency->open_first = 1;
     residency->open_last = 0;
     free(residency->by_area);
+    free(residency->paths);
     residency->by_area = calloc(areas->count + 1, sizeof *residency->by_area);
-    if (!residency->by_area ||
+    residency->paths = calloc(residency->row_count + 1, sizeof *residency->paths);
+    if (!residency->by_area || !residency->paths ||
         heap_map_begin(&residency->heap, areas, residency->row_count, page_bytes, cells))
         return -ENOMEM;
     /* What the sweep does not find elsewhere. */
@@ -191,6 +239,36 @@ static size_t residency_first_above(struct residency *residency, uint64_t addres
     return residency->block;
 }
 
+/* Without memory for it, the piece has no name. */
+static void residency_touch(struct residency *residency, uint64_t start, uint64_t end)
+{
+    if (start >= end || residency->touched_count == RESIDENCY_TOUCHED ||
+        !array_make_room(&residency->touched, &residency->touched_capacity,
+                         residency->touched_count, sizeof *residency->touched))
+        return;
+    residency->touched[residency->touched_count++] =
+        (struct residency_touched){.start = start,
+                                   .end = end,
+                                   .area = residency->area,
+                                   .bytes = residency_bytes_of(&residency->run, end - start)};
+}
+
+/* What of a run of variables is no live block's (a pool in a static array has some). */
+static void residency_touch_between_blocks(struct residency *residency)
+{
+    const struct live_list *list = residency->blocks;
+    const struct page_table_run *run = &residency->run;
+    uint64_t at = run->start;
+    size_t i = residency_first_above(residency, run->start);
+    for (; i < list->count && list->blocks[i].address < run->end; i++) {
+        const struct live_entry *block = &list->blocks[i];
+        uint64_t end = block->size_bytes ? live_entry_end(block) : block->address;
+        residency_touch(residency, at, block->address);
+        at = end > at ? end : at;
+    }
+    residency_touch(residency, at, run->end);
+}
+
 static void residency_lay_blocks(struct residency *residency, const struct page_table_run *run,
                                  bool is_heap)
 {
@@ -202,7 +280,7 @@ static void residency_lay_blocks(struct residency *residency, const struct page_
         uint64_t from = block->address > run->start ? block->address : run->start;
         uint64_t to = end < run->end ? end : run->end;
         if (block->size_bytes)
-            residency_add_bytes(residency, run, i, to - from);
+            residency_add_bytes(residency, i, to - from);
         if (is_heap) {
             residency_lay_block(residency, i, from, to);
             heap_map_add_block(&residency->heap, residency->area, i, from, to, block->size_bytes);
@@ -218,8 +296,10 @@ void residency_run(struct residency *residency, const struct page_table_run *run
     bool is_heap = is_there && area && area->owner == AREA_ALLOCATOR;
     if (!area || run->state == PAGES_UNTOUCHED)
         return;
-    if (is_there)
-        residency->by_area[residency->area].resident_bytes += run->end - run->start;
+    residency->run = *run;
+    residency_note(residency, &residency->by_area[residency->area].all, run->end - run->start);
+    if (area->owner == AREA_GLOBALS && (is_there || run->state == PAGES_SWAPPED))
+        residency_touch_between_blocks(residency);
     if (is_heap)
         heap_map_add_run(&residency->heap, residency->area, run->start, run->end);
     residency->next_page = run->start;
@@ -233,6 +313,8 @@ void residency_release(struct residency *residency)
     free(residency->rows);
     map_release(&residency->by_path);
     free(residency->by_area);
+    free(residency->paths);
+    free(residency->touched);
     heap_map_release(&residency->heap);
     *residency = RESIDENCY_INIT;
 }
@@ -279,7 +361,7 @@ static void residency_settle(const struct residency *residency, struct smaps *sm
         struct smaps_bytes *bytes = &smaps->mappings[area->mapping].bytes;
         uint64_t found = 0;
         for (next = i; next < areas->count && areas->list[next].mapping == area->mapping; next++)
-            found += residency->by_area[next].resident_bytes;
+            found += residency->by_area[next].all.resident;
         if (area_needs_pages(area) && !area->outside_rss && found > figure_or(bytes->rss, found))
             residency_came(bytes, sample, found - figure_or(bytes->rss, found));
     }
@@ -294,9 +376,9 @@ void residency_sum(const struct residency *residency, struct smaps *smaps,
         const struct residency_area *pages = &residency->by_area[i];
         if (area->outside_rss)
             continue;
-        live += pages->live_bytes;
+        live += pages->live.resident;
         by_owner[area->owner] +=
-            area_needs_pages(area) ? pages->resident_bytes - pages->live_bytes : area->rss_bytes;
+            area_needs_pages(area) ? pages->all.resident - pages->live.resident : area->rss_bytes;
     }
     residency_settle(residency, smaps, sample);
     sample->has_ledger = figure_known(sample->resident_bytes);
@@ -312,7 +394,7 @@ void residency_sum(const struct residency *residency, struct smaps *smaps,
     for (unsigned owner = 0; owner < AREA_OWNERS; owner++)
         sum += by_owner[owner];
     sample->unexplained_bytes = (int64_t)(figure_or(sample->resident_bytes, 0) - sum - live);
-    sample->returnable_bytes = figure_of(residency->returnable_bytes);
+    sample->returnable_bytes = figure_of(residency->whole_free.resident);
     sample->pinned_bytes = figure_of(residency->pinned_bytes);
     residency_sum_rows(residency, sample);
 }

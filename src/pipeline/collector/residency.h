@@ -13,9 +13,13 @@
  * A block of zero bytes pins a page like a block of one byte, and counts no bytes. The zero page,
  * where the kernel reports it, was never written and counts as untouched.
  *
+ * Of each page that a block is on, in use or pinned, the free bytes are divided equally among its
+ * blocks too, for the owners of all pages (owners.h).
+ *
  * Invariants, after the sweep
  *   row.resident + row.swapped + row.untouched = row.live_bytes, of blocks that do not overlap
  *   sum of row.pinned_bytes = pinned_bytes
+ *   of the allocator's areas: sum of all = sum of live + sum of paths' free + whole_free
  *
  * Runs of pages must be added in the order of their addresses. No process is read here, so that
  * this can be tested. */
@@ -31,10 +35,34 @@
 #include "procfs/page_table.h"
 #include "profile/profile.h"
 
-/* Per area: all resident bytes, and those of live blocks. */
-struct residency_area {
-    uint64_t resident_bytes, live_bytes;
+/* Bytes by what kind of page they are on. The last three are parts of `resident`. */
+struct residency_bytes {
+    uint64_t resident, swapped, huge, forked, blank;
 };
+
+void residency_bytes_add(struct residency_bytes *to, const struct residency_bytes *from);
+void residency_bytes_take(struct residency_bytes *to, const struct residency_bytes *from);
+
+/* Per area: all bytes that are there, and those of live blocks. */
+struct residency_area {
+    struct residency_bytes all, live;
+};
+
+/* Per call path, by its row: of its live blocks, in memory that the kernel counts as resident, and
+ * its share of what is free beside them. */
+struct residency_path {
+    struct residency_bytes live, free;
+};
+
+/* Bytes of a module's variables that are there, and no live block's. */
+struct residency_touched {
+    uint64_t start, end;
+    size_t area;
+    struct residency_bytes bytes; /* end - start, or nothing, of each kind */
+};
+
+/* No more pieces of variables than these; what is beyond has no name. */
+enum { RESIDENCY_TOUCHED = 1 << 18 };
 
 struct residency {
     const struct areas *areas;
@@ -43,11 +71,16 @@ struct residency {
     size_t row_count, row_capacity;
     struct map by_path; /* of rows */
     struct residency_area *by_area;
-    uint64_t returnable_bytes, pinned_bytes;
+    struct residency_path *paths; /* by row */
+    struct residency_bytes whole_free;
+    uint64_t pinned_bytes;
+    struct residency_touched *touched; /* by address */
+    size_t touched_count, touched_capacity;
     struct heap_map heap;
 
     /* where the sweep stands */
     size_t area, block;
+    struct page_table_run run;
     uint64_t page_bytes, next_page; /* the first page that is not accounted for */
     uint64_t open_page, open_live_bytes;
     size_t open_first, open_last; /* blocks on it; none if open_last < open_first */

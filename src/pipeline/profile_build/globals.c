@@ -30,6 +30,9 @@ _Static_assert((int)VARIABLES_DATA == PROFILE_SECTION_DATA &&
                    (int)VARIABLES_OTHER == PROFILE_SECTIONS,
                "kinds of sections are numbered alike");
 
+/* Below 24 MiB for the places of one file. */
+#define MODULE_PLACES (1u << 20)
+
 enum { BUILD_ID_MAX = 64 };
 
 /* What a profile says of a module. `pool` has the strings. */
@@ -40,6 +43,8 @@ struct content {
     size_t build_id_bytes;
     struct profile_variable *variables;
     size_t variable_count;
+    struct globals_place *places; /* by address, disjoint */
+    size_t place_count;
     struct profile_section_total sections[PROFILE_SECTIONS];
     size_t section_count;
     struct pool pool;
@@ -90,6 +95,51 @@ static void globals_keep_variables(struct content *content, const struct variabl
             .file = variable->file ? pool_intern(&content->pool, variable->file) : NULL,
             .line = variable->line};
     }
+}
+
+static int globals_place_compare(const void *left, const void *right)
+{
+    const struct globals_place *a = left, *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->bytes < b->bytes) - (a->bytes > b->bytes); /* the one that spans others first */
+}
+
+/* What two variables have is the first one's. */
+static size_t globals_part_places(struct globals_place *places, size_t count)
+{
+    uint64_t covered = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct globals_place place = places[i];
+        uint64_t end = place.address + place.bytes;
+        if (end <= covered || end < place.address)
+            continue;
+        place.address = place.address > covered ? place.address : covered;
+        place.bytes = end - place.address;
+        covered = end;
+        places[kept++] = place;
+    }
+    return kept;
+}
+
+/* The largest come first, so where there are too many the smallest have none. */
+static void globals_keep_places(struct content *content, const struct variables *read)
+{
+    size_t room = read->count < MODULE_PLACES ? read->count : MODULE_PLACES, count = 0;
+    struct globals_place *places = calloc(room + 1, sizeof *places);
+    for (size_t i = 0; places && i < read->count && count < room; i++) {
+        const struct variable *variable = &read->list[i];
+        enum variables_kind kind = read->sections[variable->section].kind;
+        if (kind == VARIABLES_TDATA || kind == VARIABLES_TBSS)
+            continue;
+        places[count++] = (struct globals_place){variable->address, variable->bytes,
+                                                 pool_intern(&content->pool, variable->name)};
+    }
+    if (count)
+        qsort(places, count, sizeof *places, globals_place_compare);
+    content->places = places;
+    content->place_count = places ? globals_part_places(places, count) : 0;
 }
 
 static void globals_keep_sections(struct content *content, const struct variables *read)
@@ -148,6 +198,7 @@ static struct content *globals_content_read(const char *root, const struct globa
         return NULL;
     }
     globals_keep_variables(content, &read);
+    globals_keep_places(content, &read);
     globals_keep_sections(content, &read);
     content->quality = globals_quality_of(&read);
     content->unplaced =
@@ -162,6 +213,7 @@ static void globals_content_free(struct content *content)
         return;
     pool_release(&content->pool);
     free(content->variables);
+    free(content->places);
     free(content);
 }
 
@@ -320,6 +372,18 @@ int globals_quality(const struct globals *globals, int64_t module_id)
         if (globals->modules[i].id == module_id && globals->contents[i])
             return globals->contents[i]->quality;
     return SYMBOLS_NONE;
+}
+
+const struct globals_place *globals_places(const struct globals *globals, int64_t module_id,
+                                           size_t *count)
+{
+    *count = 0;
+    for (size_t i = 0; i < globals->module_count && !globals->is_abandoned; i++)
+        if (globals->modules[i].id == module_id && globals->contents[i]) {
+            *count = globals->contents[i]->place_count;
+            return globals->contents[i]->places;
+        }
+    return NULL;
 }
 
 void globals_free(struct globals *globals)

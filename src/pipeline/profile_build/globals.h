@@ -29,12 +29,22 @@ struct globals_found {
                               * up */
 };
 
+/* Where a variable lies, as in the file. Thread-local ones lie nowhere. */
+struct globals_place {
+    uint64_t address, bytes;
+    const char *name;
+};
+
 /* Begins. `pid`: whose files they are. NULL: out of memory, or no thread. `modules` is copied. */
 struct globals *globals_begin(pid_t pid, const struct globals_module *modules, size_t count);
 /* Waits for the end. */
 const struct globals_found *globals_end(struct globals *globals);
 /* How well the module can be named: enum symbols_quality. After globals_end(). */
 int globals_quality(const struct globals *globals, int64_t module_id);
+/* All its variables, by address, disjoint. NULL: the module was not read. After globals_end(), and
+ * valid while `globals` is. */
+const struct globals_place *globals_places(const struct globals *globals, int64_t module_id,
+                                           size_t *count);
 void globals_free(struct globals *globals); /* after globals_end(); NULL is allowed */
 
 #endif

@@ -5,6 +5,15 @@
 #include <stddef.h>
 #include "profile/profile.h"
 
+/* A piece of a module's variables that is resident or swapped: all its bytes are in each of the
+ * figures, or none of them are. */
+struct proc_touched {
+    uint64_t start, end;
+    const char *module; /* path */
+    struct figure resident_bytes, proportional_bytes, swapped_bytes, huge_bytes, shared_bytes,
+        zero_bytes;
+};
+
 /* The arrays are the maker's; their `sample` is set to that of `sample` by whoever writes them. */
 struct proc_sample {
     const struct profile_sample *sample;
@@ -14,6 +23,12 @@ struct proc_sample {
     size_t row_count;
     struct profile_heap_page *cells;
     size_t cell_count;
+    struct profile_owner *owners;
+    size_t owner_count;
+    const struct proc_touched *touched; /* whose owners are variables; by address */
+    size_t touched_count;
+    struct profile_container *containers;
+    size_t container_count;
 };
 
 #endif

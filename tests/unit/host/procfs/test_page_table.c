@@ -632,6 +632,121 @@ static void own_children_are_seen_without_rights_others_are_not(void **state)
     look_from_child(look_unprivileged);
 }
 
+/* ---- Huge pages, and pages of two processes ------------------------------------------------ */
+
+enum { HUGE = 2 << 20 };
+
+struct shared_pages {
+    char *memory; /* MANY pages, of which the child … */
+    bool copied[MANY];
+    char *huge, *huge_zero; /* HUGE bytes each; NULL: the system makes none */
+};
+
+/* The memory around a huge page, read or written as one. NULL: it has become small pages. */
+static char *map_huge(bool write)
+{
+    char *memory = mmap(NULL, 2 * HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *huge = (char *)(((uintptr_t)memory + HUGE - 1) & ~(uintptr_t)(HUGE - 1));
+    if (memory == MAP_FAILED || madvise(huge, HUGE, MADV_HUGEPAGE) != 0)
+        return NULL;
+    if (write)
+        *(volatile char *)huge = 1;
+    else
+        (void)*(volatile char *)huge;
+    return huge;
+}
+
+static void share_pages(void *context)
+{
+    struct shared_pages *shared = context;
+    size_t page = process_page_bytes();
+    shared->memory =
+        mmap(NULL, MANY * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    small_pages(shared->memory, MANY * page);
+    memset(shared->memory, 1, MANY * page);
+    shared->huge = map_huge(true);
+    shared->huge_zero = map_huge(false);
+    pid_t child = fork();
+    if (child == 0)
+        for (prctl(PR_SET_PDEATHSIG, SIGKILL);;) /* goes with the victim */
+            pause();
+    for (size_t i = 0; i < MANY; i++)
+        if (shared->copied[i])
+            shared->memory[i * page] = 2;
+}
+
+struct page_kinds {
+    const struct shared_pages *shared;
+    size_t wrong, seen;
+};
+
+static int check_forked(const struct page_table_run *run, void *context)
+{
+    struct page_kinds *kinds = context;
+    size_t page = process_page_bytes();
+    for (uint64_t at = run->start; at < run->end; at += page) {
+        size_t i = (size_t)(at - (uintptr_t)kinds->shared->memory) / page;
+        kinds->wrong += run->state != PAGES_RESIDENT || run->forked == kinds->shared->copied[i];
+        kinds->seen++;
+    }
+    return 0;
+}
+
+static void pages_that_a_fork_shares_are_told_from_copies(void **state)
+{
+    (void)state;
+    struct shared_pages *shared = victim_shared(sizeof *shared);
+    for (size_t i = 0; i < MANY; i++)
+        shared->copied[i] = random() & 1;
+    struct victim victim = victim_start(share_pages, shared);
+    for (unsigned m = 0; m < METHODS; m++) {
+        struct pages pages;
+        struct page_kinds kinds = {shared, 0, 0};
+        uint64_t start = (uintptr_t)shared->memory;
+        const struct page_table_range range = {start, start + MANY * process_page_bytes()};
+        if (!open_with(&pages, victim.pid, methods[m]))
+            continue;
+        pages.wants_forked = true;
+        assert_int_equal(page_table_visit(&pages, &range, 1, check_forked, &kinds), 0);
+        assert_int_equal(kinds.seen, MANY);
+        assert_int_equal(kinds.wrong, 0);
+        page_table_close(&pages);
+    }
+    victim_end(victim);
+}
+
+static int keep_run(const struct page_table_run *run, void *context)
+{
+    *(struct page_table_run *)context = *run;
+    return 1;
+}
+
+static void the_huge_zero_page_is_no_memory(void **state)
+{
+    (void)state;
+    struct shared_pages *shared = victim_shared(sizeof *shared);
+    struct victim victim = victim_start(share_pages, shared);
+    struct pages pages;
+    struct page_table_run run[2] = {{0}};
+    if (!shared->huge || !open_with(&pages, victim.pid, PAGES_SCAN)) {
+        victim_end(victim);
+        skip();
+    }
+    const struct page_table_range written = {(uintptr_t)shared->huge,
+                                             (uintptr_t)shared->huge + HUGE};
+    const struct page_table_range read = {(uintptr_t)shared->huge_zero,
+                                          (uintptr_t)shared->huge_zero + HUGE};
+    page_table_visit(&pages, &written, 1, keep_run, &run[0]);
+    page_table_visit(&pages, &read, 1, keep_run, &run[1]);
+    if (run[0].huge) /* else there was no huge page to be had */
+        assert_int_equal(run[0].zero, 0);
+    if (run[1].huge)
+        assert_int_equal(run[1].zero, 1);
+    assert_true(run[1].state == PAGES_RESIDENT || !run[1].huge);
+    page_table_close(&pages);
+    victim_end(victim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -642,6 +757,8 @@ int main(void)
         cmocka_unit_test(absurd_blocks_do_no_harm),
         cmocka_unit_test(swapped_is_neither_resident_nor_untouched),
         cmocka_unit_test(a_block_may_hold_all_that_follow),
+        cmocka_unit_test(pages_that_a_fork_shares_are_told_from_copies),
+        cmocka_unit_test(the_huge_zero_page_is_no_memory),
         cmocka_unit_test(what_is_gone_is_said_so),
         cmocka_unit_test(another_program_is_another_memory),
         cmocka_unit_test(own_children_are_seen_without_rights_others_are_not),

@@ -85,8 +85,54 @@ static void our_own_ledger_adds_up(void **state)
     assert_true(sample->unexplained_bytes >= 0);
     for (size_t i = 0; i < look.mapping_count; i++)
         resident = figure_add(resident, look.mappings[i].resident_bytes);
+    struct figure owned = figure_of(0);
+    for (size_t i = 0; i < look.owners.count; i++)
+        owned = figure_add(owned, look.owners.rows[i].resident_bytes);
+    for (size_t i = 0; i < look.owners.touched_count; i++)
+        owned = figure_add(owned, look.owners.touched[i].resident_bytes);
+    assert_int_equal(number_of(owned), number_of(sample->resident_bytes));
     assert_int_equal(number_of(resident), number_of(sample->resident_bytes));
     look_release(&look);
+}
+
+/* So many have come since the last time. */
+static size_t count_looks(struct look_schedule *looks)
+{
+    size_t count;
+    struct look *taken = look_schedule_take(looks, &count);
+    for (size_t i = 0; i < count; i++)
+        look_release(&taken[i]);
+    free(taken);
+    return count;
+}
+
+/* A process that has grown by less than a twentieth is looked at where it stops. */
+static void a_peak_at_which_the_process_stands_is_looked_at(void **state)
+{
+    (void)state;
+    const uint64_t moment = SECOND / 50;
+    struct wire_header header = {0};
+    struct view view = {.header = &header};
+    struct event_sink sink = {.replay = replay_new(0, 1)};
+    struct look_schedule *looks =
+        look_schedule_new(getpid(), 0, (struct look_gap){0}, &view, &sink);
+    look_schedule_see(looks, 0, 600 * SECOND); /* the start */
+    look_schedule_settle(looks);
+    look_schedule_see(looks, 1 << 30, 600 * SECOND);
+    look_schedule_settle(looks);
+    uint64_t higher = (1 << 30) + (1 << 30) / 40;
+    look_schedule_see(looks, higher, 601 * SECOND);
+    look_schedule_see(looks, higher - 4096, 601 * SECOND + moment / 2);
+    look_schedule_settle(looks);
+    assert_int_equal(count_looks(looks), 2);
+    look_schedule_see(looks, higher + 4096, 601 * SECOND + moment);
+    look_schedule_settle(looks);
+    assert_int_equal(count_looks(looks), 1);
+    look_schedule_see(looks, higher, 602 * SECOND);
+    look_schedule_settle(looks);
+    assert_int_equal(count_looks(looks), 0);
+    look_schedule_free(looks);
+    replay_free(sink.replay);
 }
 
 /* The reading says half of what the look then finds: between both the process has grown. The next
@@ -98,7 +144,8 @@ static void what_a_look_has_found_is_the_peak(void **state)
     struct view view;
     struct event_sink sink = {.replay = replay_new(0, 1)};
     assert_int_equal(shared_view_open(&view, &options), 0);
-    struct look_schedule *looks = look_schedule_new(getpid(), 0, NULL, &view, &sink);
+    struct look_schedule *looks =
+        look_schedule_new(getpid(), 0, (struct look_gap){0}, &view, &sink);
     look_schedule_see(looks, 0, 600 * SECOND); /* the start */
     look_schedule_settle(looks);
     look_schedule_see(looks, 1 << 20, 600 * SECOND);
@@ -135,6 +182,7 @@ int main(void)
         cmocka_unit_test(who_is_gone_is_not_known),
         cmocka_unit_test(our_own_ledger_adds_up),
         cmocka_unit_test(what_a_look_has_found_is_the_peak),
+        cmocka_unit_test(a_peak_at_which_the_process_stands_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -416,7 +416,9 @@ static void make_claims(struct world *world)
         if (end > PAGES)
             break;
         world->claims[world->claim_count++] =
-            (struct area_claim){BASE + page * PAGE, BASE + end * PAGE, owners[below(3)]};
+            (struct area_claim){.start = BASE + page * PAGE,
+                                .end = BASE + end * PAGE,
+                                .owner = owners[below(3)]};
         page = end;
     }
     for (size_t i = world->claim_count; i > 1; i--) {

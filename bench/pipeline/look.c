@@ -1,0 +1,76 @@
+/* One look at a running process without its live blocks, as at one that was attached to this moment:
+ *
+ *     bench_look PID [content] [rows]
+ *
+ * Prints what is resident by kind of owner, how the sum compares with smaps', and the processor time.
+ * With "rows", each owner. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "collector/proc_look.h"
+
+static const char *const kinds[PROFILE_OWNER_KINDS] = {
+    "blocks", "mapping", "allocator", "file", "stack", "globals", "kernel", "tool", "other"};
+
+static void print_rows(const struct look *look)
+{
+    for (size_t i = 0; i < look->owners.count; i++) {
+        const struct profile_owner *row = &look->owners.rows[i];
+        printf("row\t%s\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+               kinds[row->kind], row->name ? row->name : "", figure_or(row->resident_bytes, 0),
+               figure_or(row->proportional_bytes, 0), figure_or(row->shared_bytes, 0),
+               figure_or(row->zero_bytes, 0));
+    }
+    for (size_t i = 0; i < look->owners.touched_count; i++)
+        printf("piece\t%s\t%" PRIx64 "-%" PRIx64 "\t%" PRIu64 "\n", look->owners.touched[i].module,
+               look->owners.touched[i].start, look->owners.touched[i].end,
+               figure_or(look->owners.touched[i].resident_bytes, 0));
+    for (size_t i = 0; i < look->parts.count; i++)
+        printf("container\t%d\t%s\t%" PRIu64 "\n", look->parts.list[i].kind,
+               look->parts.list[i].name ? look->parts.list[i].name : "", look->parts.list[i].bytes);
+}
+
+static void print_sums(const struct look *look)
+{
+    uint64_t sums[PROFILE_OWNER_KINDS] = {0}, proportional = 0, all = 0;
+    for (size_t i = 0; i < look->owners.count; i++) {
+        sums[look->owners.rows[i].kind] += figure_or(look->owners.rows[i].resident_bytes, 0);
+        proportional += figure_or(look->owners.rows[i].proportional_bytes, 0);
+    }
+    for (size_t i = 0; i < look->owners.touched_count; i++) {
+        sums[PROFILE_OWNER_GLOBALS] += figure_or(look->owners.touched[i].resident_bytes, 0);
+        proportional += figure_or(look->owners.touched[i].proportional_bytes, 0);
+    }
+    for (int kind = 0; kind < PROFILE_OWNER_KINDS; kind++) {
+        printf("%s\t%" PRIu64 "\n", kinds[kind], sums[kind]);
+        all += sums[kind];
+    }
+    printf("sum\t%" PRIu64 "\nresident\t%" PRIu64 "\n", all,
+           figure_or(look->sample.resident_bytes, 0));
+    printf("proportional sum\t%" PRIu64 "\nproportional\t%" PRIu64 "\ncpu ms\t%.2f\n", proportional,
+           figure_or(look->sample.proportional_bytes, 0), look->sample.pass_ms);
+}
+
+int main(int count, char **arguments)
+{
+    struct look look;
+    if (count < 2)
+        return 2;
+    look_init(&look, (pid_t)atoi(arguments[1]));
+    look.over_pages = true;
+    look.unknown = "before the recording";
+    for (int i = 2; i < count; i++)
+        look.wants_content |= strcmp(arguments[i], "content") == 0;
+    look_take(&look);
+    if (look.error) {
+        fprintf(stderr, "%s\n", strerror(-look.error));
+        return 1;
+    }
+    for (int i = 2; i < count; i++)
+        if (strcmp(arguments[i], "rows") == 0)
+            print_rows(&look);
+    print_sums(&look);
+    look_release(&look);
+    return 0;
+}

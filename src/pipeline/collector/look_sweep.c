@@ -1,0 +1,123 @@
+/* Sweeps the page table into a residency (look_sweep.h). A run whose contents are read is cut where
+ * pages of zeros begin and end. */
+#include "collector/look_sweep.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include "procfs/process.h"
+
+enum { BUFFER_BYTES = 256 << 10 };
+
+bool look_sweep_has_forked(const struct smaps *smaps)
+{
+    for (size_t i = 0; i < smaps->count; i++) {
+        const struct smaps_mapping *mapping = &smaps->mappings[i];
+        if (!mapping->shared && figure_positive(mapping->bytes.shared) &&
+            figure_equal(mapping->bytes.anonymous, mapping->bytes.rss))
+            return true;
+    }
+    return false;
+}
+
+/* ---- Contents ------------------------------------------------------------------------------ */
+
+static bool look_sweep_is_blank(const char *page, size_t bytes)
+{
+    return !page[0] && memcmp(page, page + 1, bytes - 1) == 0;
+}
+
+/* Returns how many bytes were read, whole pages. */
+static size_t look_sweep_read(const struct look_sweep *sweep, uint64_t start, uint64_t end)
+{
+    size_t wanted = end - start < BUFFER_BYTES ? (size_t)(end - start) : BUFFER_BYTES;
+    struct iovec to = {sweep->buffer, wanted};
+    struct iovec from = {(void *)(uintptr_t)start, wanted};
+    ssize_t got = process_vm_readv(sweep->pid, &to, 1, &from, 1, 0);
+    return got < 0 ? 0 : (size_t)got / process_page_bytes() * process_page_bytes();
+}
+
+/* Adds [run->start, run->end), of which the buffer has the first `bytes`. */
+static void look_sweep_add_read(struct look_sweep *sweep, const struct page_table_run *run,
+                                size_t bytes)
+{
+    size_t page = process_page_bytes();
+    struct page_table_run part = *run;
+    part.end = part.start;
+    for (size_t at = 0; at < bytes; at += page) {
+        bool is_blank = look_sweep_is_blank(sweep->buffer + at, page);
+        if (part.end > part.start && is_blank != part.blank) {
+            residency_run(sweep->residency, &part);
+            part.start = part.end;
+        }
+        part.blank = is_blank;
+        part.end += page;
+    }
+    if (part.end > part.start)
+        residency_run(sweep->residency, &part);
+}
+
+static void look_sweep_add_contents(struct look_sweep *sweep, const struct page_table_run *run)
+{
+    struct page_table_run part = *run;
+    while (part.start < run->end) {
+        size_t got = look_sweep_read(sweep, part.start, run->end);
+        if (!got) {
+            sweep->knows_content = false;
+            part.end = run->end;
+            residency_run(sweep->residency, &part);
+            return;
+        }
+        look_sweep_add_read(sweep, &part, got);
+        part.start += got;
+    }
+}
+
+/* ---- Runs ---------------------------------------------------------------------------------- */
+
+static const struct smaps_mapping *look_sweep_mapping(struct look_sweep *sweep, uint64_t address)
+{
+    const struct areas *areas = sweep->areas;
+    while (sweep->area < areas->count && areas->list[sweep->area].end <= address)
+        sweep->area++;
+    return sweep->area < areas->count ? &sweep->smaps->mappings[areas->list[sweep->area].mapping]
+                                      : NULL;
+}
+
+static int look_sweep_visit(const struct page_table_run *visited, void *context)
+{
+    struct look_sweep *sweep = context;
+    struct page_table_run run = *visited;
+    const struct smaps_mapping *mapping = look_sweep_mapping(sweep, run.start);
+    /* No other process maps these pages: what looks as if one did is the zero page. */
+    if (!sweep->tells_zero && run.forked && mapping && figure_zero(mapping->bytes.shared))
+        run.zero = true;
+    if (sweep->wants_content && run.state == PAGES_RESIDENT && !run.zero && mapping &&
+        mapping->readable)
+        look_sweep_add_contents(sweep, &run);
+    else
+        residency_run(sweep->residency, &run);
+    return 0;
+}
+
+int look_sweep(struct look_sweep *sweep, struct pages *pages)
+{
+    const struct areas *areas = sweep->areas;
+    struct page_table_range *ranges = calloc(areas->count + 1, sizeof *ranges);
+    size_t count = 0;
+    sweep->area = 0;
+    sweep->tells_zero = pages->knows_huge;
+    sweep->knows_content = sweep->wants_content;
+    sweep->buffer = sweep->wants_content ? malloc(BUFFER_BYTES) : NULL;
+    int error = ranges && (sweep->buffer || !sweep->wants_content) ? 0 : -ENOMEM;
+    for (size_t i = 0; !error && i < areas->count; i++)
+        if (area_needs_pages(&areas->list[i]))
+            ranges[count++] = (struct page_table_range){areas->list[i].start, areas->list[i].end};
+    pages->wants_forked = look_sweep_has_forked(sweep->smaps);
+    if (!error)
+        error = page_table_visit(pages, ranges, count, look_sweep_visit, sweep);
+    free(sweep->buffer);
+    free(ranges);
+    return error;
+}

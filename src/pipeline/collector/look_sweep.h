@@ -1,0 +1,32 @@
+/* The pass over the page table of one look: which ranges are asked for, and what each run is said to
+ * be. Where contents are wanted, resident pages are read and compared with zeros; what was read is
+ * never kept. */
+#ifndef TIDEMARK_COLLECTOR_LOOK_SWEEP_H
+#define TIDEMARK_COLLECTOR_LOOK_SWEEP_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include "collector/areas.h"
+#include "collector/residency.h"
+#include "procfs/page_table.h"
+#include "procfs/smaps.h"
+
+struct look_sweep {
+    pid_t pid;
+    const struct smaps *smaps;
+    const struct areas *areas;
+    struct residency *residency;
+    bool wants_content;
+    bool knows_content; /* answered: all that was wanted could be read */
+    size_t area;        /* where the sweep stands */
+    char *buffer;
+    bool tells_zero; /* the page table says what is the zero page */
+};
+
+/* Some private memory has pages that other processes map too: a fork lives. */
+bool look_sweep_has_forked(const struct smaps *smaps);
+
+/* 0 or -errno. */
+int look_sweep(struct look_sweep *sweep, struct pages *pages);
+
+#endif

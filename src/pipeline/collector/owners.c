@@ -1,0 +1,517 @@
+/* Makes the rows of owners (owners.h) from the areas and what the sweep has found in them. Rows of
+ * one owner are found by hash. Proportional bytes are computed for each area, from what smaps says of
+ * its mapping. */
+#include "collector/owners.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/hash.h"
+
+#define OTHER_PATHS "other call paths"
+#define WHOLE_FREE  "whole free pages"
+#define CHANGED     "changed during the look"
+#define NO_THREAD   "no thread that is known"
+#define NAMELESS    "(unnamed)"
+#define RECORDER    "recorder"
+
+/* What is added to an owner. */
+struct amount {
+    uint64_t count;
+    struct figure virtual_bytes, huge, idle, forked, blank;
+    uint64_t resident, swapped;
+    double proportional;
+};
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static bool owners_text_equal(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool owners_is_of(const struct profile_owner *row, const struct profile_owner *key)
+{
+    return row->kind == key->kind && row->path == key->path &&
+           figure_equal(row->thread, key->thread) && owners_text_equal(row->name, key->name) &&
+           owners_text_equal(row->module, key->module);
+}
+
+static uint64_t owners_hash(const struct profile_owner *key)
+{
+    uint64_t hash = hash_u64((uint64_t)key->path << 8 | (unsigned)key->kind) ^ key->thread.raw;
+    if (key->name)
+        hash ^= hash_bytes(key->name, strlen(key->name));
+    return hash_u64(hash);
+}
+
+/* The owner's row, made if it is not there. NULL: no memory. */
+static struct profile_owner *owners_row(struct owners *owners, const struct profile_owner *key)
+{
+    uint64_t hash = owners_hash(key);
+    uint32_t number;
+    for (struct map_probe probe = map_probe(&owners->by_key, hash); map_next(&probe, &number);)
+        if (owners_is_of(&owners->rows[number], key))
+            return &owners->rows[number];
+    if (!array_make_room(&owners->rows, &owners->capacity, owners->count, sizeof *owners->rows) ||
+        !map_try_add(&owners->by_key, hash, (uint32_t)owners->count)) {
+        owners->failed = true;
+        return NULL;
+    }
+    owners->rows[owners->count] = *key;
+    return &owners->rows[owners->count++];
+}
+
+/* Whole bytes of a share; what is left goes to the next. */
+static uint64_t owners_whole_bytes(struct owners *owners, double share)
+{
+    double sum = share + owners->carry + 1e-6;
+    uint64_t bytes = sum > 0 ? (uint64_t)sum : 0;
+    owners->carry = sum - 1e-6 - (double)bytes;
+    return bytes;
+}
+
+static void owners_sum(struct figure *to, struct figure more)
+{
+    *to = figure_add(*to, more);
+}
+
+static void owners_add(struct owners *owners, const struct profile_owner *key,
+                       const struct amount *amount)
+{
+    if (!amount->resident && !amount->swapped && !figure_positive(amount->virtual_bytes))
+        return;
+    struct profile_owner *row = owners_row(owners, key);
+    if (!row)
+        return;
+    owners_sum(&row->count, figure_of(amount->count));
+    owners_sum(&row->virtual_bytes, amount->virtual_bytes);
+    owners_sum(&row->resident_bytes, figure_of(amount->resident));
+    owners_sum(&row->proportional_bytes,
+               figure_of(owners_whole_bytes(owners, amount->proportional)));
+    owners_sum(&row->swapped_bytes, figure_of(amount->swapped));
+    owners_sum(&row->huge_bytes, amount->huge);
+    owners_sum(&row->huge_idle_bytes, amount->idle);
+    owners_sum(&row->shared_bytes, amount->forked);
+    owners_sum(&row->zero_bytes, amount->blank);
+}
+
+static struct profile_owner owners_key(enum profile_owner_kind kind, uint32_t path,
+                                       const char *name)
+{
+    return (struct profile_owner){
+        .kind = (int)kind, .path = path, .name = name, .thread = FIGURE_UNKNOWN};
+}
+
+/* ---- Proportional bytes -------------------------------------------------------------------- */
+
+/* What a byte counts of a mapping's PSS: one that a fork shares, and any other. */
+struct weight {
+    double forked, other;
+};
+
+/* Pages of a file, too, are shared with others: not told apart, they all count alike. */
+static struct weight owners_weight(uint64_t pss, uint64_t resident, uint64_t forked, bool is_file)
+{
+    double whole = resident ? (double)pss / (double)resident : 0;
+    if (is_file || !forked || pss < resident - forked)
+        return (struct weight){whole, whole};
+    return (struct weight){((double)pss - (double)(resident - forked)) / (double)forked, 1};
+}
+
+static double owners_weigh(struct weight weight, const struct residency_bytes *bytes)
+{
+    return weight.forked * (double)bytes->forked +
+           weight.other * (double)(bytes->resident - bytes->forked);
+}
+
+/* ---- Amounts ------------------------------------------------------------------------------- */
+
+static struct figure owners_known_if(bool is_known, uint64_t bytes)
+{
+    return is_known || !bytes ? figure_of(bytes) : FIGURE_UNKNOWN;
+}
+
+/* As the sweep has found it. */
+static struct amount owners_swept(const struct owners_request *request,
+                                  const struct residency_bytes *bytes, double proportional)
+{
+    bool knows_huge = request->knows_huge;
+    return (struct amount){
+        .resident = bytes->resident,
+        .swapped = bytes->swapped,
+        .proportional = proportional,
+        .virtual_bytes = FIGURE_UNKNOWN,
+        .huge = knows_huge ? figure_of(bytes->huge) : FIGURE_UNKNOWN,
+        .idle = knows_huge ? owners_known_if(false, bytes->huge) : FIGURE_UNKNOWN,
+        .forked = figure_of(bytes->forked),
+        .blank = request->knows_content ? figure_of(bytes->blank) : FIGURE_UNKNOWN,
+    };
+}
+
+static bool owners_is_private(const struct smaps_mapping *mapping)
+{
+    return !mapping->shared && mapping->kind != SMAPS_SHARED_MEMORY;
+}
+
+/* Shared bytes of a private mapping are a fork's, where none of them are a file's. */
+static struct figure owners_forked_of(const struct smaps_mapping *mapping)
+{
+    const struct smaps_bytes *bytes = &mapping->bytes;
+    if (!owners_is_private(mapping) || figure_zero(bytes->anonymous) || figure_zero(bytes->shared))
+        return figure_of(0);
+    return figure_equal(bytes->anonymous, bytes->rss) ? bytes->shared : FIGURE_UNKNOWN;
+}
+
+/* As smaps says of a mapping that is one area. */
+static struct amount owners_mapped(const struct smaps_mapping *mapping, uint64_t resident)
+{
+    const struct smaps_bytes *bytes = &mapping->bytes;
+    return (struct amount){
+        .resident = resident,
+        .swapped = figure_or(bytes->swap, 0),
+        .proportional = (double)figure_or(bytes->pss, resident),
+        .huge = bytes->huge,
+        .idle = figure_zero(bytes->huge) ? figure_of(0) : FIGURE_UNKNOWN,
+        .forked = owners_forked_of(mapping),
+        .blank = resident ? FIGURE_UNKNOWN : figure_of(0),
+    };
+}
+
+/* ---- Whose an area is ---------------------------------------------------------------------- */
+
+static const char *owners_thread_name(const struct owners_request *request, pid_t tid)
+{
+    for (size_t i = 0; i < request->thread_count; i++)
+        if (request->threads[i].tid == tid)
+            return request->threads[i].name;
+    return NULL;
+}
+
+static struct profile_owner owners_of_stack(const struct owners_request *request,
+                                            const struct area *area,
+                                            const struct smaps_mapping *mapping)
+{
+    pid_t tid = mapping->kind == SMAPS_MAIN_STACK ? request->pid : area->tid;
+    const char *name = owners_thread_name(request, tid);
+    struct profile_owner key = owners_key(PROFILE_OWNER_STACK, 0, name ? name : NO_THREAD);
+    if (tid > 0)
+        key.thread = figure_of((uint64_t)tid);
+    return key;
+}
+
+/* A file or segment has its name, and anonymous memory none if it is known who mapped it. */
+static struct profile_owner owners_of_mapping(const struct owners_request *request,
+                                              const struct area *area,
+                                              const struct smaps_mapping *mapping)
+{
+    const char *name = *mapping->path ? mapping->path : NULL;
+    if (area->owner == AREA_SHARED && (!name || strcmp(name, "/dev/zero") == 0))
+        name = "shared memory";
+    if (!name && !area->is_claimed)
+        name = request->unknown ? request->unknown : "not seen when it was mapped";
+    return owners_key(PROFILE_OWNER_MAPPING, area->is_claimed ? area->path : 0, name);
+}
+
+/* The zeroed part of a module's variables has no name to the kernel. */
+static const char *owners_module(const struct smaps *smaps, size_t index)
+{
+    const struct smaps_mapping *mapping = &smaps->mappings[index];
+    while (mapping > smaps->mappings && mapping->kind == SMAPS_BSS && !*mapping->path)
+        mapping--;
+    return mapping->path;
+}
+
+static struct profile_owner owners_of_globals(const struct owners_request *request,
+                                              const struct area *area)
+{
+    struct profile_owner key = owners_key(PROFILE_OWNER_GLOBALS, 0, NAMELESS);
+    key.module = owners_module(request->smaps, area->mapping);
+    return key;
+}
+
+static struct profile_owner owners_of(const struct owners_request *request, const struct area *area)
+{
+    const struct smaps_mapping *mapping = &request->smaps->mappings[area->mapping];
+    switch (area->owner) {
+    case AREA_MMAP:
+    case AREA_SHARED:
+        return owners_of_mapping(request, area, mapping);
+    case AREA_FILE:
+        return area->is_claimed ? owners_of_mapping(request, area, mapping)
+                                : owners_key(PROFILE_OWNER_FILE, 0, mapping->path);
+    case AREA_STACK:
+        return owners_of_stack(request, area, mapping);
+    case AREA_GLOBALS:
+        return owners_of_globals(request, area);
+    case AREA_TOOL:
+        return owners_key(PROFILE_OWNER_TOOL, 0, RECORDER);
+    default:
+        return owners_key(mapping->kind == SMAPS_VDSO ? PROFILE_OWNER_KERNEL : PROFILE_OWNER_OTHER,
+                          0, *mapping->path ? mapping->path : NULL);
+    }
+}
+
+/* ---- Areas --------------------------------------------------------------------------------- */
+
+/* Sums over the memory that call paths share: their weights come of it. */
+struct heap {
+    struct residency_bytes live, free;
+    double live_share, free_share;
+};
+
+/* Pieces of variables: what is left of `rest` has no name. */
+static void owners_add_touched(struct owners *owners, const struct owners_request *request,
+                               size_t area, struct weight weight, struct residency_bytes *rest)
+{
+    const struct residency *residency = request->residency;
+    const struct area *whose = &residency->areas->list[area];
+    const char *module = owners_module(request->smaps, whose->mapping);
+    size_t *at = &owners->touched_count;
+    while (*at < residency->touched_count && residency->touched[*at].area < area)
+        (*at)++;
+    for (; *at < residency->touched_count && residency->touched[*at].area == area; (*at)++) {
+        const struct residency_touched *piece = &residency->touched[*at];
+        struct amount amount = owners_swept(request, &piece->bytes, 0);
+        owners->touched[*at] = (struct proc_touched){
+            .start = piece->start,
+            .end = piece->end,
+            .module = module,
+            .resident_bytes = figure_of(amount.resident),
+            .proportional_bytes =
+                figure_of(owners_whole_bytes(owners, owners_weigh(weight, &piece->bytes))),
+            .swapped_bytes = figure_of(amount.swapped),
+            .huge_bytes = amount.huge,
+            .shared_bytes = amount.forked,
+            .zero_bytes = amount.blank};
+        residency_bytes_take(rest, &piece->bytes);
+    }
+}
+
+static void owners_add_swept(struct owners *owners, const struct owners_request *request,
+                             size_t index, struct weight weight, struct heap *heap)
+{
+    const struct area *area = &request->residency->areas->list[index];
+    const struct residency_area *found = &request->residency->by_area[index];
+    struct residency_bytes rest = found->all;
+    residency_bytes_take(&rest, &found->live);
+    residency_bytes_add(&heap->live, &found->live);
+    heap->live_share += owners_weigh(weight, &found->live);
+    if (area->owner == AREA_ALLOCATOR) {
+        residency_bytes_add(&heap->free, &rest);
+        heap->free_share += owners_weigh(weight, &rest);
+        return;
+    }
+    if (area->owner == AREA_GLOBALS)
+        owners_add_touched(owners, request, index, weight, &rest);
+    struct profile_owner key = owners_of(request, area);
+    struct amount amount = owners_swept(request, &rest, owners_weigh(weight, &rest));
+    amount.virtual_bytes =
+        area->owner == AREA_GLOBALS ? FIGURE_OF(0) : figure_of(area->end - area->start);
+    amount.count = area->owner != AREA_GLOBALS;
+    owners_add(owners, &key, &amount);
+}
+
+static void owners_add_changed(struct owners *owners, uint64_t bytes, double proportional)
+{
+    const struct profile_owner key = owners_key(PROFILE_OWNER_OTHER, 0, CHANGED);
+    const struct amount amount = {.resident = bytes,
+                                  .proportional = proportional > 0 ? proportional : 0,
+                                  .virtual_bytes = FIGURE_UNKNOWN,
+                                  .huge = FIGURE_UNKNOWN,
+                                  .idle = FIGURE_UNKNOWN,
+                                  .forked = FIGURE_UNKNOWN,
+                                  .blank = FIGURE_UNKNOWN};
+    if (bytes)
+        owners_add(owners, &key, &amount);
+}
+
+/* The areas [first, end) of one mapping. */
+static void owners_add_mapping(struct owners *owners, const struct owners_request *request,
+                               size_t first, size_t end, struct heap *heap)
+{
+    const struct area *areas = request->residency->areas->list;
+    const struct smaps_mapping *mapping = &request->smaps->mappings[areas[first].mapping];
+    struct residency_bytes found = {0};
+    uint64_t rss = figure_or(mapping->bytes.rss, 0);
+    if (!area_needs_pages(&areas[first])) {
+        struct profile_owner key = owners_of(request, &areas[first]);
+        struct amount amount = owners_mapped(mapping, rss);
+        amount.virtual_bytes = figure_of(mapping->end - mapping->start);
+        amount.count = 1;
+        owners_add(owners, &key, &amount);
+        return;
+    }
+    for (size_t i = first; i < end; i++)
+        residency_bytes_add(&found, &request->residency->by_area[i].all);
+    uint64_t pss = figure_or(mapping->bytes.pss, rss);
+    bool has_file = !figure_equal(mapping->bytes.anonymous, mapping->bytes.rss);
+    struct weight weight =
+        owners_weight(pss, rss, found.forked < rss ? found.forked : rss, has_file);
+    for (size_t i = first; i < end; i++)
+        owners_add_swept(owners, request, i, weight, heap);
+    if (rss > found.resident)
+        owners_add_changed(owners, rss - found.resident,
+                           (double)pss - owners_weigh(weight, &found));
+}
+
+static void owners_add_mappings(struct owners *owners, const struct owners_request *request,
+                                struct heap *heap)
+{
+    const struct areas *areas = request->residency->areas;
+    for (size_t i = 0, next; i < areas->count; i = next) {
+        for (next = i + 1;
+             next < areas->count && areas->list[next].mapping == areas->list[i].mapping;)
+            next++;
+        if (!areas->list[i].outside_rss)
+            owners_add_mapping(owners, request, i, next, heap);
+    }
+}
+
+/* ---- Call paths ---------------------------------------------------------------------------- */
+
+static struct weight owners_heap_weight(const struct residency_bytes *bytes, double share)
+{
+    return owners_weight((uint64_t)(share + 0.5), bytes->resident, bytes->forked, false);
+}
+
+static void owners_add_blocks(struct owners *owners, const struct owners_request *request,
+                              const struct heap *heap)
+{
+    const struct residency *residency = request->residency;
+    struct weight live = owners_heap_weight(&heap->live, heap->live_share);
+    struct weight free = owners_heap_weight(&heap->free, heap->free_share);
+    for (size_t i = 0; i < residency->row_count; i++) {
+        const struct profile_residency *row = &residency->rows[i];
+        const struct residency_path *path = &residency->paths[i];
+        struct amount amount = owners_swept(request, &path->live, owners_weigh(live, &path->live));
+        struct profile_owner key = owners_key(PROFILE_OWNER_BLOCKS, row->path, NULL);
+        amount.count = figure_or(row->live_count, 0);
+        amount.virtual_bytes = row->live_bytes;
+        amount.idle = request->knows_huge ? FIGURE_OF(0) : FIGURE_UNKNOWN;
+        owners_add(owners, &key, &amount);
+        if (request->unknown)
+            continue;
+        amount = owners_swept(request, &path->free, owners_weigh(free, &path->free));
+        amount.idle = request->knows_huge ? FIGURE_OF(0) : FIGURE_UNKNOWN;
+        key = owners_key(PROFILE_OWNER_ALLOCATOR, row->path, NULL);
+        owners_add(owners, &key, &amount);
+    }
+}
+
+/* Where all blocks are known, pages without one. Else all that no known block has. */
+static void owners_add_free(struct owners *owners, const struct owners_request *request,
+                            const struct heap *heap)
+{
+    struct residency_bytes rest = heap->free;
+    struct weight weight = owners_heap_weight(&heap->free, heap->free_share);
+    if (!request->unknown) {
+        rest = request->residency->whole_free;
+        rest.swapped = heap->free.swapped;
+    }
+    if (!request->has_all_blocks)
+        residency_bytes_add(&rest, &heap->live);
+    struct amount amount = owners_swept(request, &rest, owners_weigh(weight, &rest));
+    const struct profile_owner key =
+        owners_key(PROFILE_OWNER_ALLOCATOR, 0, request->unknown ? request->unknown : WHOLE_FREE);
+    if (!request->unknown)
+        amount.idle = amount.huge; /* nothing is on them */
+    owners_add(owners, &key, &amount);
+}
+
+/* ---- Which rows stay ----------------------------------------------------------------------- */
+
+static int owners_bytes_compare(const void *left, const void *right)
+{
+    const struct profile_owner *a = left, *b = right;
+    if (!a->path != !b->path)
+        return a->path ? 1 : -1;
+    int by_bytes = figure_compare(b->resident_bytes, a->resident_bytes);
+    return by_bytes ? by_bytes : (a->path > b->path) - (a->path < b->path);
+}
+
+static void owners_join(struct profile_owner *to, const struct profile_owner *from)
+{
+    owners_sum(&to->count, from->count);
+    owners_sum(&to->virtual_bytes, from->virtual_bytes);
+    owners_sum(&to->resident_bytes, from->resident_bytes);
+    owners_sum(&to->proportional_bytes, from->proportional_bytes);
+    owners_sum(&to->swapped_bytes, from->swapped_bytes);
+    owners_sum(&to->huge_bytes, from->huge_bytes);
+    owners_sum(&to->huge_idle_bytes, from->huge_idle_bytes);
+    owners_sum(&to->shared_bytes, from->shared_bytes);
+    owners_sum(&to->zero_bytes, from->zero_bytes);
+}
+
+/* Rows without a path stand first, then those with most. What is beyond the limit becomes a row for
+ * each kind. */
+static void owners_cut(struct owners *owners, size_t limit)
+{
+    struct profile_owner rest[PROFILE_OWNER_KINDS] = {{0}};
+    bool has_rest[PROFILE_OWNER_KINDS] = {false};
+    size_t named = 0;
+    qsort(owners->rows, owners->count, sizeof *owners->rows, owners_bytes_compare);
+    while (named < owners->count && !owners->rows[named].path)
+        named++;
+    size_t kept = named + limit;
+    if (kept >= owners->count)
+        return;
+    for (size_t i = kept; i < owners->count; i++) {
+        owners_join(&rest[owners->rows[i].kind], &owners->rows[i]);
+        has_rest[owners->rows[i].kind] = true;
+    }
+    for (int kind = 0; kind < PROFILE_OWNER_KINDS; kind++) {
+        if (!has_rest[kind])
+            continue;
+        rest[kind].kind = kind;
+        rest[kind].name = OTHER_PATHS;
+        rest[kind].thread = FIGURE_UNKNOWN;
+        owners->rows[kept++] = rest[kind]; /* in the place of one that was beyond the limit */
+    }
+    owners->count = kept;
+}
+
+static int owners_compare(const void *left, const void *right)
+{
+    const struct profile_owner *a = left, *b = right;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->path != b->path)
+        return a->path < b->path ? -1 : 1;
+    int by_name = strcmp(a->name ? a->name : "", b->name ? b->name : "");
+    return by_name ? by_name : figure_compare(a->thread, b->thread);
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+int owners_make(struct owners *owners, const struct owners_request *request)
+{
+    struct heap heap = {.live_share = 0};
+    owners_release(owners);
+    owners->touched = calloc(request->residency->touched_count + 1, sizeof *owners->touched);
+    if (!owners->touched)
+        return -ENOMEM;
+    owners_add_mappings(owners, request, &heap);
+    if (request->has_all_blocks)
+        owners_add_blocks(owners, request, &heap);
+    owners_add_free(owners, request, &heap);
+    map_release(&owners->by_key);
+    if (owners->failed) {
+        owners_release(owners);
+        return -ENOMEM;
+    }
+    if (request->limit && owners->count)
+        owners_cut(owners, request->limit);
+    if (owners->count)
+        qsort(owners->rows, owners->count, sizeof *owners->rows, owners_compare);
+    return 0;
+}
+
+void owners_release(struct owners *owners)
+{
+    free(owners->rows);
+    free(owners->touched);
+    map_release(&owners->by_key);
+    *owners = OWNERS_INIT;
+}

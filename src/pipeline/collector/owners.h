@@ -1,0 +1,68 @@
+/* The ledger by owner: each resident page of a look belongs to somebody, by name.
+ *
+ *     area                     its live bytes           the rest
+ *     allocator's              blocks, by call path     allocator, by the paths on the same pages;
+ *                                                       whole free pages have no path
+ *     claimed mapping          blocks                   mapping, by its call path
+ *     file, shared memory      blocks                   file (mapping if it is claimed or shared)
+ *     stack                    blocks                   stack, by thread
+ *     globals                  blocks                   pieces of variables (`touched`), which are
+ *                                                       named where symbols are known
+ *     tool, [vdso], …          blocks                   tool, kernel, other
+ *
+ * Where the replay does not know all blocks (an attachment, a fork, a sample) nobody can tell what
+ * of the allocator's memory is free: its rest is one row, whose name says why.
+ *
+ * Invariant: rows' resident_bytes + touched pieces' = sample.resident_bytes, as residency_sum() has
+ * left it. What smaps had counted and the page table no more is a row of its own.
+ *
+ * No process is read here, so that this can be tested. */
+#ifndef TIDEMARK_COLLECTOR_OWNERS_H
+#define TIDEMARK_COLLECTOR_OWNERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/map.h"
+#include "collector/residency.h"
+#include "procfs/smaps.h"
+#include "profile/profile.h"
+#include "profile_build/proc_sample.h"
+
+/* By tid. */
+struct owners_thread {
+    pid_t tid;
+    const char *name;
+};
+
+struct owners_request {
+    const struct residency *residency; /* after residency_sum() */
+    const struct smaps *smaps;
+    pid_t pid; /* whose main thread has the main stack */
+    const struct owners_thread *threads;
+    size_t thread_count;
+    const char *unknown; /* NULL, or what the memory is called whose blocks are not known */
+    bool has_all_blocks; /* false: the live blocks are a sample, and no owners */
+    bool knows_huge;     /* the page table says what is huge; else smaps of whole mappings does */
+    bool knows_content;  /* the runs say what is blank */
+    size_t limit;        /* of rows with a call path, those with most resident; 0: all */
+};
+
+struct owners {
+    struct profile_owner
+        *rows; /* by kind, path and name; `sample` is 0. Strings are the request's */
+    size_t count, capacity;
+    struct proc_touched *touched; /* by address */
+    size_t touched_count;
+    struct map by_key; /* of rows, while they are made */
+    double carry;      /* of proportional bytes: less than one byte */
+    bool failed;       /* for want of memory */
+};
+#define OWNERS_INIT ((struct owners){0})
+
+/* 0 or -ENOMEM: there are no rows then. */
+int owners_make(struct owners *owners, const struct owners_request *request);
+void owners_release(struct owners *owners);
+
+#endif

@@ -1,0 +1,171 @@
+/* Lays pieces of data over variables (variable_owners.h). Both are sorted by address, so the row of
+ * the last variable is the only one that a piece may go on with. */
+#include "profile_build/variable_owners.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+
+#define NAMELESS "(unnamed)"
+#define SMALLER  "(smaller variables)"
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static struct profile_owner *variable_owners_new(struct variable_owners *owners, const char *name,
+                                                 const char *module)
+{
+    array_need_room(&owners->rows, &owners->capacity, owners->count, sizeof *owners->rows);
+    owners->rows[owners->count] = (struct profile_owner){
+        .kind = PROFILE_OWNER_GLOBALS, .name = name, .module = module, .thread = FIGURE_UNKNOWN};
+    return &owners->rows[owners->count++];
+}
+
+static struct profile_owner *variable_owners_nameless(struct variable_owners *owners,
+                                                      const char *module)
+{
+    if (owners->nameless && strcmp(owners->module, module) == 0)
+        return &owners->rows[owners->nameless - 1];
+    struct profile_owner *row = variable_owners_new(owners, NAMELESS, module);
+    owners->nameless = owners->count;
+    owners->module = module;
+    return row;
+}
+
+static struct profile_owner *variable_owners_of(struct variable_owners *owners,
+                                                const struct globals_place *place,
+                                                const char *module)
+{
+    if (owners->last == place)
+        return &owners->rows[owners->last_row];
+    struct profile_owner *row = variable_owners_new(owners, place->name, module);
+    row->count = figure_of(1);
+    row->virtual_bytes = figure_of(place->bytes);
+    owners->last = place;
+    owners->last_row = owners->count - 1;
+    return row;
+}
+
+/* ---- Shares -------------------------------------------------------------------------------- */
+
+/* All of a piece's bytes are of a kind, or none are. */
+static void variable_owners_add_part(struct figure *to, struct figure whole, uint64_t bytes)
+{
+    if (figure_known(whole))
+        whole = figure_of(figure_positive(whole) ? bytes : 0);
+    *to = figure_add(*to, whole);
+}
+
+/* [start, end) of the piece. */
+static void variable_owners_add(struct profile_owner *row, const struct proc_touched *piece,
+                                uint64_t start, uint64_t end)
+{
+    uint64_t bytes = end - start, pss = figure_or(piece->proportional_bytes, 0);
+    double length = (double)(piece->end - piece->start);
+    uint64_t from = (uint64_t)((double)pss * (double)(start - piece->start) / length);
+    uint64_t to = (uint64_t)((double)pss * (double)(end - piece->start) / length);
+    bool is_huge = !figure_known(piece->huge_bytes) || figure_positive(piece->huge_bytes);
+    variable_owners_add_part(&row->resident_bytes, piece->resident_bytes, bytes);
+    variable_owners_add_part(&row->swapped_bytes, piece->swapped_bytes, bytes);
+    variable_owners_add_part(&row->huge_bytes, piece->huge_bytes, bytes);
+    variable_owners_add_part(&row->shared_bytes, piece->shared_bytes, bytes);
+    variable_owners_add_part(&row->zero_bytes, piece->zero_bytes, bytes);
+    row->huge_idle_bytes =
+        figure_add(row->huge_idle_bytes, is_huge ? FIGURE_UNKNOWN : FIGURE_OF(0));
+    row->proportional_bytes = figure_add(row->proportional_bytes, figure_of(to - from));
+}
+
+/* The first place that ends above `address`, which is as in the file. */
+static size_t variable_owners_first(const struct variable_module *module, uint64_t address)
+{
+    size_t low = 0, high = module->place_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (module->places[middle].address + module->places[middle].bytes <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void variable_owners_add_piece(struct variable_owners *owners,
+                                      const struct proc_touched *piece,
+                                      const struct variable_module *module)
+{
+    uint64_t at = piece->start;
+    for (size_t i = variable_owners_first(module, at - module->bias);
+         i < module->place_count && module->places[i].address + module->bias < piece->end; i++) {
+        const struct globals_place *place = &module->places[i];
+        uint64_t start = place->address + module->bias, end = start + place->bytes;
+        start = start > at ? start : at;
+        end = end < piece->end ? end : piece->end;
+        if (start > at)
+            variable_owners_add(variable_owners_nameless(owners, piece->module), piece, at, start);
+        variable_owners_add(variable_owners_of(owners, place, piece->module), piece, start, end);
+        at = end;
+    }
+    if (at < piece->end)
+        variable_owners_add(variable_owners_nameless(owners, piece->module), piece, at, piece->end);
+}
+
+void variable_owners_divide(struct variable_owners *owners, const struct proc_touched *pieces,
+                            size_t count, variable_find_module *find, void *context)
+{
+    struct variable_module module = {0};
+    for (size_t i = 0; i < count; i++) {
+        bool is_same = pieces[i].start >= module.start && pieces[i].start < module.end;
+        if (!is_same && !find(context, pieces[i].start, &module))
+            module = (struct variable_module){0};
+        variable_owners_add_piece(owners, &pieces[i], &module);
+    }
+}
+
+/* ---- Which rows stay ----------------------------------------------------------------------- */
+
+static int variable_owners_compare(const void *left, const void *right)
+{
+    const struct profile_owner *a = left, *b = right;
+    int by_bytes = figure_compare(b->resident_bytes, a->resident_bytes);
+    return by_bytes ? by_bytes : strcmp(a->name, b->name);
+}
+
+static void variable_owners_join(struct profile_owner *to, const struct profile_owner *from)
+{
+    to->count = figure_add(to->count, from->count);
+    to->virtual_bytes = figure_add(to->virtual_bytes, from->virtual_bytes);
+    to->resident_bytes = figure_add(to->resident_bytes, from->resident_bytes);
+    to->proportional_bytes = figure_add(to->proportional_bytes, from->proportional_bytes);
+    to->swapped_bytes = figure_add(to->swapped_bytes, from->swapped_bytes);
+    to->huge_bytes = figure_add(to->huge_bytes, from->huge_bytes);
+    to->huge_idle_bytes = figure_add(to->huge_idle_bytes, from->huge_idle_bytes);
+    to->shared_bytes = figure_add(to->shared_bytes, from->shared_bytes);
+    to->zero_bytes = figure_add(to->zero_bytes, from->zero_bytes);
+}
+
+void variable_owners_cut(struct variable_owners *owners, size_t limit)
+{
+    size_t kept = limit;
+    if (owners->count <= limit)
+        return;
+    qsort(owners->rows, owners->count, sizeof *owners->rows, variable_owners_compare);
+    for (size_t i = limit; i < owners->count; i++) {
+        struct profile_owner row = owners->rows[i];
+        size_t to = limit;
+        if (strcmp(row.name, NAMELESS) != 0)
+            row.name = SMALLER;
+        while (to < kept && (strcmp(owners->rows[to].module, row.module) != 0 ||
+                             strcmp(owners->rows[to].name, row.name) != 0))
+            to++;
+        if (to == kept)
+            owners->rows[kept++] = row;
+        else
+            variable_owners_join(&owners->rows[to], &row);
+    }
+    owners->count = kept;
+}
+
+void variable_owners_release(struct variable_owners *owners)
+{
+    free(owners->rows);
+    *owners = VARIABLE_OWNERS_INIT;
+}
