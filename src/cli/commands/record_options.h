@@ -15,6 +15,7 @@ struct record_options {
     bool follow;
     const char *only; /* NULL: not given */
     bool looks;
+    bool page_content;
     bool pack;
     bool separate;
     bool trace;

@@ -337,28 +337,61 @@ struct profile_heap_page {
 int profile_put_heap_pages(struct profile_writer *writer, const struct profile_heap_page *cells,
                            size_t count);
 
-enum profile_owner_kind { PROFILE_OWNER_BLOCKS = 0, PROFILE_OWNER_MAPPING, PROFILE_OWNER_ALLOCATOR, PROFILE_OWNER_FILE, PROFILE_OWNER_STACK, PROFILE_OWNER_GLOBALS, PROFILE_OWNER_KERNEL, PROFILE_OWNER_TOOL, PROFILE_OWNER_OTHER, PROFILE_OWNER_KINDS };
-extern const char *const profile_owner_names[]; /* "blocks" "mapping" "allocator" "file" "stack" "globals" "kernel" "tool" "other" */
+enum profile_owner_kind {
+    PROFILE_OWNER_BLOCKS = 0,
+    PROFILE_OWNER_MAPPING,
+    PROFILE_OWNER_ALLOCATOR,
+    PROFILE_OWNER_FILE,
+    PROFILE_OWNER_STACK,
+    PROFILE_OWNER_GLOBALS,
+    PROFILE_OWNER_KERNEL,
+    PROFILE_OWNER_TOOL,
+    PROFILE_OWNER_OTHER,
+    PROFILE_OWNER_KINDS
+};
+extern const char *const profile_owner_names
+    []; /* "blocks" "mapping" "allocator" "file" "stack" "globals" "kernel" "tool" "other" */
 struct profile_owner {
     uint32_t sample;
     int kind;
-    uint32_t path;       /* blocks, mapping: who asked; allocator: whose blocks pin it; 0: none */
-    const char *name;    /* file: its path; stack: the thread's name; globals: the variable; mapping: file or segment; else what it is ("whole free pages", "changed during the look", "before the recording"); NULL: none */
-    const char *module;  /* globals: the module's path; else NULL */
-    struct figure thread;           /* stack: tid */
-    struct figure count;            /* blocks, mappings, threads */
-    struct figure virtual_bytes;    /* asked for, or mapped */
-    struct figure resident_bytes;   /* of the whole table and sample these add up to sample.resident_bytes */
+    uint32_t path; /* blocks, mapping: who asked; allocator: whose blocks pin it; 0: none */
+    const char *
+        name; /* file: its path; stack: the thread's name; globals: the variable; mapping: file or segment; else what it is ("whole free pages", "changed during the look", "before the recording"); NULL: none */
+    const char *module;          /* globals: the module's path; else NULL */
+    struct figure thread;        /* stack: tid */
+    struct figure count;         /* blocks, mappings, threads */
+    struct figure virtual_bytes; /* asked for, or mapped */
+    struct figure
+        resident_bytes; /* of the whole table and sample these add up to sample.resident_bytes */
     struct figure proportional_bytes, swapped_bytes;
-    struct figure huge_bytes;       /* of resident_bytes: in transparent huge pages */
-    struct figure huge_idle_bytes;  /* of huge_bytes: on 4 KiB pages that no live block or use of the owner reaches; unknown where that cannot be told */
-    struct figure shared_bytes;     /* of resident_bytes: private pages that another process still shares (fork) */
-    struct figure zero_bytes;       /* of resident_bytes: pages of nothing but zeros; only on request */
+    struct figure huge_bytes; /* of resident_bytes: in transparent huge pages */
+    struct figure
+        huge_idle_bytes; /* of huge_bytes: on 4 KiB pages that no live block or use of the owner reaches; unknown where that cannot be told */
+    struct figure
+        shared_bytes; /* of resident_bytes: private pages that another process still shares (fork) */
+    struct figure zero_bytes; /* of resident_bytes: pages of nothing but zeros; only on request */
 };
-int profile_put_owners(struct profile_writer *, const struct profile_owner *rows, size_t count);  /* of a sample that was put before */
-enum profile_container_kind { PROFILE_CONTAINER_PROCESS = 0, PROFILE_CONTAINER_PAGE_CACHE, PROFILE_CONTAINER_SLAB, PROFILE_CONTAINER_PAGE_TABLES, PROFILE_CONTAINER_SOCKETS, PROFILE_CONTAINER_TMPFS, PROFILE_CONTAINER_KERNEL_OTHER, PROFILE_CONTAINER_OTHER, PROFILE_CONTAINER_KINDS };
-struct profile_container { uint32_t sample; int kind; const char *name; /* file or process */ struct figure bytes; };
-int profile_put_containers(struct profile_writer *, const struct profile_container *rows, size_t count);
+int profile_put_owners(struct profile_writer *, const struct profile_owner *rows,
+                       size_t count); /* of a sample that was put before */
+enum profile_container_kind {
+    PROFILE_CONTAINER_PROCESS = 0,
+    PROFILE_CONTAINER_PAGE_CACHE,
+    PROFILE_CONTAINER_SLAB,
+    PROFILE_CONTAINER_PAGE_TABLES,
+    PROFILE_CONTAINER_SOCKETS,
+    PROFILE_CONTAINER_TMPFS,
+    PROFILE_CONTAINER_KERNEL_OTHER,
+    PROFILE_CONTAINER_OTHER,
+    PROFILE_CONTAINER_KINDS
+};
+struct profile_container {
+    uint32_t sample;
+    int kind;
+    const char *name; /* file or process */
+    struct figure bytes;
+};
+int profile_put_containers(struct profile_writer *, const struct profile_container *rows,
+                           size_t count);
 
 /* Of a profile of a whole job (`tidemark job -o`): its processes, their memory over time, its
  * nodes. doc/FORMAT-profile.md defines each column. */
