@@ -6,7 +6,7 @@ umask 0
 echo "== what is recorded is for its user alone, whatever the umask"
 tidemark record -q --trace -o run.tmk "$VICTIMS/basic" 1 >/dev/null
 (tidemark record -q -o slow.tmk sh -c 'touch began; while [ ! -e looked ]; do sleep 0.05; done') &
-until_true test -e slow.tmk-wal && stat -c '%a %n' slow.tmk slow.tmk-wal slow.tmk-shm
+until_true test -e slow.tmk-shm && stat -c '%a %n' slow.tmk slow.tmk-wal slow.tmk-shm
 touch looked && wait
 PMI_SIZE=1 PMI_RANK=0 tidemark record -q --job=job "$VICTIMS/basic" 1 >/dev/null 2>&1
 tidemark unpack run.tmk run.db

@@ -26,7 +26,8 @@ print("html:", *(sorted(word.decode() for word in texts) or ["nothing"]))
 P
     grep -c "^/.*\.c$" err | sed 's/^/listed: /'
     begin "$@" named.db
-    get p/0/source/0 | grep -o 'int [a-z]*;\|is not read: the recording is of another machine' | sed 's/^/serve: /'
+    get p/0/source/0 >got 2>&1
+    grep -o 'int [a-z]*;\|is not read: the recording is of another machine' got | sed 's/^/serve: /' | grep . || head -c 600 got
     kill -TERM $server
     wait $server
 }

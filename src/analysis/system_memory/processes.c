@@ -452,7 +452,7 @@ static bool processes_hides(void)
 {
     struct strbuf text = STRBUF_INIT;
     bool hides = false;
-    if (geteuid() != 0 && proc_read_at("/proc/self/mountinfo", 1u << 20, &text) == 0) {
+    if (geteuid() != 0 && proc_read_list_at("/proc/self/mountinfo", 1u << 20, &text) == 0) {
         const char *line = strstr(text.data, " /proc ");
         const char *end = line ? strchr(line, '\n') : NULL;
         const char *option = line ? strstr(line, "hidepid=") : NULL;

@@ -3,6 +3,7 @@
  * ones when they are listed. */
 #include "accounting/distributions.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "blocks/arena.h"
@@ -19,13 +20,39 @@ struct distributions *distributions_new(uint64_t start_ticks, unsigned bucket_sh
     return distributions;
 }
 
+/* All that was written, where columns were never merged: a short process writes a few of them. */
+static void distributions_clear(struct distributions *distributions)
+{
+    uint64_t lives = distributions->lives_used, reallocs = distributions->reallocs_used;
+
+    for (; lives; lives &= lives - 1)
+        memset(distributions->lives[__builtin_ctzll(lives)], 0, sizeof *distributions->lives);
+    for (; reallocs; reallocs &= reallocs - 1)
+        memset(distributions->reallocs[__builtin_ctzll(reallocs)], 0,
+               sizeof *distributions->reallocs);
+    memset(distributions->columns, 0,
+           (distributions->current + 1) * sizeof *distributions->columns);
+    memset(distributions->large, 0, sizeof distributions->large);
+    distributions->lives_used = distributions->reallocs_used = 0;
+    tally_clear(&distributions->sizes);
+    tally_clear(&distributions->growths);
+    tally_clear(&distributions->shrinks);
+    memset(distributions->before, 0,
+           sizeof *distributions - offsetof(struct distributions, before));
+}
+
 void distributions_free(struct distributions *distributions)
 {
     tally_release(&distributions->sizes);
     tally_release(&distributions->growths);
     tally_release(&distributions->shrinks);
     struct arena memory = distributions->memory;
-    arena_release(&memory);
+    if (distributions->merged) {
+        arena_release(&memory);
+        return;
+    }
+    distributions_clear(distributions);
+    arena_release_used(&memory, 0);
 }
 
 size_t distributions_memory_bytes(const struct distributions *distributions)
@@ -55,10 +82,10 @@ static void distributions_born_coarse(const struct distributions *distributions,
                                       struct distribution_bin bins[COARSE_SIZES])
 {
     memset(bins, 0, COARSE_SIZES * sizeof *bins);
-    for (unsigned bin = 0; distributions_coarse_bound(bin) < TALLY_DIRECT; bin++)
-        for (uint64_t size = distributions_coarse_bound(bin);
-             size < distributions_coarse_bound(bin + 1); size++)
-            distributions_add_bin(&bins[bin], distributions_born_of_size(distributions, size));
+    for (uint64_t size = tally_next_direct(&distributions->sizes, 0); size < TALLY_DIRECT;
+         size = tally_next_direct(&distributions->sizes, size + 1))
+        distributions_add_bin(&bins[distributions_coarse_bin(size)],
+                              distributions_born_of_size(distributions, size));
     for (unsigned fine = 0; fine < FINE_SIZES; fine++)
         distributions_add_bin(&bins[distributions_coarse_bin(distributions_fine_bound(fine))],
                               distributions->large[fine]);
@@ -68,7 +95,8 @@ static void distributions_born_fine(const struct distributions *distributions,
                                     struct distribution_bin bins[FINE_SIZES])
 {
     memcpy(bins, distributions->large, sizeof distributions->large);
-    for (uint64_t size = 0; size < TALLY_DIRECT; size++)
+    for (uint64_t size = tally_next_direct(&distributions->sizes, 0); size < TALLY_DIRECT;
+         size = tally_next_direct(&distributions->sizes, size + 1))
         distributions_add_bin(&bins[distributions_fine_bin(size)],
                               distributions_born_of_size(distributions, size));
 }
@@ -100,6 +128,7 @@ static void distributions_merge_columns(struct distributions *distributions)
     }
     memset(columns[DISTRIBUTIONS_COLUMNS / 2], 0, DISTRIBUTIONS_COLUMNS / 2 * sizeof *columns);
     distributions->shift++;
+    distributions->merged = true;
 }
 
 void distributions_advance(struct distributions *distributions, uint64_t ticks)

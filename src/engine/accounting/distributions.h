@@ -11,6 +11,7 @@
 #ifndef TIDEMARK_ACCOUNTING_DISTRIBUTIONS_H
 #define TIDEMARK_ACCOUNTING_DISTRIBUTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "model/detail.h"
@@ -61,16 +62,17 @@ struct distribution_bin {
 struct distributions {
     struct tally sizes, growths, shrinks;
     struct distribution_bin large[FINE_SIZES]; /* sizes that are too large to be counted directly */
-    struct distribution_bin lives[COARSE_SIZES][FINE_BINS];
-    struct distribution_bin reallocs[COARSE_SIZES][COARSE_SIZES];
     uint64_t lives_used, reallocs_used; /* bits: sizes of `lives` and `reallocs` that are not all 0;
                                          * most programs use few of them */
+    struct distribution_bin lives[COARSE_SIZES][FINE_BINS];
+    struct distribution_bin reallocs[COARSE_SIZES][COARSE_SIZES];
     /* Births by time; the current column lacks those since `before`. */
     struct distribution_bin columns[DISTRIBUTIONS_COLUMNS][COARSE_SIZES];
     struct distribution_bin before[COARSE_SIZES]; /* all births until then */
     uint64_t start_ticks;
     size_t current;
     unsigned shift;      /* a column is 1 << shift ticks */
+    bool merged;         /* all columns were used once */
     struct arena memory; /* where this lies: resident as far as it is used */
 };
 

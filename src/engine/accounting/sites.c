@@ -20,8 +20,8 @@ void sites_release(struct sites *sites)
             free(sites->pages[page]);
     free(sites->pages);
     free(sites->seeds);
-    arena_release(&sites->hot_memory);
-    arena_release(&sites->cold_memory);
+    arena_release_used(&sites->hot_memory, sites->count * sizeof(struct site_hot));
+    arena_release_used(&sites->cold_memory, sites->count * sizeof(struct site_cold));
     arena_release(&sites->wide_memory);
     arena_release(&sites->rare_memory);
     arena_release(&sites->freed_memory);

@@ -10,10 +10,41 @@
 #include "blocks/arena.h"
 
 #define FIRST_SLOTS 256
+#define TALLY_GROUP 16 /* counters that are looked at at once */
+
+static bool tally_is_group_empty(const uint64_t *counters)
+{
+    uint64_t any = 0;
+
+    for (unsigned i = 0; i < TALLY_GROUP; i++)
+        any |= counters[i];
+    return any == 0;
+}
+
+uint64_t tally_next_direct(const struct tally *tally, uint64_t from)
+{
+    while (from < TALLY_DIRECT && !tally->direct[from]) {
+        from++;
+        while (from % TALLY_GROUP == 0 && from < TALLY_DIRECT &&
+               tally_is_group_empty(&tally->direct[from]))
+            from += TALLY_GROUP;
+    }
+    return from;
+}
 
 void tally_release(struct tally *tally)
 {
     free(tally->slots);
+}
+
+/* Most of the counters are 0, and pages of them were never touched. */
+void tally_clear(struct tally *tally)
+{
+    for (uint64_t value = tally_next_direct(tally, 0); value < TALLY_DIRECT;
+         value = tally_next_direct(tally, value + 1))
+        tally->direct[value] = 0;
+    tally->slots = NULL;
+    tally->mask = tally->values = tally->others = 0;
 }
 
 size_t tally_memory_bytes(const struct tally *tally)
@@ -113,7 +144,8 @@ size_t tally_commonest(const struct tally *tally, struct tally_entry *out, size_
 {
     struct ranking ranking = {.entries = out, .room = room};
 
-    for (uint64_t value = 0; value < TALLY_DIRECT; value++)
+    for (uint64_t value = tally_next_direct(tally, 0); value < TALLY_DIRECT;
+         value = tally_next_direct(tally, value + 1))
         tally_rank(&ranking, (struct tally_entry){value, tally->direct[value]});
     for (size_t i = 0; tally->slots && i <= tally->mask; i++)
         tally_rank(&ranking, tally->slots[i]);

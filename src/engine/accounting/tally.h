@@ -30,6 +30,8 @@ struct tally {
 };
 
 void tally_release(struct tally *tally);
+/* As it was before the first value, once it is released. */
+void tally_clear(struct tally *tally);
 size_t tally_memory_bytes(const struct tally *tally);
 
 /* For values from TALLY_DIRECT on. */
@@ -42,6 +44,9 @@ static inline void tally_add(struct tally *tally, uint64_t value, uint64_t count
     else
         tally_add_large(tally, value, count);
 }
+
+/* The first value from `from` on that occurred and is counted directly; TALLY_DIRECT: none. */
+uint64_t tally_next_direct(const struct tally *tally, uint64_t from);
 
 /* The `room` commonest values, ascending; of two that are equally common the smaller is preferred.
  * Returns their number. */

@@ -61,6 +61,7 @@ static void timeline_halve(struct timeline *timeline)
     }
     timeline->count = (timeline->count + 1) / 2;
     timeline->shift++;
+    timeline->halved = true;
     timeline_set_current(timeline, timeline->current / 2);
 }
 
@@ -82,10 +83,9 @@ static size_t timeline_reach(struct timeline *timeline, uint64_t ticks)
 void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_ns)
 {
     *timeline = (struct timeline){.start_ticks = start_ticks};
-    arena_grow(&timeline->memory,
-               TIMELINE_BUCKETS * (sizeof *timeline->buckets + sizeof *timeline->told));
+    arena_grow(&timeline->memory, TIMELINE_BUCKETS * sizeof *timeline->buckets);
+    arena_grow(&timeline->told_memory, TIMELINE_BUCKETS * sizeof(struct timeline_bucket));
     timeline->buckets = timeline->memory.base;
-    timeline->told = (struct timeline_bucket *)(timeline->buckets + TIMELINE_BUCKETS);
     while (timeline->shift < 40 && (double)(1ull << timeline->shift) * tick_ns < FIRST_BUCKET_NS)
         timeline->shift++;
     timeline_set_current(timeline, timeline_reach(timeline, start_ticks));
@@ -94,7 +94,10 @@ void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_
 
 void timeline_release(struct timeline *timeline)
 {
-    arena_release(&timeline->memory);
+    size_t used = timeline->halved ? TIMELINE_BUCKETS : timeline->count;
+
+    arena_release_used(&timeline->memory, used * sizeof *timeline->buckets);
+    arena_release_used(&timeline->told_memory, used * sizeof(struct timeline_bucket));
 }
 
 void timeline_carry(struct timeline *timeline, uint64_t requested_bytes, uint64_t blocks)
@@ -145,7 +148,9 @@ _Static_assert(sizeof(struct interval) == sizeof(struct timeline_bucket),
 
 const struct timeline_bucket *timeline_tell(const struct timeline *timeline)
 {
+    struct timeline_bucket *told = timeline->told_memory.base;
+
     for (size_t i = 0; i < timeline->count; i++)
-        timeline->told[i] = timeline_tell_bucket(&timeline->buckets[i]);
-    return timeline->told;
+        told[i] = timeline_tell_bucket(&timeline->buckets[i]);
+    return told;
 }

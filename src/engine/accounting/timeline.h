@@ -16,6 +16,7 @@
 #ifndef TIDEMARK_ACCOUNTING_TIMELINE_H
 #define TIDEMARK_ACCOUNTING_TIMELINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "blocks/arena.h"
@@ -35,8 +36,9 @@ struct interval {
 
 struct timeline {
     struct interval *buckets;
-    struct arena memory;          /* of them: resident only as far as they are used */
-    struct timeline_bucket *told; /* as many; made of `buckets` when somebody asks */
+    struct arena memory;      /* of them: resident only as far as they are used */
+    struct arena told_memory; /* as many as figures; made of `buckets` when somebody asks */
+    bool halved;              /* all buckets were used once */
     size_t count;
     size_t current;
     struct interval *bucket; /* the current one */

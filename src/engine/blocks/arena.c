@@ -2,12 +2,25 @@
  * is accessed at random, and a TLB miss for each event would cost more than the metrics. */
 #include "blocks/arena.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #define SMALLEST_BYTES ((size_t)1 << 16)
 #define HUGE_FROM      ((size_t)4 << 20)
+/* What is kept: of each size from SMALLEST_BYTES on so many, if no more than that has to be cleared. */
+#define KEPT_SIZES     5
+#define KEPT_OF_A_SIZE 32
+#define KEPT_USED_MOST ((size_t)64 << 10)
+
+static struct {
+    pthread_mutex_t lock;
+    void *bases[KEPT_SIZES][KEPT_OF_A_SIZE];
+    size_t counts[KEPT_SIZES];
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *arena_or_die(void *memory, size_t bytes)
 {
@@ -21,6 +34,55 @@ static void *arena_or_die(void *memory, size_t bytes)
     return memory;
 }
 
+/* KEPT_SIZES: arenas as large as that are not kept. */
+static unsigned arena_size_class(size_t bytes)
+{
+    unsigned size = 0;
+
+    while (size < KEPT_SIZES && SMALLEST_BYTES << size != bytes)
+        size++;
+    return size;
+}
+
+/* All of it is zero. NULL: there is none. */
+static void *arena_take_kept(size_t bytes)
+{
+    unsigned size = arena_size_class(bytes);
+    void *base = NULL;
+
+    if (size == KEPT_SIZES)
+        return NULL;
+    pthread_mutex_lock(&kept.lock);
+    if (kept.counts[size])
+        base = kept.bases[size][--kept.counts[size]];
+    pthread_mutex_unlock(&kept.lock);
+    return base;
+}
+
+/* False: there are enough. */
+static bool arena_keep(void *base, size_t bytes)
+{
+    unsigned size = arena_size_class(bytes);
+    bool has_room;
+
+    if (size == KEPT_SIZES)
+        return false;
+    pthread_mutex_lock(&kept.lock);
+    has_room = kept.counts[size] < KEPT_OF_A_SIZE;
+    if (has_room)
+        kept.bases[size][kept.counts[size]++] = base;
+    pthread_mutex_unlock(&kept.lock);
+    return has_room;
+}
+
+static void *arena_map(size_t bytes)
+{
+    void *base = arena_take_kept(bytes);
+
+    return base ? base
+                : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 void arena_grow(struct arena *region, size_t bytes)
 {
     size_t wanted = region->bytes ? region->bytes : SMALLEST_BYTES;
@@ -32,19 +94,27 @@ void arena_grow(struct arena *region, size_t bytes)
     if (region->base)
         region->base = mremap(region->base, region->bytes, wanted, MREMAP_MAYMOVE);
     else
-        region->base =
-            mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        region->base = arena_map(wanted);
     arena_or_die(region->base, wanted);
     region->bytes = wanted;
     if (wanted >= HUGE_FROM)
         (void)madvise(region->base, wanted, MADV_HUGEPAGE);
 }
 
-void arena_release(struct arena *region)
+void arena_release_used(struct arena *region, size_t used_bytes)
 {
-    if (region->base)
+    bool keep = region->base && used_bytes <= KEPT_USED_MOST;
+
+    if (keep)
+        memset(region->base, 0, used_bytes);
+    if (region->base && !(keep && arena_keep(region->base, region->bytes)))
         munmap(region->base, region->bytes);
     *region = (struct arena){0};
+}
+
+void arena_release(struct arena *region)
+{
+    arena_release_used(region, region->bytes);
 }
 
 void *arena_calloc(size_t count, size_t bytes)

@@ -28,8 +28,10 @@ void live_table_init(struct live_table *table, unsigned slots_log2)
 
 void live_table_release(struct live_table *table)
 {
-    arena_release(&table->memory);
-    arena_release(&table->word_memory);
+    size_t buckets = table->mask + 1;
+
+    arena_release_used(&table->memory, buckets * LIVE_PLACES * sizeof(struct live_block));
+    arena_release_used(&table->word_memory, buckets * sizeof(uint64_t));
 }
 
 size_t live_table_memory_bytes(const struct live_table *table)

@@ -4,6 +4,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -128,13 +129,52 @@ void profile_log_add(struct profile_log *log, int statement, const struct values
     profile_log_remember(&log->before, values);
 }
 
+void profile_log_add_next(struct profile_log *log)
+{
+    struct value *first = &log->before.at[0];
+    unsigned char bits[(VALUES_MAX + 7) / 8] = {1};
+    uint64_t number = (uint64_t)first->number + 1;
+    log->count++;
+    strbuf_add_char(&log->rows, (char)log->statement);
+    strbuf_add(&log->rows, bits, (log->before.count + 7) / 8);
+    profile_log_add_number(&log->rows, number, (uint64_t)first->number);
+    first->number = (int64_t)number;
+}
+
+/* ---- Packing: compressing needs some memory, which a thread keeps for its next log. ---- */
+
+static pthread_key_t packers;
+static pthread_once_t packers_once = PTHREAD_ONCE_INIT;
+
+static void profile_log_free_packer(void *packer)
+{
+    ZSTD_freeCCtx(packer);
+}
+
+static void profile_log_know_packers(void)
+{
+    pthread_key_create(&packers, profile_log_free_packer);
+}
+
+static ZSTD_CCtx *profile_log_packer(void)
+{
+    pthread_once(&packers_once, profile_log_know_packers);
+    ZSTD_CCtx *packer = pthread_getspecific(packers);
+    if (!packer && (packer = ZSTD_createCCtx()))
+        pthread_setspecific(packers, packer);
+    return packer;
+}
+
 int profile_log_pack(const struct profile_log *log, struct strbuf *out)
 {
     size_t most = ZSTD_compressBound(log->rows.length), before = out->length;
+    ZSTD_CCtx *packer = profile_log_packer();
     if (log->count > PROFILE_LOG_ROWS_MAX || log->rows.length > PROFILE_LOG_BYTES_MAX)
         return -EFBIG;
+    if (!packer)
+        return -ENOMEM;
     char *packed = strbuf_extend(out, most);
-    size_t bytes = ZSTD_compress(packed, most, log->rows.data, log->rows.length, LEVEL);
+    size_t bytes = ZSTD_compressCCtx(packer, packed, most, log->rows.data, log->rows.length, LEVEL);
     if (ZSTD_isError(bytes)) {
         strbuf_truncate(out, before);
         return -ENOMEM;

@@ -613,7 +613,10 @@ int profile_put_timeline(struct profile_writer *writer, const struct timeline_bu
         error = profile_put_integer(writer, "bucket_ns",
                                     bucket_ns > INT64_MAX ? INT64_MAX : (int64_t)bucket_ns);
     for (size_t i = 0; i < count && !error; i++)
-        error = profile_writer_put_bucket(writer, i, &buckets[i]);
+        if (writer->log && i && memcmp(&buckets[i], &buckets[i - 1], sizeof *buckets) == 0)
+            profile_log_add_next(writer->log);
+        else
+            error = profile_writer_put_bucket(writer, i, &buckets[i]);
     return error;
 }
 

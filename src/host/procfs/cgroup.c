@@ -150,7 +150,7 @@ int cgroup_locate(pid_t pid, struct cgroup_place *place)
     struct strbuf cgroup = STRBUF_INIT, mountinfo = STRBUF_INIT;
     int error = proc_read(pid, "cgroup", MAX_TEXT_BYTES, &cgroup);
     if (!error)
-        error = proc_read_at("/proc/self/mountinfo", MAX_MOUNT_BYTES, &mountinfo);
+        error = proc_read_list_at("/proc/self/mountinfo", MAX_MOUNT_BYTES, &mountinfo);
     if (!error)
         error = cgroup_locate_in(cgroup.data, mountinfo.data, place);
     strbuf_release(&mountinfo);

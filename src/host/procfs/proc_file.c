@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { PROC_PART_BYTES = 4096 };
+
 struct proc_path proc_path(pid_t pid, const char *file)
 {
     struct proc_path path;
@@ -31,23 +33,42 @@ int proc_open(pid_t pid, const char *file)
     return fd >= 0 ? fd : proc_error(errno);
 }
 
-int proc_read_fd(int fd, size_t max, struct strbuf *content)
+/* Until a read gives `least` bytes at most. */
+static int proc_read_until(int fd, size_t max, ssize_t least, struct strbuf *content)
 {
-    char part[4096];
+    char part[PROC_PART_BYTES];
     ssize_t got;
-    while ((got = read(fd, part, sizeof part)) > 0 && content->length < max)
-        strbuf_add(content, part, (size_t)got);
+    do {
+        got = read(fd, part, sizeof part);
+        if (got > 0 && content->length < max)
+            strbuf_add(content, part, (size_t)got);
+    } while (got > least && content->length < max);
     return got < 0 ? proc_error(errno) : 0;
 }
 
-int proc_read_at(const char *path, size_t max, struct strbuf *content)
+int proc_read_fd(int fd, size_t max, struct strbuf *content)
+{
+    return proc_read_until(fd, max, 0, content);
+}
+
+static int proc_read_path(const char *path, size_t max, ssize_t least, struct strbuf *content)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return proc_error(errno);
-    int error = proc_read_fd(fd, max, content);
+    int error = proc_read_until(fd, max, least, content);
     close(fd);
     return error;
+}
+
+int proc_read_list_at(const char *path, size_t max, struct strbuf *content)
+{
+    return proc_read_path(path, max, 0, content);
+}
+
+int proc_read_at(const char *path, size_t max, struct strbuf *content)
+{
+    return proc_read_path(path, max, PROC_PART_BYTES - 1, content);
 }
 
 int proc_read(pid_t pid, const char *file, size_t max, struct strbuf *content)

@@ -40,33 +40,39 @@ void smaps_add(struct smaps_bytes *to, const struct smaps_bytes *bytes)
 static const struct field {
     const char *name;
     size_t offset; /* several lines may add to one number */
+    size_t length; /* of the name */
 } fields[] = {
-    {"Size", offsetof(struct smaps_bytes, size)},
-    {"KernelPageSize", NOT_WANTED},
-    {"MMUPageSize", NOT_WANTED},
-    {"Rss", offsetof(struct smaps_bytes, rss)},
-    {"Pss", offsetof(struct smaps_bytes, pss)},
-    {"Pss_Dirty", NOT_WANTED},
-    {"Pss_Anon", offsetof(struct smaps_bytes, pss_anonymous)},
-    {"Pss_File", offsetof(struct smaps_bytes, pss_file)},
-    {"Pss_Shmem", offsetof(struct smaps_bytes, pss_shared_memory)},
-    {"Shared_Clean", offsetof(struct smaps_bytes, shared)},
-    {"Shared_Dirty", offsetof(struct smaps_bytes, shared)},
-    {"Private_Clean", offsetof(struct smaps_bytes, uss)},
-    {"Private_Dirty", offsetof(struct smaps_bytes, uss)},
-    {"Referenced", NOT_WANTED},
-    {"Anonymous", offsetof(struct smaps_bytes, anonymous)},
-    {"KSM", NOT_WANTED},
-    {"LazyFree", NOT_WANTED},
-    {"AnonHugePages", offsetof(struct smaps_bytes, huge)},
-    {"ShmemPmdMapped", offsetof(struct smaps_bytes, huge)},
-    {"FilePmdMapped", offsetof(struct smaps_bytes, huge)},
-    {"Shared_Hugetlb", offsetof(struct smaps_bytes, hugetlb)},
-    {"Private_Hugetlb", offsetof(struct smaps_bytes, hugetlb)},
-    {"Swap", offsetof(struct smaps_bytes, swap)},
-    {"SwapPss", offsetof(struct smaps_bytes, swap_pss)},
-    {"Locked", offsetof(struct smaps_bytes, locked)},
-    {"THPeligible", NOT_WANTED},
+#define FIELD(name, offset)                                                                        \
+    {                                                                                              \
+        name, offset, sizeof name - 1                                                              \
+    }
+    FIELD("Size", offsetof(struct smaps_bytes, size)),
+    FIELD("KernelPageSize", NOT_WANTED),
+    FIELD("MMUPageSize", NOT_WANTED),
+    FIELD("Rss", offsetof(struct smaps_bytes, rss)),
+    FIELD("Pss", offsetof(struct smaps_bytes, pss)),
+    FIELD("Pss_Dirty", NOT_WANTED),
+    FIELD("Pss_Anon", offsetof(struct smaps_bytes, pss_anonymous)),
+    FIELD("Pss_File", offsetof(struct smaps_bytes, pss_file)),
+    FIELD("Pss_Shmem", offsetof(struct smaps_bytes, pss_shared_memory)),
+    FIELD("Shared_Clean", offsetof(struct smaps_bytes, shared)),
+    FIELD("Shared_Dirty", offsetof(struct smaps_bytes, shared)),
+    FIELD("Private_Clean", offsetof(struct smaps_bytes, uss)),
+    FIELD("Private_Dirty", offsetof(struct smaps_bytes, uss)),
+    FIELD("Referenced", NOT_WANTED),
+    FIELD("Anonymous", offsetof(struct smaps_bytes, anonymous)),
+    FIELD("KSM", NOT_WANTED),
+    FIELD("LazyFree", NOT_WANTED),
+    FIELD("AnonHugePages", offsetof(struct smaps_bytes, huge)),
+    FIELD("ShmemPmdMapped", offsetof(struct smaps_bytes, huge)),
+    FIELD("FilePmdMapped", offsetof(struct smaps_bytes, huge)),
+    FIELD("Shared_Hugetlb", offsetof(struct smaps_bytes, hugetlb)),
+    FIELD("Private_Hugetlb", offsetof(struct smaps_bytes, hugetlb)),
+    FIELD("Swap", offsetof(struct smaps_bytes, swap)),
+    FIELD("SwapPss", offsetof(struct smaps_bytes, swap_pss)),
+    FIELD("Locked", offsetof(struct smaps_bytes, locked)),
+    FIELD("THPeligible", NOT_WANTED),
+#undef FIELD
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -106,11 +112,13 @@ static struct record smaps_record_begin(struct smaps_bytes *bytes)
 }
 
 /* The number of the field that a line begins with, FIELDS if it is none of ours. */
-static size_t smaps_find_field(size_t likely, const char *name, size_t length)
+static size_t smaps_find_field(size_t likely, const char *line)
 {
-    for (size_t i = 0, field = likely; i < FIELDS; i++, field = (field + 1) % FIELDS) {
-        if (*fields[field].name == *name && strncmp(fields[field].name, name, length) == 0 &&
-            !fields[field].name[length])
+    for (size_t i = 0, field = likely; i < FIELDS;
+         i++, field = field + 1 == FIELDS ? 0 : field + 1) {
+        size_t length = fields[field].length;
+        if (*fields[field].name == *line && strncmp(fields[field].name, line, length) == 0 &&
+            line[length] == ':')
             return field;
     }
     return FIELDS;
@@ -120,25 +128,24 @@ static size_t smaps_find_field(size_t likely, const char *name, size_t length)
 static bool smaps_parse_kib(const char *at, uint64_t *bytes)
 {
     const char *end;
-    return proc_number(at + strspn(at, " "), bytes, &end) && strcmp(end, " kB") == 0 &&
+    while (*at == ' ')
+        at++;
+    return proc_number(at, bytes, &end) && strcmp(end, " kB") == 0 &&
            !__builtin_mul_overflow(*bytes, 1024u, bytes);
 }
 
 /* "Rss:    12 kB". False if the line is damaged; fields that we do not want are not. */
 static bool smaps_record_line(struct record *record, const char *line)
 {
-    const char *colon = strchr(line, ':');
-    if (!colon || colon == line)
-        return false;
-    size_t field = smaps_find_field(record->next, line, (size_t)(colon - line));
-    if (field == FIELDS)
-        return true;
-    record->next = (field + 1) % FIELDS;
+    size_t field = smaps_find_field(record->next, line);
+    if (field == FIELDS) /* another's; one without a name is damage */
+        return *line != ':' && strchr(line, ':') != NULL;
+    record->next = field + 1 == FIELDS ? 0 : field + 1;
     if (fields[field].offset == NOT_WANTED)
         return true;
     struct figure *to = (struct figure *)((char *)record->bytes + fields[field].offset);
     uint64_t value;
-    if (record->seen & 1u << field || !smaps_parse_kib(colon + 1, &value))
+    if (record->seen & 1u << field || !smaps_parse_kib(line + fields[field].length + 1, &value))
         return false;
     record->seen |= 1u << field;
     *to = figure_known(*to) ? figure_add(*to, figure_of(value)) : figure_of(value);

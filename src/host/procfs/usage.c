@@ -134,6 +134,16 @@ static int usage_add_switches(const struct usage_thread *thread, void *context)
     return 0;
 }
 
+/* Those in a process's own status are its first thread's. */
+static int usage_read_switches(pid_t pid, const char *status, struct usage *usage)
+{
+    if (figure_or(usage->threads, 0) != 1)
+        return usage_threads(pid, usage_add_switches, usage);
+    usage->voluntary_switches = usage_status_number(status, "voluntary_ctxt_switches");
+    usage->involuntary_switches = usage_status_number(status, "nonvoluntary_ctxt_switches");
+    return 0;
+}
+
 int usage_read(pid_t pid, struct usage *usage)
 {
     struct strbuf text = STRBUF_INIT;
@@ -147,7 +157,7 @@ int usage_read(pid_t pid, struct usage *usage)
     if (error)
         goto done;
     usage_parse_status(text.data, usage);
-    error = usage_threads(pid, usage_add_switches, usage);
+    error = usage_read_switches(pid, text.data, usage);
 done:
     strbuf_release(&text);
     return error;

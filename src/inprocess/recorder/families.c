@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -606,10 +607,10 @@ static int families_examine(struct dl_phdr_info *info, size_t size, void *contex
     if (survey->index++ < survey->from || (!is_program && families_is_system(info)))
         return 0;
     struct examination *examination = survey->examination;
-    *examination = (struct examination){
-        .info = info,
-        .is_program = is_program,
-    };
+    /* What was found comes with its count: most modules have nothing, and its pages stay untouched. */
+    memset(examination, 0, offsetof(struct examination, found));
+    examination->info = info;
+    examination->is_program = is_program;
     families_open_file(examination);
     families_examine_tables(examination);
     families_tell_inlined(examination);

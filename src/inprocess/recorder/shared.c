@@ -19,6 +19,7 @@ struct shared {
     struct lock lock;
     char *last_chunk; /* where the next one is mapped from */
     uint32_t chunk_count;
+    uint32_t window;                      /* as many were mapped with the header, */
     char *chunks[WIRE_MAX_CHUNKS];        /* all of them, for the day when they are given back */
     struct wire_ring *rings[RING_CHUNKS]; /* chunks of ring headers */
     char *ring_data[WIRE_MAX_CHUNKS];     /* chunks of ring data */
@@ -329,25 +330,40 @@ struct wire_header *shared_header(void)
     return shared ? shared->header : NULL;
 }
 
+/* The header and what the first thread needs: ring headers and their data. */
+enum { WINDOW_CHUNKS = 3 };
+
+static struct wire_header *shared_map_window(int fd, uint32_t chunks)
+{
+    size_t bytes = (size_t)chunks * WIRE_CHUNK_BYTES;
+    struct wire_header *header =
+        shared_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
+    if (!header)
+        return NULL;
+    /* A child of a fork must not write into its parent's rings. */
+    if (header->magic != WIRE_MAGIC || !shared_advise(header, bytes, MADV_DONTFORK)) {
+        shared_unmap(header, bytes);
+        return NULL;
+    }
+    shared_leave_out_of_cores(header, bytes); /* nor do the chunks that are mapped by it */
+    shared->window = shared->chunk_count = chunks;
+    for (uint32_t i = 0; i < chunks; i++)
+        shared->chunks[i] = (char *)header + (size_t)i * WIRE_CHUNK_BYTES;
+    shared->last_chunk = shared->chunks[chunks - 1];
+    return header;
+}
+
 struct wire_header *shared_open(int fd)
 {
     if (!shared)
         shared = private_map(sizeof *shared);
     if (!shared)
         return NULL;
-    struct wire_header *header =
-        shared_map(NULL, WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
+    struct wire_header *header = shared_map_window(fd, WINDOW_CHUNKS);
+    if (!header) /* there is little address space, or it would be locked */
+        header = shared_map_window(fd, 1);
     if (!header)
         return NULL;
-    /* A child of a fork must not write into its parent's rings. */
-    if (header->magic != WIRE_MAGIC || !shared_advise(header, WIRE_CHUNK_BYTES, MADV_DONTFORK)) {
-        shared_unmap(header, WIRE_CHUNK_BYTES);
-        return NULL;
-    }
-    shared_leave_out_of_cores(header,
-                              WIRE_CHUNK_BYTES); /* nor do the chunks that are mapped by it */
-    shared->last_chunk = shared->chunks[0] = (char *)header;
-    shared->chunk_count = 1;
     atomic_store(&header->chunk_kind[0], WIRE_CHUNK_HEADER);
     atomic_store(&header->chunk_count, 1);
     shared_tell_all_ranges(header);
@@ -357,12 +373,9 @@ struct wire_header *shared_open(int fd)
 
 /* Maps the chunk after the last one. A shared mapping can be mapped a second time, and longer, by
  * mremap with an old size of 0; the second half of that is the next chunk. */
-static char *shared_chunk_new(enum wire_chunk_kind kind)
+static char *shared_chunk_map(void)
 {
-    struct wire_header *header = shared->header;
-    uint32_t index = atomic_load_explicit(&header->chunk_count, memory_order_relaxed);
-    if (index >= header->chunk_limit || index >= WIRE_MAX_CHUNKS ||
-        permitted_calls_is_forbidden(CALL_MAP))
+    if (permitted_calls_is_forbidden(CALL_MAP))
         return NULL;
     long both = shared_call(SYS_mremap, (uintptr_t)shared->last_chunk, 0,
                             2 * (size_t)WIRE_CHUNK_BYTES, MREMAP_MAYMOVE);
@@ -377,6 +390,18 @@ static char *shared_chunk_new(enum wire_chunk_kind kind)
     shared->last_chunk = chunk;
     if (shared->chunk_count < WIRE_MAX_CHUNKS)
         shared->chunks[shared->chunk_count++] = chunk;
+    return chunk;
+}
+
+static char *shared_chunk_new(enum wire_chunk_kind kind)
+{
+    struct wire_header *header = shared->header;
+    uint32_t index = atomic_load_explicit(&header->chunk_count, memory_order_relaxed);
+    if (index >= header->chunk_limit || index >= WIRE_MAX_CHUNKS)
+        return NULL;
+    char *chunk = index < shared->window ? shared->chunks[index] : shared_chunk_map();
+    if (!chunk)
+        return NULL;
     atomic_store_explicit(&header->chunk_kind[index], kind, memory_order_relaxed);
     atomic_store_explicit(&header->chunk_count, index + 1, memory_order_release);
     return chunk;

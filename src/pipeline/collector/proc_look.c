@@ -336,9 +336,12 @@ done:
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-static int look_keep_thread(const struct usage_thread *thread, void *context)
+static int look_keep_thread(pid_t tid, void *context)
 {
     struct look *look = context;
+    char name[sizeof look->threads->name];
+    if (process_thread_name(look->pid, tid, name) < 0)
+        return 0; /* ended since it was listed */
     size_t count = look->thread_count;
     if ((count & (count - 1)) == 0) { /* full at every power of two */
         struct look_thread *threads =
@@ -347,11 +350,9 @@ static int look_keep_thread(const struct usage_thread *thread, void *context)
             return -ENOMEM;
         look->threads = threads;
     }
-    look->threads[look->thread_count++] =
-        (struct look_thread){.tid = thread->tid,
-                             .stack_touched_bytes = FIGURE_UNKNOWN,
-                             .stack_reach_bytes = FIGURE_UNKNOWN};
-    memcpy(look->threads[count].name, thread->name, sizeof look->threads[count].name);
+    look->threads[look->thread_count++] = (struct look_thread){
+        .tid = tid, .stack_touched_bytes = FIGURE_UNKNOWN, .stack_reach_bytes = FIGURE_UNKNOWN};
+    memcpy(look->threads[count].name, name, sizeof name);
     return 0;
 }
 
@@ -371,7 +372,7 @@ static struct look_thread *look_thread_find(const struct look *look, pid_t tid)
 
 static void look_read_threads(struct look *look)
 {
-    usage_threads(look->pid, look_keep_thread, look);
+    proc_threads(look->pid, look_keep_thread, look);
     if (look->thread_count)
         qsort(look->threads, look->thread_count, sizeof *look->threads, look_thread_compare);
 }

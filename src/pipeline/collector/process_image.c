@@ -583,7 +583,7 @@ static void process_image_finish(struct process_image *image)
         return; /* so many have finished that the collector comes anyway */
 }
 
-static void *process_image_thread(void *context)
+static void process_image_run(void *context)
 {
     struct process_image *image = context;
     if (process_image_begin(image)) {
@@ -599,8 +599,8 @@ static void *process_image_thread(void *context)
         process_image_end_entry(image); /* it goes on unrecorded, and the entry says why */
         process_image_forget_events(image);
     }
+    shared_view_leave(&image->view);
     process_image_finish(image);
-    return NULL;
 }
 
 /* ---- From outside ---- */
@@ -661,7 +661,8 @@ struct process_image *process_image_new(const struct collector_options *options,
 
 int process_image_launch(struct process_image *image)
 {
-    int error = pthread_create(&image->thread, NULL, process_image_thread, image);
+    image->job = (struct worker_job){.run = process_image_run, .context = image};
+    int error = worker_begin(&image->job);
     image->launched = error == 0;
     return error;
 }
@@ -731,7 +732,7 @@ bool process_image_is_done(const struct process_image *image)
 void process_image_join(struct process_image *image, struct process_image_result *result)
 {
     if (image->launched)
-        pthread_join(image->thread, NULL);
+        worker_wait(&image->job);
     shared_view_close(&image->view);
     *result = image->result;
     result->pid = image->pid;

@@ -30,6 +30,7 @@
 #include "collector/triggers.h"
 #include "collector/shared_view.h"
 #include "collector/recorded_window.h"
+#include "collector/workers.h"
 #include "procfs/process.h"
 
 struct name_takeover;
@@ -59,8 +60,8 @@ struct process_image {
     struct launcher launcher;
     char *boot; /* NULL: not known */
     bool uses_mpi;
-    pthread_t thread;
-    bool launched;                       /* there is that thread */
+    struct worker_job job;
+    bool launched;                       /* it is begun */
     _Atomic bool ready, ended, done;     /* ready: `view` may be used by others */
     _Atomic bool left;                   /* the recorder has left it */
     struct name_takeover *takes;         /* its name is another's before; NULL: it is not */

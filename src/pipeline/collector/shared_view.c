@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,6 +20,8 @@ static void *shared_view_chunk_map(struct view *view, uint32_t index)
 {
     if (!view->last)
         return NULL;
+    if (index < view->window)
+        return (char *)view->header + (size_t)index * WIRE_CHUNK_BYTES;
     size_t before = (size_t)(index - view->last_index) * WIRE_CHUNK_BYTES;
     char *both = mremap(view->last, 0, before + WIRE_CHUNK_BYTES, MREMAP_MAYMOVE);
     if (both == MAP_FAILED)
@@ -45,7 +49,7 @@ static int shared_view_death_mark_set(struct death_mark *mark, _Atomic uint32_t 
 /* Nothing is read from the shared word: the program may have written what it likes. */
 static void shared_view_death_mark_clear(struct death_mark *mark)
 {
-    if (mark->holder == gettid())
+    if (mark->holder && mark->holder == gettid())
         syscall(SYS_set_robust_list, mark->before, sizeof *mark->before);
     mark->holder = 0;
 }
@@ -89,6 +93,26 @@ void shared_view_close_descriptor(struct view *view)
     view->fd = -1;
 }
 
+static void *shared_view_map(const struct view *view, uint32_t chunks)
+{
+    return mmap(NULL, (size_t)chunks * WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+                view->fd, 0);
+}
+
+/* The window, or where there is no room for it the header. */
+static int shared_view_map_window(struct view *view)
+{
+    view->window = view->chunk_limit < VIEW_WINDOW_CHUNKS ? view->chunk_limit : VIEW_WINDOW_CHUNKS;
+    void *header = shared_view_map(view, view->window);
+    if (header == MAP_FAILED)
+        header = shared_view_map(view, view->window = 1);
+    if (header == MAP_FAILED)
+        return -errno;
+    view->header = header;
+    view->last = header;
+    return 0;
+}
+
 int shared_view_open(struct view *view, const struct wire_header *options)
 {
     uint32_t chunks = shared_view_chunks_allowed(options->chunk_limit);
@@ -97,15 +121,13 @@ int shared_view_open(struct view *view, const struct wire_header *options)
                           .chunk_limit = chunks};
     if (view->fd < 0)
         return view->fd;
-    void *header = mmap(NULL, WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, view->fd, 0);
-    if (header == MAP_FAILED) {
-        int error = -errno;
+    int error = shared_view_map_window(view);
+    if (error) {
         shared_view_close_descriptor(view);
         return error;
     }
-    view->header = header;
-    view->last = header;
-    memcpy(view->header, options, sizeof *options);
+    /* The rest is zero already, and most of its pages will never be written. */
+    memcpy(view->header, options, offsetof(struct wire_header, session_state));
     view->header->chunk_limit = chunks;
     view->header->magic = WIRE_MAGIC;
     view->header->header_bytes = sizeof *options;
@@ -145,11 +167,16 @@ static bool shared_view_append(const struct view *view, struct chunk_list *list,
     return true;
 }
 
-static void shared_view_unmap_chunks(struct chunk_list *list)
+static bool shared_view_is_in_window(const struct view *view, const void *chunk)
+{
+    return (uintptr_t)chunk - (uintptr_t)view->header < (uintptr_t)view->window * WIRE_CHUNK_BYTES;
+}
+
+static void shared_view_unmap_chunks(const struct view *view, struct chunk_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         void **chunk = shared_view_chunk_place(list, i);
-        if (*chunk)
+        if (*chunk && !shared_view_is_in_window(view, *chunk))
             munmap(*chunk, WIRE_CHUNK_BYTES);
         *chunk = NULL;
     }
@@ -157,7 +184,7 @@ static void shared_view_unmap_chunks(struct chunk_list *list)
 
 static void shared_view_unmap_all(const struct view *view, struct chunk_list *list)
 {
-    shared_view_unmap_chunks(list);
+    shared_view_unmap_chunks(view, list);
     if (list->rest)
         munmap(list->rest, shared_view_rest_bytes(view));
     *list = (struct chunk_list){0};
@@ -165,22 +192,37 @@ static void shared_view_unmap_all(const struct view *view, struct chunk_list *li
 
 void shared_view_leave_rings(struct view *view)
 {
-    shared_view_unmap_chunks(&view->data);
+    enum { LITTLE_BYTES = 1 << 16 }; /* can wait for the end */
+    bool little = shared_view_touched_bytes(view) < LITTLE_BYTES;
+    for (size_t i = 0; i < view->data.count && !little; i++) {
+        void *chunk = shared_view_chunk(&view->data, i);
+        if (chunk && shared_view_is_in_window(view, chunk))
+            madvise(chunk, WIRE_CHUNK_BYTES, MADV_DONTNEED);
+    }
+    shared_view_unmap_chunks(view, &view->data);
     view->last = NULL;
+}
+
+void shared_view_leave(struct view *view)
+{
+    if (!view->header)
+        return;
+    atomic_fetch_or(&view->header->collector, FUTEX_OWNER_DIED);
+    shared_view_death_mark_clear(&view->death);
 }
 
 void shared_view_close(struct view *view)
 {
     if (!view->header)
         return;
+    shared_view_leave(view);
     shared_view_unmap_all(view, &view->rings);
     shared_view_unmap_all(view, &view->data);
     shared_view_unmap_all(view, &view->nodes);
     shared_view_unmap_all(view, &view->modules);
-    if (view->names)
+    if (view->names && !shared_view_is_in_window(view, view->names))
         munmap((void *)view->names, WIRE_CHUNK_BYTES);
-    shared_view_death_mark_clear(&view->death);
-    munmap(view->header, WIRE_CHUNK_BYTES);
+    munmap(view->header, (size_t)view->window * WIRE_CHUNK_BYTES);
     shared_view_close_descriptor(view);
     view->header = NULL;
 }
@@ -212,7 +254,7 @@ static bool shared_view_chunk_add(struct view *view, uint32_t index)
         break;
     default:
         if (view->names) /* one at most, or it is nonsense */
-            return munmap(chunk, WIRE_CHUNK_BYTES) == 0;
+            return shared_view_is_in_window(view, chunk) || munmap(chunk, WIRE_CHUNK_BYTES) == 0;
         view->names = (const void *)chunk;
         break;
     }

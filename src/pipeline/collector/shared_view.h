@@ -37,6 +37,7 @@ struct view {
     char *last;          /* the chunk that was mapped last; NULL: no more are wanted */
     uint32_t last_index; /* its number */
     struct wire_header *header;
+    uint32_t window;                  /* as many chunks from the header on are mapped at once */
     uint32_t ring_bytes, chunk_limit; /* our own copies: the program can change the header's */
     uint32_t chunks_seen;
     struct death_mark death;       /* marks header->collector */
@@ -46,6 +47,8 @@ struct view {
 
 /* The header, rings, their data, nodes and modules, and as much again. */
 enum { VIEW_LEAST_CHUNKS = 10 };
+/* What short processes have is mapped and unmapped in one piece. */
+enum { VIEW_WINDOW_CHUNKS = 8 };
 
 /* The limit for files (ulimit -f) holds for the memory too: it is a file, though none of a disk. */
 uint64_t shared_view_most_bytes(void);
@@ -54,7 +57,10 @@ uint64_t shared_view_most_bytes(void);
  * calling thread lives, which until shared_view_close() holds no robust mutex, nor opens another
  * view. `view` stays where it is. 0 or -errno; -EFBIG: fewer chunks are allowed than it takes. */
 int shared_view_open(struct view *view, const struct wire_header *options);
-/* By the thread that opened it, or by any when that has ended. */
+/* By the thread that opened it: that marks the memory as if it had died, and is free for another
+ * view. The mappings stay. */
+void shared_view_leave(struct view *view);
+/* By any thread when the one that opened it has left it. */
 void shared_view_close(struct view *view);
 
 /* The process has the memory: our mapping is enough. */

@@ -1,1 +1,2 @@
+tidemark_unit_test(blocks arena)
 tidemark_unit_test(blocks live)

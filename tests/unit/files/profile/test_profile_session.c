@@ -608,10 +608,43 @@ static void the_layout_names_what_there_is(void **state)
     strbuf_release(&layout);
 }
 
+static void log_pair(struct profile_log *log, int64_t first, int64_t second)
+{
+    struct values values;
+    values_begin(&values);
+    values_number(&values, first);
+    values_number(&values, second);
+    values_null(&values);
+    profile_log_add(log, 7, &values);
+}
+
+static void a_row_that_follows_is_the_same_told_shortly(void **state)
+{
+    (void)state;
+    struct profile_log whole, shortly;
+    profile_log_init(&whole);
+    profile_log_init(&shortly);
+    for (int64_t i = 0; i < 300; i++) {
+        log_pair(&whole, i, 42);
+        if (i)
+            profile_log_add_next(&shortly);
+        else
+            log_pair(&shortly, i, 42);
+    }
+    log_pair(&whole, 1000, 43);
+    log_pair(&shortly, 1000, 43);
+    assert_int_equal(whole.count, shortly.count);
+    assert_int_equal(whole.rows.length, shortly.rows.length);
+    assert_memory_equal(whole.rows.data, shortly.rows.data, whole.rows.length);
+    profile_log_release(&whole);
+    profile_log_release(&shortly);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_values_survive),
+        cmocka_unit_test(a_row_that_follows_is_the_same_told_shortly),
         cmocka_unit_test(the_layout_names_what_there_is),
         cmocka_unit_test(a_row_reads_as_a_file_of_its_own),
         cmocka_unit_test(what_is_written_twice_is_there_once),

@@ -139,6 +139,28 @@ static void the_kernel_marks_the_word_of_a_thread_that_ended(void **state)
     shared_view_close(&view);
 }
 
+/* A thread that serves one process after the other. */
+static void a_thread_that_leaves_marks_the_word_and_opens_another_view(void **state)
+{
+    (void)state;
+    struct wire_header options = {.ring_bytes = WIRE_MIN_RING_BYTES,
+                                  .chunk_limit = VIEW_LEAST_CHUNKS};
+    struct view first, second;
+    struct robust_list_head *before, *after;
+    size_t bytes;
+    syscall(SYS_get_robust_list, 0, &before, &bytes);
+    assert_int_equal(shared_view_open(&first, &options), 0);
+    shared_view_leave(&first);
+    assert_true(atomic_load(&first.header->collector) & FUTEX_OWNER_DIED);
+    assert_int_equal(shared_view_open(&second, &options), 0);
+    assert_int_equal(atomic_load(&second.header->collector), gettid());
+    shared_view_close(&first);
+    assert_int_equal(atomic_load(&second.header->collector), gettid());
+    shared_view_close(&second);
+    syscall(SYS_get_robust_list, 0, &after, &bytes);
+    assert_ptr_equal(before, after);
+}
+
 static void *close_then_hold(void *mutex)
 {
     struct scene scene;
@@ -402,6 +424,7 @@ int main(void)
         cmocka_unit_test(the_memory_is_as_large_as_files_may_be),
         cmocka_unit_test(nothing_in_the_header_holds_up_or_misleads_closing),
         cmocka_unit_test(the_kernel_marks_the_word_of_a_thread_that_ended),
+        cmocka_unit_test(a_thread_that_leaves_marks_the_word_and_opens_another_view),
         cmocka_unit_test(robust_mutexes_work_again_after_closing),
         cmocka_unit_test(modules_are_told_once_and_in_order),
         cmocka_unit_test(an_entry_may_fill_its_chunk_to_the_end),

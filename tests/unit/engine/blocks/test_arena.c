@@ -1,0 +1,76 @@
+/* Arenas that were released serve again: whatever was written into one, the next reads as zero. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <string.h>
+#include "blocks/arena.h"
+
+static bool is_zero(const char *memory, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (memory[i])
+            return false;
+    return true;
+}
+
+static void what_was_released_reads_as_zero_again(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 65536, 65537, 200000, 1 << 20, 3 << 20};
+    for (size_t round = 0; round < 200; round++) {
+        size_t bytes = sizes[round % 6], used = round % 3 ? bytes : bytes / 7;
+        struct arena arena = {0};
+        arena_grow(&arena, bytes);
+        assert_true(arena.bytes >= bytes);
+        assert_true(is_zero(arena.base, arena.bytes));
+        memset(arena.base, 1, used);
+        if (round % 2)
+            arena_release_used(&arena, used);
+        else
+            arena_release(&arena);
+        assert_null(arena.base);
+    }
+}
+
+static void a_small_one_is_used_again(void **state)
+{
+    (void)state;
+    struct arena arena = {0};
+    arena_grow(&arena, 1);
+    void *base = arena.base;
+    arena_release(&arena);
+    arena_grow(&arena, 1);
+    assert_ptr_equal(arena.base, base);
+    arena_release(&arena);
+}
+
+static void many_at_once_are_apart(void **state)
+{
+    (void)state;
+    enum { COUNT = 100 };
+    static struct arena arenas[COUNT];
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            arena_grow(&arenas[i], 100);
+            *(size_t *)arenas[i].base = i + 1;
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            assert_int_equal(*(size_t *)arenas[i].base, i + 1);
+            arena_release(&arenas[i]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_released_reads_as_zero_again),
+        cmocka_unit_test(a_small_one_is_used_again),
+        cmocka_unit_test(many_at_once_are_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
