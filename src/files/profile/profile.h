@@ -297,8 +297,9 @@ struct profile_sample {
     struct figure returnable_bytes;   /* whole resident pages of the heap without a live block */
     struct figure pinned_bytes;       /* free bytes on heap pages that live blocks keep resident */
     double pass_ms;                   /* what the look cost, CPU of the collector */
+    struct figure high_water_bytes;   /* VmHWM then: the true peak by the kernel */
 };
-/* One whose id was there is begun anew: the mappings, residencies and heap of that id go. So a
+/* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go. So a
  * sample is put first, and then what belongs to it, in one or several calls. */
 int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample);
 /* Mappings of a sample by kind and file. */
@@ -384,6 +385,7 @@ enum profile_container_kind {
     PROFILE_CONTAINER_OTHER,
     PROFILE_CONTAINER_KINDS
 };
+extern const char *const profile_container_names[]; /* "process" "page cache" … */
 struct profile_container {
     uint32_t sample;
     int kind;
@@ -548,6 +550,10 @@ struct profile {
     struct profile_residency *residencies; /* by sample, path */
     size_t heap_page_count;
     struct profile_heap_page *heap_pages; /* by sample (there is one), address */
+    size_t owner_count;
+    struct profile_owner *owners; /* by sample, kind, path, name */
+    size_t container_count;
+    struct profile_container *containers; /* by sample, kind */
     size_t source_count;
     struct profile_source {
         const char *path, *text;
