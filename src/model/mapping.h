@@ -1,4 +1,4 @@
-/* What kind of memory a program maps by itself. */
+/* What a program maps. */
 #ifndef TIDEMARK_MODEL_MAPPING_H
 #define TIDEMARK_MODEL_MAPPING_H
 

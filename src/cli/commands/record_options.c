@@ -141,6 +141,10 @@ static const struct option_entry entries[] = {
      "look "
      "(default: yes)",
      TO(looks), true, NULL},
+    {"page-content", 0, OPTION_SWITCH, NULL,
+     "looks read the pages too, to tell those of nothing but zeros; nothing of them is kept "
+     "(default: no)",
+     TO(page_content), true, NULL},
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), true, NULL},
     {"sample", 0, OPTION_BYTES, "SIZE",
@@ -510,6 +514,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.only = options->only;
     wanted.pool_functions = options->allocator_functions ? &pool_functions : NULL;
     wanted.looks = options->looks;
+    wanted.page_content = options->page_content;
     wanted.pack = options->pack;
     wanted.separate = options->separate;
     wanted.trace = options->trace;

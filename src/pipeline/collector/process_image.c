@@ -434,8 +434,11 @@ static void process_image_begin_replay(struct process_image *image, double tick_
 
 static struct look_schedule *process_image_new_looks(struct process_image *image)
 {
-    return look_schedule_new(image->pid, image->start.ns, process_image_gap(image), &image->view,
-                             &image->sink);
+    struct look_schedule *looks = look_schedule_new(
+        image->pid, image->start.ns, process_image_gap(image), &image->view, &image->sink);
+    if (looks && image->options.page_content)
+        look_schedule_want_content(looks);
+    return looks;
 }
 
 /* ---- The window that is recorded ---- */
