@@ -129,8 +129,8 @@ static bool cgroup_place_below(const struct mount *mount, const char *group,
            cgroup_copy(place->mount, mount->point, strlen(mount->point));
 }
 
-static int cgroup_locate_by(const char *cgroup, const char *mountinfo, const char *controller,
-                            struct cgroup_place *place)
+int cgroup_locate_in(const char *cgroup, const char *mountinfo, const char *controller,
+                     struct cgroup_place *place)
 {
     char group[PATH_MAX];
     if (!cgroup_find_group(cgroup, controller, &place->version, group))
@@ -147,11 +147,6 @@ static int cgroup_locate_by(const char *cgroup, const char *mountinfo, const cha
     return -ENOENT;
 }
 
-int cgroup_locate_in(const char *cgroup, const char *mountinfo, struct cgroup_place *place)
-{
-    return cgroup_locate_by(cgroup, mountinfo, "memory", place);
-}
-
 int cgroup_locate_for(pid_t pid, const char *controller, struct cgroup_place *place)
 {
     struct strbuf cgroup = STRBUF_INIT, mountinfo = STRBUF_INIT;
@@ -159,7 +154,7 @@ int cgroup_locate_for(pid_t pid, const char *controller, struct cgroup_place *pl
     if (!error)
         error = proc_read_list_at("/proc/self/mountinfo", MAX_MOUNT_BYTES, &mountinfo);
     if (!error)
-        error = cgroup_locate_by(cgroup.data, mountinfo.data, controller, place);
+        error = cgroup_locate_in(cgroup.data, mountinfo.data, controller, place);
     strbuf_release(&mountinfo);
     strbuf_release(&cgroup);
     return error;

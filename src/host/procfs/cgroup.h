@@ -37,7 +37,8 @@ int cgroup_locate(pid_t pid, struct cgroup_place *place);
 /* By another controller than memory: "pids". */
 int cgroup_locate_for(pid_t pid, const char *controller, struct cgroup_place *place);
 /* The same from the texts of /proc/PID/cgroup and /proc/self/mountinfo. */
-int cgroup_locate_in(const char *cgroup, const char *mountinfo, struct cgroup_place *place);
+int cgroup_locate_in(const char *cgroup, const char *mountinfo, const char *controller,
+                     struct cgroup_place *place);
 
 /* ---- What ---------------------------------------------------------------------------------- */
 

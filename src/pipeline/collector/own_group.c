@@ -6,8 +6,10 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/memory.h"
 #include "procfs/cgroup.h"
 #include "procfs/process.h"
 
@@ -66,38 +68,46 @@ static bool own_group_step_in(const struct cgroup_place *place, char group[PATH_
     return true;
 }
 
-/* Leaves the outermost group that limits, so that none does; if that cannot be, the next. */
-static void own_group_leave_for(const char *controller, pid_t program,
-                                struct cgroup_place *limiting)
-{
+/* Too large for a stack of 64 KiB (ulimit -s). */
+struct leaving {
     struct cgroup_place theirs, ours;
-    char group[PATH_MAX] = "";
-    limiting->version = 0;
-    if (cgroup_locate_for(program, controller, &theirs) < 0 ||
-        cgroup_locate_for(getpid(), controller, &ours) < 0 || theirs.version != ours.version ||
-        strcmp(theirs.mount, ours.mount) != 0)
+    char group[PATH_MAX], limiting[PATH_MAX];
+    bool is_limited; /* by `limiting`, which cannot be left */
+};
+
+/* Leaves the outermost group that limits, so that none does; if that cannot be, the next. */
+static void own_group_leave_for(const char *controller, pid_t program, struct leaving *leaving)
+{
+    const struct cgroup_place *theirs = &leaving->theirs;
+    leaving->is_limited = false;
+    if (cgroup_locate_for(program, controller, &leaving->theirs) < 0 ||
+        cgroup_locate_for(getpid(), controller, &leaving->ours) < 0 ||
+        theirs->version != leaving->ours.version || strcmp(theirs->mount, leaving->ours.mount) != 0)
         return;
-    const char *file = own_group_limit_file(controller, &theirs);
+    const char *file = own_group_limit_file(controller, theirs);
+    leaving->group[0] = '\0';
     do {
-        if (!own_group_holds(group, ours.path) ||
-            !cgroup_is_limited(cgroup_read_number(&theirs, group, file)))
+        if (!own_group_holds(leaving->group, leaving->ours.path) ||
+            !cgroup_is_limited(cgroup_read_number(theirs, leaving->group, file)))
             continue;
-        if (own_group_move_above(&theirs, group))
+        if (own_group_move_above(theirs, leaving->group))
             return;
-        *limiting = theirs;
-        memcpy(limiting->path, group, sizeof group);
-    } while (own_group_step_in(&theirs, group));
+        leaving->is_limited = true;
+        memcpy(leaving->limiting, leaving->group, sizeof leaving->group);
+    } while (own_group_step_in(theirs, leaving->group));
 }
 
 void own_group_leave(pid_t program)
 {
-    struct cgroup_place processes, memory;
-    own_group_leave_for("pids", program, &processes);
-    own_group_leave_for("memory", program, &memory);
+    struct leaving *leaving = memory_zeroed(1, sizeof *leaving);
+    own_group_leave_for("pids", program, leaving);
+    own_group_leave_for("memory", program, leaving);
     pthread_mutex_lock(&own_group.lock);
-    own_group.place = memory;
-    own_group.shared = memory.version != 0;
+    own_group.shared = leaving->is_limited;
+    own_group.place = leaving->theirs;
+    memcpy(own_group.place.path, leaving->limiting, sizeof leaving->limiting);
     pthread_mutex_unlock(&own_group.lock);
+    free(leaving);
 }
 
 static bool own_group_look(void)
