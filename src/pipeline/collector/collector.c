@@ -161,6 +161,7 @@ static void collector_prepare_stacks(bool little_room)
 void collector_prepare_limits(void)
 {
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN); /* who reads what we say may go: the program's status is its own */
     collector_raise_limit(RLIMIT_FSIZE);
     collector_raise_limit(RLIMIT_NOFILE); /* hundreds of processes, a few each */
     collector_raise_limit(RLIMIT_STACK);
