@@ -133,6 +133,9 @@ static int cmd_count_run(char **argv, const char *library, const char *directory
     if (started == 0)
         cmd_count_become(argv, library, directory, peak, failure[1]);
     child = started;
+    /* What we say may find nobody, or a file that is full: the program's status is its own. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     cmd_count_stand_in();
     close(failure[1]);
     bool failed = read(failure[0], &error, sizeof error) == sizeof error;

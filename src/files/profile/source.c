@@ -15,6 +15,7 @@
 #include "base/alive.h"
 #include "profile/process_choice.h"
 #include "profile/detail_tables.h"
+#include "profile/left_log.h"
 #include "profile/log_replay.h"
 #include "profile/pack.h"
 #include "profile/profile.h"
@@ -335,6 +336,9 @@ static int source_open_once(struct source *source, const char *path)
     if (!error)
         error = source_check(source, path);
     close(fd);
+    if (!error && !source->image && !source->being_written &&
+        left_log_is_ours(source->database, path))
+        source->left_log = strdup(path);
     return error;
 }
 
@@ -399,6 +403,9 @@ int source_open(struct source *source, const char *path)
 void source_close(struct source *source)
 {
     sqlite3_close(source->database);
+    if (source->left_log)
+        left_log_take_in(source->left_log);
+    free(source->left_log);
     free(source->image);
     free(source->note);
     *source = (struct source){0};

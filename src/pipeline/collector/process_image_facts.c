@@ -219,6 +219,8 @@ static void process_image_tell_window(struct process_image *image, process_image
         strbuf_add_string(&why, "at a mark of another process (--until)");
     else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_FOR)
         strbuf_addf(&why, "after %s (--for)", human_duration(window->for_ns).text);
+    else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_MEMORY)
+        strbuf_add_string(&why, WINDOW_MEMORY_TEXT);
     if (why.length)
         take(image, PROFILE_META_ENDED_ON, why.data, 0);
     strbuf_release(&why);
