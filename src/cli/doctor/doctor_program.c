@@ -48,6 +48,13 @@ static void doctor_program_look_at_names(struct doctor *doctor, const char *path
                    "or set DEBUGINFOD_URLS",
                    "exported functions only");
         break;
+    case SYMBOLS_PACKED:
+        doctor_add(
+            doctor, "names", DOCTOR_NOTE,
+            "TIDEMARK_READ_MEMORY=BYTES allows more, if you know who made the program",
+            "some are missing: its packed debug information would take more memory than that "
+            "of a file of its size may");
+        break;
     default:
         doctor_add(doctor, "names", DOCTOR_NOTE, "make the file readable",
                    "none: %s cannot be read", path);

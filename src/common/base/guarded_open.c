@@ -2,6 +2,7 @@
  * that a library that searches goes on searching. */
 #include "base/guarded_open.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -49,6 +50,16 @@ static bool guarded_open_is_place(const char *path)
            trust_holds(&status, guarded_open_held.owner);
 }
 
+/* libdwfl unpacks a file that is no ELF (gzip, bzip2, xz, zstd), however much comes of it. */
+static bool guarded_open_is_elf(int fd)
+{
+    unsigned char head[EI_NIDENT];
+    return pread(fd, head, sizeof head, 0) == sizeof head && !memcmp(head, ELFMAG, SELFMAG) &&
+           (head[EI_CLASS] == ELFCLASS32 || head[EI_CLASS] == ELFCLASS64) &&
+           (head[EI_DATA] == ELFDATA2LSB || head[EI_DATA] == ELFDATA2MSB) &&
+           head[EI_VERSION] == EV_CURRENT;
+}
+
 /* To open a device can be to act on it: looked at first, and again in case it has been replaced. */
 static int guarded_open_carefully(const char *path, int flags)
 {
@@ -56,7 +67,8 @@ static int guarded_open_carefully(const char *path, int flags)
     int fd = -1;
     if (!stat(path, &status) && guarded_open_is_file(&status) && guarded_open_is_place(path))
         fd = openat(AT_FDCWD, path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd >= 0 && (fstat(fd, &status) || !guarded_open_is_file(&status))) {
+    if (fd >= 0 &&
+        (fstat(fd, &status) || !guarded_open_is_file(&status) || !guarded_open_is_elf(fd))) {
         close(fd);
         fd = -1;
     }

@@ -1,6 +1,7 @@
 /* Files that a library opens for us, of paths that somebody else chose: a debug link, the name of a
  * split file or of an alternate one in a program's debug information. While a thread is guarded, a
- * file that is opened for reading has to be regular and not empty, and nothing is waited for.
+ * file that is opened for reading has to be regular and begin as an ELF file, and nothing is waited
+ * for.
  *
  * This works because guarded_open.c stands before libc's open() for all libraries of the command. */
 #ifndef TIDEMARK_BASE_GUARDED_OPEN_H

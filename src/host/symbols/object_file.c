@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "symbols/name_memory.h"
+#include "symbols/unpack_limit.h"
 
 #define DEBUG_DIRECTORY "/usr/lib/debug"
 
@@ -167,6 +168,8 @@ static enum symbols_quality object_file_inspect(const struct object_file *image,
     Elf *elf = elf_memory(image->bytes, image->length);
     if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header))
         quality = object_file_has_id(elf, id) ? SYMBOLS_EXPORTS : SYMBOLS_CHANGED;
+    if (quality == SYMBOLS_EXPORTS)
+        unpack_limit_hide_debugdata(elf, image->bytes, image->length);
     elf_end(elf);
     return quality;
 }

@@ -16,23 +16,27 @@
 #include "base/trust.h"
 
 static char directory[] = "/tmp/tidemark-guarded.XXXXXX";
-static char file[64], pipe_path[64], empty[64];
+static char file[64], text[64], pipe_path[64], empty[64];
 
 static int set_up(void **state)
 {
     (void)state;
-    int fds[2];
+    static const char head[16] = "\177ELF\2\1\1";
+    int fds[3];
     if (!mkdtemp(directory))
         return -1;
     snprintf(file, sizeof file, "%s/file", directory);
+    snprintf(text, sizeof text, "%s/text", directory);
     snprintf(pipe_path, sizeof pipe_path, "%s/pipe", directory);
     snprintf(empty, sizeof empty, "%s/empty", directory);
     fds[0] = open(file, O_WRONLY | O_CREAT | O_EXCL, 0640);
     fds[1] = open(empty, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    int error =
-        fds[0] < 0 || fds[1] < 0 || write(fds[0], "text", 4) != 4 || mkfifo(pipe_path, 0600);
-    close(fds[0]);
-    close(fds[1]);
+    fds[2] = open(text, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    int error = fds[0] < 0 || fds[1] < 0 || fds[2] < 0 ||
+                write(fds[0], head, sizeof head) != sizeof head ||
+                write(fds[2], "\37\213packed", 8) != 8 || mkfifo(pipe_path, 0600);
+    for (int i = 0; i < 3; i++)
+        close(fds[i]);
     return error;
 }
 
@@ -40,6 +44,7 @@ static int tear_down(void **state)
 {
     (void)state;
     unlink(file);
+    unlink(text);
     unlink(pipe_path);
     unlink(empty);
     return rmdir(directory);
@@ -70,6 +75,7 @@ static void what_is_no_file_is_passed_over(void **state)
     assert_true(is_opened_guarded(file));
     assert_false(is_opened_guarded(pipe_path));
     assert_false(is_opened_guarded(empty));
+    assert_false(is_opened_guarded(text));
     assert_false(is_opened_guarded(directory));
     assert_false(is_opened_guarded("/dev/null"));
     assert_false(is_opened_guarded("/proc/self/maps"));
