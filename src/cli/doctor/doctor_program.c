@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "doctor/doctor.h"
+#include "base/regular.h"
 #include "procfs/executable.h"
 #include "symbols/symbols.h"
 
@@ -129,7 +130,8 @@ void doctor_look_at_program(struct doctor *doctor, const char *name)
                    program.script ? program.interpreter : "");
     }
     const char *file = program.script ? program.interpreter : program.path;
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fd = regular_file_open(file, &status);
     doctor_program_look_at_names(doctor, file);
     if (fd < 0)
         return;

@@ -6,17 +6,51 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/trust.h"
 
 static __thread struct guarded_open guarded_open_held;
 
+/* ---- Files that lose their end while they are mapped ---- */
+
+static pthread_once_t guarded_open_once = PTHREAD_ONCE_INIT;
+static struct sigaction guarded_open_before;
+static uintptr_t guarded_open_page;
+
+/* A page behind the end of its file becomes zeros, which libdw takes for damage. The mapping is private,
+ * and its file is whoever's. Of an unguarded thread it is what it was without us. */
+static void guarded_open_on_bus_error(int number, siginfo_t *info, void *context)
+{
+    int saved_errno = errno;
+    void *page = (void *)((uintptr_t)info->si_addr & ~(guarded_open_page - 1));
+    (void)context;
+    if (!guarded_open_held.is_on || info->si_code != BUS_ADRERR ||
+        mmap(page, guarded_open_page, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        sigaction(number, &guarded_open_before, NULL); /* it comes again at once */
+    errno = saved_errno;
+}
+
+static void guarded_open_catch_bus_errors(void)
+{
+    struct sigaction action = {.sa_sigaction = guarded_open_on_bus_error, .sa_flags = SA_SIGINFO};
+    guarded_open_page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    sigaction(SIGBUS, &action, &guarded_open_before);
+}
+
+/* ---- Opening ---- */
+
 struct guarded_open guarded_open_begin(struct guarded_open guard)
 {
     struct guarded_open before = guarded_open_held;
+    pthread_once(&guarded_open_once, guarded_open_catch_bus_errors);
     guarded_open_held = guard;
     guarded_open_held.is_on = true;
     return before;

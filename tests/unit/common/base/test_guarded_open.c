@@ -3,13 +3,17 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "base/guarded_open.h"
@@ -95,6 +99,40 @@ static void what_others_could_have_written_is_passed_over(void **state)
     assert_true(is_opened_guarded(file));
 }
 
+/* Reads the last byte of a mapped file of two pages that lost its end. */
+static int read_beyond_the_end(void)
+{
+    int fd = open(empty, O_RDWR);
+    assert_int_equal(ftruncate(fd, 8192), 0);
+    assert_int_equal(pwrite(fd, "end", 3, 8188), 3);
+    volatile char *bytes = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    assert_true(bytes != MAP_FAILED && bytes[8188] == 'e');
+    assert_int_equal(ftruncate(fd, 4096), 0);
+    int last = bytes[8188];
+    munmap((void *)bytes, 8192);
+    assert_int_equal(ftruncate(fd, 0), 0);
+    close(fd);
+    return last;
+}
+
+static void what_loses_its_end_reads_as_zeros(void **state)
+{
+    (void)state;
+    int status;
+    signal(SIGBUS, SIG_DFL); /* cmocka has its own; ours takes its place with the first guard */
+    struct guarded_open before = guarded_open_begin((struct guarded_open){.owner = geteuid()});
+    assert_int_equal(read_beyond_the_end(), 0);
+    guarded_open_restore(before);
+    pid_t child = fork(); /* who is not guarded ends as ever */
+    if (child == 0) {
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0});
+        read_beyond_the_end();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
+}
+
 static void files_that_are_made_have_their_mode(void **state)
 {
     (void)state;
@@ -158,6 +196,7 @@ static void hands(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_loses_its_end_reads_as_zeros), /* the first */
         cmocka_unit_test(what_is_no_file_is_passed_over),
         cmocka_unit_test(what_others_could_have_written_is_passed_over),
         cmocka_unit_test(files_that_are_made_have_their_mode),
