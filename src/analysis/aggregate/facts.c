@@ -578,9 +578,13 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
         "module was loaded with RTLD_DEEPBIND: what its constructors allocated is not seen",
         "modules were loaded with RTLD_DEEPBIND: what their constructors allocated is not seen");
     facts_add_unfollowed(out, profile);
-    /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only */
+    /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only, 5 not unpacked */
     facts_add_modules(out, profile, 1, "changed since the recording, so without names");
     facts_add_modules(out, profile, 0, "file not found or not ELF, so without names");
+    facts_add_modules(out, profile, 5,
+                      "debug information that would take more memory than a file of its size may "
+                      "was not unpacked, so some names and lines are missing "
+                      "(TIDEMARK_READ_MEMORY=BYTES allows more)");
 }
 
 bool facts_allocator_is_libc(const struct profile *profile)

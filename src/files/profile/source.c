@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/regular.h"
 #include "base/strbuf.h"
 #include "base/alive.h"
 #include "profile/process_choice.h"
@@ -329,9 +330,13 @@ static int source_check(struct source *source, const char *path)
 
 static int source_open_once(struct source *source, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fd = regular_file_open(path, &status);
+    if (fd == -EINVAL)
+        return error_set(S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL,
+                         "%s is no file: a profile is one", path);
     if (fd < 0)
-        return error_set(-errno, "cannot open %s: %s", path, strerror(errno));
+        return error_set(fd, "cannot open %s: %s", path, strerror(-fd));
     int error = source_open_descriptor(source, fd, path);
     if (!error)
         error = source_check(source, path);

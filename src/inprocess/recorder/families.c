@@ -157,7 +157,9 @@ static void families_open_file(struct examination *examination)
     const char *path = examination->is_program ? "/proc/self/exe" : examination->info->dlpi_name;
     if (permitted_calls_is_forbidden(CALL_FILES))
         return;
-    int fd = *path == '/' ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) : -1;
+    /* What has the name by now may be a FIFO: the program does not wait. */
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int fd = *path == '/' ? (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0) : -1;
     if (fd < 0)
         return;
     families_read_sections(examination, fd);
