@@ -302,8 +302,9 @@ struct profile_sample {
      * graph of the live blocks was not made */
     struct figure lost_count, lost_bytes, indirect_count, indirect_bytes;
     struct figure possible_count, possible_bytes, reachable_count, reachable_bytes;
+    struct figure high_water_bytes;   /* VmHWM then: the true peak by the kernel */
 };
-/* One whose id was there is begun anew: the mappings, residencies and heap of that id go. So a
+/* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go. So a
  * sample is put first, and then what belongs to it, in one or several calls. */
 int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample);
 /* Mappings of a sample by kind and file. */
@@ -406,6 +407,7 @@ enum profile_container_kind {
     PROFILE_CONTAINER_OTHER,
     PROFILE_CONTAINER_KINDS
 };
+extern const char *const profile_container_names[]; /* "process" "page cache" … */
 struct profile_container {
     uint32_t sample;
     int kind;
@@ -572,6 +574,10 @@ struct profile {
     struct profile_heap_page *heap_pages; /* by sample (there is one), address */
     size_t island_count;
     struct profile_island *islands; /* by sample, path */
+    size_t owner_count;
+    struct profile_owner *owners; /* by sample, kind, path, name */
+    size_t container_count;
+    struct profile_container *containers; /* by sample, kind */
     size_t source_count;
     struct profile_source {
         const char *path, *text;

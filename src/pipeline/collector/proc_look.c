@@ -40,7 +40,7 @@ void look_init(struct look *look, pid_t pid)
                    .pinned_bytes = unknown, .lost_count = unknown, .lost_bytes = unknown,
                    .indirect_count = unknown, .indirect_bytes = unknown,
                    .possible_count = unknown, .possible_bytes = unknown,
-                   .reachable_count = unknown, .reachable_bytes = unknown}};
+                   .reachable_count = unknown, .reachable_bytes = unknown, .high_water_bytes = unknown}};
     /* clang-format on */
 }
 
@@ -78,6 +78,7 @@ static void look_read_usage(struct look *look)
     look->sample.major_faults = usage.major_faults;
     look->sample.voluntary_switches = usage.voluntary_switches;
     look->sample.involuntary_switches = usage.involuntary_switches;
+    look->sample.high_water_bytes = usage.peak_resident_bytes;
 }
 
 static void look_read_limits(struct look *look)
@@ -291,7 +292,7 @@ static int look_make_owners(struct look *look, const struct residency *residency
                                      .has_all_blocks = !look->is_sample,
                                      .knows_huge = sweep->tells_zero,
                                      .knows_content = sweep->knows_content,
-                                     .limit = look->row_limit};
+                                     .limit = look->owner_limit};
     int error = owners_make(&look->owners, &request);
     free(threads);
     return error;

@@ -38,6 +38,7 @@ struct look {
     bool at_threads;     /* their stacks too: they wait */
     bool over_graph;     /* with over_pages: which blocks can be reached; not of a sample */
     size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */
+    size_t owner_limit;  /* of owners likewise */
     struct live_list blocks;
     struct area_claim *claims; /* malloc'd; the look's */
     size_t claim_count;

@@ -67,6 +67,7 @@ static const struct profile_section_total detail_sections[] = {
     .reachable_count = {UNKNOWN}, .reachable_bytes = {UNKNOWN}
 static const struct profile_sample detail_samples[] = {
     {.id = 1,
+     .high_water_bytes = {UNKNOWN}, /* golden files are older */
      .why = PROFILE_SAMPLE_START,
      .time_ns = 0,
      .resident_bytes = {3000000},
@@ -82,6 +83,7 @@ static const struct profile_sample detail_samples[] = {
      .ooms = {UNKNOWN},
      NO_GRAPH_OF_SAMPLE},
     {.id = 2,
+     .high_water_bytes = {UNKNOWN}, /* golden files are older */
      .why = PROFILE_SAMPLE_RESIDENT_PEAK,
      .time_ns = 812000000,
      .resident_bytes = {30000000},
@@ -119,6 +121,7 @@ static const struct profile_sample detail_samples[] = {
      .pass_ms = 1.625,
      NO_GRAPH_OF_SAMPLE},
     {.id = 4000000000,
+     .high_water_bytes = {UNKNOWN}, /* golden files are older */
      .why = PROFILE_SAMPLE_END,
      .time_ns = INT64_MAX,
      .resident_bytes = {UNKNOWN},
