@@ -275,8 +275,7 @@ static int cmd_check_read_all_suppressions(struct checking *checking)
     int status = 0;
     for (size_t i = 0; i < checking->budget.suppression_count && !status; i++)
         status =
-            known_leaks_read("check", &checking->suppressions,
-                                  checking->budget.suppressions[i]);
+            known_leaks_read("check", &checking->suppressions, checking->budget.suppressions[i]);
     for (size_t i = 0; i < checking->arguments->suppression_count && !status; i++)
         status = known_leaks_read("check", &checking->suppressions,
                                   checking->arguments->suppressions[i]);

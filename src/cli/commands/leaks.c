@@ -66,8 +66,8 @@ static int cmd_leaks_show(const struct leaks *leaks, const struct arguments *arg
         .top = arguments->top,
     };
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
-    int error = arguments->json ? leaks_json(pager.out, leaks)
-                                : leaks_text(pager.out, leaks, &options);
+    int error =
+        arguments->json ? leaks_json(pager.out, leaks) : leaks_text(pager.out, leaks, &options);
     int close_error = term_pager_close(&pager);
     error = error ? error : close_error;
     return error ? output_complainf("leaks", "cannot write: %s", strerror(-error)) : 0;

@@ -302,7 +302,7 @@ struct profile_sample {
      * graph of the live blocks was not made */
     struct figure lost_count, lost_bytes, indirect_count, indirect_bytes;
     struct figure possible_count, possible_bytes, reachable_count, reachable_bytes;
-    struct figure high_water_bytes;   /* VmHWM then: the true peak by the kernel */
+    struct figure high_water_bytes; /* VmHWM then: the true peak by the kernel */
 };
 /* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go. So a
  * sample is put first, and then what belongs to it, in one or several calls. */

@@ -144,7 +144,10 @@ static const struct profile_mapping detail_mappings[] = {
     {4000000000, "anonymous", "", 3, {INT64_MAX}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
 };
 #define NO_GRAPH                                                                                   \
-    {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}
+    {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN},                   \
+    {                                                                                              \
+        UNKNOWN                                                                                    \
+    }
 static const struct profile_residency detail_residencies[] = {
     {2, 3, {1}, {16777216}, {16000000}, {777216}, {0}, {0}, {0}, NO_GRAPH},
     {2, 5, {1024}, {8388608}, {7000000}, {1384512}, {4096}, {500000}, {12}, NO_GRAPH},
