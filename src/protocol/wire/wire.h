@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x3a5458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x3b5458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -129,6 +129,51 @@ static inline uint64_t wire_detail_ticks(uint64_t detail)
 {
     return (uint64_t)wire_detail_slack(detail) << (wire_detail_align_log2(detail) & 31);
 }
+
+/* ---- Mappings ---- */
+
+/* What a WIRE_MMAP says in the place of its slack: enum mapping_kind (model/mapping.h) in the low
+ * four bits, 0 where that is not known, and these. Traces from before have 0. */
+enum {
+    WIRE_MAPPING_KIND = 0xf,
+    WIRE_MAPPING_RESERVED = 1 << 4, /* PROT_NONE or MAP_NORESERVE */
+    WIRE_MAPPING_MOVED = 1 << 5,    /* by mremap. Its WIRE_MUNMAP is the record before this one,
+                                     * unless a signal handler has come in between */
+    WIRE_MAPPING_STACK = 1 << 6,    /* MAP_STACK or MAP_GROWSDOWN */
+    WIRE_MAPPING_FIXED = 1 << 7,    /* it may have replaced what was there */
+};
+
+static inline uint32_t wire_mapping_of(unsigned kind, unsigned flags)
+{
+    return (kind & WIRE_MAPPING_KIND) | flags;
+}
+static inline unsigned wire_mapping_kind(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_KIND;
+}
+static inline bool wire_mapping_is_reserved(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_RESERVED;
+}
+static inline bool wire_mapping_is_moved(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_MOVED;
+}
+static inline bool wire_mapping_is_stack(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_STACK;
+}
+static inline bool wire_mapping_is_fixed(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_FIXED;
+}
+
+/* How a WIRE_MADVISE gave pages back. */
+enum wire_advice {
+    WIRE_ADVICE_DONTNEED = 1,
+    WIRE_ADVICE_FREE = 2, /* when the kernel needs them */
+    WIRE_ADVICE_REMOVE = 3,
+};
 
 /* Where the interval of samples changes (WIRE_SAMPLE_ADAPTS) alignments are at most 2^31, and the
  * upper three bits say with which one the allocation was drawn: 0, every one is recorded; n, 512
@@ -384,17 +429,44 @@ struct wire_unseen {
     char module[WIRE_UNSEEN_MODULE_BYTES];
 };
 
+/* ---- Allocators of the program's own -------------------------------------------------------
+ * Functions that the user names (--allocator-functions). They are hooked in every module that has
+ * them; their blocks are a pool's. */
+enum wire_pool_does {
+    WIRE_POOL_ALLOCATES = 0,
+    WIRE_POOL_RESIZES,
+    WIRE_POOL_FREES,
+    WIRE_POOL_ENDS, /* all blocks of a pool */
+    WIRE_POOL_DOES
+};
+
+#define WIRE_POOL_FUNCTIONS  96u
+#define WIRE_POOL_NAME_BYTES 120
+/* Numbers of arguments begin with 0; -1: there is none. */
+struct wire_pool_function {
+    char name[WIRE_POOL_NAME_BYTES]; /* as in a symbol table, with its NUL */
+    uint8_t does;                    /* enum wire_pool_does */
+    int8_t block;                    /* what is resized or freed */
+    int8_t count, size;
+    int8_t pool;
+    int8_t out; /* where the block is put, and 0 returned; -1: the block is returned */
+    _Atomic uint8_t is_there; /* written by the recorder: in one module at least */
+    uint8_t reserved;
+};
+
 struct wire_header {
     uint64_t magic;
     uint32_t header_bytes;
     /* the session's options, written by the collector before the recorder sees the memory */
     uint32_t ring_bytes; /* a power of two, WIRE_MIN_RING_BYTES to WIRE_MAX_RING_BYTES */
     uint32_t chunk_limit;
-    uint32_t flags;             /* enum wire_flags */
-    uint32_t on_full;           /* enum wire_on_full */
-    uint32_t stacks;            /* enum wire_stacks */
-    uint32_t max_depth;         /* 0: no limit */
-    uint32_t exit_wait_ms;      /* longest wait at exit */
+    uint32_t flags;        /* enum wire_flags */
+    uint32_t on_full;      /* enum wire_on_full */
+    uint32_t stacks;       /* enum wire_stacks */
+    uint32_t max_depth;    /* 0: no limit */
+    uint32_t exit_wait_ms; /* longest wait at exit */
+    uint32_t pool_function_count;
+    struct wire_pool_function pool_functions[WIRE_POOL_FUNCTIONS];
     uint64_t sample_bytes;      /* mean bytes from one recorded allocation to the next ("Sampling");
                                   0: every one is recorded; or WIRE_SAMPLE_ADAPTS */
     _Atomic uint32_t collector; /* thread id of the collector's thread while that lives; the kernel
