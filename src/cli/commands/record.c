@@ -410,9 +410,12 @@ static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *s
         cmd_record_see_child(job);
     else
         stand_in_pass_on(&received, job->ended ? 0 : job->child);
-    /* With the program gone, its children may be waited for no longer than the user likes. */
-    if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP)) {
-        held_stderr_end(); /* what is said now is for who waits */
+    /* With the program gone, or the time over, its children and names of functions may be waited for
+     * no longer than the user likes. */
+    bool is_over = job->ended || collector_over(job->collector);
+    if (is_over && (number == SIGINT || number == SIGTERM || number == SIGHUP)) {
+        if (job->ended)
+            held_stderr_end(); /* what is said now is for who waits */
         collector_leave(job->collector);
     }
 }
@@ -438,7 +441,7 @@ static void cmd_record_run_to_end(struct job *job, const struct record_options *
 {
     int terminal = held_stderr_terminal(), patience_ms = 1000;
     while (!job->ended || collector_active(job->collector) > 0) {
-        if (collector_over(job->collector) && !job->summed_up)
+        if (collector_over(job->collector) && !collector_active(job->collector) && !job->summed_up)
             cmd_record_sum_up_early(job, options, program);
         if (collector_wait(job->collector, job->signals,
                            job->ended && terminal >= 0 ? patience_ms : -1)) {
