@@ -1,4 +1,5 @@
-/* The rules, by what they look at. Ids are for ever. */
+/* The table of rules. A row has the id that users see, the function that looks, and whether the
+ * rule needs counts. An id never changes, because suppressions and programs name it. */
 #include "insights/rule.h"
 
 const struct rule rules[] = {

@@ -1,4 +1,7 @@
-/* tidemark check: a recording against its budget, for people and for CI systems. */
+/* The command `tidemark check`: a recording against its budget, for people and for CI systems.
+ * It reads the budget, the suppressions and the baseline, and the budget room judges. The exit
+ * status is the verdict. With --update the budget and the baseline are written instead of a
+ * verdict. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* See statements.h. Fixed tables stand in a list. Those of details follow from their columns. */
+/* Makes the SQL statements of the writer (statements.h). Those of fixed tables stand in a list;
+ * those of detail tables follow from their columns in the descriptors. */
 #include "profile/statements.h"
 
 #include "profile/schema.h"

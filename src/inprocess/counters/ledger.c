@@ -1,4 +1,6 @@
-/* The leaves of the ledger; see ledger.h. Runs inside other programs: no malloc, no stdio. */
+/* Maps the leaves of the ledger when an address of theirs is first met (ledger.h). Two threads
+ * may map the same leaf: one wins, the other unmaps its own. It runs inside other programs: it
+ * uses neither malloc nor stdio. */
 #include "counters/ledger.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* What a profile and a trace say about the process that they are of; see process_image_parts.h. */
+/* Collects what a profile and a trace say about their process (process_image_parts.h): names,
+ * command, machine, job and times. Facts come from /proc, from the session and from the
+ * recorder's header. */
 #include "collector/pool_functions.h"
 #include "collector/process_image_parts.h"
 
