@@ -1,4 +1,4 @@
-/* What kind of memory a program maps by itself. */
+/* What a program maps. */
 #ifndef TIDEMARK_MODEL_MAPPING_H
 #define TIDEMARK_MODEL_MAPPING_H
 
@@ -12,5 +12,6 @@ enum mapping_kind {
     MAPPING_BREAK, /* brk, sbrk */
     MAPPING_KINDS
 };
+const char *mapping_kind_name(enum mapping_kind kind);
 
 #endif

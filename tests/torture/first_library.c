@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "first_call.h"
@@ -71,6 +72,10 @@ static void *map(void *(*how)(void *, size_t, int, int, int, off_t))
 #define CALL_mmap64                   must(map(mmap64) != MAP_FAILED)
 #define CALL_munmap                   must(munmap(tag, 0) < 0)
 #define CALL_mremap                   must(mremap(NULL, 0, 0, 0) == MAP_FAILED)
+#define CALL_mprotect                 must(mprotect(tag, 0, PROT_READ) < 0 || (uintptr_t)tag % 4096 == 0)
+#define CALL_madvise                  must(madvise(tag, 0, -1) < 0)
+#define CALL_shmat                    must(shmat(-1, NULL, 0) == (void *)-1)
+#define CALL_shmdt                    must(shmdt(tag) < 0)
 #define CALL_brk                      must(brk((void *)(syscall(SYS_brk, 0) + 4096)) == 0)
 #define CALL_sbrk                     must(sbrk(4096) != (void *)-1)
 #define CALL_mlockall                 must(mlockall(0) < 0)

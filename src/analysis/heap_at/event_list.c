@@ -13,6 +13,7 @@
 #include "heap_at/times.h"
 #include "aggregate/frames.h"
 #include "aggregate/match.h"
+#include "model/mapping.h"
 #include "wire/record_kinds.h"
 #include "wire/wire.h"
 
@@ -257,6 +258,32 @@ static void events_end_line(struct strbuf *out)
     strbuf_add_char(out, '\n');
 }
 
+static const char *events_advice_name(uint32_t advice)
+{
+    static const char *const names[] = {"unknown", "dontneed", "free", "remove"};
+
+    return names[advice < sizeof names / sizeof *names ? advice : 0];
+}
+
+/* Of a mapping: what it is, or what was done to it. */
+static void events_add_mapping(struct strbuf *out, const struct wire_record *record)
+{
+    unsigned kind = wire_kind(record->kind_address);
+    uint32_t said = wire_detail_slack(record->detail);
+
+    if (kind == WIRE_MMAP && said)
+        strbuf_addf(out, "%s%s%s%s%s  ",
+                    mapping_kind_name((enum mapping_kind)wire_mapping_kind(said)),
+                    wire_mapping_is_reserved(said) ? ", reserved" : "",
+                    wire_mapping_is_moved(said) ? ", moved" : "",
+                    wire_mapping_is_stack(said) ? ", stack" : "",
+                    wire_mapping_is_fixed(said) ? ", fixed" : "");
+    else if (kind == WIRE_MPROTECT)
+        strbuf_addf(out, "%s  ", said ? "no access" : "access");
+    else if (kind == WIRE_MADVISE)
+        strbuf_addf(out, "%s  ", events_advice_name(said));
+}
+
 static void events_text_record(struct stream *stream, uint64_t number, uint32_t tid,
                                const struct wire_record *record, struct shown_kind what,
                                struct figure lived_ticks)
@@ -282,6 +309,8 @@ static void events_text_record(struct stream *stream, uint64_t number, uint32_t 
         strbuf_addf(
             out, "after %s  ",
             human_duration((uint64_t)(figure_double(lived_ticks) * stream->clock.tick_ns)).text);
+    if (what.class == RECORD_MAPPING && !what.failed)
+        events_add_mapping(out, record);
     if (what.has_path)
         events_add_frames(stream, events_node_of(stream, record),
                           NUMBER + TIME + THREAD + KIND + ADDRESS + SIZE + 7);
@@ -339,6 +368,25 @@ static void events_write_head(struct json *json, const struct stream *stream, ui
     json_string(json, "kind", name);
 }
 
+/* What the slack of such records means instead (wire.h, "Mappings"). */
+static void events_write_mapping(struct json *json, const struct wire_record *record)
+{
+    unsigned kind = wire_kind(record->kind_address);
+    uint32_t said = wire_detail_slack(record->detail);
+
+    if (kind == WIRE_MMAP) {
+        json_string(json, "mapping", mapping_kind_name((enum mapping_kind)wire_mapping_kind(said)));
+        json_bool(json, "reserved", wire_mapping_is_reserved(said));
+        json_bool(json, "moved", wire_mapping_is_moved(said));
+        json_bool(json, "stack", wire_mapping_is_stack(said));
+        json_bool(json, "fixed", wire_mapping_is_fixed(said));
+    } else if (kind == WIRE_MPROTECT) {
+        json_bool(json, "access", !said);
+    } else if (kind == WIRE_MADVISE) {
+        json_string(json, "advice", events_advice_name(said));
+    }
+}
+
 static void events_json_record(struct stream *stream, uint64_t number, uint32_t tid,
                                const struct wire_record *record, struct shown_kind what,
                                struct figure lived_ticks)
@@ -358,10 +406,11 @@ static void events_json_record(struct stream *stream, uint64_t number, uint32_t 
         json_unsigned(&json, "events", record->kind_address & WIRE_ADDRESS_MASK);
     if (what.has_size) {
         json_unsigned(&json, "size_bytes", record->size_bytes);
-        json_unsigned(
-            &json, "slack_bytes",
-            wire_kind(record->kind_address) != WIRE_MUNMAP ? wire_detail_slack(record->detail) : 0);
+        json_unsigned(&json, "slack_bytes",
+                      what.class != RECORD_MAPPING ? wire_detail_slack(record->detail) : 0);
     }
+    if (what.class == RECORD_MAPPING && !what.failed)
+        events_write_mapping(&json, record);
     if (figure_known(lived_ticks))
         json_unsigned(&json, "lifetime_ns",
                       (uint64_t)(figure_double(lived_ticks) * stream->clock.tick_ns));

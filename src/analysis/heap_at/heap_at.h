@@ -87,8 +87,8 @@ struct events_options {
 /* Words in a list: "malloc,free" to a set; 0 or -EINVAL and the word in `wrong`. */
 int events_kinds_parse(const char *list, uint64_t *kinds, char *wrong, size_t wrong_bytes);
 #define EVENTS_KIND_CHOICE                                                                         \
-    "malloc, calloc, aligned, new, realloc, free, mmap, munmap, brk, thread, sample, pool, "       \
-    "mark, region, lost"
+    "malloc, calloc, aligned, new, realloc, free, mmap, munmap, mprotect, madvise, brk, "          \
+    "thread, sample, pool, mark, region, lost"
 /* Stops where the stream ends: -EPIPE. */
 int events_show(FILE *out, const struct trace *trace, const struct events_options *options);
 

@@ -39,7 +39,7 @@ struct flow_left_out {
     uint64_t failed_calls;     /* returned no memory when they were recorded */
     uint64_t stale_frees;      /* came after another block at their address: run at its birth */
     uint64_t implied_frees;    /* never recorded, but another block came to their address: added */
-    uint64_t mappings;         /* mmap, munmap, brk */
+    uint64_t mappings;         /* mmap, munmap, mprotect, madvise, brk */
     uint64_t lost_events;      /* the recording says that it lost them */
     uint64_t nonsense;         /* records that are none */
     uint64_t damaged_blocks;   /* of the file, not readable */

@@ -365,7 +365,7 @@ static void whatif_text_add_left_out(struct page *page)
         {whatif->failed_calls, "calls that got no memory"},
         {whatif->stale_frees,
          "frees that came late (run when another block came to their address)"},
-        {whatif->mappings, "calls of mmap, munmap and brk"},
+        {whatif->mappings, "calls of mmap, munmap, mprotect, madvise and brk"},
         {whatif->lost_events, "events that the recording lost"},
         {whatif->nonsense, "records that make no sense"},
         {whatif->damaged_blocks, "damaged parts of the trace"},

@@ -300,6 +300,12 @@ static void records_on_brk_shrunk(struct replay *replay, const struct wire_recor
     life_take_time(replay, record->ticks);
 }
 
+/* Access and use of mapped pages change. */
+static void records_on_page_change(struct replay *replay, const struct wire_record *record)
+{
+    life_take_time(replay, record->ticks);
+}
+
 static void records_spend_at(struct sites *sites, uint32_t site, bool freed, uint64_t ticks)
 {
     struct site_times *times = &sites->times[site];
@@ -499,7 +505,9 @@ HANDLERS(X)
     X(mode, WIRE_BRK, records_on_brk_grown, records_on_brk_shrunk)                                 \
     X(mode, WIRE_STACK, records_on_stack, NULL)                                                    \
     X(mode, WIRE_STACK_LAYER, records_on_stack_layer, NULL)                                        \
-    X(mode, WIRE_STACK_PEAK, records_on_stack_peak, NULL)
+    X(mode, WIRE_STACK_PEAK, records_on_stack_peak, NULL)                                          \
+    X(mode, WIRE_MPROTECT, records_on_page_change, NULL)                                           \
+    X(mode, WIRE_MADVISE, records_on_page_change, NULL)
 
 /* Each row has a line: else REPLAYED_ with its name is nothing. */
 #define REPLAYED(mode, kind, plain, flagged) REPLAYED_##kind,

@@ -255,6 +255,7 @@ void real_move(void *function, void *original)
 struct range {
     uintptr_t address; /* asked for */
     uintptr_t start, end;
+    bool is_program; /* of the executable */
 };
 
 static int real_find_range(struct dl_phdr_info *info, size_t size, void *context)
@@ -267,6 +268,7 @@ static int real_find_range(struct dl_phdr_info *info, size_t size, void *context
         if (segment->p_type == PT_LOAD && range->address - start < segment->p_memsz) {
             range->start = start;
             range->end = start + segment->p_memsz;
+            range->is_program = !info->dlpi_name[0];
             return 1;
         }
     }
@@ -285,6 +287,37 @@ bool real_is_allocator(uintptr_t ip)
         if (ip - allocators[i].start < allocators[i].end - allocators[i].start)
             return true;
     return false;
+}
+
+/* That of malloc, and of a malloc ahead of us, if nothing else lives there. */
+static struct range allocator_modules[2];
+static uint32_t allocator_module_count;
+
+static bool real_is_in(const struct range *range, uintptr_t address)
+{
+    return address - range->start < range->end - range->start;
+}
+
+bool real_is_allocator_module(uintptr_t ip)
+{
+    uint32_t count = __atomic_load_n(&allocator_module_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        if (real_is_in(&allocator_modules[i], ip))
+            return true;
+    return false;
+}
+
+static void real_see_allocator_module(const void *function)
+{
+    struct range range = {.address = (uintptr_t)function};
+    uint32_t count = allocator_module_count;
+    if (!function || count == sizeof allocator_modules / sizeof *allocator_modules ||
+        real_is_allocator_module((uintptr_t)function) ||
+        !dl_iterate_phdr(real_find_range, &range) || range.is_program ||
+        real_is_in(&range, (uintptr_t)real._exit) || real_is_in(&range, (uintptr_t)real_init))
+        return;
+    allocator_modules[count] = range;
+    __atomic_store_n(&allocator_module_count, count + 1, __ATOMIC_RELEASE);
 }
 
 static void real_add_range(struct range range)
@@ -312,7 +345,7 @@ static void real_add_function(void *function, size_t bytes)
 {
     uintptr_t address = (uintptr_t)function;
     if (address)
-        real_add_range((struct range){address, address, address + bytes + 1});
+        real_add_range((struct range){address, address, address + bytes + 1, false});
 }
 
 /* The program may bring some of the operators itself (groff: plain new and delete). The C++
@@ -380,8 +413,11 @@ bool real_init(void)
     real_find_all();
     struct search allocator = real_find_function("malloc");
     void *found = allocator.found ? allocator.found : allocator.before;
-    if (!REAL_MALLOC_IS_OURS) /* there malloc is our own */
+    if (!REAL_MALLOC_IS_OURS) { /* there malloc is our own */
         real_add_module(found);
+        real_see_allocator_module(found);
+        real_see_allocator_module(allocator.before);
+    }
     /* One ahead of us that hands on to us (another profiler, the program's own): what operator new
      * asks of it comes to us from there, and is the operator's business all the same. */
     passed_over = !late && allocator.before;

@@ -64,6 +64,10 @@ bool real_is_passed_over(void);
  * where BFM is in it: page_events.h), or of an operator new or delete of another module. (Not all of that
  * module: libstdc++ also makes the exception that operator new throws.) */
 bool real_is_allocator(uintptr_t ip);
+/* Whether `ip` is of a module that is there to be the program's allocator (jemalloc, tcmalloc): it
+ * supplies malloc, and is neither the C library, nor the program, nor ourselves. What such a module
+ * maps at any time is the allocator's. After real_init(). */
+bool real_is_allocator_module(uintptr_t ip);
 /* real_find() of an operator, which from then on counts as the allocator's. */
 void *real_find_operator(const char *name);
 

@@ -5,16 +5,54 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "model/mapping.h"
 #include "recorder/locked.h"
 #include "recorder/session.h"
+#include "unwind/permitted_calls.h"
+
+/* The state of the calling thread if the program itself maps, and not its allocator: that does so
+ * inside of malloc, or in a thread of its own, or before anybody has called it. */
+static inline __attribute__((always_inline)) struct thread *hooks_map_enter(uintptr_t frame)
+{
+    struct thread *thread = thread_hook_enter(frame);
+    return likely(thread) && real_is_allocator_module(((uintptr_t *)frame)[1]) ? NULL : thread;
+}
+
+/* ---- mmap, munmap, mremap ---- */
+
+static enum mapping_kind hooks_map_kind(int flags)
+{
+    bool is_private = (flags & MAP_TYPE) == MAP_PRIVATE;
+    if (flags & MAP_ANONYMOUS)
+        return is_private ? MAPPING_ANONYMOUS : MAPPING_SHARED;
+    return is_private ? MAPPING_FILE : MAPPING_FILE_SHARED;
+}
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000 /* Linux 4.17 */
+#endif
+
+static uint32_t hooks_map_said(int protection, int flags)
+{
+    unsigned said = 0;
+    if (protection == PROT_NONE || flags & MAP_NORESERVE)
+        said |= WIRE_MAPPING_RESERVED;
+    if (flags & (MAP_STACK | MAP_GROWSDOWN))
+        said |= WIRE_MAPPING_STACK;
+    if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
+        said |= WIRE_MAPPING_FIXED;
+    return wire_mapping_of(hooks_map_kind(flags), said);
+}
 
 static void hooks_map_record(struct thread *thread, uintptr_t frame,
-                             const struct unwind_start *start, void *address, size_t bytes)
+                             const struct unwind_start *start, void *address, size_t bytes,
+                             uint32_t said)
 {
     if (address != MAP_FAILED)
-        thread_record_long(thread, frame, start, WIRE_MMAP, (uintptr_t)address, bytes, 0, 0);
+        thread_record_long(thread, frame, start, WIRE_MMAP, (uintptr_t)address, bytes, said, 0);
     else
         thread_record_long(thread, frame, start, WIRE_MMAP | WIRE_FAILED, 0, bytes, 0, 0);
 }
@@ -30,11 +68,11 @@ static void *hooks_map_call_mmap(void *address, size_t bytes, int protection, in
 HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = thread_hook_enter(frame);
+    struct thread *thread = hooks_map_enter(frame);
     void *mapped = hooks_map_call_mmap(address, bytes, protection, flags, fd, offset);
     if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
-        hooks_map_record(thread, frame, &start, mapped, bytes);
+        hooks_map_record(thread, frame, &start, mapped, bytes, hooks_map_said(protection, flags));
     }
     return mapped;
 }
@@ -55,7 +93,7 @@ HOOK int munmap(void *address, size_t bytes)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread =
-        hooks_map_unmaps_nothing(address, bytes) ? NULL : thread_hook_enter(frame);
+        hooks_map_unmaps_nothing(address, bytes) ? NULL : hooks_map_enter(frame);
     if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
         thread_record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0);
@@ -73,6 +111,15 @@ HOOKED(munmap)
 static bool hooks_map_leaves_old(size_t old_bytes, int flags)
 {
     return old_bytes != 0 && !(flags & MREMAP_DONTUNMAP);
+}
+
+/* What is moved stays of the kind that it was. Of no bytes, what is shared is mapped once more. */
+static uint32_t hooks_map_said_of_moved(size_t old_bytes, int flags)
+{
+    unsigned fixed = flags & MREMAP_FIXED ? WIRE_MAPPING_FIXED : 0;
+    if (hooks_map_leaves_old(old_bytes, flags))
+        return wire_mapping_of(MAPPING_UNKNOWN, WIRE_MAPPING_MOVED | fixed);
+    return wire_mapping_of(old_bytes ? MAPPING_ANONYMOUS : MAPPING_SHARED, fixed);
 }
 
 /* What was at `old` when the call began, at `since`, is there no more. Another thread may have
@@ -102,7 +149,7 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     void *wanted = has_wanted ? va_arg(rest, void *) : NULL;
     va_end(rest);
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = thread_hook_enter(frame);
+    struct thread *thread = hooks_map_enter(frame);
     uint64_t since = ticks_now();
     void *mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
     if (thread && mapped != MAP_FAILED) {
@@ -110,11 +157,111 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
         uint32_t node = thread_path_before(thread, frame, &start);
         if (hooks_map_leaves_old(old_bytes, flags))
             hooks_map_record_moved(thread, frame, node, since, old, old_bytes);
-        thread_record_long_at(thread, frame, node, WIRE_MMAP, (uintptr_t)mapped, bytes, 0, 0);
+        thread_record_long_at(thread, frame, node, WIRE_MMAP, (uintptr_t)mapped, bytes,
+                              hooks_map_said_of_moved(old_bytes, flags), 0);
     }
     return mapped;
 }
 HOOKED(mremap)
+
+/* ---- mprotect, madvise ---- */
+
+HOOK int mprotect(void *address, size_t bytes, int protection)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = bytes ? hooks_map_enter(frame) : NULL;
+    int status = likely(real.mprotect) ? real.mprotect(address, bytes, protection)
+                                       : (int)syscall(SYS_mprotect, address, bytes, protection);
+    if (thread && status == 0) {
+        struct unwind_start start = UNWIND_START_HERE();
+        thread_record_long(thread, frame, &start, WIRE_MPROTECT, (uintptr_t)address, bytes,
+                           protection == PROT_NONE, 0);
+    }
+    return status;
+}
+HOOKED(mprotect)
+
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
+#endif
+
+/* 0: no pages are given back. (posix_madvise() never does that.) */
+static enum wire_advice hooks_map_advice(int advice)
+{
+    switch (advice) {
+    case MADV_DONTNEED:
+    case MADV_DONTNEED_LOCKED:
+        return WIRE_ADVICE_DONTNEED;
+    case MADV_FREE:
+        return WIRE_ADVICE_FREE;
+    case MADV_REMOVE:
+        return WIRE_ADVICE_REMOVE;
+    default:
+        return 0;
+    }
+}
+
+HOOK int madvise(void *address, size_t bytes, int advice)
+{
+    uintptr_t frame = HOOK_FRAME();
+    enum wire_advice said = hooks_map_advice(advice);
+    struct thread *thread = said && bytes ? hooks_map_enter(frame) : NULL;
+    int status = likely(real.madvise) ? real.madvise(address, bytes, advice)
+                                      : (int)syscall(SYS_madvise, address, bytes, advice);
+    if (thread && status == 0) {
+        struct unwind_start start = UNWIND_START_HERE();
+        thread_record_long(thread, frame, &start, WIRE_MADVISE, (uintptr_t)address, bytes, said, 0);
+    }
+    return status;
+}
+HOOKED(madvise)
+
+/* ---- Segments of System V ---- */
+
+/* Mapped for a segment; 0: the program's filter keeps us from asking. */
+static size_t hooks_map_segment_bytes(int segment)
+{
+    struct shmid_ds state = {0};
+    int saved_errno = errno;
+    if (permitted_calls_is_forbidden(CALL_SEGMENT))
+        return 0;
+    long status = syscall(SYS_shmctl, segment, IPC_STAT, &state);
+    errno = saved_errno;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return status == 0 ? (state.shm_segsz + page - 1) & -page : 0;
+}
+
+HOOK void *shmat(int segment, const void *address, int flags)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hooks_map_enter(frame);
+    void *mapped = likely(real.shmat) ? real.shmat(segment, address, flags)
+                                      : (void *)syscall(SYS_shmat, segment, address, flags);
+    size_t bytes = thread && mapped != MAP_FAILED ? hooks_map_segment_bytes(segment) : 0;
+    if (bytes) {
+        unsigned fixed = flags & SHM_REMAP ? WIRE_MAPPING_FIXED : 0;
+        struct unwind_start start = UNWIND_START_HERE();
+        hooks_map_record(thread, frame, &start, mapped, bytes,
+                         wire_mapping_of(MAPPING_SYSV, fixed));
+    }
+    return mapped;
+}
+HOOKED(shmat)
+
+/* Beforehand, as munmap. Where no segment begins it is told of one that nobody knows. */
+HOOK int shmdt(const void *address)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hooks_map_unmaps_nothing(address, 1) ? NULL : hooks_map_enter(frame);
+    if (thread) {
+        struct unwind_start start = UNWIND_START_HERE();
+        thread_record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, 0, 0, 0);
+    }
+    return likely(real.shmdt) ? real.shmdt(address) : (int)syscall(SYS_shmdt, address);
+}
+HOOKED(shmdt)
+
+/* ---- The break ---- */
 
 static void hooks_map_record_brk(struct thread *thread, uintptr_t frame,
                                  const struct unwind_start *start, void *end, intptr_t grown)

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x3a5458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x3b5458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -129,6 +129,51 @@ static inline uint64_t wire_detail_ticks(uint64_t detail)
 {
     return (uint64_t)wire_detail_slack(detail) << (wire_detail_align_log2(detail) & 31);
 }
+
+/* ---- Mappings ---- */
+
+/* What a WIRE_MMAP says in the place of its slack: enum mapping_kind (model/mapping.h) in the low
+ * four bits, 0 where that is not known, and these. Traces from before have 0. */
+enum {
+    WIRE_MAPPING_KIND = 0xf,
+    WIRE_MAPPING_RESERVED = 1 << 4, /* PROT_NONE or MAP_NORESERVE */
+    WIRE_MAPPING_MOVED = 1 << 5,    /* by mremap. Its WIRE_MUNMAP is the record before this one,
+                                     * unless a signal handler has come in between */
+    WIRE_MAPPING_STACK = 1 << 6,    /* MAP_STACK or MAP_GROWSDOWN */
+    WIRE_MAPPING_FIXED = 1 << 7,    /* it may have replaced what was there */
+};
+
+static inline uint32_t wire_mapping_of(unsigned kind, unsigned flags)
+{
+    return (kind & WIRE_MAPPING_KIND) | flags;
+}
+static inline unsigned wire_mapping_kind(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_KIND;
+}
+static inline bool wire_mapping_is_reserved(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_RESERVED;
+}
+static inline bool wire_mapping_is_moved(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_MOVED;
+}
+static inline bool wire_mapping_is_stack(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_STACK;
+}
+static inline bool wire_mapping_is_fixed(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_FIXED;
+}
+
+/* How a WIRE_MADVISE gave pages back. */
+enum wire_advice {
+    WIRE_ADVICE_DONTNEED = 1,
+    WIRE_ADVICE_FREE = 2, /* when the kernel needs them */
+    WIRE_ADVICE_REMOVE = 3,
+};
 
 /* Where the interval of samples changes (WIRE_SAMPLE_ADAPTS) alignments are at most 2^31, and the
  * upper three bits say with which one the allocation was drawn: 0, every one is recorded; n, 512

@@ -42,6 +42,8 @@ static const struct {
     {WIRE_STACK, 35, true, RECORD_STACK, 0, 0, NULL, NULL},
     {WIRE_STACK_LAYER, 36, true, RECORD_STACK, 0, 0, NULL, NULL},
     {WIRE_STACK_PEAK, 37, true, RECORD_STACK, 0, 0, NULL, NULL},
+    {WIRE_MPROTECT, 38, true, RECORD_MAPPING, 0, 0, "mprotect", "mprotect"},
+    {WIRE_MADVISE, 39, true, RECORD_MAPPING, 0, 0, "madvise", "madvise"},
 };
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -105,6 +107,20 @@ static void time_stands_still_for_what_is_no_event(void **state)
         assert_true(record_moves_time((enum record_class) class));
 }
 
+static void a_mapping_says_what_it_is(void **state)
+{
+    uint32_t said = wire_mapping_of(3, WIRE_MAPPING_RESERVED | WIRE_MAPPING_STACK);
+
+    (void)state;
+    assert_int_equal(said, 0x53);
+    assert_int_equal(wire_detail_slack(wire_detail(7, said, 0)), said);
+    assert_int_equal(wire_mapping_kind(said), 3);
+    assert_true(wire_mapping_is_reserved(said) && wire_mapping_is_stack(said));
+    assert_false(wire_mapping_is_moved(said) || wire_mapping_is_fixed(said));
+    assert_true(wire_mapping_is_moved(1 << 5) && wire_mapping_is_fixed(1 << 7));
+    assert_int_equal(wire_mapping_kind(0), 0); /* of traces from before */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +128,7 @@ int main(void)
         cmocka_unit_test(there_is_no_other_kind),
         cmocka_unit_test(what_is_no_kind_is_nonsense),
         cmocka_unit_test(time_stands_still_for_what_is_no_event),
+        cmocka_unit_test(a_mapping_says_what_it_is),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
