@@ -79,6 +79,31 @@ sqlite3 all.db "SELECT kind, count, resident_bytes FROM mapping
     WHERE path LIKE '%/mapped' AND sample = (SELECT max(id) FROM sample)"
 last "minor_faults > 20000, proportional_bytes <= resident_bytes, machine_bytes > machine_available_bytes"
 
+# By owner, by name: the sum is what is resident, to the byte.
+owner() {
+    sqlite3 all.db "SELECT coalesce(sum(resident_bytes), 0) FROM owners WHERE $1
+        AND sample = (SELECT max(id) FROM sample)"
+}
+sqlite3 all.db "SELECT sample.id > 0, sum(owner.resident_bytes) - sample.resident_bytes FROM sample
+    JOIN owner ON owner.sample = sample.id GROUP BY sample.id ORDER BY sample.id DESC LIMIT 1"
+[ "$(owner "kind = 'blocks' AND function = 'victim_touches_half'")" = "$(of_path victim_touches_half resident_bytes)" ] &&
+    echo "blocks by call path as in the residency"
+within "beside kept blocks" "$(owner "kind = 'allocator' AND function = 'victim_interns'")" \
+    $((4999 * 4048)) $((5001 * 4048))
+within "the array" "$(owner "kind = 'globals' AND name = 'victim_global'")" $((8 * M)) $((8 * M))
+within "its thread's stack" "$(owner "kind = 'stack' AND name = 'victim-stack'")" $M $((M + 64 * K))
+within "the main stack" "$(owner "kind = 'stack' AND name = 'resident'")" 1 $((256 * K))
+within "the file" "$(owner "name LIKE '%/mapped'")" $((2 * M)) $((2 * M))
+within "what others have" "$(owner "kind = 'other'")" 0 $(($(last resident_bytes) / 200))
+last "high_water_bytes >= resident_bytes * 0.99"
+within "parts of the container" "$(sqlite3 all.db "SELECT sum(bytes) FROM container
+    WHERE sample = (SELECT max(id) FROM sample)")" 0 "$(last 'coalesce(cgroup_bytes, 0) + (64 << 20)')"
+
+# Pages of nothing but zeros, on request: the first half of the block is ones.
+try tidemark record -q --page-content -o content.tmk "$VICTIMS/resident" all "$PWD/mapped"
+query content.tmk "SELECT function, zero_bytes < 8192 FROM owners WHERE function = 'victim_touches_half'
+    AND kind = 'blocks' AND sample = (SELECT max(id) FROM sample)"
+
 # Threads and variables.
 sqlite3 all.db "SELECT name FROM thread ORDER BY id"
 within "the thread's stack" "$(sqlite3 all.db \
@@ -116,7 +141,12 @@ query steps.tmk "SELECT count(*) > 0, min(has_ledger), min(50 * unexplained_byte
 try tidemark record -q --sample 512K -o sample.tmk "$VICTIMS/resident" all "$PWD/mapped"
 query sample.tmk "SELECT DISTINCT has_ledger, resident_bytes > 0 FROM sample;
     SELECT value LIKE 'recorded with --sample%' FROM meta WHERE key = 'no_ledger';
-    SELECT count(*) FROM heap_page"
+    SELECT count(*) FROM heap_page;
+    SELECT DISTINCT sum(owner.resident_bytes) - sample.resident_bytes FROM sample
+        JOIN owner ON owner.sample = sample.id GROUP BY sample.id;
+    SELECT sum(resident_bytes) > 60 << 20 FROM owners
+        WHERE name = 'blocks of a sample, and what is free' AND sample = (SELECT max(id) FROM sample);
+    SELECT count(*) FROM owners WHERE kind = 'blocks'"
 
 # Ends without waiting for us, again and again: what there is stands, and is not said to be the end.
 for i in 1 2 3 4 5; do

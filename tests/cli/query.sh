@@ -64,3 +64,36 @@ sentence "no tidemark profile"
 TMPDIR=/nowhere try tidemark query q.tmk "SELECT 1"
 sentence "TMPDIR"
 tidemark query -f csv q.tmk "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT * FROM c" | head -1 | tr -d '\r'
+# By a list of what is allowed, also for what the profile itself brings.
+for call in "load_extension('x')" "sqlite_log(1,'x')" "fts3_tokenizer('x')" "writefile('x','y')" "readfile('/etc/passwd')" \
+    "last_insert_rowid()" "randomblob(9)" "sqlite_compileoption_get(1)" "edit('x')"; do
+    try tidemark query q.tmk "SELECT $call"
+    sentence "authorized|no such function"
+done
+try tidemark query q.tmk "SELECT 1 FROM pragma_compile_options"
+sentence "authorized|no such table"
+try tidemark query q.tmk "SELECT length(zeroblob(900000000))"
+sentence "too big"
+if python3 -c 'import sqlite3' 2>/dev/null; then
+    python3 - <<'END'
+import shutil, sqlite3
+endless = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) AS n FROM c"
+for name, sql in (("endless.db", ["DROP VIEW top_functions", "CREATE VIEW top_functions AS " + endless]),
+                  ("virtual.db", ["CREATE VIRTUAL TABLE x USING fts4(a)"])):
+    shutil.copy("q.db", name)
+    database = sqlite3.connect(name)
+    try:
+        for statement in sql:
+            database.execute(statement)
+    except sqlite3.OperationalError:  # no such module here
+        database.executescript("PRAGMA writable_schema=1; INSERT INTO sqlite_schema VALUES"
+                               "('table','x','x',0,'CREATE VIRTUAL TABLE x USING fts4(a)')")
+    database.commit()
+END
+    try tidemark query --give-up 1 endless.db "SELECT * FROM top_functions"
+    sentence "without a row"
+    try tidemark query virtual.db "SELECT 1"
+    sentence "virtual tables"
+fi
+try tidemark query --give-up 0 q.tmk "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c"
+sentence "no table for people"

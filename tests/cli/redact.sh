@@ -47,3 +47,22 @@ echo "== the profile itself is untouched; a database cannot be"
 tidemark query run.tmk "SELECT value LIKE '%hunter2%' FROM meta WHERE key = 'command'" -f csv | tr -d '\r'
 try tidemark export --to sqlite --redact=names -o run.db run.tmk
 sentence redact
+echo "== a job's figures"
+for level in no secrets places names; do
+    tidemark job --redact=$level run.tmk 2>/dev/null >out
+    tidemark job --json --redact=$level run.tmk 2>err >>out
+    echo "$level: $(holds)$(cat err)"
+done
+try tidemark job -o job.tmk --redact=names run.tmk
+sentence "has everything"
+echo "== what is made to be passed on without"
+printf '[program]\npeak = 0\nallocations = 0\n' >none.toml
+for format in text json junit sarif github; do
+    tidemark check -b none.toml -f $format run.tmk 2>&1
+done >out
+holds
+for ending in svg txt gp; do
+    tidemark plot -o plot.$ending run.tmk 2>/dev/null
+done
+cat plot.* >out
+holds

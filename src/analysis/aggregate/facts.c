@@ -332,7 +332,12 @@ const char *facts_of_what_is_left(const struct profile *profile)
 
 bool facts_next_unseen(const struct profile *profile, const char **at, struct facts_unseen *unseen)
 {
-    const char *line = *at ? *at : profile_get(profile, PROFILE_META_UNSEEN);
+    return facts_next_unseen_of(profile_get(profile, PROFILE_META_UNSEEN), at, unseen);
+}
+
+bool facts_next_unseen_of(const char *lines, const char **at, struct facts_unseen *unseen)
+{
+    const char *line = *at ? *at : lines;
     if (!line || !*line)
         return false;
     size_t ends[3], length = strcspn(line, "\n");
@@ -406,9 +411,9 @@ const char *facts_at_least(const struct profile *profile)
     return facts_has_unseen(profile) ? "at least " : "";
 }
 
-static void facts_add_one_unseen(struct strbuf *out, const struct facts_unseen *unseen)
+void facts_add_one_unseen(struct strbuf *out, const struct facts_unseen *unseen)
 {
-    strbuf_addf(out, "not seen: %s", unseen->what);
+    strbuf_add_string(out, unseen->what);
     if (*unseen->module)
         strbuf_addf(out, " in %s", name_base(unseen->module));
     if (*unseen->why)
@@ -431,6 +436,7 @@ bool facts_add_unseen(struct strbuf *out, const struct profile *profile)
     struct facts_unseen unseen;
     const char *at = NULL;
     if (facts_next_unseen(profile, &at, &unseen)) {
+        strbuf_add_string(out, "not seen: ");
         facts_add_one_unseen(out, &unseen);
         facts_release_unseen(&unseen);
         return true;
@@ -438,10 +444,24 @@ bool facts_add_unseen(struct strbuf *out, const struct profile *profile)
     return facts_add_mapped_unseen(out, profile);
 }
 
+void facts_add_unseen_lines(struct strbuf *out, const struct profile *profile)
+{
+    const char *lines = profile_get(profile, PROFILE_META_UNSEEN);
+    uint64_t bytes = facts_mapped_unseen(profile);
+    if (lines)
+        strbuf_add_string(out, lines);
+    if (bytes)
+        strbuf_addf(out,
+                    "%swho mapped %s of the resident memory\t\tno call of mmap or malloc that "
+                    "could be recorded",
+                    out->length ? "\n" : "", human_bytes(bytes).text);
+}
+
 static void facts_add_all_unseen(struct strbuf *out, const struct profile *profile)
 {
     struct facts_unseen unseen;
     for (const char *at = NULL; facts_next_unseen(profile, &at, &unseen);) {
+        strbuf_add_string(out, "not seen: ");
         facts_add_one_unseen(out, &unseen);
         strbuf_add_string(out, ": counts are lower bounds\n");
         facts_release_unseen(&unseen);
@@ -558,9 +578,13 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
         "module was loaded with RTLD_DEEPBIND: what its constructors allocated is not seen",
         "modules were loaded with RTLD_DEEPBIND: what their constructors allocated is not seen");
     facts_add_unfollowed(out, profile);
-    /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only */
+    /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only, 5 not unpacked */
     facts_add_modules(out, profile, 1, "changed since the recording, so without names");
     facts_add_modules(out, profile, 0, "file not found or not ELF, so without names");
+    facts_add_modules(out, profile, 5,
+                      "debug information that would take more memory than a file of its size may "
+                      "was not unpacked, so some names and lines are missing "
+                      "(TIDEMARK_READ_MEMORY=BYTES allows more)");
 }
 
 bool facts_allocator_is_libc(const struct profile *profile)

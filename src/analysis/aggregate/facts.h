@@ -64,6 +64,12 @@ struct facts_unseen {
 };
 /* One after the other: from *at (NULL at first) on. False: there is no more, and nothing to release. */
 bool facts_next_unseen(const struct profile *profile, const char **at, struct facts_unseen *unseen);
+/* The same of the lines of meta.unseen, wherever they were kept; NULL: none. */
+bool facts_next_unseen_of(const char *lines, const char **at, struct facts_unseen *unseen);
+/* "jemalloc in libfoo.so (…)" */
+void facts_add_one_unseen(struct strbuf *out, const struct facts_unseen *unseen);
+/* Such lines of all that the profile knows it lacks, for somebody who keeps them; "": nothing. */
+void facts_add_unseen_lines(struct strbuf *out, const struct profile *profile);
 void facts_release_unseen(struct facts_unseen *unseen);
 /* Resident bytes that the program has beyond all that calls of mmap gave it, where that is much: it maps
  * by system calls of its own. 0: it is little, or not known. */

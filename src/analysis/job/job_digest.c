@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/memory.h"
+#include "base/strbuf.h"
 #include "job/mpi_library.h"
 #include "aggregate/facts.h"
 #include "aggregate/frames.h"
@@ -162,6 +163,14 @@ static void job_digest_take_node(struct job_rank *rank, const struct profile *pr
     rank->cgroup_peak_bytes = peak;
 }
 
+static void job_digest_take_unseen(struct job_rank *rank, const struct profile *profile)
+{
+    struct strbuf lines = STRBUF_INIT;
+    facts_add_unseen_lines(&lines, profile);
+    rank->unseen = lines.length ? memory_copy_string(lines.data) : NULL;
+    strbuf_release(&lines);
+}
+
 static void job_digest_take_figures(struct job_rank *rank, const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;
@@ -175,6 +184,8 @@ static void job_digest_take_figures(struct job_rank *rank, const struct profile 
     rank->alloc_count = call_metrics_blocks(&program->total);
     rank->events = program->events;
     rank->lost_events = program->lost_events;
+    rank->unattributed = facts_number(profile, PROFILE_META_UNATTRIBUTED);
+    job_digest_take_unseen(rank, profile);
     rank->resident_peak_bytes = facts_resident_peak(profile);
     job_digest_take_node(rank, profile);
 }

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "base/json.h"
+#include "aggregate/facts.h"
 #include "job/job.h"
 #include "model/figure_json.h"
 
@@ -32,6 +33,22 @@ static void job_json_write_levels(struct json *json, const char *key, const uint
     json_end(json);
 }
 
+/* As `tidemark report --json` has it. */
+static void job_json_write_unseen(struct json *json, const char *lines)
+{
+    struct facts_unseen unseen;
+    json_array(json, "unseen");
+    for (const char *at = NULL; facts_next_unseen_of(lines, &at, &unseen);) {
+        json_object(json, NULL);
+        json_string(json, "what", unseen.what);
+        json_string(json, "module", *unseen.module ? unseen.module : NULL);
+        json_string(json, "why", *unseen.why ? unseen.why : NULL);
+        json_end(json);
+        facts_release_unseen(&unseen);
+    }
+    json_end(json);
+}
+
 static void job_json_write_figures(struct json *json, const struct job_rank *rank)
 {
     json_unsigned(json, "start_unix_ns", rank->start_unix_ns);
@@ -43,6 +60,8 @@ static void job_json_write_figures(struct json *json, const struct job_rank *ran
     json_figure(json, "alloc_bytes", rank->alloc_bytes);
     json_figure(json, "alloc_count", rank->alloc_count);
     json_unsigned(json, "lost_events", rank->lost_events);
+    json_unsigned(json, "unattributed", rank->unattributed);
+    job_json_write_unseen(json, rank->unseen);
     json_unsigned(json, "sample_bytes", rank->sample_bytes);
     json_figure(json, "mpi_peak_bytes", rank->mpi_peak_bytes);
     json_figure(json, "resident_peak_bytes", rank->resident_peak_bytes);

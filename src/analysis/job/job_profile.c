@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/memory.h"
+#include "base/strbuf.h"
 
 enum { COURSE_BUCKETS = 1024 };
 
@@ -53,6 +54,37 @@ static int job_profile_put_facts(struct profile_writer *writer, const struct job
         error = job_profile_put_text(writer, texts[i].key, texts[i].value);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !error; i++)
         error = profile_put_integer(writer, numbers[i].key, (int64_t)numbers[i].value);
+    return error;
+}
+
+/* Each line once. */
+static void job_profile_add_lines(struct strbuf *all, const char *lines)
+{
+    for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
+        length = strcspn(lines, "\n");
+        char *line = memory_need(strndup(lines, length));
+        const char *found = all->length ? strstr(all->data, line) : NULL;
+        if (!found || (found[length] && found[length] != '\n'))
+            strbuf_addf(all, "%s%s", all->length ? "\n" : "", line);
+        free(line);
+    }
+}
+
+/* What its ranks lack. */
+static int job_profile_put_unseen(struct profile_writer *writer, const struct job *job)
+{
+    struct strbuf unseen = STRBUF_INIT;
+    uint64_t unattributed = 0;
+    for (size_t i = 0; i < job->summary.rank_count; i++) {
+        const struct job_rank *rank = &job->summary.ranks[i];
+        if (!rank->is_helper && rank->unseen)
+            job_profile_add_lines(&unseen, rank->unseen);
+        unattributed += rank->is_helper ? 0 : rank->unattributed;
+    }
+    int error = unseen.length ? profile_put_text(writer, PROFILE_META_UNSEEN, unseen.data) : 0;
+    if (!error && unattributed)
+        error = profile_put_integer(writer, PROFILE_META_UNATTRIBUTED, (int64_t)unattributed);
+    strbuf_release(&unseen);
     return error;
 }
 
@@ -293,6 +325,7 @@ static int job_profile_put_all(struct profile_writer *writer, const struct job *
     int error = profile_writer_begin(writer);
     error = error ? error : job_profile_put_facts(writer, job, course);
     error = error ? error : job_profile_put_end(writer, job);
+    error = error ? error : job_profile_put_unseen(writer, job);
     error = error ? error : job_profile_put_modules(writer, tree);
     error = error ? error : job_profile_put_locations(writer, tree);
     error = error ? error : job_profile_put_paths(writer, tree);

@@ -61,6 +61,7 @@ static void job_summary_rank_release(struct job_rank *rank)
     free(rank->boot);
     free(rank->file);
     free(rank->note);
+    free(rank->unseen);
 }
 
 /* Whose facts are the job's: what cannot be read has none to give. */

@@ -58,9 +58,11 @@ struct job_rank {
     char *boot;                          /* names a machine since its boot; likewise */
     char *file;                          /* as given, or in the job's directory; never NULL */
     char *note;                          /* why it is damaged or missing, else NULL */
+    char *unseen;                        /* what it lacks: lines as meta.unseen; else NULL */
     uint64_t sample_bytes;               /* 0: every allocation was recorded */
     uint64_t start_unix_ns, duration_ns; /* 0: not known */
     uint64_t events, lost_events;
+    uint64_t unattributed;                    /* events without a call path */
     struct figure peak_bytes, peak_ns;        /* high-water mark of requested bytes, and when */
     struct figure live_bytes, live_count;     /* at exit */
     struct figure alloc_bytes, alloc_count;   /* reallocations included; unknown of pages */

@@ -44,6 +44,7 @@ static const struct number numbers[] = {
     FIGURE(alloc_count, UINT64_MAX),
     NUMBER(events, UINT64_MAX),
     NUMBER(lost_events, UINT64_MAX),
+    NUMBER(unattributed, UINT64_MAX),
     FIGURE(mpi_peak_bytes, UINT64_MAX),
     FIGURE(resident_peak_bytes, UINT64_MAX),
     FIGURE(machine_bytes, UINT64_MAX),
@@ -104,6 +105,7 @@ static void job_summary_put_rank(struct strbuf *out, const struct job_rank *rank
     bytes_put_string(out, rank->boot);
     bytes_put_string(out, rank->file);
     bytes_put_string(out, rank->note);
+    bytes_put_string(out, rank->unseen);
     if (!job_rank_is_read(rank))
         return;
     job_summary_put_levels(out, rank->requested_max);
@@ -205,6 +207,7 @@ static void job_summary_get_rank(struct bytes_reader *reader, struct job_summary
     rank.boot = bytes_get_string(reader);
     rank.file = job_summary_get_name(reader);
     rank.note = bytes_get_string(reader);
+    rank.unseen = bytes_get_string(reader);
     if (job_rank_is_read(&rank)) {
         job_summary_get_levels(reader, rank.requested_max);
         job_summary_get_levels(reader, rank.requested_min);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/human.h"
 #include "base/text.h"
+#include "aggregate/facts.h"
 #include "job/job_text.h"
 #include "model/figure_human.h"
 #include "format/names.h"
@@ -402,17 +403,54 @@ static void job_text_add_missing(struct job_text *text)
     strbuf_release(&line);
 }
 
+static void job_text_add_unseen_lines(struct strbuf *out, const char *lines)
+{
+    struct facts_unseen unseen;
+    const char *between = "";
+    for (const char *at = NULL; facts_next_unseen_of(lines, &at, &unseen);) {
+        strbuf_add_string(out, between);
+        facts_add_one_unseen(out, &unseen);
+        facts_release_unseen(&unseen);
+        between = "; ";
+    }
+}
+
+/* Each thing once, with how many ranks lack it: those of a job run the same programs. */
+static void job_text_add_unseen(struct job_text *text)
+{
+    const struct job_summary *summary = &text->job->summary;
+    struct strbuf said = STRBUF_INIT;
+    for (size_t i = 0; i < summary->rank_count; i++) {
+        const char *lines = summary->ranks[i].unseen;
+        struct strbuf line = STRBUF_INIT;
+        size_t alike = 0;
+        if (!lines || (said.data && strstr(said.data, lines)))
+            continue;
+        for (size_t other = 0; other < summary->rank_count; other++)
+            alike += summary->ranks[other].unseen && !strcmp(summary->ranks[other].unseen, lines);
+        strbuf_addf(&said, "%s\n", lines);
+        strbuf_addf(&line, "%zu rank%s a part of what was allocated: ", alike,
+                    alike == 1 ? " lacks" : "s lack");
+        job_text_add_unseen_lines(&line, lines);
+        job_note(text, line.data);
+        strbuf_release(&line);
+    }
+    strbuf_release(&said);
+}
+
 static void job_text_add_troubles(struct job_text *text)
 {
     const struct job_summary *summary = &text->job->summary;
-    size_t shown = 0, sampled = 0, losing = 0;
+    size_t shown = 0, sampled = 0, losing = 0, unseen = 0, pathless = 0;
     bool any = text->job->missing;
     for (size_t i = 0; i < summary->rank_count; i++) {
         any |= summary->ranks[i].state != JOB_COMPLETE;
         sampled += summary->ranks[i].sample_bytes > 0;
         losing += summary->ranks[i].lost_events > 0;
+        unseen += summary->ranks[i].unseen != NULL;
+        pathless += summary->ranks[i].unattributed > 0;
     }
-    if (!any && !sampled && !losing)
+    if (!any && !sampled && !losing && !unseen && !pathless)
         return;
     job_title(text, "Not as it should be", NULL);
     job_text_add_missing(text);
@@ -420,6 +458,13 @@ static void job_text_add_troubles(struct job_text *text)
     struct strbuf line = STRBUF_INIT;
     if (losing) {
         strbuf_addf(&line, "%zu ranks lost events: their figures are lower bounds", losing);
+        job_note(text, line.data);
+    }
+    job_text_add_unseen(text);
+    strbuf_reset(&line);
+    if (pathless) {
+        strbuf_addf(&line, "%zu rank%s events without a call path", pathless,
+                    pathless == 1 ? " has" : "s have");
         job_note(text, line.data);
     }
     strbuf_reset(&line);

@@ -34,6 +34,12 @@ static uint64_t job_tree_module_hash(const struct job_module *module)
     return hash_bytes(module->path, strlen(module->path));
 }
 
+/* Symbols of which some were not unpacked (5) are worse than lines (4) and better than functions. */
+static int job_tree_quality_rank(int quality)
+{
+    return quality == 5 ? 2 * 4 - 1 : 2 * quality;
+}
+
 /* Of two paths the one that comes first, so that it does not matter which was met first. */
 static void job_tree_improve_module(struct job_module *module, const struct job_module *like)
 {
@@ -41,7 +47,7 @@ static void job_tree_improve_module(struct job_module *module, const struct job_
         free(module->path);
         module->path = memory_copy_string(like->path);
     }
-    if (like->quality > module->quality)
+    if (job_tree_quality_rank(like->quality) > job_tree_quality_rank(module->quality))
         module->quality = like->quality;
 }
 
@@ -104,8 +110,9 @@ static int job_tree_compare_frames(const struct job_location *a, const struct jo
 static void job_tree_improve_location(struct job_location *location,
                                       const struct job_location *like)
 {
-    if (like->quality < location->quality ||
-        (like->quality == location->quality && job_tree_compare_frames(like, location) <= 0))
+    int rank = job_tree_quality_rank(like->quality),
+        best = job_tree_quality_rank(location->quality);
+    if (rank < best || (rank == best && job_tree_compare_frames(like, location) <= 0))
         return;
     free(location->frames);
     location->quality = like->quality;

@@ -157,7 +157,14 @@ static void redact_path(struct redaction *redaction, const char **path)
 
 /* ---- Facts --------------------------------------------------------------------------------- */
 
-enum redact_fact { REDACT_FACT_DROP, REDACT_FACT_KEEP, REDACT_FACT_PATH, REDACT_FACT_HASH };
+/* NAMED: it may name a mark, and goes with names. */
+enum redact_fact {
+    REDACT_FACT_DROP,
+    REDACT_FACT_KEEP,
+    REDACT_FACT_PATH,
+    REDACT_FACT_HASH,
+    REDACT_FACT_NAMED,
+};
 
 /* What is done to facts that are texts; numbers stay. */
 static const struct {
@@ -172,8 +179,8 @@ static const struct {
     {PROFILE_META_TOOL, REDACT_FACT_KEEP},      {PROFILE_META_STACKS, REDACT_FACT_KEEP},
     {PROFILE_META_IMPORTED, REDACT_FACT_KEEP},  {PROFILE_META_IMPORT_NOTE, REDACT_FACT_KEEP},
     {PROFILE_META_NO_LEDGER, REDACT_FACT_KEEP}, {PROFILE_META_SAMPLE_CHANGES, REDACT_FACT_KEEP},
-    {PROFILE_META_MISSING, REDACT_FACT_KEEP},   {PROFILE_META_SNAPSHOT, REDACT_FACT_KEEP},
-    {PROFILE_META_ENDED_ON, REDACT_FACT_KEEP},  {PROFILE_META_NAMED_LATER, REDACT_FACT_KEEP},
+    {PROFILE_META_MISSING, REDACT_FACT_KEEP},   {PROFILE_META_SNAPSHOT, REDACT_FACT_NAMED},
+    {PROFILE_META_ENDED_ON, REDACT_FACT_NAMED}, {PROFILE_META_NAMED_LATER, REDACT_FACT_KEEP},
 };
 
 static enum redact_fact redact_fact_of(const struct profile_meta *meta)
@@ -200,7 +207,8 @@ static bool redact_fact(struct redaction *redaction, struct profile_meta *meta)
     }
     if (strcmp(meta->key, PROFILE_META_PROGRAM) == 0)
         redact_name(redaction, &meta->value, "program");
-    return what != REDACT_FACT_DROP;
+    return what != REDACT_FACT_DROP &&
+           (what != REDACT_FACT_NAMED || redaction->level < REDACT_NAMES);
 }
 
 static void redact_all_facts(struct redaction *redaction)
@@ -298,4 +306,43 @@ int redact_profile(struct profile *profile, enum redact_level level, const char 
     map_release(&redaction.paths);
     free(redaction.path_list);
     return redaction.no_memory ? error_set(-ENOMEM, "out of memory while hiding names") : found;
+}
+
+/* ---- Texts that are in no profile ---------------------------------------------------------- */
+
+int redact_texts_begin(struct redact_texts *texts, enum redact_level level, const char *salt)
+{
+    *texts = (struct redact_texts){.level = level};
+    return level == REDACT_NOTHING ? 0 : redact_make_key(texts->key, salt);
+}
+
+static void redact_texts_replace(char **text, struct redaction *redaction)
+{
+    free(*text);
+    *text = strbuf_detach(&redaction->text);
+}
+
+void redact_text_hash(const struct redact_texts *texts, enum redact_level from, const char *what,
+                      char **text)
+{
+    struct redaction redaction = {.key = {texts->key[0], texts->key[1]}, .text = STRBUF_INIT};
+    if (texts->level < from || texts->level == REDACT_NOTHING || !*text || !**text)
+        return;
+    strbuf_add_string(&redaction.text, what);
+    redact_add_hash(&redaction, *text, strlen(*text));
+    redact_texts_replace(text, &redaction);
+}
+
+size_t redact_text_command(const struct redact_texts *texts, char **text)
+{
+    struct redaction redaction = {.text = STRBUF_INIT};
+    if (texts->level == REDACT_NOTHING || !*text)
+        return 0;
+    size_t found = redact_secrets(&redaction.text, *text);
+    if (texts->level > REDACT_SECRETS) {
+        strbuf_reset(&redaction.text);
+        strbuf_add_string(&redaction.text, REDACT_HIDDEN);
+    }
+    redact_texts_replace(text, &redaction);
+    return found;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "base/strbuf.h"
 #include "profile/profile.h"
 
@@ -30,5 +31,18 @@ int redact_profile(struct profile *profile, enum redact_level level, const char 
 /* Adds `command` (as the meta fact has it) with "[hidden]" in the place of each secret; returns how
  * many there were. */
 size_t redact_secrets(struct strbuf *out, const char *command);
+
+/* The same for texts that are in no profile; each is malloc'd, and replaced. NULL stays. */
+struct redact_texts {
+    enum redact_level level;
+    uint64_t key[2];
+};
+/* 0, or -errno with a sentence: there is no salt. */
+int redact_texts_begin(struct redact_texts *texts, enum redact_level level, const char *salt);
+/* From that level on: `what` and a hash. */
+void redact_text_hash(const struct redact_texts *texts, enum redact_level from, const char *what,
+                      char **text);
+/* A command line. How many secrets were hidden. */
+size_t redact_text_command(const struct redact_texts *texts, char **text);
 
 #endif

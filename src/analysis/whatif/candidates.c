@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/regular.h"
 #include "base/text.h"
 #include "base/memory.h"
 #include "procfs/elf_sniff.h"
@@ -112,6 +113,7 @@ static int whatif_candidates_check_library(const char *name, const char *path,
                                            struct strbuf *sentence)
 {
     struct elf_sniff elf;
+    struct stat status;
     int fd;
 
     if (strpbrk(path, ": \t\n"))
@@ -119,9 +121,10 @@ static int whatif_candidates_check_library(const char *name, const char *path,
             sentence, -EINVAL, name,
             "the loader cannot preload a path with blanks or colons; link to it from "
             "elsewhere");
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = regular_file_open(path, &status);
     if (fd < 0)
-        return whatif_candidates_refuse(sentence, -errno, name, strerror(errno));
+        return whatif_candidates_refuse(sentence, fd, name,
+                                        fd == -EINVAL ? "no regular file" : strerror(-fd));
     elf_sniff(&elf, fd);
     close(fd);
     if (!elf.is_elf || !elf.valid || elf.foreign || !elf.position_independent)

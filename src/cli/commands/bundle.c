@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "base/human.h"
 #include "base/options.h"
+#include "base/regular.h"
 #include "base/strbuf.h"
 #include "commands/launch.h"
 
@@ -108,7 +109,8 @@ static bool cmd_bundle_copy(int from, int to, uint64_t *bytes)
 static void cmd_bundle_add_file(struct bundle *bundle, const char *name, const char *from)
 {
     struct strbuf path = STRBUF_INIT;
-    int in = bundle->failed ? -1 : open(from, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    int in = bundle->failed ? -1 : regular_file_open(from, &status);
     if (in < 0)
         cmd_bundle_fail(bundle, from);
     int out = cmd_bundle_create(bundle, &path, name);

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/json.h"
@@ -133,6 +134,9 @@ static int cmd_count_run(char **argv, const char *library, const char *directory
     if (started == 0)
         cmd_count_become(argv, library, directory, peak, failure[1]);
     child = started;
+    /* What we say may find nobody, or a file that is full: the program's status is its own. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     cmd_count_stand_in();
     close(failure[1]);
     bool failed = read(failure[0], &error, sizeof error) == sizeof error;
@@ -326,11 +330,33 @@ static void cmd_count_write_json(FILE *out, const struct entries *entries, int w
     json_finish(&json);
 }
 
-/* Written to as it is: a pipe, a device, and what /dev/stdout and /dev/fd/N stand for. */
+/* Of devices terminals and what swallows all: others act when they are opened. By Linux's
+ * doc/devices. */
+static bool cmd_count_is_harmless(const struct stat *status)
+{
+    enum {
+        MEMORY = 1,
+        NULL_DEVICE = 3,
+        FULL_DEVICE = 7,
+        TTY = 4,
+        SERIAL = 64,
+        TTY_AUX = 5,
+        PTY = 136,
+        PTYS = 8
+    };
+    unsigned family = major(status->st_rdev), number = minor(status->st_rdev);
+    return S_ISCHR(status->st_mode) &&
+           ((family == MEMORY && (number == NULL_DEVICE || number == FULL_DEVICE)) ||
+            (family == TTY && number < SERIAL) || family == TTY_AUX ||
+            (family >= PTY && family < PTY + PTYS));
+}
+
+/* Written to as it is: a pipe, a terminal, and what /dev/stdout and /dev/fd/N stand for. */
 static bool cmd_count_is_stream(const char *output)
 {
     struct stat status;
-    return old_file_check(output) == -EINVAL && !stat(output, &status) && !S_ISDIR(status.st_mode);
+    return old_file_check(output) == -EINVAL && !stat(output, &status) &&
+           (S_ISFIFO(status.st_mode) || S_ISREG(status.st_mode) || cmd_count_is_harmless(&status));
 }
 
 /* 0, or our exit status with a sentence said. */

@@ -16,14 +16,18 @@
 #include "base/memory.h"
 #include "commands/job_choice.h"
 #include "commands/output.h"
+#include "commands/redaction.h"
 #include "job/job.h"
 #include "job/job_profile.h"
+#include "job/job_redact.h"
 
 struct arguments {
     const char *id, *output;
     uint64_t threads, top, rows, width;
     int format, colour;
     bool json, pager;
+    struct redaction_arguments redaction;
+    struct redact_texts redact;
 };
 enum { FORMAT_TEXT, FORMAT_JSON };
 
@@ -47,6 +51,8 @@ const struct option_entry job_entries[] = {
     {"rows", 0, OPTION_NUMBER, "N", "rows of memory over time (default: 32)", TO(rows), false,
      NULL},
     OUTPUT_LOOK_ENTRIES(TO),
+    OPTION_GROUP("What is passed on"),
+    REDACTION_ENTRIES(TO),
     OPTION_GROUP_END};
 
 static const char *job_command_name_of(const struct job_engine *engine)
@@ -75,6 +81,7 @@ struct analysed {
     struct job_files files;
     struct job job;
     struct job_tree tree;
+    char *name;
 };
 
 /* What is read stays where it is: moved out of the way, it would be missing in its job. */
@@ -114,7 +121,11 @@ static int job_command_analyse(const struct job_engine *engine, const char *cons
         return status;
     engine->analyse(&out->files, arguments->threads, &summary,
                     arguments->output ? &out->tree : NULL, &progress);
-    job_init(&out->job, &summary, out->files.id, paths[0]);
+    out->name = memory_copy_string(paths[0]);
+    redact_text_hash(&arguments->redact, REDACT_PLACES, "job_", &out->files.id);
+    redact_text_hash(&arguments->redact, REDACT_PLACES, "place_", &out->name);
+    redaction_say_hidden("job", job_redact(&summary, &arguments->redact));
+    job_init(&out->job, &summary, out->files.id, out->name);
     return 0;
 }
 
@@ -123,6 +134,7 @@ static void job_command_release(struct analysed *analysed)
     job_release(&analysed->job);
     job_tree_release(&analysed->tree);
     job_files_release(&analysed->files);
+    free(analysed->name);
 }
 
 /* ---- Output -------------------------------------------------------------------------------- */
@@ -224,6 +236,12 @@ static int job_command_several_jobs(const struct job_engine *engine, const char 
     return status;
 }
 
+static bool job_command_hides_more(const struct arguments *arguments)
+{
+    return arguments->redaction.level == REDACT_PLACES ||
+           arguments->redaction.level == REDACT_NAMES;
+}
+
 int job_command(const struct job_engine *engine, int argc, char **argv)
 {
     struct arguments arguments = {.pager = true, .top = 10, .rows = 32};
@@ -243,6 +261,13 @@ int job_command(const struct job_engine *engine, int argc, char **argv)
     if (count > 1 && directories && arguments.output)
         return options_usage_error(engine->command,
                                    "--output writes one job, and several are given");
+    if (arguments.output && job_command_hides_more(&arguments))
+        return options_usage_error(engine->command,
+                                   "the profile that --output writes has everything: use --redact "
+                                   "with what is exported of it");
+    if (redact_texts_begin(&arguments.redact, (enum redact_level)arguments.redaction.level,
+                           arguments.redaction.salt))
+        return output_complain_as(job_command_name_of(engine), error_text());
     if (count > 1 && directories)
         return job_command_several_jobs(engine, paths, count, &arguments);
     return job_command_one_job(engine, paths, count, &arguments);

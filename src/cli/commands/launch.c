@@ -110,6 +110,17 @@ bool launch_find_library(const char *command, const char *library, char path[PAT
     return false;
 }
 
+/* BINDIR/../share/tidemark/allocators. */
+bool launch_find_lists(char path[PATH_MAX])
+{
+    char self[2 * PATH_MAX] = "";
+    char *slash = launch_own_path(self) ? strrchr(self, '/') : NULL;
+    if (!slash)
+        return false;
+    strcpy(slash + 1, "../share/tidemark/allocators");
+    return realpath(self, path) != NULL;
+}
+
 /* ---- LD_PRELOAD ---- */
 
 /* Is there such a link of ours, or has it been made just now? Nobody else can take it away from a

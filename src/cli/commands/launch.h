@@ -25,6 +25,8 @@ int launch_refuse_limits(const char *command, const struct launch_needs *needs);
 bool launch_own_path(char path[PATH_MAX]);
 
 /* Where the library is: beside us. False, with a sentence, if it is not there. */
+/* Where the shipped lists of --allocator-functions are; false: nowhere. */
+bool launch_find_lists(char path[PATH_MAX]);
 bool launch_find_library(const char *command, const char *library, char path[PATH_MAX]);
 
 /* The same, by a name that LD_PRELOAD can hold. */

@@ -15,7 +15,7 @@ enum { LONGEST_SQL = 1 << 20, USUAL_MOST_COLUMNS = 120 };
 
 struct arguments {
     int format;
-    uint64_t width;
+    uint64_t give_up;
     bool json, pager;
 };
 
@@ -25,6 +25,8 @@ static const struct option_entry entries[] = {
     {"format", 'f', OPTION_CHOICE, QUERY_FORMAT_CHOICE, "how rows are printed (default: table)",
      TO(format), false, NULL},
     {"json", 'j', OPTION_FLAG, NULL, "--format json", TO(json), false, NULL},
+    {"give-up", 0, OPTION_NUMBER, "SECONDS",
+     "end a query that gives no row for SECONDS; 0: never (default: 60)", TO(give_up), false, NULL},
     {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
      true, NULL},
     OPTION_GROUP_END};
@@ -65,6 +67,7 @@ static int cmd_query_ask(const char *path, const char *sql, const struct argumen
     struct query *query;
     if (query_open(&query, path))
         return output_complain("query", error_text());
+    query_give_up_after(query, arguments->give_up);
     enum query_format format = arguments->json ? QUERY_JSON : (enum query_format)arguments->format;
     struct term_pager pager = term_pager_open(arguments->pager && format == QUERY_TABLE);
     int error = sql ? query_run(query, sql, format, pager.out)
@@ -80,7 +83,7 @@ static int cmd_query_ask(const char *path, const char *sql, const struct argumen
 
 int cmd_query(int argc, char **argv)
 {
-    struct arguments arguments = {.pager = true};
+    struct arguments arguments = {.pager = true, .give_up = 60};
     struct strbuf sql = STRBUF_INIT;
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)

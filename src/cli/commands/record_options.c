@@ -2,17 +2,22 @@
  * between options (record_options.h). The result is a struct collector_options. */
 #include "commands/record_options.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/human.h"
+#include "base/error.h"
 #include "base/own_file.h"
 #include "base/memory.h"
 #include "collector/process_image.h"
 #include "collector/output_name.h"
 #include "collector/overhead_budget.h"
+#include "collector/pool_functions.h"
+#include "commands/launch.h"
 #include "wire/wire.h"
 
 #define SAMPLE_MOST_BYTES (1u << 30)
@@ -75,6 +80,22 @@ static int record_take_trigger(void *target, const char *value)
     return 0;
 }
 
+/* "list" shows what is shipped, and ends. */
+static int record_take_functions(void *target, const char *value)
+{
+    char directory[PATH_MAX];
+    ((struct record_options *)target)->allocator_functions = value;
+    if (strcmp(value, "list") != 0)
+        return 0;
+    DIR *lists = launch_find_lists(directory) ? opendir(directory) : NULL;
+    for (struct dirent *entry; lists && (entry = readdir(lists)) != NULL;)
+        if (entry->d_name[0] != '.')
+            puts(entry->d_name);
+    if (lists)
+        closedir(lists);
+    exit(0);
+}
+
 static const struct option_entry entries[] = {
     OPTION_GROUP("Output"),
     {"output", 'o', OPTION_STRING, "FILE",
@@ -120,6 +141,10 @@ static const struct option_entry entries[] = {
      "look "
      "(default: yes)",
      TO(looks), true, NULL},
+    {"page-content", 0, OPTION_SWITCH, NULL,
+     "looks read the pages too, to tell those of nothing but zeros; nothing of them is kept "
+     "(default: no)",
+     TO(page_content), true, NULL},
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), true, NULL},
     {"sample", 0, OPTION_BYTES, "SIZE",
@@ -130,6 +155,11 @@ static const struct option_entry entries[] = {
      "the malloc that the program runs on: its own, or BFM, best fit with a bounded worst case "
      "(default: own)",
      TO(allocator), true, NULL},
+    {"allocator-functions", 0, OPTION_CALL, "LIST",
+     "functions of allocators that the program brings: 'arena_alloc(2) arena_free', @FILE, or a "
+     "list "
+     "that is shipped: apr, talloc … ('list' shows them)",
+     0, false, record_take_functions},
     {"events", 0, OPTION_CHOICE, "all|pages",
      "with --allocator=bfm: every call, or only blocks of more than 512 bytes and one small block "
      "for each 8 KiB of them: malloc is BFM's, unslowed; what is held is estimated (default: all)",
@@ -247,6 +277,29 @@ static int record_check_job(const struct record_options *options)
 }
 
 /* What goes with every call only. */
+static struct pool_functions pool_functions;
+
+/* A process has one command, and that one list. */
+static int record_check_functions(const struct record_options *options)
+{
+    const char *other = options->sample_bytes        ? "--sample records few"
+                        : options->budget_millionths ? "--budget-cpu may come to record few"
+                        : options->events            ? "--events=pages records few"
+                                                     : NULL;
+    static char directory[PATH_MAX];
+    if (!options->allocator_functions)
+        return 0;
+    if (other)
+        return options_usage_error(
+            &record_command, "%s, --allocator-functions follows every block: choose one", other);
+    memset(&pool_functions, 0, sizeof pool_functions);
+    if (launch_find_lists(directory))
+        pool_functions.directory = directory;
+    return pool_functions_parse(&pool_functions, options->allocator_functions) == 0
+               ? 0
+               : options_usage_error(&record_command, "%s", error_text());
+}
+
 static int record_check_pages(const struct record_options *options)
 {
     const char *other = options->sample_bytes        ? "--sample draws from every call"
@@ -395,6 +448,8 @@ int record_options_check(const struct record_options *options)
         return options_usage_error(&record_command,
                                    "--timed times every call, --sample records few: choose one");
     refused = record_check_pages(options);
+    if (refused == 0)
+        refused = record_check_functions(options);
     if (refused != 0)
         return refused;
     if (options->max_depth > UINT32_MAX)
@@ -444,6 +499,11 @@ void record_options_from_environment(struct record_options *options)
     }
 }
 
+void record_add_missing_functions(struct strbuf *names)
+{
+    pool_functions_add_missing(&pool_functions, names);
+}
+
 struct collector_options record_collector_options(const struct record_options *options)
 {
     struct collector_options wanted = COLLECTOR_OPTIONS_INIT;
@@ -452,7 +512,9 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.job_id = options->job_id;
     wanted.follow = options->follow;
     wanted.only = options->only;
+    wanted.pool_functions = options->allocator_functions ? &pool_functions : NULL;
     wanted.looks = options->looks;
+    wanted.page_content = options->page_content;
     wanted.pack = options->pack;
     wanted.separate = options->separate;
     wanted.trace = options->trace;

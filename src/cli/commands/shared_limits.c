@@ -106,7 +106,7 @@ static void shared_limits_add_group(struct strbuf *line)
 {
     struct cgroup_place place;
     char directory[2 * PATH_MAX];
-    if (cgroup_locate(getpid(), &place) < 0)
+    if (cgroup_locate_for(getpid(), "pids", &place) < 0)
         return;
     snprintf(directory, sizeof directory, "%s%s", place.mount, place.path);
     size_t mount = strlen(place.mount);

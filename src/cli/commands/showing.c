@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/alive.h"
+#include "base/regular.h"
 #include "base/strbuf.h"
 #include "base/memory.h"
 #include "commands/job_choice.h"
@@ -315,9 +316,7 @@ static bool showing_is_trace(const char *path)
     static const char magic[] = {'T', 'M', 'T', 'R', 'A', 'C', 'E', '\n'};
     char start[sizeof magic];
     struct stat of;
-    int fd = stat(path, &of) || !S_ISREG(of.st_mode)
-                 ? -1
-                 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = regular_file_open(path, &of);
     ssize_t count = fd >= 0 ? read(fd, start, sizeof start) : 0;
     if (fd >= 0)
         close(fd);

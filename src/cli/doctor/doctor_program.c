@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "doctor/doctor.h"
+#include "base/regular.h"
 #include "procfs/executable.h"
 #include "symbols/symbols.h"
 
@@ -47,6 +48,13 @@ static void doctor_program_look_at_names(struct doctor *doctor, const char *path
                    "it is stripped: keep its symbols, compile with -g, install its debug package, "
                    "or set DEBUGINFOD_URLS",
                    "exported functions only");
+        break;
+    case SYMBOLS_PACKED:
+        doctor_add(
+            doctor, "names", DOCTOR_NOTE,
+            "TIDEMARK_READ_MEMORY=BYTES allows more, if you know who made the program",
+            "some are missing: its packed debug information would take more memory than that "
+            "of a file of its size may");
         break;
     default:
         doctor_add(doctor, "names", DOCTOR_NOTE, "make the file readable",
@@ -122,7 +130,8 @@ void doctor_look_at_program(struct doctor *doctor, const char *name)
                    program.script ? program.interpreter : "");
     }
     const char *file = program.script ? program.interpreter : program.path;
-    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fd = regular_file_open(file, &status);
     doctor_program_look_at_names(doctor, file);
     if (fd < 0)
         return;

@@ -4,6 +4,7 @@
 #include "base/alive.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* SQLite locks bytes from 2^30 on; this is out of its way. */
@@ -25,6 +26,9 @@ bool alive_is_locked(int fd)
 
 bool alive_is_written(const char *path)
 {
+    struct stat status;
+    if (lstat(path, &status) || !S_ISREG(status.st_mode))
+        return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;

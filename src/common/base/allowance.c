@@ -49,13 +49,30 @@ static uint64_t allowance_data_now(void)
     return allowance_number("/proc/self/statm", "", 5) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* What TIDEMARK_READ_MEMORY says. */
+static bool allowance_asked(uint64_t *asked)
+{
+    const char *variable = getenv("TIDEMARK_READ_MEMORY");
+    return variable && *variable && !human_parse_bytes(variable, asked);
+}
+
+uint64_t allowance_least(void)
+{
+    uint64_t asked;
+    return allowance_asked(&asked) ? asked : ALLOWANCE_LEAST;
+}
+
+uint64_t allowance_most(void)
+{
+    uint64_t free_bytes = allowance_number("/proc/meminfo", "MemAvailable:", 0) << 10;
+    return free_bytes ? free_bytes - free_bytes / 8 : UINT64_MAX;
+}
+
 static uint64_t allowance_of(uint64_t bytes)
 {
-    uint64_t asked, free_bytes = allowance_number("/proc/meminfo", "MemAvailable:", 0) << 10;
-    const char *variable = getenv("TIDEMARK_READ_MEMORY");
-    if (variable && *variable && !human_parse_bytes(variable, &asked))
+    uint64_t asked, most = allowance_most();
+    if (allowance_asked(&asked))
         return asked;
-    uint64_t most = free_bytes ? free_bytes - free_bytes / 8 : UINT64_MAX;
     uint64_t share = bytes < UINT64_MAX / 2 / ALLOWANCE_TIMES
                          ? ALLOWANCE_LEAST + ALLOWANCE_TIMES * bytes
                          : UINT64_MAX / 2;

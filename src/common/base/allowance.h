@@ -17,6 +17,11 @@ void allowance_begin(const char *name, uint64_t bytes);
 void allowance_begin_file(const char *path);
 void allowance_end(void);
 
+/* Parts of the rule, for what is judged before it is read: what even the smallest file may take, and
+ * what no file may take, since the machine has not got it. */
+uint64_t allowance_least(void);
+uint64_t allowance_most(void);
+
 /* Why there is no memory, where reading is under way: sets error_text()'s sentence. `error` as it
  * is; anything but -ENOMEM changes nothing. To be called before allowance_end(). */
 int allowance_explain(int error);

@@ -2,20 +2,55 @@
  * that a library that searches goes on searching. */
 #include "base/guarded_open.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/trust.h"
 
 static __thread struct guarded_open guarded_open_held;
 
+/* ---- Files that lose their end while they are mapped ---- */
+
+static pthread_once_t guarded_open_once = PTHREAD_ONCE_INIT;
+static struct sigaction guarded_open_before;
+static uintptr_t guarded_open_page;
+
+/* A page behind the end of its file becomes zeros, which libdw takes for damage. The mapping is private,
+ * and its file is whoever's. Of an unguarded thread it is what it was without us. */
+static void guarded_open_on_bus_error(int number, siginfo_t *info, void *context)
+{
+    int saved_errno = errno;
+    void *page = (void *)((uintptr_t)info->si_addr & ~(guarded_open_page - 1));
+    (void)context;
+    if (!guarded_open_held.is_on || info->si_code != BUS_ADRERR ||
+        mmap(page, guarded_open_page, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        sigaction(number, &guarded_open_before, NULL); /* it comes again at once */
+    errno = saved_errno;
+}
+
+static void guarded_open_catch_bus_errors(void)
+{
+    struct sigaction action = {.sa_sigaction = guarded_open_on_bus_error, .sa_flags = SA_SIGINFO};
+    guarded_open_page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    sigaction(SIGBUS, &action, &guarded_open_before);
+}
+
+/* ---- Opening ---- */
+
 struct guarded_open guarded_open_begin(struct guarded_open guard)
 {
     struct guarded_open before = guarded_open_held;
+    pthread_once(&guarded_open_once, guarded_open_catch_bus_errors);
     guarded_open_held = guard;
     guarded_open_held.is_on = true;
     return before;
@@ -49,6 +84,16 @@ static bool guarded_open_is_place(const char *path)
            trust_holds(&status, guarded_open_held.owner);
 }
 
+/* libdwfl unpacks a file that is no ELF (gzip, bzip2, xz, zstd), however much comes of it. */
+static bool guarded_open_is_elf(int fd)
+{
+    unsigned char head[EI_NIDENT];
+    return pread(fd, head, sizeof head, 0) == sizeof head && !memcmp(head, ELFMAG, SELFMAG) &&
+           (head[EI_CLASS] == ELFCLASS32 || head[EI_CLASS] == ELFCLASS64) &&
+           (head[EI_DATA] == ELFDATA2LSB || head[EI_DATA] == ELFDATA2MSB) &&
+           head[EI_VERSION] == EV_CURRENT;
+}
+
 /* To open a device can be to act on it: looked at first, and again in case it has been replaced. */
 static int guarded_open_carefully(const char *path, int flags)
 {
@@ -56,7 +101,8 @@ static int guarded_open_carefully(const char *path, int flags)
     int fd = -1;
     if (!stat(path, &status) && guarded_open_is_file(&status) && guarded_open_is_place(path))
         fd = openat(AT_FDCWD, path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd >= 0 && (fstat(fd, &status) || !guarded_open_is_file(&status))) {
+    if (fd >= 0 &&
+        (fstat(fd, &status) || !guarded_open_is_file(&status) || !guarded_open_is_elf(fd))) {
         close(fd);
         fd = -1;
     }

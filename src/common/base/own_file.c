@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/old_file.h"
+#include "base/regular.h"
 #include "base/strbuf.h"
 
 enum {
@@ -18,9 +19,10 @@ enum {
 static ssize_t own_file_head(const char *path, unsigned char head[HEAD_BYTES])
 {
     memset(head, 0, HEAD_BYTES);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fd = regular_file_open(path, &status);
     if (fd < 0)
-        return -errno;
+        return fd;
     ssize_t got = pread(fd, head, HEAD_BYTES, 0);
     if (got < 0)
         got = -errno;

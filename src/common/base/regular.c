@@ -20,8 +20,7 @@ static int regular_file_check(int result, const struct stat *status)
     return S_ISREG(status->st_mode) ? 0 : -EINVAL;
 }
 
-/* To open a device can be to act on it: looked at first, and again in case it has been replaced. */
-static int regular_file_open(const char *path, struct stat *status)
+int regular_file_open(const char *path, struct stat *status)
 {
     int error = regular_file_check(stat(path, status), status);
     if (error)

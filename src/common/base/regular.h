@@ -13,6 +13,11 @@ struct regular_file {
     struct stat status;
 };
 
+/* A descriptor to read from, or -EINVAL (no regular file), or what stat and open say. To open a
+ * device can be to act on it (a watchdog, a tape): so it is looked at first, and again in case that
+ * it has been replaced. Nothing is waited for. */
+int regular_file_open(const char *path, struct stat *status);
+
 /* 0, -EFBIG (more than `limit` bytes), -EINVAL (no regular file), or what open and read say. A file
  * that shrinks meanwhile is as long as what could be read. */
 int regular_file_read(struct regular_file *file, const char *path, size_t limit);

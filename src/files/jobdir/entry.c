@@ -282,9 +282,12 @@ static int entry_write_draft(int fd, const struct entry *entry)
     return error;
 }
 
+/* What has its name is a dead writer's of our entry, or was put there: a FIFO would make us wait, a
+ * link would be written through. */
 static int entry_draft_open(const struct entry_writer *writer)
 {
-    int fd = open(writer->draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    unlink(writer->draft);
+    int fd = open(writer->draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     return fd < 0 ? -errno : fd;
 }
 

@@ -68,6 +68,8 @@ enum detail {
     DETAIL_NODE_PEAKS,
     DETAIL_STACK_PEAKS,
     DETAIL_STACK_LAYERS,
+    DETAIL_OWNERS,
+    DETAIL_CONTAINERS,
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];

@@ -31,6 +31,8 @@ union row {
     struct profile_node_peak node_peak;
     struct stack_peak stack_peak;
     struct stack_layer stack_layer;
+    struct profile_owner owner;
+    struct profile_container container;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -59,6 +61,8 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_NODE_PEAKS] = PLACE(node_peak),
     [DETAIL_STACK_PEAKS] = PLACE(stack_peak),
     [DETAIL_STACK_LAYERS] = PLACE(stack_layer),
+    [DETAIL_OWNERS] = PLACE(owner),
+    [DETAIL_CONTAINERS] = PLACE(container),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

@@ -26,6 +26,20 @@ static const char *const why_names[] = {
     [PROFILE_SAMPLE_END] = "end",
 };
 
+const char *const profile_owner_names[PROFILE_OWNER_KINDS] = {
+    [PROFILE_OWNER_BLOCKS] = "blocks",       [PROFILE_OWNER_MAPPING] = "mapping",
+    [PROFILE_OWNER_ALLOCATOR] = "allocator", [PROFILE_OWNER_FILE] = "file",
+    [PROFILE_OWNER_STACK] = "stack",         [PROFILE_OWNER_GLOBALS] = "globals",
+    [PROFILE_OWNER_KERNEL] = "kernel",       [PROFILE_OWNER_TOOL] = "tool",
+    [PROFILE_OWNER_OTHER] = "other",
+};
+const char *const profile_container_names[PROFILE_CONTAINER_KINDS] = {
+    [PROFILE_CONTAINER_PROCESS] = "process",     [PROFILE_CONTAINER_PAGE_CACHE] = "page cache",
+    [PROFILE_CONTAINER_SLAB] = "slab",           [PROFILE_CONTAINER_PAGE_TABLES] = "page tables",
+    [PROFILE_CONTAINER_SOCKETS] = "sockets",     [PROFILE_CONTAINER_TMPFS] = "tmpfs",
+    [PROFILE_CONTAINER_KERNEL_OTHER] = "kernel", [PROFILE_CONTAINER_OTHER] = "other",
+};
+
 /* ---- Columns ------------------------------------------------------------------------------- */
 
 #define ROW struct distribution_row
@@ -150,6 +164,7 @@ static const struct detail_column sample_columns[] = {
     FIELD("returnable_bytes", returnable_bytes, DETAIL_MAYBE),
     FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
     FIELD("pass_ms", pass_ms, DETAIL_REAL),
+    FIELD("high_water_bytes", high_water_bytes, DETAIL_MAYBE),
 };
 
 #undef ROW
@@ -312,6 +327,36 @@ static const struct detail_column stack_layer_columns[] = {
     FIELD("bytes", bytes, DETAIL_PLAIN),
     FIELD("frames", frames, DETAIL_PLAIN),
 };
+
+#undef ROW
+#define ROW struct profile_owner
+static const struct detail_column owner_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("kind", kind, DETAIL_KIND, .limit = PROFILE_OWNER_KINDS, .names = profile_owner_names),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("name", name, DETAIL_TEXT),
+    FIELD("module", module, DETAIL_TEXT),
+    FIELD("thread", thread, DETAIL_MAYBE),
+    FIELD("count", count, DETAIL_MAYBE),
+    FIELD("virtual_bytes", virtual_bytes, DETAIL_MAYBE),
+    FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
+    FIELD("proportional_bytes", proportional_bytes, DETAIL_MAYBE),
+    FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
+    FIELD("huge_bytes", huge_bytes, DETAIL_MAYBE),
+    FIELD("huge_idle_bytes", huge_idle_bytes, DETAIL_MAYBE),
+    FIELD("shared_bytes", shared_bytes, DETAIL_MAYBE),
+    FIELD("zero_bytes", zero_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_container
+static const struct detail_column container_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("kind", kind, DETAIL_KIND, .limit = PROFILE_CONTAINER_KINDS,
+          .names = profile_container_names),
+    FIELD("name", name, DETAIL_TEXT),
+    FIELD("bytes", bytes, DETAIL_MAYBE),
+};
 #undef ROW
 
 _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
@@ -359,6 +404,9 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
                           struct stack_peak),
     [DETAIL_STACK_LAYERS] = TABLE("stack_layer", ")", "thread,bytes DESC,path", stack_layer_columns,
                            struct stack_layer),
+    [DETAIL_OWNERS] = TABLE("owner", ")", "sample,kind,path,rowid", owner_columns, struct profile_owner),
+    [DETAIL_CONTAINERS] = TABLE("container", ")", "sample,kind,rowid", container_columns,
+                         struct profile_container),
 };
 /* clang-format on */
 
@@ -495,6 +543,15 @@ static const char views[] =
     " live_bytes, live_count, pinned_bytes, function AS pinned_by, file, line FROM heap_page"
     " LEFT JOIN path_name ON path_name.path = heap_page.path AND pinned_bytes > 0"
     " ORDER BY sample, heap_page.address;\n"
+    "CREATE VIEW owners AS SELECT sample, owner_names.name AS kind, function, file, line,"
+    " owner.name, owner.module, thread, count, virtual_bytes, resident_bytes, proportional_bytes,"
+    " swapped_bytes, huge_bytes, huge_idle_bytes, shared_bytes, zero_bytes FROM owner"
+    " JOIN owner_names USING (kind)"
+    " LEFT JOIN path_name ON path_name.path = owner.path AND owner.path > 0"
+    " ORDER BY sample, resident_bytes DESC;\n"
+    "CREATE VIEW containers AS SELECT sample, container_names.name AS kind, container.name, bytes"
+    " FROM container JOIN container_names USING (kind) ORDER BY sample, container.kind, bytes "
+    "DESC;\n"
     "CREATE VIEW thread_exchanges AS SELECT owner.tid AS owner_tid, owner.name AS owner,"
     " freer.tid AS freer_tid, freer.name AS freer, count, bytes FROM exchange"
     " LEFT JOIN thread AS owner ON owner.id = exchange.owner"
@@ -518,6 +575,9 @@ void detail_create_views(struct strbuf *sql)
     detail_create_names(sql, "section_names", "section", section_names, COUNT(section_names));
     detail_create_names(sql, "mark_names", "kind", mark_names, COUNT(mark_names));
     detail_create_names(sql, "sample_names", "why", why_names, COUNT(why_names));
+    detail_create_names(sql, "owner_names", "kind", profile_owner_names, PROFILE_OWNER_KINDS);
+    detail_create_names(sql, "container_names", "kind", profile_container_names,
+                        PROFILE_CONTAINER_KINDS);
     detail_create_ledger(sql);
     strbuf_add_string(sql, views);
 }

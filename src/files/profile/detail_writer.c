@@ -35,14 +35,21 @@ static int detail_writer_drop_of(struct profile_writer *writer, enum detail whic
     return profile_writing_put(writer, statement_drop(which), &values);
 }
 
-static int detail_writer_replace_all(struct profile_writer *writer, enum detail which,
-                                     const void *rows, size_t count)
+static int detail_writer_put_rows(struct profile_writer *writer, enum detail which,
+                                  const void *rows, size_t count)
 {
-    int error = detail_writer_drop_all(writer, which);
+    int error = 0;
     for (size_t i = 0; i < count && !error; i++)
         error =
             detail_writer_put(writer, which, (const char *)rows + i * detail_tables[which].bytes);
     return error;
+}
+
+static int detail_writer_replace_all(struct profile_writer *writer, enum detail which,
+                                     const void *rows, size_t count)
+{
+    int error = detail_writer_drop_all(writer, which);
+    return error ? error : detail_writer_put_rows(writer, which, rows, count);
 }
 
 int profile_put_distributions(struct profile_writer *writer, const struct distribution_row *rows,
@@ -138,22 +145,32 @@ int profile_put_sections(struct profile_writer *writer,
 int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample)
 {
     struct detail_writer *details = profile_writing_details(writer);
+    static const enum detail parts[] = {DETAIL_MAPPINGS, DETAIL_RESIDENCIES, DETAIL_HEAP_PAGES,
+                                        DETAIL_OWNERS, DETAIL_CONTAINERS};
     int error = 0;
-    if (sample->id <= details->last_sample) {
-        error = detail_writer_drop_of(writer, DETAIL_MAPPINGS, sample->id);
-        if (!error)
-            error = detail_writer_drop_of(writer, DETAIL_RESIDENCIES, sample->id);
-        if (!error)
-            error = detail_writer_drop_of(writer, DETAIL_HEAP_PAGES, sample->id);
-    } else {
+    bool was_there = sample->id <= details->last_sample;
+    for (size_t i = 0; was_there && i < sizeof parts / sizeof *parts && !error; i++)
+        error = detail_writer_drop_of(writer, parts[i], sample->id);
+    if (!was_there)
         details->last_sample = sample->id;
-    }
     return error ? error : detail_writer_put(writer, DETAIL_SAMPLES, sample);
 }
 
 int profile_put_mapping(struct profile_writer *writer, const struct profile_mapping *mapping)
 {
     return detail_writer_put(writer, DETAIL_MAPPINGS, mapping);
+}
+
+int profile_put_owners(struct profile_writer *writer, const struct profile_owner *rows,
+                       size_t count)
+{
+    return detail_writer_put_rows(writer, DETAIL_OWNERS, rows, count);
+}
+
+int profile_put_containers(struct profile_writer *writer, const struct profile_container *rows,
+                           size_t count)
+{
+    return detail_writer_put_rows(writer, DETAIL_CONTAINERS, rows, count);
 }
 
 int profile_put_rank(struct profile_writer *writer, const struct profile_rank *rank)

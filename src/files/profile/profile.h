@@ -297,8 +297,9 @@ struct profile_sample {
     struct figure returnable_bytes;   /* whole resident pages of the heap without a live block */
     struct figure pinned_bytes;       /* free bytes on heap pages that live blocks keep resident */
     double pass_ms;                   /* what the look cost, CPU of the collector */
+    struct figure high_water_bytes;   /* VmHWM then: the true peak by the kernel */
 };
-/* One whose id was there is begun anew: the mappings, residencies and heap of that id go. So a
+/* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go. So a
  * sample is put first, and then what belongs to it, in one or several calls. */
 int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample);
 /* Mappings of a sample by kind and file. */
@@ -337,28 +338,62 @@ struct profile_heap_page {
 int profile_put_heap_pages(struct profile_writer *writer, const struct profile_heap_page *cells,
                            size_t count);
 
-enum profile_owner_kind { PROFILE_OWNER_BLOCKS = 0, PROFILE_OWNER_MAPPING, PROFILE_OWNER_ALLOCATOR, PROFILE_OWNER_FILE, PROFILE_OWNER_STACK, PROFILE_OWNER_GLOBALS, PROFILE_OWNER_KERNEL, PROFILE_OWNER_TOOL, PROFILE_OWNER_OTHER, PROFILE_OWNER_KINDS };
-extern const char *const profile_owner_names[]; /* "blocks" "mapping" "allocator" "file" "stack" "globals" "kernel" "tool" "other" */
+enum profile_owner_kind {
+    PROFILE_OWNER_BLOCKS = 0,
+    PROFILE_OWNER_MAPPING,
+    PROFILE_OWNER_ALLOCATOR,
+    PROFILE_OWNER_FILE,
+    PROFILE_OWNER_STACK,
+    PROFILE_OWNER_GLOBALS,
+    PROFILE_OWNER_KERNEL,
+    PROFILE_OWNER_TOOL,
+    PROFILE_OWNER_OTHER,
+    PROFILE_OWNER_KINDS
+};
+extern const char *const profile_owner_names
+    []; /* "blocks" "mapping" "allocator" "file" "stack" "globals" "kernel" "tool" "other" */
 struct profile_owner {
     uint32_t sample;
     int kind;
-    uint32_t path;       /* blocks, mapping: who asked; allocator: whose blocks pin it; 0: none */
-    const char *name;    /* file: its path; stack: the thread's name; globals: the variable; mapping: file or segment; else what it is ("whole free pages", "changed during the look", "before the recording"); NULL: none */
-    const char *module;  /* globals: the module's path; else NULL */
-    struct figure thread;           /* stack: tid */
-    struct figure count;            /* blocks, mappings, threads */
-    struct figure virtual_bytes;    /* asked for, or mapped */
-    struct figure resident_bytes;   /* of the whole table and sample these add up to sample.resident_bytes */
+    uint32_t path; /* blocks, mapping: who asked; allocator: whose blocks pin it; 0: none */
+    const char *
+        name; /* file: its path; stack: the thread's name; globals: the variable; mapping: file or segment; else what it is ("whole free pages", "changed during the look", "before the recording"); NULL: none */
+    const char *module;          /* globals: the module's path; else NULL */
+    struct figure thread;        /* stack: tid */
+    struct figure count;         /* blocks, mappings, threads */
+    struct figure virtual_bytes; /* asked for, or mapped */
+    struct figure
+        resident_bytes; /* of the whole table and sample these add up to sample.resident_bytes */
     struct figure proportional_bytes, swapped_bytes;
-    struct figure huge_bytes;       /* of resident_bytes: in transparent huge pages */
-    struct figure huge_idle_bytes;  /* of huge_bytes: on 4 KiB pages that no live block or use of the owner reaches; unknown where that cannot be told */
-    struct figure shared_bytes;     /* of resident_bytes: private pages that another process still shares (fork) */
-    struct figure zero_bytes;       /* of resident_bytes: pages of nothing but zeros; only on request */
+    struct figure huge_bytes; /* of resident_bytes: in transparent huge pages */
+    struct figure
+        huge_idle_bytes; /* of huge_bytes: on 4 KiB pages that no live block or use of the owner reaches; unknown where that cannot be told */
+    struct figure
+        shared_bytes; /* of resident_bytes: private pages that another process still shares (fork) */
+    struct figure zero_bytes; /* of resident_bytes: pages of nothing but zeros; only on request */
 };
-int profile_put_owners(struct profile_writer *, const struct profile_owner *rows, size_t count);  /* of a sample that was put before */
-enum profile_container_kind { PROFILE_CONTAINER_PROCESS = 0, PROFILE_CONTAINER_PAGE_CACHE, PROFILE_CONTAINER_SLAB, PROFILE_CONTAINER_PAGE_TABLES, PROFILE_CONTAINER_SOCKETS, PROFILE_CONTAINER_TMPFS, PROFILE_CONTAINER_KERNEL_OTHER, PROFILE_CONTAINER_OTHER, PROFILE_CONTAINER_KINDS };
-struct profile_container { uint32_t sample; int kind; const char *name; /* file or process */ struct figure bytes; };
-int profile_put_containers(struct profile_writer *, const struct profile_container *rows, size_t count);
+int profile_put_owners(struct profile_writer *, const struct profile_owner *rows,
+                       size_t count); /* of a sample that was put before */
+enum profile_container_kind {
+    PROFILE_CONTAINER_PROCESS = 0,
+    PROFILE_CONTAINER_PAGE_CACHE,
+    PROFILE_CONTAINER_SLAB,
+    PROFILE_CONTAINER_PAGE_TABLES,
+    PROFILE_CONTAINER_SOCKETS,
+    PROFILE_CONTAINER_TMPFS,
+    PROFILE_CONTAINER_KERNEL_OTHER,
+    PROFILE_CONTAINER_OTHER,
+    PROFILE_CONTAINER_KINDS
+};
+extern const char *const profile_container_names[]; /* "process" "page cache" … */
+struct profile_container {
+    uint32_t sample;
+    int kind;
+    const char *name; /* file or process */
+    struct figure bytes;
+};
+int profile_put_containers(struct profile_writer *, const struct profile_container *rows,
+                           size_t count);
 
 /* Of a profile of a whole job (`tidemark job -o`): its processes, their memory over time, its
  * nodes. doc/FORMAT-profile.md defines each column. */
@@ -515,6 +550,10 @@ struct profile {
     struct profile_residency *residencies; /* by sample, path */
     size_t heap_page_count;
     struct profile_heap_page *heap_pages; /* by sample (there is one), address */
+    size_t owner_count;
+    struct profile_owner *owners; /* by sample, kind, path, name */
+    size_t container_count;
+    struct profile_container *containers; /* by sample, kind */
     size_t source_count;
     struct profile_source {
         const char *path, *text;

@@ -962,6 +962,7 @@ void profile_drop_paths(struct profile *profile)
     profile_reader_drop(&profile->curves, &profile->curve_count);
     profile_reader_drop(&profile->residencies, &profile->residency_count);
     profile_reader_drop(&profile->heap_pages, &profile->heap_page_count);
+    profile_reader_drop(&profile->owners, &profile->owner_count);
     if (!profile->own)
         return;
     profile_reader_drop(&profile->own->points, &profile->own->point_count);

@@ -16,8 +16,9 @@ struct source {
     uint64_t bytes;       /* of the database, for limits */
     bool packed;
     bool being_written;
-    bool damaged; /* something is missing at its end */
-    char *note;   /* of FILE@PID: what else could have been meant; or NULL */
+    bool damaged;   /* something is missing at its end */
+    char *note;     /* of FILE@PID: what else could have been meant; or NULL */
+    char *left_log; /* the file whose log is taken in when it is closed (left_log.h); or NULL */
 };
 
 /* Opens plain, packed and live profiles and what FILE@PID chooses (process_choice.h), and refuses what is

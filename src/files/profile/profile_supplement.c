@@ -18,7 +18,8 @@ enum { LEVEL = 9, PAGE_BYTES = 4096 };
 static const char *const tables[] = {
     "meta",           "module", "file",         "function",        "location",
     "location_frame", "sample", "mapping",      "residency_block", "variable",
-    "section",        "source", "block_column", "heap_page_block"};
+    "section",        "source", "block_column", "heap_page_block", "owner",
+    "container"};
 
 struct supplement {
     struct source from;

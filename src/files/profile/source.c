@@ -11,10 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/regular.h"
 #include "base/strbuf.h"
 #include "base/alive.h"
 #include "profile/process_choice.h"
 #include "profile/detail_tables.h"
+#include "profile/left_log.h"
 #include "profile/log_replay.h"
 #include "profile/pack.h"
 #include "profile/profile.h"
@@ -328,13 +330,20 @@ static int source_check(struct source *source, const char *path)
 
 static int source_open_once(struct source *source, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fd = regular_file_open(path, &status);
+    if (fd == -EINVAL)
+        return error_set(S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL,
+                         "%s is no file: a profile is one", path);
     if (fd < 0)
-        return error_set(-errno, "cannot open %s: %s", path, strerror(errno));
+        return error_set(fd, "cannot open %s: %s", path, strerror(-fd));
     int error = source_open_descriptor(source, fd, path);
     if (!error)
         error = source_check(source, path);
     close(fd);
+    if (!error && !source->image && !source->being_written &&
+        left_log_is_ours(source->database, path))
+        source->left_log = strdup(path);
     return error;
 }
 
@@ -399,6 +408,9 @@ int source_open(struct source *source, const char *path)
 void source_close(struct source *source)
 {
     sqlite3_close(source->database);
+    if (source->left_log)
+        left_log_take_in(source->left_log);
+    free(source->left_log);
     free(source->image);
     free(source->note);
     *source = (struct source){0};

@@ -32,6 +32,8 @@ static struct statement_shape statement_of_drop(enum detail which)
     case DETAIL_VARIABLES:
     case DETAIL_SECTIONS:
     case DETAIL_MAPPINGS:
+    case DETAIL_OWNERS:
+    case DETAIL_CONTAINERS:
     case DETAIL_RESIDENCIES:
     case DETAIL_HEAP_PAGES:
     case DETAIL_CURVES:

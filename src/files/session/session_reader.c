@@ -11,6 +11,7 @@
 #include "base/alive.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/regular.h"
 #include "session/session_file.h"
 #include "session/session_format.h"
 
@@ -45,7 +46,8 @@ bool session_is_head(const void *head, size_t bytes)
 bool session_is_file(const char *path)
 {
     char head[sizeof(struct session_header)];
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fd = regular_file_open(path, &status);
     ssize_t got = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
     if (fd >= 0)
         close(fd);
@@ -236,9 +238,11 @@ static int session_reader_check_header(const struct session_private *own, const 
 
 static int session_reader_read(struct session *session, const char *path)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fd = regular_file_open(path, &status);
     if (fd < 0)
-        return error_set(-errno, "cannot open %s: %s", path, strerror(errno));
+        return error_set(fd, "cannot open %s: %s", path,
+                         fd == -EINVAL ? "it is no regular file" : strerror(-fd));
     session->being_written =
         alive_is_locked(fd); /* before it is read: then a cut row is no damage */
     int error = session_reader_fill(session->own, fd);

@@ -12,6 +12,7 @@
 #include "trace/byte_columns.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/regular.h"
 #include "trace/decoder.h"
 #include "trace/trace_format.h"
 #include "trace/node_columns.h"
@@ -449,11 +450,10 @@ static int trace_reader_open_file(struct trace *trace, const char *path)
 {
     struct stat stat;
 
-    trace->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* no FIFO is waited for */
-    if (trace->fd < 0 || fstat(trace->fd, &stat))
-        return error_set(-errno, "cannot read %s: %s", path, strerror(errno));
-    if (!S_ISREG(stat.st_mode))
-        return error_set(-EINVAL, "cannot read %s: it is no regular file", path);
+    trace->fd = regular_file_open(path, &stat);
+    if (trace->fd < 0)
+        return error_set(trace->fd, "cannot read %s: %s", path,
+                         trace->fd == -EINVAL ? "it is no regular file" : strerror(-trace->fd));
     trace->file_bytes = (uint64_t)stat.st_size;
     return 0;
 }

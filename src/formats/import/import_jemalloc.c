@@ -17,6 +17,7 @@
 #include "import/importers.h"
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/regular.h"
 #include "import/import_text.h"
 #include "symbols/symbols.h"
 
@@ -127,9 +128,8 @@ static uint64_t import_jemalloc_bias_of(const char *path, uint64_t start, uint64
 {
     unsigned char head[ELF_HEAD] = {0};
     struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is_read = fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
-                   pread(fd, head, sizeof head, 0) == sizeof head;
+    int fd = regular_file_open(path, &status);
+    bool is_read = fd >= 0 && pread(fd, head, sizeof head, 0) == sizeof head;
     if (fd >= 0)
         close(fd);
     bool is_fixed = is_read && head[ELF_TYPE_AT] == ELF_EXECUTABLE && !head[ELF_TYPE_AT + 1];

@@ -39,10 +39,10 @@ static bool cgroup_copy(char to[PATH_MAX], const char *from, size_t length)
     return true;
 }
 
-/* "4:memory,cpu:/path" (version 1), "0::/path" (version 2). The one with the memory controller
- * wins, since in a hybrid the second is there as well, without controllers. False if there is none.
- */
-static bool cgroup_find_group(const char *text, int *version, char path[PATH_MAX])
+/* "4:memory,cpu:/path" (version 1), "0::/path" (version 2). The one with the controller wins, since
+ * in a hybrid the second is there as well, without controllers. False if there is none. */
+static bool cgroup_find_group(const char *text, const char *controller, int *version,
+                              char path[PATH_MAX])
 {
     *version = 0;
     for (const char *line = text; *line && *version != 1;) {
@@ -50,7 +50,7 @@ static bool cgroup_find_group(const char *text, int *version, char path[PATH_MAX
         const char *list = memchr(line, ':', length);
         const char *group = list ? memchr(list + 1, ':', length - (size_t)(list + 1 - line)) : NULL;
         bool whole = line[length] == '\n' && group && group[1] == '/';
-        if (whole && cgroup_has_word(list + 1, (size_t)(group - list - 1), "memory"))
+        if (whole && cgroup_has_word(list + 1, (size_t)(group - list - 1), controller))
             *version = 1;
         if (whole && (*version == 1 || strncmp(line, "0::", 3) == 0)) {
             *version = *version ? *version : 2;
@@ -106,12 +106,12 @@ static bool cgroup_mount_parse(const char *line, size_t length, struct mount *mo
            sscanf(dash + 3, "%31s %*s %511s", mount->type, mount->super) == 2;
 }
 
-static bool cgroup_is_wanted(const struct mount *mount, int version)
+static bool cgroup_is_wanted(const struct mount *mount, int version, const char *controller)
 {
     if (version == 2)
         return strcmp(mount->type, "cgroup2") == 0;
     return strcmp(mount->type, "cgroup") == 0 &&
-           cgroup_has_word(mount->super, strlen(mount->super), "memory");
+           cgroup_has_word(mount->super, strlen(mount->super), controller);
 }
 
 /* Where `group` lies below a mount whose top is `root`: "/a/b" below "/a" is "/b". False if it lies
@@ -129,15 +129,17 @@ static bool cgroup_place_below(const struct mount *mount, const char *group,
            cgroup_copy(place->mount, mount->point, strlen(mount->point));
 }
 
-int cgroup_locate_in(const char *cgroup, const char *mountinfo, struct cgroup_place *place)
+int cgroup_locate_in(const char *cgroup, const char *mountinfo, const char *controller,
+                     struct cgroup_place *place)
 {
     char group[PATH_MAX];
-    if (!cgroup_find_group(cgroup, &place->version, group))
+    if (!cgroup_find_group(cgroup, controller, &place->version, group))
         return -ENOENT;
     for (const char *line = mountinfo; *line;) {
         struct mount mount;
         size_t length = strcspn(line, "\n");
-        if (cgroup_mount_parse(line, length, &mount) && cgroup_is_wanted(&mount, place->version) &&
+        if (cgroup_mount_parse(line, length, &mount) &&
+            cgroup_is_wanted(&mount, place->version, controller) &&
             cgroup_place_below(&mount, group, place))
             return 0;
         line += length + (line[length] == '\n');
@@ -145,17 +147,22 @@ int cgroup_locate_in(const char *cgroup, const char *mountinfo, struct cgroup_pl
     return -ENOENT;
 }
 
-int cgroup_locate(pid_t pid, struct cgroup_place *place)
+int cgroup_locate_for(pid_t pid, const char *controller, struct cgroup_place *place)
 {
     struct strbuf cgroup = STRBUF_INIT, mountinfo = STRBUF_INIT;
     int error = proc_read(pid, "cgroup", MAX_TEXT_BYTES, &cgroup);
     if (!error)
         error = proc_read_list_at("/proc/self/mountinfo", MAX_MOUNT_BYTES, &mountinfo);
     if (!error)
-        error = cgroup_locate_in(cgroup.data, mountinfo.data, place);
+        error = cgroup_locate_in(cgroup.data, mountinfo.data, controller, place);
     strbuf_release(&mountinfo);
     strbuf_release(&cgroup);
     return error;
+}
+
+int cgroup_locate(pid_t pid, struct cgroup_place *place)
+{
+    return cgroup_locate_for(pid, "memory", place);
 }
 
 /* ---- What ---------------------------------------------------------------------------------- */
@@ -178,8 +185,8 @@ static struct figure cgroup_unlimited_or(int version, uint64_t value)
     return version == 1 && value >= largest ? CGROUP_UNLIMITED : figure_of(value);
 }
 
-static struct figure cgroup_read_number(const struct cgroup_place *place, const char *path,
-                                        const char *file)
+struct figure cgroup_read_number(const struct cgroup_place *place, const char *path,
+                                 const char *file)
 {
     struct strbuf text = STRBUF_INIT;
     struct figure value = FIGURE_UNKNOWN;
@@ -279,6 +286,35 @@ int cgroup_read_place(const struct cgroup_place *place, struct cgroup_memory *me
     cgroup_read_events(place, memory);
     cgroup_read_pressure(place, &memory->pressure);
     return 0;
+}
+
+const char *cgroup_limit_file(const struct cgroup_place *place)
+{
+    return files_of[place->version].max;
+}
+
+/* Pages of files that no shared memory is. */
+static struct figure cgroup_read_reclaimable(const struct cgroup_place *place, const char *path)
+{
+    struct strbuf text = STRBUF_INIT;
+    if (!cgroup_read_file(place, path, "memory.stat", &text))
+        strbuf_reset(&text);
+    bool first = place->version == 1;
+    struct figure files = cgroup_value_or_unknown(text.data, first ? "total_cache" : "file");
+    struct figure shared = cgroup_value_or_unknown(text.data, first ? "total_shmem" : "shmem");
+    strbuf_release(&text);
+    return figure_less(files, shared) ? FIGURE_UNKNOWN : figure_sub(files, shared);
+}
+
+struct figure cgroup_left_bytes(const struct cgroup_place *place, const char *path)
+{
+    struct figure limit = cgroup_read_number(place, path, cgroup_limit_file(place));
+    struct figure used = cgroup_read_number(place, path, files_of[place->version].current);
+    if (!cgroup_is_limited(limit) || !figure_known(used))
+        return FIGURE_UNKNOWN;
+    uint64_t files = figure_or(cgroup_read_reclaimable(place, path), 0);
+    uint64_t kept = figure_or(used, 0) > files ? figure_or(used, 0) - files : 0;
+    return figure_of(figure_or(limit, 0) > kept ? figure_or(limit, 0) - kept : 0);
 }
 
 int cgroup_read(pid_t pid, struct cgroup_memory *memory)

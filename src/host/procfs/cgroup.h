@@ -34,8 +34,11 @@ struct cgroup_place {
 };
 
 int cgroup_locate(pid_t pid, struct cgroup_place *place);
+/* By another controller than memory: "pids". */
+int cgroup_locate_for(pid_t pid, const char *controller, struct cgroup_place *place);
 /* The same from the texts of /proc/PID/cgroup and /proc/self/mountinfo. */
-int cgroup_locate_in(const char *cgroup, const char *mountinfo, struct cgroup_place *place);
+int cgroup_locate_in(const char *cgroup, const char *mountinfo, const char *controller,
+                     struct cgroup_place *place);
 
 /* ---- What ---------------------------------------------------------------------------------- */
 
@@ -67,6 +70,14 @@ struct cgroup_memory {
 };
 
 int cgroup_read(pid_t pid, struct cgroup_memory *memory);
+/* A file of a group of the same hierarchy that holds one number, or "max". */
+struct figure cgroup_read_number(const struct cgroup_place *place, const char *path,
+                                 const char *file);
+/* How much more the group `path` may have until the kernel kills, if it gives up what it can read again
+ * from files. Unknown where there is no limit. */
+struct figure cgroup_left_bytes(const struct cgroup_place *place, const char *path);
+/* The name of the file with a group's own limit of memory. */
+const char *cgroup_limit_file(const struct cgroup_place *place);
 int cgroup_read_place(const struct cgroup_place *place, struct cgroup_memory *memory);
 
 /* ---- The machine --------------------------------------------------------------------------- */

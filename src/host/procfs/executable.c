@@ -2,6 +2,7 @@
  * follows "#!" lines up to four scripts deep, and classifies the ELF file at the end by
  * elf_sniff(). */
 #include "procfs/executable.h"
+#include "base/regular.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -179,10 +180,11 @@ static void executable_classify_script(struct program *program, const char *path
 static void executable_look_into(struct program *program, const char *path, int depth)
 {
     struct elf_sniff elf;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    int fd = regular_file_open(path, &status);
     if (fd < 0) {
         executable_conclude(program, PROGRAM_NOT_EXECUTABLE, "%s cannot be read: %s", path,
-                            strerror(errno));
+                            strerror(-fd));
         return;
     }
     elf_sniff(&elf, fd);

@@ -44,7 +44,8 @@ static int jit_map_open(const char *root, int name_pid, int pid, struct stat *st
     char *path = NULL;
     if (asprintf(&path, "%s/tmp/perf-%d.map", root, name_pid) < 0)
         return -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool is_file = lstat(path, status) == 0 && S_ISREG(status->st_mode);
+    int fd = is_file ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
     free(path);
     if (fd >= 0 &&
         (fstat(fd, status) != 0 || !S_ISREG(status->st_mode) || !jit_map_trusted(status, pid))) {

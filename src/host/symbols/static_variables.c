@@ -9,6 +9,7 @@
 
 #include "symbols/object_file.h"
 #include "symbols/symbols.h"
+#include "symbols/unpack_limit.h"
 #include "symbols/variable_places.h"
 #include "symbols/variable_symbols.h"
 
@@ -130,6 +131,8 @@ static void static_variables_read_places(struct variables *variables,
     Dwarf *dwarf = dwfl_module_getdwarf(image->module, &bias);
     if (dwarf)
         variable_places_read(variables, dwarf, bias - image->bias, deadline_ns);
+    if (unpack_limit_was_met())
+        variables->places = VARIABLES_PLACES_PARTLY;
 }
 
 static int static_variables_read_image(struct variables *variables, struct object_file *image,

@@ -15,12 +15,14 @@
 #include "symbols/name_memory.h"
 #include "symbols/string_pool.h"
 #include "symbols/symbol_table.h"
+#include "symbols/unpack_limit.h"
 
 struct module {
     char *path;
     uint8_t *build_id;
     size_t build_id_bytes;
     bool opened;
+    bool is_packed; /* some of it was not unpacked (unpack_limit.h) */
     enum symbols_quality quality;
     struct object_file image;
     struct symbol_table table;
@@ -128,6 +130,7 @@ int symbols_add_module(struct symbols *symbols, const char *path, const uint8_t 
 static void symbols_module_read(struct symbols *symbols, struct module *module)
 {
     struct object_file_id id = {module->build_id, module->build_id_bytes};
+    unpack_limit_was_met();
     if (!symbols->images.dwfl && !object_file_session_begin(&symbols->images, symbols->root))
         return;
     module->quality = object_file_open(&module->image, &symbols->images, module->path, id);
@@ -142,6 +145,7 @@ static void symbols_module_read(struct symbols *symbols, struct module *module)
     else if (module->table.full)
         module->quality = SYMBOLS_FUNCTIONS;
     guarded_open_restore(before);
+    module->is_packed = unpack_limit_was_met();
 }
 
 struct opening {
@@ -183,7 +187,9 @@ static struct module *symbols_module_at(struct symbols *symbols, int number)
 enum symbols_quality symbols_module_quality(struct symbols *symbols, int module)
 {
     struct module *opened = symbols_module_at(symbols, module);
-    return opened ? opened->quality : SYMBOLS_NONE;
+    if (!opened)
+        return SYMBOLS_NONE;
+    return opened->is_packed ? SYMBOLS_PACKED : opened->quality;
 }
 
 static const char *symbols_readable_name(struct symbols *symbols, struct symbol *symbol)

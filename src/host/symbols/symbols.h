@@ -33,6 +33,7 @@ enum symbols_quality {
                           so an address outside every symbol's size stays unnamed */
     SYMBOLS_FUNCTIONS, /* full symbol table, no lines */
     SYMBOLS_LINES,     /* DWARF */
+    SYMBOLS_PACKED,    /* exports or functions, for what is packed would take too much memory */
 };
 
 /* Registers a module; `build_id_bytes` 0 if it has none. Opening is lazy: nothing is read until an

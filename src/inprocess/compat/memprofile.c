@@ -3,6 +3,7 @@
  * stdio on that way; lines gather in a buffer. A profile is never freed but marked closed and kept
  * for the next, so that a callback that comes late finds it closed. */
 #include "compat/interface.h"
+#include "unwind/own_write.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +82,7 @@ double memprofile_seconds(const struct tidemark_memprofile *profile)
 static void memprofile_flush(struct tidemark_memprofile *profile)
 {
     for (size_t done = 0; done < profile->filled;) {
-        ssize_t wrote = write(profile->file, profile->buffer + done, profile->filled - done);
+        ssize_t wrote = own_write(profile->file, profile->buffer + done, profile->filled - done);
         if (wrote < 0 && errno != EINTR)
             break;
         done += wrote > 0 ? (size_t)wrote : 0;

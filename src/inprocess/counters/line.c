@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+#include "unwind/own_write.h"
 
 void line_add(struct line *line, const char *text)
 {
@@ -43,7 +44,7 @@ void line_write(struct line *line, int descriptor)
 {
     int saved_errno = errno;
     for (size_t done = 0; done < line->length;) {
-        ssize_t wrote = write(descriptor, line->text + done, line->length - done);
+        ssize_t wrote = own_write(descriptor, line->text + done, line->length - done);
         if (wrote < 0 && errno != EINTR)
             break;
         done += wrote > 0 ? (size_t)wrote : 0;

@@ -50,7 +50,7 @@ static const struct family_name markers[] = {
 #define FLAGS(n) ((n) + FAMILY_FLAGS)
 static const struct family_row rows[] = {
 #define ENTRY(family, name, does, kind, block, count, size, align)                                 \
-    {#name, FAMILY_##family, FAMILY_##does, WIRE_##kind, block, count, size, align},
+    {#name, FAMILY_##family, FAMILY_##does, WIRE_##kind, block, count, size, align, NO, NO},
 #include "interpose/families.def"
 };
 #undef NO
@@ -86,6 +86,7 @@ struct examination {
     struct part symbols, strings; /* of .symtab; empty: it has none */
     uint32_t families;            /* set of enum family */
     bool is_hidden_jemalloc;      /* all of it is in .symtab alone, malloc too */
+    bool is_of_pools;             /* the functions are those that the user has named */
     uint32_t count;
     bool overflowed;
     struct found found[FOUND_MOST];
@@ -156,7 +157,9 @@ static void families_open_file(struct examination *examination)
     const char *path = examination->is_program ? "/proc/self/exe" : examination->info->dlpi_name;
     if (permitted_calls_is_forbidden(CALL_FILES))
         return;
-    int fd = *path == '/' ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) : -1;
+    /* What has the name by now may be a FIFO: the program does not wait. */
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int fd = *path == '/' ? (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0) : -1;
     if (fd < 0)
         return;
     families_read_sections(examination, fd);
@@ -331,6 +334,8 @@ static void families_add_symbols(struct examination *examination)
 static enum wire_unseen_what families_what(const struct examination *examination)
 {
     unsigned family = FAMILY_COUNT;
+    if (examination->is_of_pools)
+        return WIRE_UNSEEN_POOLS;
     while (family-- > 1)
         if (examination->families & 1u << family)
             return family_what[family];
@@ -408,6 +413,8 @@ static void families_use(struct examination *examination, struct family_entry *e
         *(void **)&entries[i].original = examination->points[i].original;
         real_move(examination->points[i].function, examination->points[i].original);
     }
+    if (examination->is_of_pools)
+        return; /* what they call is the program's business */
     real_is_allocator_too(examination->points[0].function);
     hooks_new_forget();
 }
@@ -568,6 +575,74 @@ static void families_tell_inlined(const struct examination *examination)
         families_tell_of(examination, WIRE_UNSEEN_PARTITION_ALLOC, WIRE_UNSEEN_WHY_INLINED, NULL);
 }
 
+/* ---- Functions that the user has named ---- */
+
+static struct family_row pool_rows[WIRE_POOL_FUNCTIONS];
+static char pool_names[WIRE_POOL_FUNCTIONS][WIRE_POOL_NAME_BYTES];
+static unsigned pool_row_count;
+
+/* Once, at the session's beginning: the header does not outlive it. */
+static void families_read_pools(void)
+{
+    const struct wire_header *header = shared_header();
+    for (unsigned i = 0; i < header->pool_function_count && i < WIRE_POOL_FUNCTIONS; i++) {
+        const struct wire_pool_function *named = &header->pool_functions[i];
+        memcpy(pool_names[i], named->name, WIRE_POOL_NAME_BYTES - 1);
+        pool_rows[i] = (struct family_row){.name = pool_names[i],
+                                           .does = FAMILY_POOL_ALLOCATES + named->does,
+                                           .kind = WIRE_POOL & 0xff,
+                                           .block = named->block,
+                                           .count = named->count,
+                                           .size = named->size,
+                                           .align = -1,
+                                           .pool = named->pool,
+                                           .out = named->out};
+        pool_row_count = i + 1;
+    }
+}
+
+static void families_add_pool(struct examination *examination, const struct family_row *row,
+                              const ElfW(Sym) *symbol)
+{
+    if (symbol->st_shndx == SHN_UNDEF)
+        return;
+    atomic_store(&shared_header()->pool_functions[row - pool_rows].is_there, 1);
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+        families_tell(examination, WIRE_UNSEEN_WHY_INDIRECT, row->name);
+    else if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+             !real_is_moved((const void *)(examination->info->dlpi_addr + symbol->st_value)))
+        families_add(examination, row, symbol);
+}
+
+static void families_find_pools(struct examination *examination)
+{
+    for (unsigned i = 0; i < pool_row_count; i++) {
+        const ElfW(Sym) *symbol = real_symbol(examination->info, pool_rows[i].name);
+        if (symbol)
+            families_add_pool(examination, &pool_rows[i], symbol);
+    }
+    for (size_t k = 0; k < families_symbols(examination); k++) {
+        const ElfW(Sym) *symbol = families_symbol(examination, k);
+        const char *name = families_name(examination, symbol);
+        for (unsigned i = 0; *name && i < pool_row_count; i++)
+            if (*name == *pool_rows[i].name && strcmp(name, pool_rows[i].name) == 0)
+                families_add_pool(examination, &pool_rows[i], symbol);
+    }
+}
+
+static void families_examine_pools(struct examination *examination)
+{
+    if (!pool_row_count)
+        return;
+    examination->is_of_pools = true;
+    examination->count = 0;
+    examination->families = 0;
+    examination->overflowed = false;
+    families_find_pools(examination);
+    if (examination->count && families_may_hook(examination))
+        families_hook(examination);
+}
+
 /* ---- All modules ---- */
 
 static void families_examine_tables(struct examination *examination)
@@ -614,6 +689,7 @@ static int families_examine(struct dl_phdr_info *info, size_t size, void *contex
     families_open_file(examination);
     families_examine_tables(examination);
     families_tell_inlined(examination);
+    families_examine_pools(examination);
     families_unmap(&examination->symbols);
     families_unmap(&examination->strings);
     return 0;
@@ -656,6 +732,7 @@ void families_begin(void)
     int saved_errno = errno;
     uint64_t signals = signal_lock_block();
     adds_seen = 0;
+    families_read_pools();
     dl_iterate_phdr(families_read_adds, &adds);
     families_survey(adds);
     signal_lock_restore(signals);

@@ -21,6 +21,11 @@ enum family_does {
     FAMILY_GROWS,
     FAMILY_GROWS_OR_NOT,
     FAMILY_RELEASES,
+    /* of functions that the user names (pools.h) */
+    FAMILY_POOL_ALLOCATES,
+    FAMILY_POOL_RESIZES,
+    FAMILY_POOL_FREES,
+    FAMILY_POOL_ENDS,
 };
 
 /* A row of families.def. */
@@ -29,6 +34,7 @@ struct family_row {
     uint8_t family, does, kind;
     int8_t block, count, size; /* numbers of arguments, -1: none */
     int8_t align;              /* AT(n): n, FLAGS(n): n + FAMILY_FLAGS, none: -1 */
+    int8_t pool, out;          /* of a pool's function: as in wire.h */
 };
 enum { FAMILY_FLAGS = 8 };
 
@@ -44,7 +50,8 @@ void families_begin(void);
 /* After a dlopen: those that have come since. */
 void families_new(void);
 
-/* The hook of a row, in hooks_family.c. */
+/* The hook of a row, in hooks_family.c and hooks_pool.c. */
 const void *family_hook_of(const struct family_row *row);
+const void *hooks_pool_hook_of(const struct family_row *row);
 
 #endif

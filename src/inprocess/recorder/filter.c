@@ -181,7 +181,7 @@ static const struct use {
     {CALL_LIMITS, SYS_faccessat, {(uint32_t)AT_FDCWD}},
     {CALL_LIMITS, SYS_read, {3}},
     {CALL_LIMITS, SYS_close, {3}},
-    {CALL_FILES, SYS_openat, {~0ull, 0, O_RDONLY | O_CLOEXEC}},
+    {CALL_FILES, SYS_openat, {~0ull, 0, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY}},
     {CALL_FILES, SYS_lseek, {3, 0, SEEK_END}},
     {CALL_FILES, SYS_pread64, {3}},
     {CALL_FILES, SYS_mmap, {0, 4096, PROT_READ, MAP_PRIVATE, 3}},

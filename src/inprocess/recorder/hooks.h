@@ -5,6 +5,7 @@
 #include "recorder/followed.h"
 #include "interpose/hooked.h"
 #include "interpose/real.h"
+#include "recorder/pools.h"
 #include "recorder/sampled.h"
 #include "recorder/thread.h"
 #include "recorder/usable.h"
@@ -131,6 +132,8 @@ hooks_record_allocation(struct thread *thread, uintptr_t frame, uint32_t node, u
 {
     uint64_t spent = thread->spent; /* before hooks_slack_by() makes a call of its own */
     hooks_record_returned(usable_by_header, thread, frame, node, kind, block, size, align_log2);
+    if (unlikely(pools_are_followed))
+        pools_memory_begins(thread, (uintptr_t)block, size);
     hooks_record_spent(thread, frame, spent);
 }
 
@@ -153,6 +156,8 @@ static inline __attribute__((always_inline)) void record_free(struct thread *thr
                                                               const struct unwind_start *start,
                                                               void *block, unsigned newest)
 {
+    if (unlikely(pools_are_followed))
+        pools_memory_ends(thread, frame, start, (uintptr_t)block);
     hooks_record_free_as(thread, frame, start, block, WIRE_FREE | newest, WIRE_FREE_AT | newest);
 }
 

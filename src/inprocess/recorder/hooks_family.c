@@ -265,5 +265,5 @@ const void *family_hook_of(const struct family_row *row)
         [FAMILY_GROWS] = family_resizes,       [FAMILY_GROWS_OR_NOT] = family_resizes,
         [FAMILY_RELEASES] = family_releases,
     };
-    return hooks[row->does];
+    return row->does >= FAMILY_POOL_ALLOCATES ? hooks_pool_hook_of(row) : hooks[row->does];
 }

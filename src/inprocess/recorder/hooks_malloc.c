@@ -91,6 +91,8 @@ hooks_malloc_reallocate(struct thread *thread, uintptr_t frame, const struct unw
                         void *old, size_t size)
 {
     uint32_t node = thread_path_before(thread, frame, start);
+    if (unlikely(pools_are_followed))
+        pools_memory_ends(thread, frame, start, (uintptr_t)old);
     thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
     void *block = CALL_REAL(thread, frame, real.realloc(old, size));
     uint64_t spent = thread->spent;
@@ -100,6 +102,8 @@ hooks_malloc_reallocate(struct thread *thread, uintptr_t frame, const struct unw
     else
         thread_record_long_at(thread, frame, node, WIRE_REALLOC_END | (size ? WIRE_FAILED : 0), 0,
                               size, 0, 0);
+    if (unlikely(pools_are_followed))
+        pools_memory_begins(thread, (uintptr_t)block, size);
     hooks_record_spent(thread, frame, spent);
     return block;
 }

@@ -51,9 +51,11 @@ static void hooks_map_record(struct thread *thread, uintptr_t frame,
                              const struct unwind_start *start, void *address, size_t bytes,
                              uint32_t said)
 {
-    if (address != MAP_FAILED)
+    if (address != MAP_FAILED) {
         thread_record_long(thread, frame, start, WIRE_MMAP, (uintptr_t)address, bytes, said, 0);
-    else
+        if (unlikely(pools_are_followed))
+            pools_memory_begins(thread, (uintptr_t)address, bytes);
+    } else
         thread_record_long(thread, frame, start, WIRE_MMAP | WIRE_FAILED, 0, bytes, 0, 0);
 }
 
@@ -96,6 +98,8 @@ HOOK int munmap(void *address, size_t bytes)
         hooks_map_unmaps_nothing(address, bytes) ? NULL : hooks_map_enter(frame);
     if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
+        if (unlikely(pools_are_followed))
+            pools_memory_is_unmapped(thread, frame, &start, (uintptr_t)address, bytes);
         thread_record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0);
     }
     return likely(real.munmap) ? real.munmap(address, bytes)

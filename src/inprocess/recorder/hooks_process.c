@@ -37,7 +37,9 @@ bool thread_plain;
 
 void thread_see_plain(void)
 {
-    __atomic_store_n(&thread_plain, usable_by_header && !thread_real_watched && !hooks_free_stacks,
+    __atomic_store_n(&thread_plain,
+                     usable_by_header && !thread_real_watched && !hooks_free_stacks &&
+                         !pools_are_followed,
                      __ATOMIC_RELAXED);
 }
 

@@ -374,6 +374,7 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
     hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
     thread_timed = header->flags & WIRE_FLAG_TIMED;
     thread_real_watched = thread_real_nests || thread_timed;
+    pools_begin(header->pool_function_count != 0);
     thread_see_plain();
     if (!begun_before && !follow && !real_is_late())
         session_hide_from_children();

@@ -18,6 +18,7 @@
 #include "recorder/shared.h"
 #include "unwind/signal_lock.h"
 #include "wire/wire.h"
+#include "unwind/own_write.h"
 
 static int starter_own_path(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -167,7 +168,7 @@ static bool starter_is_quiet(void)
 
 static void starter_say(const char *sentence)
 {
-    if (write(STDERR_FILENO, sentence, strlen(sentence)) < 0)
+    if (own_write(STDERR_FILENO, sentence, strlen(sentence)) < 0)
         return; /* nobody is there to be told */
 }
 

@@ -35,7 +35,9 @@ struct thread {
     uint64_t cursor;                      /* bytes reserved, ever growing */
     uint64_t limit;                       /* beyond this, thread_make_room() */
     uintptr_t hook_frame;                 /* the hook at work, 0: none */
-    uintptr_t inside; /* frame of a hook whose real function calls hooked ones; 0: none */
+    uintptr_t pool_frame;  /* of the hook of a pool's function that is at work, 0: none */
+    uintptr_t pool_return; /* where that returns to */
+    uintptr_t inside;      /* frame of a hook whose real function calls hooked ones; 0: none */
     struct unwind_memory *memory;
     /* Where frees carry their path: theirs. They come from other places than allocations, so that
      * with one memory for both no stack would ever be the one before. */

@@ -29,6 +29,7 @@
 #include "base/random.h"
 #include "base/memory.h"
 #include "collector/output_name.h"
+#include "collector/own_group.h"
 #include "collector/quota.h"
 #include "collector/recorded_window.h"
 #include "collector/session_rows.h"
@@ -77,7 +78,7 @@ struct collector {
     bool hurried; /* the user waits for what is completed, and has been told how not to */
     struct pollfd *polls;
     struct window window;
-    char over[96]; /* "" while it records */
+    char over[128]; /* "" while it records */
 };
 
 /* ---- Opening ---- */
@@ -160,6 +161,7 @@ static void collector_prepare_stacks(bool little_room)
 void collector_prepare_limits(void)
 {
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN); /* who reads what we say may go: the program's status is its own */
     collector_raise_limit(RLIMIT_FSIZE);
     collector_raise_limit(RLIMIT_NOFILE); /* hundreds of processes, a few each */
     collector_raise_limit(RLIMIT_STACK);
@@ -391,6 +393,8 @@ static void collector_welcome(struct collector *collector, int fd, const struct 
         return;
     }
     pid_t parent = hello->reason == WIRE_HELLO_FORK ? (pid_t)hello->parent : 0;
+    if (!collector->any)
+        own_group_leave(peer->pid);
     collector->named = collector->any ? collector->named : peer->pid;
     struct process_image *image =
         process_image_new(&collector->options, fd, peer->pid, parent, hello->pages, !collector->any,
@@ -690,6 +694,8 @@ static void collector_say_how(struct collector *collector, enum window_end end)
     if (end == WINDOW_FOR)
         snprintf(collector->over, sizeof collector->over, "after %s (--for)",
                  human_duration(collector->window.for_ns).text);
+    else if (end == WINDOW_MEMORY)
+        snprintf(collector->over, sizeof collector->over, "%s", WINDOW_MEMORY_TEXT);
     else
         snprintf(collector->over, sizeof collector->over, "at a mark (--until=%s)",
                  collector->window.until);

@@ -25,6 +25,7 @@ struct collector_options {
     bool embed_sources;  /* profiles hold the source files that their code locations name */
     bool exit_waits;     /* programs wait at exit for their profile */
     bool looks;          /* at the process's memory, through /proc */
+    bool page_content;   /* looks read pages, to tell those of zeros */
     bool pack;           /* compress finished profiles */
     bool separate;       /* small processes have files of their own too */
     bool trace;          /* keep every event, in a trace beside the profile */
@@ -34,6 +35,7 @@ struct collector_options {
     uint32_t max_depth;  /* 0: no limit */
     uint32_t ring_bytes; /* a power of two */
     uint32_t exit_wait_ms;
+    struct pool_functions *pool_functions; /* --allocator-functions; NULL: none */
     uint64_t sample_bytes;        /* mean bytes between recorded allocations; 0: all are recorded */
     uint32_t budget_millionths;   /* what recording may cost (overhead_budget.h); 0: no limit */
     const char *start_on, *until; /* patterns of marks, or NULL (recorded_window.h) */

@@ -40,8 +40,9 @@
 /* Programs that end before that get the last look only. */
 #define START_NS 10000000u
 
-/* Call paths told of a peak; of the end all are. */
-#define PEAK_ROWS 1024
+/* Call paths told of a peak; of the end all are, but for rows of owners: each is a row of SQL. */
+#define PEAK_ROWS  1024
+#define OWNER_ROWS 16384
 
 struct look_schedule {
     pid_t pid;
@@ -217,6 +218,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->is_sample = looks->gap.is_sample;
     look->at_threads = why == PROFILE_SAMPLE_END;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
+    look->owner_limit = why == PROFILE_SAMPLE_END ? OWNER_ROWS : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
     look_schedule_copy_places(looks, look);
     looks->tool_expected_bytes = look_schedule_tool_estimate(looks);

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <unistd.h>
+#include "procfs/proc_file.h"
 #include "procfs/process.h"
 
 enum { BUFFER_BYTES = 256 << 10 };
@@ -28,13 +29,12 @@ static bool look_sweep_is_blank(const char *page, size_t bytes)
     return !page[0] && memcmp(page, page + 1, bytes - 1) == 0;
 }
 
-/* Returns how many bytes were read, whole pages. */
+/* Returns how many bytes were read, whole pages. process_vm_readv() would pin the pages, and to pin
+ * one that a fork shares the kernel copies it and splits huge ones: the program would grow. */
 static size_t look_sweep_read(const struct look_sweep *sweep, uint64_t start, uint64_t end)
 {
     size_t wanted = end - start < BUFFER_BYTES ? (size_t)(end - start) : BUFFER_BYTES;
-    struct iovec to = {sweep->buffer, wanted};
-    struct iovec from = {(void *)(uintptr_t)start, wanted};
-    ssize_t got = process_vm_readv(sweep->pid, &to, 1, &from, 1, 0);
+    ssize_t got = pread(sweep->memory, sweep->buffer, wanted, (off_t)start);
     return got < 0 ? 0 : (size_t)got / process_page_bytes() * process_page_bytes();
 }
 
@@ -101,23 +101,43 @@ static int look_sweep_visit(const struct page_table_run *visited, void *context)
     return 0;
 }
 
+/* What cannot be read is not known to be blank. */
+static int look_sweep_open_content(struct look_sweep *sweep)
+{
+    sweep->buffer = NULL;
+    sweep->memory = -1;
+    sweep->knows_content = sweep->wants_content;
+    if (!sweep->wants_content)
+        return 0;
+    sweep->buffer = malloc(BUFFER_BYTES);
+    sweep->memory = proc_open(sweep->pid, "mem");
+    return sweep->buffer ? 0 : -ENOMEM;
+}
+
+static void look_sweep_close_content(struct look_sweep *sweep)
+{
+    if (sweep->memory >= 0)
+        close(sweep->memory);
+    free(sweep->buffer);
+}
+
 int look_sweep(struct look_sweep *sweep, struct pages *pages)
 {
     const struct areas *areas = sweep->areas;
     struct page_table_range *ranges = calloc(areas->count + 1, sizeof *ranges);
     size_t count = 0;
-    sweep->area = 0;
-    sweep->tells_zero = pages->knows_huge;
-    sweep->knows_content = sweep->wants_content;
-    sweep->buffer = sweep->wants_content ? malloc(BUFFER_BYTES) : NULL;
-    int error = ranges && (sweep->buffer || !sweep->wants_content) ? 0 : -ENOMEM;
+    int error = look_sweep_open_content(sweep);
+    if (!error && !ranges)
+        error = -ENOMEM;
     for (size_t i = 0; !error && i < areas->count; i++)
         if (area_needs_pages(&areas->list[i]))
             ranges[count++] = (struct page_table_range){areas->list[i].start, areas->list[i].end};
+    sweep->area = 0;
+    sweep->tells_zero = pages->knows_huge;
     pages->wants_forked = look_sweep_has_forked(sweep->smaps);
     if (!error)
         error = page_table_visit(pages, ranges, count, look_sweep_visit, sweep);
-    free(sweep->buffer);
+    look_sweep_close_content(sweep);
     free(ranges);
     return error;
 }

@@ -19,6 +19,7 @@ struct look_sweep {
     bool wants_content;
     bool knows_content; /* answered: all that was wanted could be read */
     size_t area;        /* where the sweep stands */
+    int memory;         /* /proc/PID/mem, where contents are wanted */
     char *buffer;
     bool tells_zero; /* the page table says what is the zero page */
 };

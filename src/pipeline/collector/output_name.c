@@ -174,14 +174,32 @@ static void output_name_make_unique(struct strbuf *name)
     free(wanted);
 }
 
+/* A part of the path, from `from`, that the program has a say in leads neither up nor to the root. */
+static void output_name_keep_below(struct strbuf *name, size_t from)
+{
+    const char *part = name->data + from;
+    if (!*part || !strcmp(part, "."))
+        strbuf_add_char(name, '_');
+    else if (!strcmp(part, ".."))
+        memset(name->data + from, '_', 2);
+}
+
 static void output_name_fill_in(struct strbuf *name, const char *pattern, const char *program,
                                 pid_t pid)
 {
-    for (const char *at = pattern; *at; at++) {
+    size_t from = 0;
+    bool is_filled_in = false;
+    for (const char *at = pattern;; at++) {
+        if ((!*at || *at == '/') && is_filled_in)
+            output_name_keep_below(name, from);
+        if (!*at)
+            break;
+        is_filled_in = *at != '/' && (is_filled_in || *at == '%');
         if (*at == '%')
             at = output_name_add_escape(name, at + 1, program, pid);
         else
             strbuf_add_char(name, *at);
+        from = *at == '/' ? name->length : from;
     }
 }
 

@@ -40,7 +40,8 @@ static bool owners_is_of(const struct profile_owner *row, const struct profile_o
 
 static uint64_t owners_hash(const struct profile_owner *key)
 {
-    uint64_t hash = hash_u64((uint64_t)key->path << 8 | (unsigned)key->kind) ^ key->thread.raw;
+    uint64_t hash =
+        hash_u64((uint64_t)key->path << 8 | (unsigned)key->kind) ^ figure_or(key->thread, 0);
     if (key->name)
         hash ^= hash_bytes(key->name, strlen(key->name));
     return hash_u64(hash);

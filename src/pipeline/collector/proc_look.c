@@ -36,7 +36,7 @@ void look_init(struct look *look, pid_t pid)
                    .stack_bytes = unknown, .globals_bytes = unknown, .shared_bytes = unknown,
                    .tool_bytes = unknown, .other_bytes = unknown, .untouched_bytes = unknown,
                    .live_swapped_bytes = unknown, .returnable_bytes = unknown,
-                   .pinned_bytes = unknown}};
+                   .pinned_bytes = unknown, .high_water_bytes = unknown}};
     /* clang-format on */
 }
 
@@ -73,6 +73,7 @@ static void look_read_usage(struct look *look)
     look->sample.major_faults = usage.major_faults;
     look->sample.voluntary_switches = usage.voluntary_switches;
     look->sample.involuntary_switches = usage.involuntary_switches;
+    look->sample.high_water_bytes = usage.peak_resident_bytes;
 }
 
 static void look_read_limits(struct look *look)
@@ -286,7 +287,7 @@ static int look_make_owners(struct look *look, const struct residency *residency
                                      .has_all_blocks = !look->is_sample,
                                      .knows_huge = sweep->tells_zero,
                                      .knows_content = sweep->knows_content,
-                                     .limit = look->row_limit};
+                                     .limit = look->owner_limit};
     int error = owners_make(&look->owners, &request);
     free(threads);
     return error;

@@ -37,6 +37,7 @@ struct look {
     bool is_sample;      /* `blocks` are a few of them all */
     bool at_threads;     /* their stacks too: they wait */
     size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */
+    size_t owner_limit;  /* of owners likewise */
     struct live_list blocks;
     struct area_claim *claims; /* malloc'd; the look's */
     size_t claim_count;

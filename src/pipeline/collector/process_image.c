@@ -1,6 +1,7 @@
 /* The thread of one recorded process image (process_image.h). Its loop merges the rings into the
  * replay, samples memory, flushes the profile when that is due, and sleeps on a futex until a ring
  * is half full. */
+#include "collector/pool_functions.h"
 #include "collector/process_image_parts.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include "base/ticks.h"
 #include "collector/name_takeover.h"
 #include "collector/look_schedule.h"
+#include "collector/own_group.h"
 #include "collector/quota.h"
 #include "collector/ring_merge.h"
 #include "collector/tracer.h"
@@ -146,6 +148,8 @@ static void process_image_sample_memory(struct process_image *image, uint64_t no
         if (image->looks && !image->looked && !image->budget.millionths)
             look_schedule_see(image->looks, sample.resident_bytes, now_ns);
     }
+    if (own_group_is_short(now_ns))
+        window_end(image->options.window, WINDOW_MEMORY);
     if (image->budget.millionths)
         process_image_see_budget(image, now_ns);
     if (image->triggers)
@@ -378,6 +382,8 @@ static int process_image_open_view(struct process_image *image)
     options->on_full = image->options.drop ? WIRE_ON_FULL_DROP : WIRE_ON_FULL_WAIT;
     options->stacks = (uint32_t)image->options.stacks;
     options->max_depth = image->options.max_depth;
+    if (image->options.pool_functions)
+        pool_functions_put(image->options.pool_functions, options);
     options->exit_wait_ms = image->options.exit_wait_ms;
     options->sample_bytes =
         image->options.budget_millionths ? WIRE_SAMPLE_ADAPTS : image->options.sample_bytes;
@@ -431,8 +437,11 @@ static void process_image_begin_replay(struct process_image *image, double tick_
 
 static struct look_schedule *process_image_new_looks(struct process_image *image)
 {
-    return look_schedule_new(image->pid, image->start.ns, process_image_gap(image), &image->view,
-                             &image->sink);
+    struct look_schedule *looks = look_schedule_new(
+        image->pid, image->start.ns, process_image_gap(image), &image->view, &image->sink);
+    if (looks && image->options.page_content)
+        look_schedule_want_content(looks);
+    return looks;
 }
 
 /* ---- The window that is recorded ---- */
@@ -589,6 +598,8 @@ static void process_image_run(void *context)
         process_image_end_metering(image);
         atomic_store(&image->left, process_image_recorder_left(image));
         process_image_complete_in_turn(image);
+        if (image->how == IMAGE_END_DETACHED)
+            atomic_store(&image->view.header->stop, 1);
         process_image_tell_session(image, WIRE_SESSION_SAFE);
         atomic_store(&image->ready, false);
     } else {
@@ -687,6 +698,13 @@ static void process_image_wake(struct process_image *image)
     syscall(SYS_futex, &header->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
+/* A program that waits for room in its rings goes on waiting until our memory is its own. */
+static bool process_image_frees_first(const struct process_image *image)
+{
+    const struct window *window = image->options.window;
+    return window && atomic_load(&window->end) == WINDOW_MEMORY;
+}
+
 void process_image_end(struct process_image *image, enum process_image_end how, int status)
 {
     if (atomic_load(&image->ended))
@@ -696,7 +714,7 @@ void process_image_end(struct process_image *image, enum process_image_end how, 
     atomic_store(&image->ended, true);
     if (!atomic_load(&image->ready))
         return; /* not asleep yet, or no more */
-    if (how == IMAGE_END_DETACHED)
+    if (how == IMAGE_END_DETACHED && !process_image_frees_first(image))
         atomic_store(&image->view.header->stop, 1);
     process_image_wake(image);
 }

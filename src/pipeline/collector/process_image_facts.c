@@ -1,4 +1,5 @@
 /* What a profile and a trace say about the process that they are of; see process_image_parts.h. */
+#include "collector/pool_functions.h"
 #include "collector/process_image_parts.h"
 
 #include <signal.h>
@@ -218,6 +219,8 @@ static void process_image_tell_window(struct process_image *image, process_image
         strbuf_add_string(&why, "at a mark of another process (--until)");
     else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_FOR)
         strbuf_addf(&why, "after %s (--for)", human_duration(window->for_ns).text);
+    else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_MEMORY)
+        strbuf_add_string(&why, WINDOW_MEMORY_TEXT);
     if (why.length)
         take(image, PROFILE_META_ENDED_ON, why.data, 0);
     strbuf_release(&why);
@@ -322,6 +325,8 @@ void process_image_tell_unseen(struct process_image *image, process_image_take_f
 {
     struct wire_header *header = image->view.header;
     uint32_t count = header ? atomic_load(&header->unseen_count) : 0;
+    if (image->options.pool_functions)
+        pool_functions_learn(image->options.pool_functions, header);
     struct strbuf lines = STRBUF_INIT;
     for (uint32_t i = 0; i < count && i < WIRE_UNSEEN_MOST; i++)
         process_image_add_unseen(&lines, &header->unseen[i]);

@@ -166,13 +166,20 @@ static void process_image_end_request(struct process_image *image)
     *image->request.why = 0;
 }
 
+/* What was written before is the newest until the next has been written. */
+static uint64_t process_image_longest_pause_ns(uint64_t cost_ns)
+{
+    return 3 * cost_ns < IMAGE_FLUSH_MOST_NS ? IMAGE_FLUSH_MOST_NS - 2 * cost_ns : cost_ns;
+}
+
 /* Where there is a budget, writing may have its share of it. */
 static void process_image_delay_flush(struct process_image *image)
 {
     uint64_t writing_ns = atomic_load(&image->flush_cpu_ns);
-    uint64_t pause_ns = IMAGE_FLUSH_PART * (image->snapshot_cpu_ns + writing_ns);
-    if (pause_ns > IMAGE_FLUSH_MOST_NS)
-        pause_ns = IMAGE_FLUSH_MOST_NS;
+    uint64_t cost_ns = image->snapshot_cpu_ns + writing_ns;
+    uint64_t pause_ns = IMAGE_FLUSH_PART * cost_ns;
+    if (pause_ns > process_image_longest_pause_ns(cost_ns))
+        pause_ns = process_image_longest_pause_ns(cost_ns);
     if (pause_ns < overhead_budget_pause_ns(&image->budget, writing_ns))
         pause_ns = overhead_budget_pause_ns(&image->budget, writing_ns);
     uint64_t due_ns = clock_read().ns + pause_ns;

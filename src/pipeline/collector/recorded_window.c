@@ -14,8 +14,6 @@
 int window_open(struct window *window, const char *start_on, const char *until, uint64_t for_ns)
 {
     *window = (struct window){.start_on = start_on, .until = until, .for_ns = for_ns, .wake = -1};
-    if (!start_on && !until && !for_ns)
-        return 0;
     window->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return window->wake < 0 ? -errno : 0;
 }

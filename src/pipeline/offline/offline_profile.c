@@ -130,7 +130,8 @@ static bool offline_profile_is_in_window(const struct offline *rerun, struct pro
 static int offline_profile_list_proc_samples(struct offline *rerun)
 {
     struct profile *known = rerun->supplement;
-    size_t mapping = 0, row = 0, cell = 0, kept = 0, count = known ? known->sample_count : 0;
+    size_t mapping = 0, row = 0, cell = 0, owner = 0, container = 0, kept = 0;
+    size_t count = known ? known->sample_count : 0;
     rerun->proc_samples = calloc(count + 1, sizeof *rerun->proc_samples);
     if (!rerun->proc_samples)
         return -ENOMEM;
@@ -140,13 +141,20 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
         *proc_sample = (struct proc_sample){.sample = &known->samples[i],
                                             .mappings = known->mappings + mapping,
                                             .rows = known->residencies + row,
-                                            .cells = known->heap_pages + cell};
+                                            .cells = known->heap_pages + cell,
+                                            .owners = known->owners + owner,
+                                            .containers = known->containers + container};
         for (; mapping < known->mapping_count && known->mappings[mapping].sample == id; mapping++)
             proc_sample->mapping_count++;
         for (; row < known->residency_count && known->residencies[row].sample == id; row++)
             proc_sample->row_count++;
         for (; cell < known->heap_page_count && known->heap_pages[cell].sample == id; cell++)
             proc_sample->cell_count++;
+        for (; owner < known->owner_count && known->owners[owner].sample == id; owner++)
+            proc_sample->owner_count++;
+        for (; container < known->container_count && known->containers[container].sample == id;
+             container++)
+            proc_sample->container_count++;
         kept += offline_profile_is_in_window(rerun, &known->samples[i]);
     }
     rerun->proc_sample_count = kept;

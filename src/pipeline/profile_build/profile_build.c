@@ -13,10 +13,14 @@
 #include "profile_build/globals.h"
 #include "profile_build/naming.h"
 #include "profile_build/sources.h"
+#include "profile_build/variable_owners.h"
 #include "profile/profile.h"
 #include "wire/wire.h"
 
 enum { FRAMES_MAX = 64 };
+
+/* Variables that a sample has rows of; what is smaller is one row a module. */
+#define VARIABLES_OF_A_SAMPLE 1000
 
 struct module {
     struct origins_module entry; /* with another path: */
@@ -424,6 +428,62 @@ static int profile_build_write_totals(struct writer *writer, const struct snapsh
 
 /* ---- Looks --------------------------------------------------------------------------------- */
 
+/* By the newest module there: one that was unloaded may have had the addresses before. */
+static bool profile_build_find_module(void *context, uint64_t address,
+                                      struct variable_module *found)
+{
+    const struct writer *writer = context;
+    for (size_t i = writer->module_count; i-- > 0;) {
+        const struct module *module = &writer->modules[i];
+        if (address < module->entry.start || address >= module->entry.end)
+            continue;
+        *found = (struct variable_module){module->entry.start, module->entry.end,
+                                          module->entry.bias, NULL, 0};
+        found->places = globals_places(writer->globals, (int64_t)i + 1, &found->place_count);
+        return true;
+    }
+    return false;
+}
+
+static int profile_build_put_owners(struct writer *writer, struct profile_owner *rows, size_t count,
+                                    uint32_t sample)
+{
+    for (size_t i = 0; i < count; i++)
+        rows[i].sample = sample;
+    return count ? profile_put_owners(writer->profile, rows, count) : 0;
+}
+
+/* What of the modules' data was touched belongs to its variables. */
+static int profile_build_write_touched(struct writer *writer, const struct proc_sample *proc_sample)
+{
+    struct variable_owners variables = VARIABLE_OWNERS_INIT;
+    if (!proc_sample->touched_count || !writer->globals)
+        return 0;
+    globals_end(writer->globals);
+    variable_owners_divide(&variables, proc_sample->touched, proc_sample->touched_count,
+                           profile_build_find_module, writer);
+    variable_owners_cut(&variables, VARIABLES_OF_A_SAMPLE);
+    int status =
+        profile_build_put_owners(writer, variables.rows, variables.count, proc_sample->sample->id);
+    variable_owners_release(&variables);
+    return status;
+}
+
+static int profile_build_write_owners(struct writer *writer, const struct proc_sample *proc_sample)
+{
+    uint32_t id = proc_sample->sample->id;
+    int status =
+        profile_build_put_owners(writer, proc_sample->owners, proc_sample->owner_count, id);
+    if (status == 0)
+        status = profile_build_write_touched(writer, proc_sample);
+    for (size_t i = 0; i < proc_sample->container_count; i++)
+        proc_sample->containers[i].sample = id;
+    return status || !proc_sample->container_count
+               ? status
+               : profile_put_containers(writer->profile, proc_sample->containers,
+                                        proc_sample->container_count);
+}
+
 static int profile_build_write_proc_sample(struct writer *writer,
                                            const struct proc_sample *proc_sample)
 {
@@ -439,6 +499,8 @@ static int profile_build_write_proc_sample(struct writer *writer,
         proc_sample->cells[i].sample = id;
     if (status == 0 && proc_sample->row_count)
         status = profile_put_residency(writer->profile, proc_sample->rows, proc_sample->row_count);
+    if (status == 0)
+        status = profile_build_write_owners(writer, proc_sample);
     return status || !proc_sample->cell_count
                ? status
                : profile_put_heap_pages(writer->profile, proc_sample->cells,
@@ -451,6 +513,15 @@ static int profile_build_write_proc_samples(struct writer *writer, const struct 
     for (size_t i = 0; i < snapshot->proc_sample_count && status == 0; i++)
         status = profile_build_write_proc_sample(writer, &snapshot->proc_samples[i]);
     return status;
+}
+
+/* Names for the bytes of variables are wanted before the end, too. */
+static void profile_build_want_globals(struct writer *writer, const struct origins *origins,
+                                       const struct snapshot *snapshot)
+{
+    for (size_t i = 0; !writer->globals && i < snapshot->proc_sample_count; i++)
+        if (snapshot->proc_samples[i].touched_count)
+            profile_build_read_globals(writer, origins);
 }
 
 /* ---- Variables ----------------------------------------------------------------------------- */
@@ -575,6 +646,7 @@ static int profile_build_write_all(struct writer *writer, const struct origins *
                                    const struct snapshot *snapshot)
 {
     origins->modules(origins->context, &writer->module_cursor, profile_build_add_module, writer);
+    profile_build_want_globals(writer, origins, snapshot);
     int status = profile_build_write_nodes(writer, origins, snapshot->node_count);
     if (status == 0)
         status = profile_build_write_sites(writer, snapshot);

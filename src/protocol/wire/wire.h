@@ -429,17 +429,44 @@ struct wire_unseen {
     char module[WIRE_UNSEEN_MODULE_BYTES];
 };
 
+/* ---- Allocators of the program's own -------------------------------------------------------
+ * Functions that the user names (--allocator-functions). They are hooked in every module that has
+ * them; their blocks are a pool's. */
+enum wire_pool_does {
+    WIRE_POOL_ALLOCATES = 0,
+    WIRE_POOL_RESIZES,
+    WIRE_POOL_FREES,
+    WIRE_POOL_ENDS, /* all blocks of a pool */
+    WIRE_POOL_DOES
+};
+
+#define WIRE_POOL_FUNCTIONS  96u
+#define WIRE_POOL_NAME_BYTES 120
+/* Numbers of arguments begin with 0; -1: there is none. */
+struct wire_pool_function {
+    char name[WIRE_POOL_NAME_BYTES]; /* as in a symbol table, with its NUL */
+    uint8_t does;                    /* enum wire_pool_does */
+    int8_t block;                    /* what is resized or freed */
+    int8_t count, size;
+    int8_t pool;
+    int8_t out; /* where the block is put, and 0 returned; -1: the block is returned */
+    _Atomic uint8_t is_there; /* written by the recorder: in one module at least */
+    uint8_t reserved;
+};
+
 struct wire_header {
     uint64_t magic;
     uint32_t header_bytes;
     /* the session's options, written by the collector before the recorder sees the memory */
     uint32_t ring_bytes; /* a power of two, WIRE_MIN_RING_BYTES to WIRE_MAX_RING_BYTES */
     uint32_t chunk_limit;
-    uint32_t flags;             /* enum wire_flags */
-    uint32_t on_full;           /* enum wire_on_full */
-    uint32_t stacks;            /* enum wire_stacks */
-    uint32_t max_depth;         /* 0: no limit */
-    uint32_t exit_wait_ms;      /* longest wait at exit */
+    uint32_t flags;        /* enum wire_flags */
+    uint32_t on_full;      /* enum wire_on_full */
+    uint32_t stacks;       /* enum wire_stacks */
+    uint32_t max_depth;    /* 0: no limit */
+    uint32_t exit_wait_ms; /* longest wait at exit */
+    uint32_t pool_function_count;
+    struct wire_pool_function pool_functions[WIRE_POOL_FUNCTIONS];
     uint64_t sample_bytes;      /* mean bytes from one recorded allocation to the next ("Sampling");
                                   0: every one is recorded; or WIRE_SAMPLE_ADAPTS */
     _Atomic uint32_t collector; /* thread id of the collector's thread while that lives; the kernel

@@ -11,6 +11,7 @@
 #include "aggregate/frames.h"
 #include "format/names.h"
 #include "profile/profile.h"
+#include "query/allowed.h"
 #include "query/query.h"
 #include "aggregate/functions.h"
 
@@ -39,7 +40,7 @@ static int database_touch(struct query *query)
     if (sqlite3_exec(query->database, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL))
         return error_set(-EIO, "cannot read the database of the profile: %s",
                          sqlite3_errmsg(query->database));
-    return 0;
+    return allowed_check_tables(query->database);
 }
 
 static int database_open_unpacked(struct query *query, const char *path)
@@ -175,29 +176,6 @@ static int database_make_functions(struct query *query, const struct profile *pr
 
 /* ---- What may be asked --------------------------------------------------------------------- */
 
-static int database_authorize(void *context, int action, const char *first, const char *second,
-                              const char *database, const char *trigger)
-{
-    static const char *const harmless[] = {"table_info",    "table_xinfo",   "table_list",
-                                           "function_list", "database_list", NULL};
-    (void)context, (void)database, (void)trigger;
-    switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-        return SQLITE_OK;
-    case SQLITE_FUNCTION:
-        return second && !sqlite3_stricmp(second, "load_extension") ? SQLITE_DENY : SQLITE_OK;
-    case SQLITE_PRAGMA:
-        for (int i = 0; harmless[i]; i++)
-            if (!sqlite3_stricmp(first, harmless[i]))
-                return SQLITE_OK;
-        return SQLITE_DENY;
-    default:
-        return SQLITE_DENY;
-    }
-}
-
 /* SQLite declares each of these as if a table were made, when it is first named: under the
  * authorizer that would be refused. */
 static void database_bring_table_functions(struct query *query)
@@ -232,8 +210,7 @@ int query_open(struct query **out, const char *path)
     profile_free(profile);
     if (!error) {
         database_bring_table_functions(query);
-        sqlite3_limit(query->database, SQLITE_LIMIT_ATTACHED, 0);
-        sqlite3_set_authorizer(query->database, database_authorize, NULL);
+        allowed_begin(query->database);
         *out = query;
     } else {
         query_close(query);

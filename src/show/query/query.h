@@ -2,8 +2,8 @@
  * database that `tidemark unpack` makes, with one table more: `functions`, as the report counts
  * them.
  *
- * Only reading: an authorizer refuses whatever writes, attaches, loads or sets; the database itself
- * is open for reading only.
+ * Only reading: an authorizer has a list of what is allowed (allowed.c); the database itself is open
+ * for reading only.
  *
  * The database is unpacked into a file that has lost its name. */
 #ifndef TIDEMARK_QUERY_QUERY_H
@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define QUERY_FORMAT_CHOICE "table|csv|json|jsonl"
@@ -22,6 +23,9 @@ struct query;
  * -errno and a sentence in error_text(). */
 int query_open(struct query **out, const char *path);
 void query_close(struct query *query);
+
+/* A statement that computes for so long without giving a row is ended. 0: none is; so at first. */
+void query_give_up_after(struct query *query, uint64_t seconds);
 
 /* Runs the statements of `sql`, one after the other. JSON: one array of objects, if there is one
  * statement; else an array of such. A blob is hexadecimal digits. 0, -EPIPE (who reads has gone),

@@ -25,6 +25,8 @@ static const struct known {
     {"residency_by_function", "resident, untouched and pinned bytes of live blocks, by sample"},
     {"heap_pages",
      "the heap at the last sample with a ledger, page by page: occupancy, and who pins"},
+    {"owners", "who has the resident memory, by sample: call paths, files, stacks, variables"},
+    {"containers", "what the memory of the control group was made of, by sample"},
     {"variables", "the largest global and thread-local variables"},
     {"thread_exchanges", "blocks that one thread allocated and another freed"},
     {"loss", "what the recording is known to lack"},
@@ -40,6 +42,8 @@ static const struct known {
     {"sample", "looks at the process through /proc"},
     {"mapping", "mappings of a sample by kind and file"},
     {"residency", "what a sample says of a call path's live blocks"},
+    {"owner", "a sample's resident memory by owner"},
+    {"container", "a sample's control group by kind and name"},
     {"heap_page", "pages of the heap, or stretches of them, by address"},
     {"source", "embedded source files"},
 };

@@ -183,15 +183,63 @@ static void query_run_end_rows(struct run *run)
         json_end(&run->json);
 }
 
+/* 1: SQLite ends the statement. */
+static int query_run_look_at_clock(void *context)
+{
+    struct query *query = context;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    query->gave_up |= (uint64_t)(now.tv_sec - query->last_row.tv_sec) >= query->seconds;
+    return query->gave_up;
+}
+
+void query_give_up_after(struct query *query, uint64_t seconds)
+{
+    enum { STEPS = 1 << 20 };
+    query->seconds = seconds;
+    sqlite3_progress_handler(query->database, seconds ? STEPS : 0, query_run_look_at_clock, query);
+}
+
+static int query_run_step(struct run *run, sqlite3_stmt *row)
+{
+    clock_gettime(CLOCK_MONOTONIC, &run->query->last_row);
+    return sqlite3_step(row);
+}
+
+/* A table's rows are gathered before the first is shown. */
+static int query_run_next(struct run *run, sqlite3_stmt *row, uint64_t rows)
+{
+    enum { MOST_TABLE_ROWS = 1000000 };
+    if (run->format == QUERY_TABLE && rows > MOST_TABLE_ROWS)
+        return error_set(-EFBIG,
+                         "more than %d rows are no table for people: ask for fewer (LIMIT), "
+                         "or for CSV",
+                         MOST_TABLE_ROWS);
+    return query_run_write_row(run, row);
+}
+
+static int query_run_end(struct run *run, int error, int result, const char *sql)
+{
+    if (error == -EFBIG)
+        text_table_release(&run->table);
+    else
+        query_run_end_rows(run);
+    if (error == -ENOMEM)
+        error_set(error, "out of memory: ask for fewer rows, or for CSV");
+    if (!error && run->query->gave_up)
+        return error_set(-ETIMEDOUT,
+                         "the query has computed for %" PRIu64
+                         " seconds without a row: it may never end (--give-up=SECONDS)",
+                         run->query->seconds);
+    return error ? error : result == SQLITE_DONE ? 0 : query_run_fail(run, sql);
+}
+
 static int query_run_statement(struct run *run, sqlite3_stmt *row, const char *sql)
 {
     int error = query_run_begin_rows(run, row), result = SQLITE_DONE;
-    while (!error && (result = sqlite3_step(row)) == SQLITE_ROW)
-        error = query_run_write_row(run, row);
-    query_run_end_rows(run);
-    if (error == -ENOMEM)
-        error_set(error, "out of memory: ask for fewer rows, or for CSV");
-    return error ? error : result == SQLITE_DONE ? 0 : query_run_fail(run, sql);
+    for (uint64_t rows = 1; !error && (result = query_run_step(run, row)) == SQLITE_ROW; rows++)
+        error = query_run_next(run, row, rows);
+    return query_run_end(run, error, result, sql);
 }
 
 /* Is there anything but blanks and semicolons? Comments are left to SQLite. */

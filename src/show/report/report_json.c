@@ -217,7 +217,9 @@ static void report_json_write_program(struct writer *writer)
 
 static void report_json_write_modules(struct writer *writer)
 {
-    static const char *const qualities[] = {"none", "changed", "exports", "functions", "lines"};
+    static const char *const qualities[] = {"none",      "changed", "exports",
+                                            "functions", "lines",   "packed"};
+    enum { QUALITIES = sizeof qualities / sizeof *qualities };
     json_array(&writer->json, "modules");
     for (size_t i = 0; i < writer->profile->module_count; i++) {
         const struct profile_module *module = &writer->profile->modules[i];
@@ -228,8 +230,8 @@ static void report_json_write_modules(struct writer *writer)
         json_string(&writer->json, "path", module->path);
         json_string(&writer->json, "build_id", *build_id ? build_id : NULL);
         json_string(&writer->json, "symbols",
-                    module->quality >= 0 && module->quality < 5 ? qualities[module->quality]
-                                                                : NULL);
+                    module->quality >= 0 && module->quality < QUALITIES ? qualities[module->quality]
+                                                                        : NULL);
         json_end(&writer->json);
     }
     json_end(&writer->json);

@@ -66,6 +66,7 @@ static struct profile *made(void)
     profile_builder_fact(builder, PROFILE_META_EXECUTABLE, "/home/eve/src/billing");
     profile_builder_fact(builder, PROFILE_META_COMMAND, "./billing --password=x customers.csv");
     profile_builder_fact(builder, PROFILE_META_HOST, "accounts7");
+    profile_builder_fact(builder, PROFILE_META_ENDED_ON, "at mark 'charged eve' (--until)");
     profile_builder_fact(builder, PROFILE_META_DIRECTORY, "/home/eve");
     profile_builder_fact(builder, "a fact of tomorrow", "eve");
     uint32_t own = profile_builder_module(
@@ -112,6 +113,7 @@ static void places_go_and_what_belongs_together_stays_together(void **state)
     assert_null(profile_get(profile, PROFILE_META_DIRECTORY));
     assert_null(profile_get(profile, "a fact of tomorrow"));
     assert_null(strstr(profile_get(profile, PROFILE_META_HOST), "accounts"));
+    assert_non_null(profile_get(profile, PROFILE_META_ENDED_ON)); /* marks are names */
     const char *main_c = file_of(profile, "/main.c"), *charge_c = file_of(profile, "/charge.c");
     assert_non_null(main_c);
     assert_non_null(charge_c);
@@ -135,6 +137,7 @@ static void names_are_hashed(void **state)
         assert_null(strstr(profile->functions[1].name, "charge"));
         assert_null(file_of(profile, "charge"));
         assert_non_null(file_of(profile, ".c"));
+        assert_null(profile_get(profile, PROFILE_META_ENDED_ON));
         assert_null(strstr(profile_get(profile, PROFILE_META_PROGRAM), "billing"));
         strncpy(names[i], profile->functions[1].name, sizeof names[i] - 1);
         names[i][sizeof names[i] - 1] = 0;

@@ -61,7 +61,7 @@ static void a_group_is_found_in_its_hierarchy(void **state)
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct cgroup_place place = {0};
-        assert_int_equal(cgroup_locate_in(table[i].cgroup, table[i].mounts, &place),
+        assert_int_equal(cgroup_locate_in(table[i].cgroup, table[i].mounts, "memory", &place),
                          table[i].error);
         if (table[i].error)
             continue;
@@ -80,13 +80,13 @@ static void texts_may_be_damaged(void **state)
     struct cgroup_place place;
     for (size_t length = 0; length < sizeof hybrid_mounts; length++) {
         char *cut = strndup(hybrid_mounts, length);
-        int error = cgroup_locate_in(group, cut, &place);
+        int error = cgroup_locate_in(group, cut, "memory", &place);
         assert_true(error == 0 || error == -ENOENT);
         free(cut);
     }
     for (size_t length = 0; length < sizeof group; length++) {
         char *cut = strndup(group, length);
-        if (cgroup_locate_in(cut, hybrid_mounts, &place) == 0)
+        if (cgroup_locate_in(cut, hybrid_mounts, "memory", &place) == 0)
             assert_true(strcmp(place.path, "/m/y") == 0 || strcmp(place.path, "/u") == 0);
         free(cut);
     }
@@ -98,13 +98,13 @@ static void texts_may_be_damaged(void **state)
             mounts[(size_t)random() % (sizeof mounts - 1)] = "\\ \n-/,0"[random() % 7];
             groups[(size_t)random() % (sizeof groups - 1)] = ":\n/,0"[random() % 5];
         }
-        cgroup_locate_in(groups, mounts, &place);
+        cgroup_locate_in(groups, mounts, "memory", &place);
     }
     struct strbuf deep = STRBUF_INIT;
     strbuf_add_string(&deep, "0::/");
     strbuf_add_repeated(&deep, "x", PATH_MAX);
     strbuf_add_string(&deep, "\n");
-    assert_int_equal(cgroup_locate_in(deep.data, unified_mounts, &place), -ENOENT);
+    assert_int_equal(cgroup_locate_in(deep.data, unified_mounts, "memory", &place), -ENOENT);
     strbuf_release(&deep);
 }
 

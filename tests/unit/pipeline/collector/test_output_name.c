@@ -84,6 +84,23 @@ static void slashes_are_the_users_only(void **state)
     assert_name("dir/s-%q{TIDEMARK_TEST_JOB}.tmk", "prog", 1, "dir/s-.._a_b.tmk");
 }
 
+/* The variables are the program's. */
+static void no_value_leads_out_of_the_directory(void **state)
+{
+    (void)state;
+    setenv("TIDEMARK_TEST_UP", "..", 1);
+    setenv("TIDEMARK_TEST_HERE", ".", 1);
+    setenv("TIDEMARK_TEST_NONE", "", 1);
+    assert_name("b/%q{TIDEMARK_TEST_UP}/f.tmk", "prog", 1, "b/__/f.tmk");
+    assert_name("b/%q{TIDEMARK_TEST_HERE}%q{TIDEMARK_TEST_HERE}/g.tmk", "prog", 1, "b/__/g.tmk");
+    assert_name("b/.%q{TIDEMARK_TEST_HERE}/h.tmk", "prog", 1, "b/__/h.tmk");
+    assert_name("%q{TIDEMARK_TEST_NONE}/i.tmk", "prog", 1, "_/i.tmk");
+    assert_name("b/%q{TIDEMARK_TEST_HERE}/j.tmk", "prog", 1, "b/._/j.tmk");
+    assert_name("b/%n", "..", 1, "b/__");
+    assert_name("/b//../%q{TIDEMARK_TEST_UP}x/k.tmk", "prog", 1, "/b//../..x/k.tmk");
+    assert_name("b/%q{TIDEMARK_TEST_UP}/", "prog", 1, "b/__/");
+}
+
 static void bad_patterns_are_told(void **state)
 {
     (void)state;
@@ -155,6 +172,7 @@ int main(void)
         cmocka_unit_test(without_a_rank_there_is_none),
         cmocka_unit_test(the_rank_is_the_process_own),
         cmocka_unit_test(slashes_are_the_users_only),
+        cmocka_unit_test(no_value_leads_out_of_the_directory),
         cmocka_unit_test(bad_patterns_are_told),
         cmocka_unit_test(a_name_given_before_gets_program_and_pid),
         cmocka_unit_test(a_name_with_a_pid_gets_a_number),

@@ -415,10 +415,8 @@ static void make_claims(struct world *world)
         size_t end = page + 1 + below(12);
         if (end > PAGES)
             break;
-        world->claims[world->claim_count++] =
-            (struct area_claim){.start = BASE + page * PAGE,
-                                .end = BASE + end * PAGE,
-                                .owner = owners[below(3)]};
+        world->claims[world->claim_count++] = (struct area_claim){
+            .start = BASE + page * PAGE, .end = BASE + end * PAGE, .owner = owners[below(3)]};
         page = end;
     }
     for (size_t i = world->claim_count; i > 1; i--) {

@@ -1,0 +1,135 @@
+/* Moves this process by cgroup.procs of a group around the limited one (own_group.h). The groups of a
+ * path are its prefixes. Which of them limit is asked from the outermost to the innermost. */
+#include "collector/own_group.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/memory.h"
+#include "procfs/cgroup.h"
+#include "procfs/process.h"
+
+#define LOOK_NS 3000000u
+/* Recording ends when we have a part of the limit, and so little is left, or less than twice what we have: a table
+ * that is full is copied into one of twice the size. */
+enum { SHORT_PART = 8 };
+
+static struct {
+    pthread_mutex_t lock;
+    bool shared;               /* a group that limits memory is ours and the program's */
+    struct cgroup_place place; /* its path is the group's */
+    uint64_t next_ns;
+    bool is_short;
+} own_group = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static const char *own_group_limit_file(const char *controller, const struct cgroup_place *place)
+{
+    return strcmp(controller, "pids") == 0 ? "pids.max" : cgroup_limit_file(place);
+}
+
+/* Is `group` that of `path`, or around it? */
+static bool own_group_holds(const char *group, const char *path)
+{
+    size_t length = strlen(group);
+    return strncmp(group, path, length) == 0 && (!path[length] || path[length] == '/');
+}
+
+/* Into the group around `group`; false: there is none that we see, or we may not. */
+static bool own_group_move_above(const struct cgroup_place *place, const char *group)
+{
+    char procs[2 * PATH_MAX + 16], pid[24];
+    const char *slash = strrchr(group, '/');
+    if (!slash)
+        return false;
+    snprintf(procs, sizeof procs, "%s%.*s/cgroup.procs", place->mount, (int)(slash - group), group);
+    int fd = open(procs, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    int length = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
+    bool moved = write(fd, pid, (size_t)length) == length;
+    close(fd);
+    return moved;
+}
+
+/* The next group on the way from `group`, a prefix of the place's path, inwards; false: it was the
+ * last. */
+static bool own_group_step_in(const struct cgroup_place *place, char group[PATH_MAX])
+{
+    size_t length = strlen(group);
+    if (!place->path[length])
+        return false;
+    size_t more = 1 + strcspn(place->path + length + 1, "/");
+    memcpy(group + length, place->path + length, more);
+    group[length + more] = '\0';
+    return true;
+}
+
+/* Too large for a stack of 64 KiB (ulimit -s). */
+struct leaving {
+    struct cgroup_place theirs, ours;
+    char group[PATH_MAX], limiting[PATH_MAX];
+    bool is_limited; /* by `limiting`, which cannot be left */
+};
+
+/* Leaves the outermost group that limits, so that none does; if that cannot be, the next. */
+static void own_group_leave_for(const char *controller, pid_t program, struct leaving *leaving)
+{
+    const struct cgroup_place *theirs = &leaving->theirs;
+    leaving->is_limited = false;
+    if (cgroup_locate_for(program, controller, &leaving->theirs) < 0 ||
+        cgroup_locate_for(getpid(), controller, &leaving->ours) < 0 ||
+        theirs->version != leaving->ours.version || strcmp(theirs->mount, leaving->ours.mount) != 0)
+        return;
+    const char *file = own_group_limit_file(controller, theirs);
+    leaving->group[0] = '\0';
+    do {
+        if (!own_group_holds(leaving->group, leaving->ours.path) ||
+            !cgroup_is_limited(cgroup_read_number(theirs, leaving->group, file)))
+            continue;
+        if (own_group_move_above(theirs, leaving->group))
+            return;
+        leaving->is_limited = true;
+        memcpy(leaving->limiting, leaving->group, sizeof leaving->group);
+    } while (own_group_step_in(theirs, leaving->group));
+}
+
+void own_group_leave(pid_t program)
+{
+    struct leaving *leaving = memory_zeroed(1, sizeof *leaving);
+    own_group_leave_for("pids", program, leaving);
+    own_group_leave_for("memory", program, leaving);
+    pthread_mutex_lock(&own_group.lock);
+    own_group.shared = leaving->is_limited;
+    own_group.place = leaving->theirs;
+    memcpy(own_group.place.path, leaving->limiting, sizeof leaving->limiting);
+    pthread_mutex_unlock(&own_group.lock);
+    free(leaving);
+}
+
+static bool own_group_look(void)
+{
+    struct process_meter meter = {getpid(), -1};
+    struct process_memory ours;
+    const struct cgroup_place *place = &own_group.place;
+    uint64_t limit, left;
+    return figure_get(cgroup_read_number(place, place->path, cgroup_limit_file(place)), &limit) &&
+           process_meter_read(&meter, &ours) == 0 && ours.resident_bytes > limit / SHORT_PART &&
+           figure_get(cgroup_left_bytes(place, place->path), &left) &&
+           (left < limit / SHORT_PART || left < 2 * ours.resident_bytes);
+}
+
+bool own_group_is_short(uint64_t now_ns)
+{
+    pthread_mutex_lock(&own_group.lock);
+    if (own_group.shared && !own_group.is_short && now_ns >= own_group.next_ns) {
+        own_group.is_short = own_group_look();
+        own_group.next_ns = now_ns + LOOK_NS;
+    }
+    bool is_short = own_group.is_short;
+    pthread_mutex_unlock(&own_group.lock);
+    return is_short;
+}

@@ -1,0 +1,20 @@
+/* The collector's own control group, where that is the program's.
+ *
+ * A program that fits into its limit of memory or processes must fit with us beside it. So the collector
+ * leaves a limited group that it shares with the program for one around it, where it may. It makes no
+ * group. Where it may not leave, the recording ends before the kernel would kill. */
+#ifndef TIDEMARK_COLLECTOR_OWN_GROUP_H
+#define TIDEMARK_COLLECTOR_OWN_GROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* The first program has come: leaves what limits both. */
+void own_group_leave(pid_t program);
+
+/* Is our memory still the program's, is there little left, and do we have much of it? Any thread; reads
+ * files at most every few milliseconds. */
+bool own_group_is_short(uint64_t now_ns);
+
+#endif
