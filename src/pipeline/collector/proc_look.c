@@ -446,7 +446,7 @@ void look_take(struct look *look)
         look_note_error(look, look_take_mappings(look));
     look_read_usage(look);
     look_read_limits(look);
-    if (look->owners.count)
+    if (look->of_container && look->owners.count)
         look_read_container(look);
     quota_give(QUOTA_LOOK);
     live_list_release(&look->blocks);

@@ -31,6 +31,7 @@ struct look {
     /* asked */
     pid_t pid;
     bool over_pages;     /* the ledger, the residency and the owners too; takes `blocks` */
+    bool of_container;   /* what the control group's memory is made of, too */
     bool wants_content;  /* which pages are all zeros: reads them */
     const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
                             there is no ledger then, but owners */

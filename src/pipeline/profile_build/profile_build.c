@@ -21,6 +21,7 @@ enum { FRAMES_MAX = 64 };
 
 /* Variables that a sample has rows of; what is smaller is one row a module. */
 #define VARIABLES_OF_A_SAMPLE 1000
+#define VARIABLE_BYTES        4096
 
 struct module {
     struct origins_module entry; /* with another path: */
@@ -462,7 +463,7 @@ static int profile_build_write_touched(struct writer *writer, const struct proc_
     globals_end(writer->globals);
     variable_owners_divide(&variables, proc_sample->touched, proc_sample->touched_count,
                            profile_build_find_module, writer);
-    variable_owners_cut(&variables, VARIABLES_OF_A_SAMPLE);
+    variable_owners_cut(&variables, VARIABLES_OF_A_SAMPLE, VARIABLE_BYTES);
     int status =
         profile_build_put_owners(writer, variables.rows, variables.count, proc_sample->sample->id);
     variable_owners_release(&variables);
