@@ -148,9 +148,15 @@ static void look_schedule_add_claim(struct look *look, uint64_t start, uint64_t 
         (struct area_claim){.start = start, .end = end, .owner = owner};
 }
 
-static void look_schedule_claim_mapped(void *context, uint64_t start, uint64_t end)
+static void look_schedule_claim_mapped(void *context, const struct replay_mapping *mapping)
 {
-    look_schedule_add_claim(context, start, end - start, AREA_MMAP);
+    struct look *look = context;
+    size_t before = look->claim_count;
+    look_schedule_add_claim(look, mapping->start, mapping->end - mapping->start, AREA_MMAP);
+    if (look->claim_count == before)
+        return;
+    look->claims[before].kind = mapping->kind;
+    look->claims[before].path = mapping->node;
 }
 
 /* The program could overwrite the recorder's list. That would falsify only the ledger of its own
