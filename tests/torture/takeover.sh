@@ -19,11 +19,11 @@ round() { # PROCESSES
     local count=$1 file opened=0 cut=0 status recorder
     rm -rf round
     mkdir round
-    (cd round && exec "$TIDEMARK" record -o run.tmk -- perl -e "$many" "$count" 60) >out 2>err &
+    (cd round && exec "$TIDEMARK" record -o run.tmk -- perl -e "$many" "$count" 160) >out 2>err &
     recorder=$!
     until_true collector_of $recorder >collector || return
     sleep "$((RANDOM % 4)).$(printf %03d $((RANDOM % 1000)))"
-    kill -KILL "$(cat collector)"
+    kill -KILL "$(cat collector)" || fail "$count processes: the collector had ended"
     wait $recorder
     status=$?
     [ $status = 7 ] && [ "$(cat out)" = "all of $count" ] || fail "$count processes: status $status, $(cat out)"

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "profile/profile.h"
 
@@ -64,15 +65,25 @@ bool apart_wait_until_ready(struct apart *apart)
     while (got < 0 && errno == EINTR);
     if (got > 0)
         return true;
+    apart_release(apart); /* else it would wait for us, and we for it */
     apart_see_end(apart, true);
     return false;
 }
 
 void apart_tell(const struct apart *apart, enum apart_news news, int value)
 {
+    enum { TRIES = 20 };
     struct apart_message message = {news, value};
-    if (send(apart->socket, &message, sizeof message, MSG_NOSIGNAL) < 0)
-        return; /* its end is seen by itself */
+    const struct timespec pause = {0, 5 * 1000 * 1000};
+    for (int tries = 0; send(apart->socket, &message, sizeof message, MSG_NOSIGNAL) < 0; tries++) {
+        if (errno == EPIPE || errno == ECONNRESET)
+            return; /* its end is seen by itself */
+        if (tries == TRIES)
+            shutdown(apart->socket, SHUT_RDWR); /* it goes on as if we were gone */
+        if (tries == TRIES)
+            return;
+        nanosleep(&pause, NULL); /* there is no memory at the moment */
+    }
 }
 
 void apart_hear_begun(struct apart *apart)
