@@ -39,10 +39,12 @@ const struct field schema_program_fields[] = {
     PROGRAM(unmap_bytes, FIELD_FIGURE),     PROGRAM(brk_count, FIELD_FIGURE),
     PROGRAM(brk_bytes, FIELD_FIGURE),       PROGRAM(events, FIELD_PLAIN),
     PROGRAM(late_events, FIELD_PLAIN),      PROGRAM(lost_events, FIELD_PLAIN),
-    PROGRAM(malformed_events, FIELD_PLAIN),
+    PROGRAM(malformed_events, FIELD_PLAIN), PROGRAM(all_peak_bytes, FIELD_ADDED),
+    FIELD(struct program_metrics, "all_peak_ns", all_peak_ticks, FIELD_ADDED),
+    PROGRAM(discard_count, FIELD_ADDED),    PROGRAM(discard_bytes, FIELD_ADDED),
 };
 const size_t schema_program_field_count = COUNT(schema_program_fields);
-_Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + sizeof(struct call_metrics) ==
+_Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + 2 * sizeof(struct call_metrics) ==
                    sizeof(struct program_metrics),
                "every metric has a column");
 
@@ -92,6 +94,10 @@ const struct field schema_bucket_fields[] = {
     BUCKET("alloc_bytes", alloc_bytes, FIELD_FIGURE),
     BUCKET("free_count", free_count, FIELD_FIGURE),
     BUCKET("free_bytes", free_bytes, FIELD_FIGURE),
+    BUCKET("mapped_min", mapped.min, FIELD_ADDED),
+    BUCKET("mapped_max", mapped.max, FIELD_ADDED),
+    BUCKET("all_min", all.min, FIELD_ADDED),
+    BUCKET("all_max", all.max, FIELD_ADDED),
 };
 const size_t schema_bucket_field_count = COUNT(schema_bucket_fields);
 _Static_assert(COUNT(schema_bucket_fields) * sizeof(uint64_t) == sizeof(struct timeline_bucket),

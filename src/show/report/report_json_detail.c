@@ -1,4 +1,5 @@
-/* What a profile says beyond sums, as JSON. */
+/* Writes what a profile says beyond sums as JSON: peaks, curves, distributions, exchanges
+ * between threads, stacks and variables. A table that the profile does not have is null. */
 #include "report/detail_json.h"
 #include "report/heap_fill.h"
 #include "report/report_writer.h"
