@@ -597,3 +597,42 @@ bool facts_allocator_is_libc(const struct profile *profile)
                 return false;
     return true;
 }
+
+const struct profile_sample *facts_owners_sample(const struct profile *profile)
+{
+    const struct profile_sample *found = NULL;
+    for (size_t i = 0, owner = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        while (owner < profile->owner_count && profile->owners[owner].sample < sample->id)
+            owner++;
+        bool has = owner < profile->owner_count && profile->owners[owner].sample == sample->id;
+        if (has && (!found || figure_less(found->resident_bytes, sample->resident_bytes)))
+            found = sample;
+    }
+    return found;
+}
+
+/* ---- What is lost ---------------------------------------------------------------------------- */
+
+const struct profile_sample *facts_graph_sample(const struct profile *profile)
+{
+    for (size_t i = profile->sample_count; i-- > 0;)
+        if (figure_known(profile->samples[i].lost_count))
+            return &profile->samples[i];
+    return NULL;
+}
+
+const struct profile_island *facts_islands(const struct profile *profile, size_t *count)
+{
+    const struct profile_sample *sample = facts_graph_sample(profile);
+    size_t first = 0, end;
+    *count = 0;
+    if (!sample)
+        return NULL;
+    while (first < profile->island_count && profile->islands[first].sample != sample->id)
+        first++;
+    for (end = first; end < profile->island_count && profile->islands[end].sample == sample->id;)
+        end++;
+    *count = end - first;
+    return profile->islands + first;
+}

@@ -10,6 +10,7 @@ int cmd_collect(int argc, char **argv);  /* for the recorder's own use, not list
 int cmd_stand_in(int argc, char **argv); /* for that of record (stand_in.h) */
 int cmd_report(int argc, char **argv);
 int cmd_insight(int argc, char **argv);
+int cmd_leaks(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_html(int argc, char **argv);

@@ -369,13 +369,27 @@ static int cmd_record_watch_signals(struct job *job)
     return job->signals < 0 ? -errno : 0;
 }
 
+/* Has it ended? A look that stops its threads is told so by the same means, which are not to be used
+ * up here: so it is asked without taking, and taken when it is an end. */
+static bool cmd_record_child_has_ended(const struct job *job, int *status)
+{
+    siginfo_t what = {.si_pid = 0};
+    while (waitid(P_PID, (id_t)job->child, &what, WEXITED | WNOHANG | WNOWAIT) < 0)
+        if (errno != EINTR)
+            return false;
+    if (!what.si_pid ||
+        (what.si_code != CLD_EXITED && what.si_code != CLD_KILLED && what.si_code != CLD_DUMPED))
+        return false;
+    while (waitpid(job->child, status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return true;
+}
+
 static void cmd_record_see_child(struct job *job)
 {
     int status;
-    pid_t ended = 0;
-    while (!job->ended && (ended = waitpid(job->child, &status, WNOHANG)) < 0 && errno == EINTR)
-        ;
-    if (ended != job->child)
+    if (job->ended || !cmd_record_child_has_ended(job, &status))
         return;
     job->ended = true;
     job->wait_status = status;
@@ -396,9 +410,12 @@ static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *s
         cmd_record_see_child(job);
     else
         stand_in_pass_on(&received, job->ended ? 0 : job->child);
-    /* With the program gone, its children may be waited for no longer than the user likes. */
-    if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP)) {
-        held_stderr_end(); /* what is said now is for who waits */
+    /* With the program gone, or the time over, its children and names of functions may be waited for
+     * no longer than the user likes. */
+    bool is_over = job->ended || collector_over(job->collector);
+    if (is_over && (number == SIGINT || number == SIGTERM || number == SIGHUP)) {
+        if (job->ended)
+            held_stderr_end(); /* what is said now is for who waits */
         collector_leave(job->collector);
     }
 }
@@ -424,7 +441,7 @@ static void cmd_record_run_to_end(struct job *job, const struct record_options *
 {
     int terminal = held_stderr_terminal(), patience_ms = 1000;
     while (!job->ended || collector_active(job->collector) > 0) {
-        if (collector_over(job->collector) && !job->summed_up)
+        if (collector_over(job->collector) && !collector_active(job->collector) && !job->summed_up)
             cmd_record_sum_up_early(job, options, program);
         if (collector_wait(job->collector, job->signals,
                            job->ended && terminal >= 0 ? patience_ms : -1)) {

@@ -53,6 +53,7 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_RESIDENCIES] = {offsetof(struct profile, residencies),
                             offsetof(struct profile, residency_count)},
     [DETAIL_HEAP_PAGES] = PLACE(heap_page),
+    [DETAIL_ISLANDS] = PLACE(island),
     [DETAIL_SOURCES] = PLACE(source),
     [DETAIL_MARKS] = PLACE(mark),
     [DETAIL_REGIONS] = PLACE(region),

@@ -164,6 +164,14 @@ static const struct detail_column sample_columns[] = {
     FIELD("returnable_bytes", returnable_bytes, DETAIL_MAYBE),
     FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
     FIELD("pass_ms", pass_ms, DETAIL_REAL),
+    FIELD("lost_count", lost_count, DETAIL_MAYBE),
+    FIELD("lost_bytes", lost_bytes, DETAIL_MAYBE),
+    FIELD("indirect_count", indirect_count, DETAIL_MAYBE),
+    FIELD("indirect_bytes", indirect_bytes, DETAIL_MAYBE),
+    FIELD("possible_count", possible_count, DETAIL_MAYBE),
+    FIELD("possible_bytes", possible_bytes, DETAIL_MAYBE),
+    FIELD("reachable_count", reachable_count, DETAIL_MAYBE),
+    FIELD("reachable_bytes", reachable_bytes, DETAIL_MAYBE),
     FIELD("high_water_bytes", high_water_bytes, DETAIL_MAYBE),
 };
 
@@ -193,6 +201,25 @@ static const struct detail_column residency_columns[] = {
     FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
     FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
     FIELD("pinning_count", pinning_count, DETAIL_MAYBE),
+    FIELD("lost_count", lost_count, DETAIL_MAYBE),
+    FIELD("lost_bytes", lost_bytes, DETAIL_MAYBE),
+    FIELD("indirect_count", indirect_count, DETAIL_MAYBE),
+    FIELD("indirect_bytes", indirect_bytes, DETAIL_MAYBE),
+    FIELD("possible_count", possible_count, DETAIL_MAYBE),
+    FIELD("possible_bytes", possible_bytes, DETAIL_MAYBE),
+    FIELD("reachable_count", reachable_count, DETAIL_MAYBE),
+    FIELD("reachable_bytes", reachable_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_island
+static const struct detail_column island_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("indirect_count", indirect_count, DETAIL_PLAIN),
+    FIELD("indirect_bytes", indirect_bytes, DETAIL_PLAIN),
 };
 
 #undef ROW
@@ -389,6 +416,8 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
     [DETAIL_HEAP_PAGES] = IN_BLOCKS("heap_page", ",PRIMARY KEY(sample,address)) WITHOUT ROWID",
                              "sample,address", heap_page_columns, struct profile_heap_page,
                              "first INTEGER PRIMARY KEY,sample INTEGER"),
+    [DETAIL_ISLANDS] = TABLE("island", ",PRIMARY KEY(sample,path)) WITHOUT ROWID", "sample,path",
+                      island_columns, struct profile_island),
     [DETAIL_CURVES] = IN_BLOCKS("curve", ")", "path,rowid", curve_columns, struct detail_point,
                          "path INTEGER PRIMARY KEY"),
     [DETAIL_SOURCES] = TABLE("source", ",PRIMARY KEY(path))", "path", source_columns,

@@ -141,6 +141,7 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 /* integer: age of the program when recording began; absent: recorded from its beginning */
 #define PROFILE_META_ATTACHED  "attached_after_ns"
 #define PROFILE_META_NO_LEDGER "no_ledger" /* a sentence: why what is resident is not known */
+#define PROFILE_META_NO_GRAPH  "no_graph"  /* a sentence: why what is lost is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
 
@@ -302,7 +303,11 @@ struct profile_sample {
     struct figure returnable_bytes;   /* whole resident pages of the heap without a live block */
     struct figure pinned_bytes;       /* free bytes on heap pages that live blocks keep resident */
     double pass_ms;                   /* what the look cost, CPU of the collector */
-    struct figure high_water_bytes;   /* VmHWM then: the true peak by the kernel */
+    /* of all live blocks, as struct profile_residency has them by call path; unknown where the
+     * graph of the live blocks was not made */
+    struct figure lost_count, lost_bytes, indirect_count, indirect_bytes;
+    struct figure possible_count, possible_bytes, reachable_count, reachable_bytes;
+    struct figure high_water_bytes; /* VmHWM then: the true peak by the kernel */
 };
 /* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go. So a
  * sample is put first, and then what belongs to it, in one or several calls. */
@@ -324,9 +329,26 @@ struct profile_residency {
     struct figure resident_bytes, untouched_bytes, swapped_bytes;
     struct figure pinned_bytes,
         pinning_count; /* its share of sample.pinned_bytes; blocks that pin */
+    /* what the graph of the live blocks says; unknown where none was made. The four add up to
+     * live_count and live_bytes of blocks that do not overlap */
+    struct figure lost_count, lost_bytes;           /* no pointer to them was found */
+    struct figure indirect_count, indirect_bytes;   /* only lost blocks point to them */
+    struct figure possible_count, possible_bytes;   /* by pointers into their middle only */
+    struct figure reachable_count, reachable_bytes; /* by a chain of pointers to beginnings */
 };
 int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
                           size_t count);
+/* Lost blocks of a call path, and what hangs below them: islands, each with one of these blocks as
+ * its head. */
+struct profile_island {
+    uint32_t sample;
+    uint32_t path;
+    uint64_t count, bytes;                   /* of the heads */
+    uint64_t indirect_count, indirect_bytes; /* below them, of any call path */
+};
+/* Of a sample that was put before; each path once. */
+int profile_put_islands(struct profile_writer *writer, const struct profile_island *rows,
+                        size_t count);
 /* A cell of the map of the heap: a page of the allocator's areas or, of large heaps, a stretch of
  * 2^k of them; the last one of an area may be shorter. All figures but `bytes` are of its resident
  * pages. */
@@ -559,6 +581,8 @@ struct profile {
     struct profile_residency *residencies; /* by sample, path */
     size_t heap_page_count;
     struct profile_heap_page *heap_pages; /* by sample (there is one), address */
+    size_t island_count;
+    struct profile_island *islands; /* by sample, path */
     size_t owner_count;
     struct profile_owner *owners; /* by sample, kind, path, name */
     size_t container_count;

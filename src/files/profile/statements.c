@@ -1,4 +1,5 @@
-/* See statements.h. Fixed tables stand in a list. Those of details follow from their columns. */
+/* Makes the SQL statements of the writer (statements.h). Those of fixed tables stand in a list;
+ * those of detail tables follow from their columns in the descriptors. */
 #include "profile/statements.h"
 
 #include "profile/schema.h"
@@ -36,6 +37,7 @@ static struct statement_shape statement_of_drop(enum detail which)
     case DETAIL_CONTAINERS:
     case DETAIL_RESIDENCIES:
     case DETAIL_HEAP_PAGES:
+    case DETAIL_ISLANDS:
     case DETAIL_CURVES:
     case DETAIL_RANK_STEPS: /* by what their rows begin with: module, sample, path, rank */
         drop.columns = table->columns[0].name;

@@ -1,5 +1,6 @@
-/* The profile's writing, while the process runs and when it has ended; see
- * process_image_parts.h. */
+/* Writes the profile while the process runs and when it has ended (process_image_parts.h). A
+ * snapshot is taken by the collector's thread, and a thread of its own writes it, so that a slow
+ * disk does not stop the reading of events. */
 #include "collector/process_image_parts.h"
 
 #include <errno.h>

@@ -503,14 +503,18 @@ static int profile_build_write_proc_sample(struct writer *writer,
         proc_sample->rows[i].sample = id;
     for (size_t i = 0; i < proc_sample->cell_count; i++)
         proc_sample->cells[i].sample = id;
+    for (size_t i = 0; i < proc_sample->island_count; i++)
+        proc_sample->islands[i].sample = id;
     if (status == 0 && proc_sample->row_count)
         status = profile_put_residency(writer->profile, proc_sample->rows, proc_sample->row_count);
+    if (status == 0 && proc_sample->cell_count)
+        status =
+            profile_put_heap_pages(writer->profile, proc_sample->cells, proc_sample->cell_count);
     if (status == 0)
         status = profile_build_write_owners(writer, proc_sample);
-    return status || !proc_sample->cell_count
-               ? status
-               : profile_put_heap_pages(writer->profile, proc_sample->cells,
-                                        proc_sample->cell_count);
+    return status ? status
+                  : profile_put_islands(writer->profile, proc_sample->islands,
+                                        proc_sample->island_count);
 }
 
 static int profile_build_write_proc_samples(struct writer *writer, const struct snapshot *snapshot)
