@@ -608,6 +608,20 @@ bool facts_allocator_is_libc(const struct profile *profile)
     return true;
 }
 
+const struct profile_sample *facts_owners_sample(const struct profile *profile)
+{
+    const struct profile_sample *found = NULL;
+    for (size_t i = 0, owner = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        while (owner < profile->owner_count && profile->owners[owner].sample < sample->id)
+            owner++;
+        bool has = owner < profile->owner_count && profile->owners[owner].sample == sample->id;
+        if (has && (!found || figure_less(found->resident_bytes, sample->resident_bytes)))
+            found = sample;
+    }
+    return found;
+}
+
 /* ---- What is lost ---------------------------------------------------------------------------- */
 
 const struct profile_sample *facts_graph_sample(const struct profile *profile)

@@ -25,6 +25,7 @@ struct detail_point {
     uint32_t path;
     struct curve_point point;
     struct figure threshold_bytes;
+    uint32_t level; /* enum memory_level */
 };
 
 /* The tables and blocks of a recorded database; those of rows, if they are not there yet; and the

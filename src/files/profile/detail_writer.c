@@ -227,7 +227,8 @@ int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
     if (!rows)
         return error_set(-ENOMEM, "out of memory while writing the profile");
     for (uint32_t i = 0; i < curve->count; i++)
-        rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes};
+        rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes,
+                                        curve->level};
     int error =
         detail_writer_put_block(writer, DETAIL_CURVES, curve->node, rows, curve->count, NULL);
     free(rows);

@@ -133,6 +133,8 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_UNMATCHED_ENDS "unmatched_ends" /* ends of regions without a beginning */
 /* the profile was cut: what is in it is of this region */
 #define PROFILE_META_REGION "region"
+/* the profile was made one of a level of memory (memory_level_name()) that is not the heap */
+#define PROFILE_META_LEVEL "level"
 /* Of profiles made of another tool's file; else absent. Metrics that it did not have are not
  * known. */
 #define PROFILE_META_IMPORTED    "imported_from" /* "heaptrack", "massif", … */
@@ -187,6 +189,9 @@ void profile_encode_sites(struct strbuf *out, const struct replay_site *sites, s
  * the last are full. A call path has at most one site. */
 int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t count, const void *body,
                       size_t bytes);
+/* The same of what the program maps itself; numbered by themselves. */
+int profile_put_mapped_sites(struct profile_writer *writer, uint32_t first, size_t count,
+                             const void *body, size_t bytes);
 int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics);
 int profile_put_thread(struct profile_writer *writer, size_t index,
                        const struct thread_metrics *metrics);
@@ -541,7 +546,9 @@ struct profile {
     struct profile_site {
         uint32_t path;
         struct call_metrics metrics;
-    } * sites;
+    } * sites;                          /* by path */
+    size_t mapped_site_count;
+    struct profile_site *mapped_sites; /* of what the program maps itself; by path */
     size_t code_count;
     struct profile_code *codes; /* locations */
     size_t line_count;
@@ -562,7 +569,9 @@ struct profile {
     size_t peak_count;
     struct peak *peaks;
     size_t curve_count;
-    struct curve *curves; /* by node */
+    struct curve *curves; /* by node: of blocks; and behind them in the same array … */
+    size_t mapped_curve_count;
+    struct curve *mapped_curves; /* … of mappings */
     size_t exchange_count;
     struct exchange *exchanges;
     size_t variable_count;
@@ -633,6 +642,14 @@ int profile_cut_region_at(struct profile *profile, size_t region);
 int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region);
 /* *region: index into regions. 0, or -ENOENT with a sentence. */
 int profile_find_region(const struct profile *profile, const char *name, uint32_t *region);
+
+/* Makes it one of a level of memory (model/level.h): its sites, totals, timeline and curves are that
+ * level's. MEMORY_HEAP changes nothing. MEMORY_ALL has the paths of blocks and mappings; at_peak_bytes
+ * are those of their joint peak. MEMORY_RESIDENT is of the look with most resident bytes that has
+ * owners: live_bytes and at_peak_bytes are what is resident of an owner, and owners without a call
+ * path are functions of their own below the root, "[file] libc.so.6" (the tool's bytes are left out).
+ * What is not known by level is not there any more. 0, -ENOENT with a sentence, or -ENOMEM. */
+int profile_take_level(struct profile *profile, enum memory_level level);
 
 /* The sums of a region's call paths, with its own peak. */
 void profile_region_total(const struct profile *profile, uint32_t region,

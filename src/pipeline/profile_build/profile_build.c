@@ -395,6 +395,11 @@ static int profile_build_write_sites(struct writer *writer, const struct snapsho
         status = profile_put_sites(writer->profile, block->first, block->count,
                                    snapshot->bodies.data + block->body, block->body_bytes);
     }
+    for (size_t i = 0; i < snapshot->mapped_block_count && status == 0; i++) {
+        const struct snapshot_block *block = &snapshot->mapped_blocks[i];
+        status = profile_put_mapped_sites(writer->profile, block->first, block->count,
+                                          snapshot->bodies.data + block->body, block->body_bytes);
+    }
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "aggregate/facts.h"
 #include "aggregate/order.h"
 #include "base/human.h"
 #include "model/figure_human.h"
@@ -22,21 +23,6 @@ static const struct text_column report_text_owners_columns[] = {
 enum { HEADINGS = 5, USED = 51 };
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
-
-/* The sample with most resident, of those with owners; NULL: none has some. */
-static const struct profile_sample *report_text_owners_sample(const struct profile *profile)
-{
-    const struct profile_sample *found = NULL;
-    for (size_t i = 0, owner = 0; i < profile->sample_count; i++) {
-        const struct profile_sample *sample = &profile->samples[i];
-        while (owner < profile->owner_count && profile->owners[owner].sample < sample->id)
-            owner++;
-        bool has = owner < profile->owner_count && profile->owners[owner].sample == sample->id;
-        if (has && (!found || figure_less(found->resident_bytes, sample->resident_bytes)))
-            found = sample;
-    }
-    return found;
-}
 
 static void report_text_owners_join(struct profile_owner *to, const struct profile_owner *from)
 {
@@ -186,7 +172,7 @@ static void report_text_owners_add_distance(struct text *text, const struct prof
 static int report_text_owners_add(struct text *text, size_t most)
 {
     const struct profile *profile = text->profile;
-    const struct profile_sample *sample = report_text_owners_sample(profile);
+    const struct profile_sample *sample = facts_owners_sample(profile);
     struct strbuf rest = STRBUF_INIT;
     size_t first = 0, count = 0, kept = 0;
     if (!sample)
