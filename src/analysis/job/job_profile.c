@@ -189,6 +189,7 @@ static int job_profile_put_program(struct profile_writer *writer, const struct j
     struct program_metrics program = tree->rest;
     if (!tree->ranks)
         return 0;
+    program_metrics_forget_mapped(&program);
     program.total = tree->total.metrics;
     program.total.peak_bytes = tree->peak_sum;
     program.total.peak_ticks = figure_of(course->at_unix_ns - course->start_unix_ns);

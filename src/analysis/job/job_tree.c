@@ -257,7 +257,7 @@ static void job_tree_add_site(struct job_tree *tree, uint32_t node, const struct
 /* ---- Programs ------------------------------------------------------------------------------ */
 
 /* The numbers of struct program_metrics behind its `total`, in their order in the bytes. All are
- * sums. */
+ * sums. What processes map themselves is not among them: it is unknown of a job. */
 #define REST(FIGURE, NUMBER)                                                                       \
     FIGURE(live_peak_count)                                                                        \
     NUMBER(foreign_frees)                                                                          \
@@ -271,8 +271,9 @@ static void job_tree_add_site(struct job_tree *tree, uint32_t node, const struct
     NUMBER(lost_events)                                                                            \
     NUMBER(malformed_events)
 #define REST_BYTES(field) +sizeof(((struct program_metrics *)0)->field)
-_Static_assert(sizeof(struct program_metrics) == sizeof(struct call_metrics)
-                                                     REST(REST_BYTES, REST_BYTES),
+enum { OF_MAPPINGS = sizeof(struct call_metrics) + 4 * sizeof(struct figure) };
+_Static_assert(sizeof(struct program_metrics) == OF_MAPPINGS + sizeof(struct call_metrics)
+                                                                   REST(REST_BYTES, REST_BYTES),
                "a new number of the program needs its line in REST");
 
 static void job_tree_add_rest(struct program_metrics *into, const struct program_metrics *from)
