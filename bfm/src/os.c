@@ -1,4 +1,5 @@
-/* System calls, each with errno kept: free() promises that, and malloc() that it is ENOMEM. */
+/* Wraps the system calls of the allocator (os.h). Each keeps errno: free() promises that, and
+ * malloc() that errno is ENOMEM. A mapping of an alignment is cut out of a larger one. */
 #include "bfm/os.h"
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* The names of the kinds of mappings. */
+/* Names the kinds of mappings for profiles and reports. A kind that this version does not know
+ * is called unknown. */
 #include "model/mapping.h"
 
 #include <stddef.h>

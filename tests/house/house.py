@@ -8,8 +8,8 @@ CMake has written (build/…/house.txt: "room NAME FOLDER USES…", in the order
 Checked: a first-level folder uses only those before it; no circle; USES names each room whose headers the
 room reads, directly or through other headers, and no other; no source is compiled into a target of another
 room but those in borrowed.txt; no two files of one name but where the room says what a file is; at most a
-dozen first-level folders; every .c file opens with a comment; nobody but a few looks into a struct figure;
-above the pipeline nobody but those in unknowns.txt says UINT64_MAX."""
+dozen first-level folders; every .c file opens with a comment of at least 16 words of its own; nobody but a few
+looks into a struct figure; above the pipeline nobody but those in unknowns.txt says UINT64_MAX."""
 import collections
 import glob
 import json
@@ -22,6 +22,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([a-z_0-9]+)/([A-Za-z_0-9./]+)"', re.M
 SAME_NAME = {"CMakeLists.txt", "README.md", "main.c"}
 SAME_NAME_ROOMS = {"commands"}  # a file there is the command of its name
 MOST_STOREYS = 12
+LEAST_HEADING_WORDS = 16  # two short sentences
 # What may see how a figure says that it is not known: its own header, and the bytes that the processes of a
 # job's analysis send each other.
 RAW_FIGURE = re.compile(r"(?:\.|->)raw\b")
@@ -165,6 +166,11 @@ def name_faults(root, rooms):
             yield f"{len(paths)} files are called {name}: {', '.join(paths)}"
 
 
+def heading_words(comment):
+    """What a head comment says of its own: "see x.h" and "(x.h)" send the reader elsewhere."""
+    return re.findall(r"\w+", re.sub(r"\(?\b(?:[Ss]ee )?[\w/]+\.h\b\)?", " ", comment))
+
+
 def heading_faults(root, rooms):
     for room in rooms.values():
         for path in files_of(root, room):
@@ -173,8 +179,8 @@ def heading_faults(root, rooms):
             place = os.path.relpath(path, root)
             if not head:
                 yield f"{place} does not open with a comment that says what it does"
-            elif path.endswith(".c") and re.match(r"\s*See \S+\.\s*$", head[1]):
-                yield f"{place} opens with 'See …' and nothing else"
+            elif path.endswith(".c") and len(heading_words(head[1])) < LEAST_HEADING_WORDS:
+                yield f"{place} opens with fewer than {LEAST_HEADING_WORDS} words on what it does and how"
 
 
 SIZEOF = re.compile(r"sizeof\((\*{0,2}[a-z]\w*(?:(?:->|\.)\w+|\[\w+\])*)\)(?!\[|\.|->)")

@@ -1,4 +1,5 @@
-/* Verdicts for programs (doc/BUDGET.md). */
+/* Writes verdicts of `tidemark check` as JSON (doc BUDGET.md). Each limit has its verdict with
+ * the call paths that offend most. Below stands what suppressions took out. */
 #include <math.h>
 #include <string.h>
 #include "base/json.h"

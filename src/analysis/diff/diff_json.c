@@ -1,4 +1,6 @@
-/* The difference for programs (doc/DIFF-JSON.md). */
+/* Writes a difference as JSON (doc DIFF-JSON.md): runs, totals, functions and call paths, in the
+ * order of the comparison. Options of the command decide how many rows are written. A figure
+ * that is unknown is null. */
 #include <math.h>
 #include <string.h>
 #include "base/json.h"

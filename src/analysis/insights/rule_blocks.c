@@ -1,4 +1,5 @@
-/* What blocks cost beyond what was asked for: many small ones, and rounding up. */
+/* Rules on what blocks cost beyond what was asked for. One looks for many small blocks, whose
+ * headers weigh; the other for bytes that are lost because sizes are rounded up. */
 #include "insights/rule.h"
 
 #include "aggregate/facts.h"

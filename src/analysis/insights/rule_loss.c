@@ -1,4 +1,6 @@
-/* What the profile itself lacks, so that all else is to be read with care. */
+/* The rule on what the profile itself lacks. It looks at events that were lost, call paths that
+ * could not be walked and allocators that were not seen. Its insight says that all else is to be
+ * read with care. */
 #include "insights/rule.h"
 
 #include "aggregate/facts.h"

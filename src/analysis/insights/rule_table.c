@@ -1,8 +1,10 @@
-/* The rules, by what they look at. Ids are for ever. */
+/* The table of rules. A row has the id that users see, the function that looks, and whether the
+ * rule needs counts. An id never changes, because suppressions and programs name it. */
 #include "insights/rule.h"
 
 const struct rule rules[] = {
     {"incomplete-profile", rule_loss, false},
+    {"leak-lost", rule_leak_lost, false},
     {"leak-growth", rule_leak_growth, false},
     {"leak-possible", rule_leak_possible, false},
     {"small-blocks", rule_small_blocks, true},

@@ -1,4 +1,5 @@
-/* Replaces the texts of a job's summary (job_redact.h). Ranks of one node stay together. */
+/* Replaces the texts of a job's summary (job_redact.h): hosts, files, notes and names of
+ * functions. Equal texts get equal replacements, so ranks of one node stay together. */
 #include "job/job_redact.h"
 
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* What the ranks of each node held together. */
+/* Writes what the ranks of each node held together: one paragraph for each node, with its peak
+ * and with what the node has. Of several bounds for the node's memory the tightest one is
+ * compared. */
 #include <stdio.h>
 #include <string.h>
 #include "base/human.h"

@@ -1,4 +1,6 @@
-/* Why ranks differ, and what functions and libraries hold. */
+/* Writes why ranks differ, and what functions and libraries hold. Differences are sorted by
+ * their size, and small ones are left out. Functions of MPI and of other libraries are summed in
+ * groups of their own. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* A process's mappings for people: kinds, and under each its files or every mapping. */
+/* Writes a process's mappings as a table for people. Kinds of mappings are lines of their own,
+ * and under each stand its files or every mapping. Columns without figures are left out. */
 #include "system_memory/show.h"
 
 #include <inttypes.h>

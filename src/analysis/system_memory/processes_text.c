@@ -1,4 +1,6 @@
-/* Tables and bars for people. */
+/* Writes what `tidemark ps` found as tables and bars for a terminal. Columns are laid out for
+ * the width that there is. Below the table stands what the sum does not contain, such as
+ * processes that could not be read. */
 #include "system_memory/show.h"
 
 #include <stdlib.h>

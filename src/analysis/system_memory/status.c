@@ -1,4 +1,6 @@
-/* The texts: /proc/PID/status and cgroup, /proc/meminfo. Names in them are strangers'. */
+/* Reads the texts /proc/PID/status, /proc/PID/cgroup and /proc/meminfo into figures. A line that
+ * is missing or cut is unknown. Names in them come from strangers, and are cut at a fixed
+ * length. */
 #include <stdlib.h>
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,5 @@
-/* The comparison for programs (doc/WHATIF-JSON.md). */
+/* Writes the comparison of allocators as JSON (doc WHATIF-JSON.md): the trace's stream of events
+ * first, then a row for each allocator. A figure that an allocator cannot tell is null. */
 #include "base/json.h"
 #include "model/figure_json.h"
 #include "whatif/whatif.h"

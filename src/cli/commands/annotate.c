@@ -1,4 +1,5 @@
-/* tidemark annotate: reads the profile, hands it to the report room. */
+/* The command `tidemark annotate`. It reads the profile, finds out which function or file is
+ * meant, and calls the report room for text or JSON. Source files are found with --source-path. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* tidemark at: who holds memory at a moment of a trace. */
+/* The command `tidemark at`: who holds memory at a moment of a trace. It finds the moment in the
+ * trace. The offline room replays the trace up to it and lists the holders. */
 #include "commands/commands.h"
 
 #include <stdio.h>

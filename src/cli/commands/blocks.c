@@ -1,4 +1,6 @@
-/* tidemark blocks: the blocks that are alive at a moment of a trace. */
+/* The command `tidemark blocks`: the blocks that are alive at a moment of a trace. It reads
+ * options into a question, and the offline room replays the trace. On a terminal it shows how
+ * far the replay is. */
 #include "commands/commands.h"
 
 #include <stdio.h>

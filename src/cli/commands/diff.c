@@ -1,4 +1,5 @@
-/* tidemark diff: reads profiles of two groups, hands them to the room. */
+/* The command `tidemark diff`. It reads the profiles of two groups, which "--" separates, and
+ * hands them to the diff room. The result is shown as text or as JSON. */
 #include "commands/commands.h"
 
 #include <stdio.h>

@@ -1,4 +1,6 @@
-/* tidemark doctor: what works on this machine. */
+/* The command `tidemark doctor`: what works on this machine. It lets the doctor room look at the
+ * machine, at tools and at a trial recording. The exit status says whether something does not
+ * work. */
 #include "commands/commands.h"
 
 #include <limits.h>

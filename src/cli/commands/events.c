@@ -1,4 +1,5 @@
-/* tidemark events: what happened, event by event. */
+/* The command `tidemark events`: prints what happened, one event a line. It turns options into a
+ * filter, and the offline room reads the trace and writes the lines. */
 #include "commands/commands.h"
 
 #include <ctype.h>

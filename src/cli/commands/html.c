@@ -1,4 +1,5 @@
-/* tidemark html: profiles as one file, written by the server room. */
+/* The command `tidemark html`: profiles as one file, which the server room writes. An existing
+ * file is replaced only with --force. The file has its name only when it is whole. */
 #include "commands/commands.h"
 
 #include <errno.h>

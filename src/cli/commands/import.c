@@ -1,4 +1,5 @@
-/* tidemark import: another tool's recording as a profile, made by the import room. */
+/* The command `tidemark import`: another tool's recording as a profile. The import room tells
+ * the format and reads the file. The profile has its name only when it is whole. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* tidemark insight: reads the profile, hands it to the rules. */
+/* The command `tidemark insight`. It reads the profile, lets the rules look at it, and writes
+ * what they found as text or JSON. An option says how severe an insight must be to be shown. */
 #include "commands/commands.h"
 
 #include <stdio.h>

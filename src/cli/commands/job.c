@@ -1,4 +1,6 @@
-/* tidemark job: all files of a job, read here. */
+/* The command `tidemark job`, which analyses the files of a job in this process. Threads share
+ * the files, and the largest come first. Options and output are those of job_command.h, which
+ * the program for MPI uses too. */
 #include <unistd.h>
 #include <stdlib.h>
 #include "commands/commands.h"

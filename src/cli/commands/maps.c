@@ -1,4 +1,5 @@
-/* tidemark maps: what is mapped into a process, and what it costs. */
+/* The command `tidemark maps`: what is mapped into a process, and what it costs. It reads the
+ * process's smaps once, and writes text, JSON or CSV. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Width of the output and complaints on stderr, the same for all commands (output.h). */
+/* Gives all commands the same width of output and the same form of complaints on standard error
+ * (output.h). A complaint's text is made safe for terminals first. */
 #include "commands/output.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* Options and output that `ps` and `maps` share (proc_output.h). */
+/* Options and output that `ps` and `maps` share (proc_output.h). Defaults are settled once the
+ * options are read, because they depend on the format and on the terminal. */
 #include "commands/proc_output.h"
 
 #include <errno.h>

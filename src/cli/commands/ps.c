@@ -1,4 +1,5 @@
-/* tidemark ps: what memory the processes of this machine have. */
+/* The command `tidemark ps`: what memory the processes of this machine have. It turns options
+ * into a question, reads each process once, and writes text, JSON or CSV. */
 #include "commands/commands.h"
 
 #include <errno.h>

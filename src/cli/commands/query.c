@@ -1,4 +1,6 @@
-/* tidemark query: SQL on a profile. */
+/* The command `tidemark query`: SQL on a profile. The statement is an operand or standard input,
+ * and the query room runs it without the right to write. Without a statement the tables are
+ * listed. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Says what was hidden (redaction.h). */
+/* Says how many secrets of a command line were hidden (redaction.h). It writes one line on
+ * standard error, and only if there were secrets. */
 #include "commands/redaction.h"
 
 #include <stdio.h>

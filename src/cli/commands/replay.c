@@ -1,4 +1,6 @@
-/* tidemark replay: a trace becomes a profile again, or is run under other allocators. */
+/* The command `tidemark replay`: a trace becomes a profile again, or is run under other
+ * allocators. Names of all profiles are settled and checked before the first trace is read. The
+ * offline room does the work. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* tidemark report: reads the profile, hands it to the report room. */
+/* The command `tidemark report`. It reads a profile, or a list of the processes of a session,
+ * and hands it to the report room. Options choose sections, columns, order and format. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* tidemark serve: hands profiles to the server room and waits for a signal. */
+/* The command `tidemark serve`. It hands profiles to the server room, prints the URL, opens a
+ * browser where there is a display, and waits for a signal that ends it. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* The option --source-path: adds a pair OLD=NEW and complains about a wrong one (source_path.h). */
+/* The option --source-path (source_path.h). It adds a pair OLD=NEW and complains about a wrong
+ * one. It also says which machine this is, for commands that read only sources of their own
+ * machine. */
 #include "commands/source_path.h"
 
 #include <errno.h>

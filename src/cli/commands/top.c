@@ -1,4 +1,5 @@
-/* tidemark top: finds the profile, hands it to the top room. */
+/* The command `tidemark top`. It finds the profile that is meant, by its path or by a process's
+ * number, and hands it to the top room. The screen or plain lines are chosen by standard output. */
 #include "commands/commands.h"
 
 #include <errno.h>

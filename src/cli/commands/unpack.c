@@ -1,4 +1,6 @@
-/* tidemark unpack: a profile as an SQLite database for people and tools. */
+/* The command `tidemark unpack`: a profile as a plain SQLite database for people and tools. The
+ * name of the database follows from the profile's name if it is not given. An existing file is
+ * never replaced. */
 #include "commands/commands.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Findings, and how they are shown. See doctor.h. */
+/* Keeps the doctor's findings, and shows them (doctor.h). Findings are an array in the order of
+ * the looks. The text is wrapped at the terminal's width; JSON has all of them. */
 #include "doctor/doctor.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Processor, kernel, C library, limits and policies. */
+/* Looks at processor, kernel, C library, limits and policies. Each function looks at one thing,
+ * through /proc, /sys or a harmless system call, and adds one finding. */
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>

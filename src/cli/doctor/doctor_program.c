@@ -1,4 +1,6 @@
-/* One program: whether it can be recorded, and how much of it will have names. */
+/* Looks at one program: whether it can be recorded, and how much of it will have names. The ELF
+ * file is read for its kind, its debug information, its compiler's options and its unwind
+ * tables. */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <fcntl.h>

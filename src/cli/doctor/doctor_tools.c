@@ -1,4 +1,5 @@
-/* Directories, debuginfod, commands beside ours; and whether a recording works. */
+/* Looks at directories, at debuginfod and at the commands beside ours, and tries a recording of
+ * a short program. Each function looks at one thing and adds one finding. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* See channel.h. A message is its length and then pieces: MPI counts in int. */
+/* Sends bytes between the processes of an MPI job (channel.h). A message is its length and then
+ * pieces, because MPI counts in int. */
 #include "mpi/channel.h"
 
 #include <mpi.h>

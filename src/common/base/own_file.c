@@ -1,4 +1,6 @@
-/* See own_file.h. Reads the first hundred bytes and compares them. */
+/* Tells whether a file is one of ours (own_file.h). The first hundred bytes are compared with
+ * the beginnings of our formats. A database is ours if its header has our number, or if its log
+ * is still beside it. */
 #include "base/own_file.h"
 
 #include <errno.h>

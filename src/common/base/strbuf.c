@@ -1,4 +1,5 @@
-/* See strbuf.h. Capacity doubles, so adding n bytes one by one costs O(n). */
+/* Strings that grow (strbuf.h). The capacity doubles, so that adding n bytes one by one costs
+ * O(n). Without memory the tool ends, so callers have no error to handle. */
 #include "base/strbuf.h"
 
 #include <stdio.h>

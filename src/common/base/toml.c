@@ -1,4 +1,6 @@
-/* See toml.h. Recursive descent, no deeper than keys may be. */
+/* Reads TOML (toml.h) by recursive descent over the bytes, no deeper than keys may be. The
+ * result is a flat array of entries, each with all keys that lead to its value. The names of
+ * tables are kept to find doubles. */
 #include "base/toml.h"
 
 #include <ctype.h>

@@ -1,4 +1,6 @@
-/* The walker's memory: its tables, and for each stream the reallocs under way. */
+/* Keeps the walker's memory: its tables, and for each stream the reallocs under way. The steps
+ * themselves are inline functions in walker.h, so that each user's sink becomes part of its
+ * loop. */
 #include "blocks/walker.h"
 
 #include <stdlib.h>

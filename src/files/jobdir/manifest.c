@@ -1,4 +1,5 @@
-/* See manifest.h. scan.c reads the processes of a directory; here they become ranks and jobs. */
+/* Makes ranks and jobs of the processes of a directory (manifest.h), which scan.c reads.
+ * Processes are sorted by job and rank, and the main process of each rank is chosen. */
 #include "jobdir/manifest.h"
 
 #include <errno.h>

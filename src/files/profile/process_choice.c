@@ -1,5 +1,6 @@
-/* See process_choice.h. All that could be meant is gathered first; numbers are the order of their
- * beginnings. */
+/* Finds the process that FILE@PID means (process_choice.h). All that could be meant is gathered
+ * first, from a session's file or from a directory. Images of one process are numbered in the
+ * order of their beginnings. */
 #include "profile/process_choice.h"
 
 #include <dirent.h>

@@ -1,4 +1,6 @@
-/* Adds to a profile in memory what no file of it says: see profile.h. */
+/* Adds to a profile in memory what no file of it says (profile.h). Texts are interned with those
+ * that the profile has already, and functions are found by name, so that nothing stands there
+ * twice. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* SQLite's results as errno values, so that callers need not know SQLite. */
+/* Turns SQLite's results into errno values, so that callers need not know SQLite. Where SQLite
+ * knows the system call's error, that one is given. */
 #include "profile/sqlite_errno.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* speedscope's own format: one "sampled" profile per metric over one list of frames. */
+/* Writes a profile in speedscope's own format: one "sampled" profile per metric over one list of
+ * frames. The call tree is walked top down, and each call path with a value of its own becomes a
+ * sample with a weight. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/json.h"

@@ -1,4 +1,6 @@
-/* The table of formats: a new one is an entry here and a file beside. */
+/* The table of export formats, and what all of them need before and after. A new format is an
+ * entry here and a file beside. The profile is checked first: a format that needs what it lacks
+ * is refused with the reason. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

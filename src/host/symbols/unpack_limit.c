@@ -1,4 +1,6 @@
-/* Stands before libelf's elf_compress() (unpack_limit.h), and walks the chunks of .xz files. */
+/* Limits how much packed debug information may be unpacked (unpack_limit.h). Functions of
+ * libelf's names stand before libelf's and ask first. The chunks of .xz files are walked to
+ * learn their unpacked size. */
 #include "symbols/unpack_limit.h"
 
 #include <dlfcn.h>

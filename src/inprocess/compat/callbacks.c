@@ -1,4 +1,5 @@
-/* From the counters: the functions that both interfaces have. */
+/* The functions that two of the drop-in interfaces have in common (interface.h). Each takes its
+ * number from the counters. Peaks are made exact when the library is loaded. */
 #include "counters/counters.h"
 #include "counters/line.h"
 #include "compat/interface.h"

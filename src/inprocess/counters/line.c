@@ -1,4 +1,5 @@
-/* See line.h. Runs inside other programs: no malloc, no stdio. */
+/* Builds a line of text in a fixed buffer, and writes it with one call (line.h). It runs inside
+ * other programs: it uses neither malloc nor stdio. */
 #include "counters/line.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Symbol lookup without dlsym; see real.h. Runs inside the profiled program: no malloc, no
- * stdio. */
+/* Looks up symbols without dlsym (real.h). It walks the modules that are loaded and searches the
+ * hash table of each. It runs inside the profiled program: it uses neither malloc nor stdio. */
 #include "interpose/real.h"
 
 #include <elf.h>

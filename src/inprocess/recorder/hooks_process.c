@@ -1,4 +1,6 @@
-/* The ends of processes and of modules. */
+/* Stands in for functions that end processes, load modules and register unwind tables. Each
+ * tells the session what will happen, and then goes on to the real function. Functions that look
+ * at their caller are left with a jump. */
 #include "recorder/hooks.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
-/* Learns whether a block's header can be read in malloc_usable_size()'s place; see usable.h. */
+/* Learns whether a block's header can be read in malloc_usable_size()'s place (usable.h). The
+ * header of the first blocks is compared with what the function says. One difference refutes it
+ * for ever. */
 #include "recorder/usable.h"
 
 #include <stdint.h>

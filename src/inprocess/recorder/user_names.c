@@ -1,4 +1,5 @@
-/* See user_names.h. Looking up takes no lock: slots are filled once, after what they lead to. */
+/* Gives numbers to the names of regions and marks (user_names.h), by a hash table over the names
+ * in the shared memory. A look-up takes no lock: a slot is filled once, after what it leads to. */
 #include "recorder/user_names.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* Shadow stacks; see shadow.h. Runs inside the profiled program: no malloc, no locks. */
+/* Keeps shadow stacks (shadow.h). A thread has one array of frames for its own stack; stacks of
+ * fibers and signals have slots in one shared table. It runs inside the profiled program: it
+ * uses neither malloc nor locks. */
 #include "unwind/shadow.h"
 
 #include <signal.h>

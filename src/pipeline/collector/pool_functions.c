@@ -1,4 +1,6 @@
-/* The words of --allocator-functions (pool_functions.h), and what became of them in recorded processes. */
+/* Reads the words of --allocator-functions (pool_functions.h), and keeps what became of them in
+ * recorded processes. The words go to the recorder in the header of the shared memory, and come
+ * back with what was found. */
 #include "collector/pool_functions.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* What a profile and a trace say about the process that they are of; see process_image_parts.h. */
+/* Collects what a profile and a trace say about their process (process_image_parts.h): names,
+ * command, machine, job and times. Facts come from /proc, from the session and from the
+ * recorder's header. */
 #include "collector/pool_functions.h"
 #include "collector/process_image_parts.h"
 
@@ -352,4 +354,6 @@ void process_image_tell_end(struct process_image *image, process_image_take_fact
     process_image_tell_unseen(image, take);
     if (image->looks && look_schedule_complaint(image->looks))
         take(image, PROFILE_META_NO_LEDGER, look_schedule_complaint(image->looks), 0);
+    if (image->looks && look_schedule_graph_complaint(image->looks))
+        take(image, PROFILE_META_NO_GRAPH, look_schedule_graph_complaint(image->looks), 0);
 }

@@ -1,4 +1,6 @@
-/* The trace beside the profile: its beginning, facts and end; see process_image_parts.h. */
+/* Writes the trace beside the profile: its beginning, its facts and its end
+ * (process_image_parts.h). Facts that grow, such as marks and names, are told in pieces of a
+ * fixed number of lines. Only the last piece is told again. */
 #include "collector/process_image_parts.h"
 
 #include <stdio.h>

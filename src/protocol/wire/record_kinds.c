@@ -1,4 +1,5 @@
-/* The tables that the rows of records.def become. */
+/* The tables that the rows of records.def become. One has a row by record number, the other has
+ * a class by a record's first byte. The compiler refuses two rows of one number. */
 #include "wire/record_kinds.h"
 
 /* Two rows with one number make the sum larger than the union. */

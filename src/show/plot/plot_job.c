@@ -1,4 +1,6 @@
-/* A job: its ranks over time, and what its nodes' ranks held together. */
+/* Draws a job: its ranks over time, and what its nodes' ranks held together. Few ranks have a
+ * line each. Many are three lines over time: the highest rank, the mean and the lowest rank at
+ * each moment. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

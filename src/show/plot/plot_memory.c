@@ -1,4 +1,5 @@
-/* Memory over time of runs side by side; and which chart is made at all. */
+/* Draws memory over time of runs side by side, and chooses which chart is made at all. Each run
+ * is a line over the time since its own beginning. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

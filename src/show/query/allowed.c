@@ -1,4 +1,6 @@
-/* SQLite's authorizer and limits (allowed.h). */
+/* Limits what SQL may do (allowed.h). SQLite's authorizer permits reading, and the functions and
+ * pragmas of two lists. Limits hold the memory and the length of values; virtual tables are
+ * refused, because they would run code of their own. */
 #include "query/allowed.h"
 
 #include <errno.h>

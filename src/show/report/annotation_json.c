@@ -1,4 +1,5 @@
-/* Annotated source for programs: doc/ANNOTATE-JSON.md describes every member. */
+/* Writes annotated source as JSON (doc ANNOTATE-JSON.md describes every member). It writes
+ * either the overview of files, or one file with its lines and what is called from each. */
 #include "report/annotation.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Lists of words in options: sections to show, columns of a table. */
+/* Reads the lists of words in options: sections to show, and columns of a table. A word that is
+ * not known is given back, so that the command can name it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,6 @@
-/* The report for programs: doc/REPORT-JSON.md describes every member. Written as a stream. */
+/* Writes the report as JSON (doc REPORT-JSON.md describes every member). It is written as a
+ * stream, section by section, so that a large profile needs no second copy. A figure that is
+ * unknown is null. */
 #include "report/report.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* What a profile says beyond sums, as JSON. */
+/* Writes what a profile says beyond sums as JSON: peaks, curves, distributions, exchanges
+ * between threads, stacks and variables. A table that the profile does not have is null. */
 #include "report/detail_json.h"
 #include "report/heap_fill.h"
 #include "report/report_writer.h"
@@ -370,6 +371,8 @@ void report_json_detail(struct writer *writer)
     report_json_globals(writer);
     report_json_samples(writer);
     report_json_mappings(writer);
+    report_json_owners(writer);
+    report_json_container(writer);
     report_json_detail_write_residency(writer);
     report_json_detail_write_heap(writer);
     report_json_regions(writer);

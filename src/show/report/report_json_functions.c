@@ -1,4 +1,5 @@
-/* Functions and the call tree as JSON. */
+/* Writes functions and the call tree as JSON. Both are made by the aggregate room from the
+ * chosen metric; here their rows are written with all metrics. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/text.h"

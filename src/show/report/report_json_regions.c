@@ -1,4 +1,5 @@
-/* Regions and marks as JSON; null where there are none. */
+/* Writes regions and marks as JSON. Rows are written in the profile's order; a profile that has
+ * none of them gets null. */
 #include <stddef.h>
 #include "report/detail_json.h"
 #include "report/report_writer.h"

@@ -1,4 +1,6 @@
-/* The overview of many processes for programs (doc/REPORT-JSON.md). */
+/* Writes the overview of many processes as JSON (doc REPORT-JSON.md): programs with their sums
+ * first, then each process. Processes whose profile could not be read are listed with the
+ * reason. */
 #include "base/json.h"
 #include "model/figure_json.h"
 #include "programs/programs.h"

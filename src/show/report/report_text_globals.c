@@ -1,4 +1,5 @@
-/* Global and thread-local variables: what a program takes before it asks for anything. */
+/* Writes the section on global and thread-local variables: what a program takes before it asks
+ * for anything. Modules with their sections come first, then the largest variables. */
 #include "report/report_text.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Regions and marks: what the program says of itself. */
+/* Writes the section on regions and marks: what the program says of itself. Regions are sorted
+ * by their peak. What the recorder could not keep is said below. */
 #include "report/report_text.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Threads: what each called, who frees whose blocks, how deep stacks went. */
+/* Writes the section on threads: what each called, who frees whose blocks, and how deep stacks
+ * went. The table has a column for each figure; details of a thread stand below its row. */
 #include "report/report_text.h"
 
 #include <errno.h>

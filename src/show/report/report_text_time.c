@@ -1,4 +1,6 @@
-/* Separated peaks, and how the largest call paths went over time. */
+/* Writes the sections on time: separated peaks, and how the largest call paths went. Peaks are
+ * listed by height with their call paths. The steps of a call path are summed to levels, and
+ * drawn as a row of small bars. */
 #include "report/report_text.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* What `tidemark record` says at the end: ten lines at most. */
+/* Writes what `tidemark record` says at the end: ten lines at most. Totals come first, then the
+ * largest call sites, the most severe insight and what was lost. */
 #include "report/report.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* The resources about a job: its processes, its nodes, and their memory over time. */
+/* Writes the resources of a job's profile: the ranks as JSON, and the timeline of one rank as
+ * columns. Both follow the descriptors of the detail tables. */
 #include "report/detail_json.h"
 #include "server/columns_document.h"
 #include "server/web_summary.h"

@@ -1,4 +1,5 @@
-/* Writes the JSON list of what is served: profiles, jobs, ranks and traces (served_list.h). */
+/* Writes one entry of the JSON list of what is served (served_list.h): a profile, a job, a rank
+ * or a trace, with its number and its name. The whole path is told only where it may be. */
 #include "server/served_list.h"
 
 #include "format/names.h"

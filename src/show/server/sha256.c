@@ -1,5 +1,5 @@
-/* See sha256.h. The constants are the fractions of the square and cube roots of the first primes.
- */
+/* Computes SHA-256 (sha256.h) as FIPS 180-4 describes it, block by block. The constants are the
+ * fractions of the square and cube roots of the first primes. */
 #include "server/sha256.h"
 
 #include <endian.h>

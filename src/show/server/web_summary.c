@@ -1,4 +1,6 @@
-/* What the first page shows, in few bytes. */
+/* Writes the JSON that the first page shows, in few bytes: counts, metrics, a small curve,
+ * losses and the names of all other resources. Rows of tables are separate resources, which the
+ * page asks for when it needs them. */
 #include "server/web_summary.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* top as lines, for pipes and files: one look after another. */
+/* Writes `tidemark top` as lines, for pipes and files: one look after another. Each look is a
+ * line about the process and a table of its largest call sites. It is written at once, so that a
+ * reader never sees half of it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
