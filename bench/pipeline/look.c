@@ -58,7 +58,7 @@ int main(int count, char **arguments)
     if (count < 2)
         return 2;
     look_init(&look, (pid_t)atoi(arguments[1]));
-    look.over_pages = true;
+    look.over_pages = look.of_container = true;
     look.unknown = "before the recording";
     for (int i = 2; i < count; i++)
         look.wants_content |= strcmp(arguments[i], "content") == 0;

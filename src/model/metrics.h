@@ -141,6 +141,10 @@ struct program_metrics {
     uint64_t late_events;      /* records whose time came before what was already replayed */
     uint64_t lost_events;      /* events the recorder could not record */
     uint64_t malformed_events; /* records that make no sense, skipped: the stream is damaged */
+    /* Of what the program maps itself (unknown in files that do not say): */
+    struct call_metrics mapped; /* the sums; peak_bytes/peak_ticks: its global high-water mark */
+    struct figure all_peak_bytes, all_peak_ticks; /* of heap and mappings together */
+    struct figure discard_count, discard_bytes;   /* by madvise */
 };
 
 /* One interval of the timeline. Levels keep the extremes inside the interval, so that halving the
@@ -154,6 +158,8 @@ struct timeline_bucket {
     struct timeline_level physical;  /* resident bytes of the program, the tool's own taken out */
     struct timeline_level virt;      /* virtual bytes, likewise */
     struct timeline_level tool;      /* resident bytes of the tool inside the program */
+    struct timeline_level mapped;    /* bytes that the program maps itself */
+    struct timeline_level all;       /* live requested bytes and those together */
     struct figure alloc_count, alloc_bytes; /* allocations and reallocations in the interval */
     struct figure free_count, free_bytes;
 };

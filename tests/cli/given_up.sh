@@ -31,3 +31,48 @@ echo "status $?"
 grep -c 'once more gives up names' err
 grep -c 'names of functions were given up' err
 tidemark report --json run.tmk | jq -r '.program.alloc_count >= 77, .meta.end'
+
+# The time is over, names are being read, and the program runs on: the same.
+cat >runs.c <<'EOF'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    for (int i = 0; access("enough", F_OK); i++) {
+        free(malloc(1000));
+        usleep(2000);
+    }
+    return 7;
+}
+EOF
+cc -g -O0 -fno-builtin -o runs runs.c
+
+echo "== record --for"
+rm -f hangs err
+LD_PRELOAD=$PWD/hangs.so tidemark record --for 100ms -o for.tmk ./runs 2>err &
+recorder=$!
+until_true test -e hangs
+for i in 1 2 3; do kill -TERM $recorder; sleep 0.2; done
+touch enough
+wait $recorder
+echo "status $?"
+grep -c 'names of functions were given up' err
+tidemark report --json for.tmk | jq -r '.program.alloc_count > 0, .meta.end'
+
+echo "== attach --for"
+rm -f hangs err enough
+./runs &
+program=$!
+LD_PRELOAD=$PWD/hangs.so tidemark attach --for 100ms -o attached.tmk $program 2>err &
+recorder=$!
+until_true test -e hangs
+until_true ended
+wait $recorder
+echo "status $?"
+grep -c 'names of functions were given up' err
+tidemark report --json attached.tmk | jq -r '.program.alloc_count > 0, .meta.end'
+touch enough
+wait $program
+echo "program $?"

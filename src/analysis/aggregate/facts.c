@@ -201,6 +201,16 @@ bool facts_add_oom(struct strbuf *out, const struct profile *profile)
     return true;
 }
 
+static void facts_add_cut(struct strbuf *out, const struct profile *profile)
+{
+    strbuf_add_string(out, "recording was cut short");
+    if (profile_get(profile, PROFILE_META_CUT)) {
+        strbuf_add_string(out, ", as ");
+        facts_add_text(out, profile, PROFILE_META_CUT);
+    }
+    strbuf_add_string(out, ": how the program ended is not known");
+}
+
 void facts_add_outcome(struct strbuf *out, const struct profile *profile)
 {
     if (profile_is_job(profile)) {
@@ -212,7 +222,7 @@ void facts_add_outcome(struct strbuf *out, const struct profile *profile)
     if (profile->being_written)
         strbuf_add_string(out, "still being recorded");
     else if (!profile->complete)
-        strbuf_add_string(out, "recording was cut short: how the program ended is not known");
+        facts_add_cut(out, profile);
     else if (facts_ended_by(profile, "exit"))
         strbuf_addf(out, "exit status %u", status);
     else if (facts_ended_by(profile, "signal") && name)
@@ -596,4 +606,43 @@ bool facts_allocator_is_libc(const struct profile *profile)
             if (!strncmp(name_base(profile->modules[i].path), others[j], strlen(others[j])))
                 return false;
     return true;
+}
+
+const struct profile_sample *facts_owners_sample(const struct profile *profile)
+{
+    const struct profile_sample *found = NULL;
+    for (size_t i = 0, owner = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        while (owner < profile->owner_count && profile->owners[owner].sample < sample->id)
+            owner++;
+        bool has = owner < profile->owner_count && profile->owners[owner].sample == sample->id;
+        if (has && (!found || figure_less(found->resident_bytes, sample->resident_bytes)))
+            found = sample;
+    }
+    return found;
+}
+
+/* ---- What is lost ---------------------------------------------------------------------------- */
+
+const struct profile_sample *facts_graph_sample(const struct profile *profile)
+{
+    for (size_t i = profile->sample_count; i-- > 0;)
+        if (figure_known(profile->samples[i].lost_count))
+            return &profile->samples[i];
+    return NULL;
+}
+
+const struct profile_island *facts_islands(const struct profile *profile, size_t *count)
+{
+    const struct profile_sample *sample = facts_graph_sample(profile);
+    size_t first = 0, end;
+    *count = 0;
+    if (!sample)
+        return NULL;
+    while (first < profile->island_count && profile->islands[first].sample != sample->id)
+        first++;
+    for (end = first; end < profile->island_count && profile->islands[end].sample == sample->id;)
+        end++;
+    *count = end - first;
+    return profile->islands + first;
 }

@@ -90,6 +90,11 @@ const char *facts_of_what_is_left(const struct profile *profile);
 /* Highest resident (program's own) bytes seen; unknown if never sampled. */
 struct figure facts_resident_peak(const struct profile *profile);
 
+/* The last look at which the graph of the live blocks was made; NULL: there is none. And its
+ * islands of lost blocks, by call path. */
+const struct profile_sample *facts_graph_sample(const struct profile *profile);
+const struct profile_island *facts_islands(const struct profile *profile, size_t *count);
+
 /* A sample as it is shown. Profiles of old versions may have a ledger with a rest below 0: pages that
  * came while they were looked at, which were resident then. */
 struct profile_sample facts_sample(const struct profile_sample *sample);
@@ -99,5 +104,8 @@ struct profile_sample facts_sample(const struct profile_sample *sample);
 void facts_add_warnings(struct strbuf *out, const struct profile *profile);
 /* The first part of them only: lost, late, damaged. */
 void facts_add_losses(struct strbuf *out, const struct profile *profile);
+
+/* The sample with most resident, of those with owners; NULL: none has some. */
+const struct profile_sample *facts_owners_sample(const struct profile *profile);
 
 #endif

@@ -41,7 +41,35 @@ struct figure budget_site_value(const struct profile_site *site, const struct bu
 
 bool budget_is_leak(enum budget_metric metric)
 {
-    return metric == BUDGET_LIVE || metric == BUDGET_LIVE_BLOCKS;
+    return metric == BUDGET_LIVE || metric == BUDGET_LIVE_BLOCKS || budget_is_lost(metric);
+}
+
+bool budget_is_lost(enum budget_metric metric)
+{
+    return metric == BUDGET_LOST || metric == BUDGET_LOST_BLOCKS;
+}
+
+double budget_island_value(const struct profile_island *island, enum budget_metric metric)
+{
+    return metric == BUDGET_LOST ? (double)(island->bytes + island->indirect_bytes)
+                                 : (double)(island->count + island->indirect_count);
+}
+
+/* An island counts for the call path of its head. */
+static struct budget_measured limit_measure_lost(const struct profile *profile,
+                                                 enum budget_metric metric, const bool *wanted,
+                                                 const bool *leaks)
+{
+    size_t count;
+    const struct profile_island *islands = facts_islands(profile, &count);
+    double value = 0;
+    if (!facts_graph_sample(profile))
+        return (struct budget_measured){
+            NAN, "the recording does not say which blocks were lost (tidemark leaks says why)"};
+    for (size_t i = 0; i < count; i++)
+        if ((!wanted || wanted[islands[i].path]) && (!leaks || leaks[islands[i].path]))
+            value += budget_island_value(&islands[i], metric);
+    return (struct budget_measured){value, NULL};
 }
 
 /* NAN: not known. */
@@ -131,6 +159,8 @@ struct budget_measured budget_measure(const struct profile *profile,
 {
     if (limit->metric == BUDGET_RESIDENT)
         return limit_measure_resident(profile, wanted);
+    if (budget_is_lost(limit->metric))
+        return limit_measure_lost(profile, limit->metric, wanted, leaks);
     if (profile->pages && limit_measure_is_of_calls(limit->metric))
         return (struct budget_measured){NAN,
                                         "--events=pages does not record what was allocated in all"};

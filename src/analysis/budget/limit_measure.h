@@ -9,5 +9,8 @@
 struct figure budget_site_value(const struct profile_site *site, const struct budget_limit *limit);
 /* Is it about blocks that suppressions excuse? */
 bool budget_is_leak(enum budget_metric metric);
+/* Is it measured by islands of lost blocks? And what one of them counts for it. */
+bool budget_is_lost(enum budget_metric metric);
+double budget_island_value(const struct profile_island *island, enum budget_metric metric);
 
 #endif

@@ -28,6 +28,8 @@ static const struct {
     [BUDGET_REALLOCATIONS] = {"reallocations", BUDGET_UNIT_COUNT},
     [BUDGET_LARGEST] = {"largest", BUDGET_UNIT_BYTES},
     [BUDGET_RESIDENT] = {"resident", BUDGET_UNIT_BYTES},
+    [BUDGET_LOST] = {"lost", BUDGET_UNIT_BYTES},
+    [BUDGET_LOST_BLOCKS] = {"lost_blocks", BUDGET_UNIT_COUNT},
 };
 
 const char *budget_metric_name(enum budget_metric metric)
@@ -202,7 +204,7 @@ static int limits_read(const struct reading *reading, enum budget_scope scope, c
         return budget_add_limit_refuse(
             reading,
             "'%.40s' cannot be limited: expected peak, live, live_blocks, allocations, "
-            "bytes, rate, temporary, reallocations, largest or resident",
+            "bytes, rate, temporary, reallocations, largest, resident, lost or lost_blocks",
             name);
     const char *kind = at + 1 < entry->key_count ? entry->keys[at + 1] : "max";
     bool growth = !strcmp(kind, "growth");

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "budget/limit_measure.h"
 #include "diff/diff.h"
+#include "aggregate/facts.h"
 #include "aggregate/frames.h"
 
 enum { LOOKED_AT = 64 }; /* sites, of which those that look alike are joined */
@@ -102,6 +103,30 @@ static size_t budget_find_offenders_rank_sites(const struct profile *profile,
     return count;
 }
 
+static size_t budget_find_offenders_rank_islands(const struct profile *profile,
+                                                 enum budget_metric metric, const bool *wanted,
+                                                 const bool *leaks, struct ranked *ranked)
+{
+    size_t count = 0, all;
+    const struct profile_island *islands = facts_islands(profile, &all);
+    for (size_t i = 0; i < all; i++)
+        if ((!wanted || wanted[islands[i].path]) && (!leaks || leaks[islands[i].path]))
+            ranked[count++] =
+                (struct ranked){budget_island_value(&islands[i], metric), islands[i].path};
+    return count;
+}
+
+static size_t budget_find_offenders_rank(const struct profile *profile,
+                                         const struct budget_limit *limit, const bool *wanted,
+                                         const bool *leaks, struct ranked *ranked)
+{
+    if (limit->metric == BUDGET_RESIDENT)
+        return budget_find_offenders_rank_resident(profile, wanted, ranked);
+    if (budget_is_lost(limit->metric))
+        return budget_find_offenders_rank_islands(profile, limit->metric, wanted, leaks, ranked);
+    return budget_find_offenders_rank_sites(profile, limit, wanted, leaks, ranked);
+}
+
 static int budget_find_offenders_fill(struct budget_offender *offender,
                                       const struct profile *profile, const bool *hidden,
                                       struct ranked of)
@@ -159,15 +184,13 @@ int budget_find_offenders(struct budget_verdict *verdict, const struct profile *
                           const bool *hidden, const bool *wanted, const bool *leaks)
 {
     enum budget_metric metric = verdict->limit->metric;
-    size_t most = profile->site_count + profile->residency_count + 1, count, made = 0;
+    size_t most = profile->site_count + profile->residency_count + profile->island_count + 1;
+    size_t count, made = 0;
     struct ranked *ranked = calloc(most, sizeof *ranked);
     struct budget_offender *offenders = calloc(LOOKED_AT, sizeof *offenders);
     int error = ranked && offenders ? 0 : -ENOMEM;
     if (!error) {
-        count =
-            metric == BUDGET_RESIDENT
-                ? budget_find_offenders_rank_resident(profile, wanted, ranked)
-                : budget_find_offenders_rank_sites(profile, verdict->limit, wanted, leaks, ranked);
+        count = budget_find_offenders_rank(profile, verdict->limit, wanted, leaks, ranked);
         qsort(ranked, count, sizeof *ranked, budget_find_offenders_by_falling_value);
         for (size_t i = 0; i < count && i < LOOKED_AT && !error; i++) {
             error = budget_find_offenders_fill(&offenders[made++], profile, hidden, ranked[i]);

@@ -146,6 +146,9 @@ bool rule_site_is_churned(const struct site *site);
 /* rule_churn.c */
 bool rule_site_is_compiler_made(const struct inquiry *inquiry, const struct site *site);
 
+/* rule_lost.c; bytes of the islands whose heads the site has asked for */
+void rule_leak_lost(struct inquiry *inquiry);
+uint64_t rule_lost_bytes(const struct inquiry *inquiry, const struct site *site);
 /* rule_leaks.c */
 void rule_leak_growth(struct inquiry *inquiry);
 void rule_leak_possible(struct inquiry *inquiry);

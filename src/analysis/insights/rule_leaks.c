@@ -108,20 +108,36 @@ static const char *rule_leaks_growth_advice(const struct profile *profile)
     return "Find who should free these blocks, or bound the container or cache that keeps them.";
 }
 
+/* What the program can still reach may be a table that it needs. */
+static void rule_leaks_title_growth(const struct inquiry *inquiry, struct insight *insight,
+                                    const struct site *site, const struct growth *growth)
+{
+    struct site_name name = inquiry_site_name(inquiry, site);
+    struct human bytes = human_bytes(growth->bytes), blocks = human_exact(growth->blocks);
+    if (facts_graph_sample(inquiry->profile)) {
+        insight_at_most(insight, INSIGHT_NOTICE);
+        insight_title(insight,
+                      "%s grows all through the run: %s in %s blocks, which the program can still "
+                      "reach",
+                      name.text, bytes.text, blocks.text);
+        return;
+    }
+    /* Growth has no end: worth more attention than its size so far. */
+    if (insight->severity < INSIGHT_SEVERE)
+        insight->severity++;
+    insight_title(insight, "%s leaks: it grows all through the run and %s in %s blocks %s",
+                  name.text, bytes.text, blocks.text,
+                  facts_is_whole_run(inquiry->profile) ? "are never freed"
+                                                       : "are not freed so far");
+}
+
 static void rule_leaks_report_growth(struct inquiry *inquiry, const struct site *site,
                                      const struct candidates *all)
 {
     struct growth growth = rule_leaks_growth_of(inquiry, site);
     struct insight *insight = insight_begin(inquiry, growth.bytes,
                                             rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
-    /* Growth has no end: worth more attention than its size so far. */
-    if (insight->severity < INSIGHT_SEVERE)
-        insight->severity++;
-    insight_title(insight, "%s leaks: it grows all through the run and %s in %s blocks %s",
-                  inquiry_site_name(inquiry, site).text, human_bytes(growth.bytes).text,
-                  human_exact(growth.blocks).text,
-                  facts_is_whole_run(inquiry->profile) ? "are never freed"
-                                                       : "are not freed so far");
+    rule_leaks_title_growth(inquiry, insight, site, &growth);
     insight_add_bytes(insight, "live_bytes", growth.bytes);
     insight_add_count(insight, "live_count", growth.blocks);
     if (figure_known(growth.made))
@@ -148,7 +164,8 @@ void rule_leak_growth(struct inquiry *inquiry)
     }
     for (size_t i = 0; i < inquiry->site_count; i++) {
         struct growth growth = rule_leaks_growth_of(inquiry, &inquiry->sites[i]);
-        if (growth.bytes)
+        /* What is lost is another finding's. */
+        if (growth.bytes && rule_lost_bytes(inquiry, &inquiry->sites[i]) < growth.bytes / 2)
             inquiry_candidates_add(&candidates, &inquiry->sites[i], growth.bytes);
     }
     for (size_t i = 0; i < candidates.count; i++)
@@ -182,6 +199,11 @@ static void rule_leaks_count_site(const struct inquiry *inquiry, const struct si
         remains->one_time_blocks += blocks;
         return;
     }
+    uint64_t lost_bytes = rule_lost_bytes(inquiry, site);
+    if (lost_bytes > growth.bytes) { /* another finding has it */
+        bytes -= bytes < lost_bytes ? bytes : lost_bytes;
+        growth.bytes = growth.blocks = 0;
+    }
     remains->growing_bytes += growth.bytes;
     remains->bytes += bytes - growth.bytes;
     remains->blocks += blocks - growth.blocks;
@@ -207,6 +229,9 @@ static void rule_leaks_title_remains(struct insight *insight, const struct profi
                       end.data);
     else if (rule_leaks_killed(profile))
         insight_title(insight, "%s in %s alive at the end (%s)", bytes.text, blocks.text, end.data);
+    else if (facts_graph_sample(profile))
+        insight_title(insight, "%s in %s not freed at the end, but still in the program's reach",
+                      bytes.text, blocks.text);
     else
         insight_title(insight, "%s in %s never freed, possibly leaked", bytes.text, blocks.text);
     strbuf_release(&end);
@@ -228,7 +253,7 @@ void rule_leak_possible(struct inquiry *inquiry)
                                             rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
     bool ended = profile->complete && !rule_leaks_killed(profile);
     /* Nothing proves it: what is kept on purpose looks the same. */
-    insight_at_most(insight, ended ? INSIGHT_NOTICE : INSIGHT_INFO);
+    insight_at_most(insight, ended && !facts_graph_sample(profile) ? INSIGHT_NOTICE : INSIGHT_INFO);
     rule_leaks_title_remains(insight, profile, &remains);
     insight_add_bytes(insight, "live_bytes", remains.bytes);
     insight_add_count(insight, "live_count", remains.blocks);

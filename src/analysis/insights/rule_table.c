@@ -4,6 +4,7 @@
 
 const struct rule rules[] = {
     {"incomplete-profile", rule_loss, false},
+    {"leak-lost", rule_leak_lost, false},
     {"leak-growth", rule_leak_growth, false},
     {"leak-possible", rule_leak_possible, false},
     {"small-blocks", rule_small_blocks, true},

@@ -202,7 +202,8 @@ static bool cmd_attach_run(struct collector *collector, struct operation *operat
         if (!collector_wait(collector, signals, 200) ||
             read(signals, &signal, sizeof signal) != sizeof signal)
             continue;
-        if (left) /* asked twice: its children are left too */
+        /* Asked twice (its children are left too), or the profile is being completed. */
+        if (left || collector_over(collector))
             collector_leave(collector);
         else
             left = cmd_attach_leave(collector, operation);

@@ -20,11 +20,12 @@
 #include "base/term.h"
 #include "base/text.h"
 #include "budget/budget.h"
+#include "commands/known_leaks.h"
 #include "commands/output.h"
 #include "commands/whole_file.h"
 #include "profile/profile.h"
 
-enum { USUAL_MOST_COLUMNS = 120, SUPPRESSIONS_BYTES_MAX = 4 << 20, EXIT_EXCEEDED = 1 };
+enum { USUAL_MOST_COLUMNS = 120, EXIT_EXCEEDED = 1 };
 #define USUAL_HEADROOM 0.10
 
 struct arguments {
@@ -147,23 +148,6 @@ static int cmd_check_write_format(const char *path, write_check *write,
                        : cmd_check_earlier(path, bytes);
     status = status ? status : cmd_check_write_file(path, bytes, count, false);
     free(bytes);
-    return status;
-}
-
-static int cmd_check_read_suppressions(struct suppressions *suppressions, const char *path)
-{
-    struct regular_file file;
-    struct strbuf why = STRBUF_INIT;
-    int error = regular_file_read(&file, path, SUPPRESSIONS_BYTES_MAX);
-    if (error)
-        return output_complainf("check", "cannot read the suppressions %s: %s", path,
-                                error == -EINVAL ? "it is no regular file" : strerror(-error));
-    error = suppressions_add(suppressions, file.bytes, file.count, &why);
-    free(file.bytes);
-    int status = error == -ENOMEM ? output_complainf("check", "out of memory")
-                 : error          ? output_complainf("check", "%s: %s", path, why.data)
-                                  : 0;
-    strbuf_release(&why);
     return status;
 }
 
@@ -293,10 +277,10 @@ static int cmd_check_read_all_suppressions(struct checking *checking)
     int status = 0;
     for (size_t i = 0; i < checking->budget.suppression_count && !status; i++)
         status =
-            cmd_check_read_suppressions(&checking->suppressions, checking->budget.suppressions[i]);
+            known_leaks_read("check", &checking->suppressions, checking->budget.suppressions[i]);
     for (size_t i = 0; i < checking->arguments->suppression_count && !status; i++)
-        status = cmd_check_read_suppressions(&checking->suppressions,
-                                             checking->arguments->suppressions[i]);
+        status = known_leaks_read("check", &checking->suppressions,
+                                  checking->arguments->suppressions[i]);
     return status;
 }
 

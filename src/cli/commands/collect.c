@@ -50,23 +50,32 @@ void snapshot_on_signal(struct collector *collector, int number)
     collector_snapshot(collector, why);
 }
 
-/* -1: none is wanted, or there is no descriptor left. */
+/* With SIGTERM. -1: there is no descriptor left. */
 static int cmd_collect_watch_signal(int number)
 {
     sigset_t watched;
-    if (!number)
-        return -1;
     sigemptyset(&watched);
-    sigaddset(&watched, number);
+    sigaddset(&watched, SIGTERM);
+    if (number)
+        sigaddset(&watched, number);
     sigprocmask(SIG_BLOCK, &watched, NULL);
     return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+/* SIGTERM leaves the programs, and completes their profiles. The second one gives up names: nobody
+ * would see that it is asked for. */
 static void cmd_collect_take_signals(struct collector *collector, int signals)
 {
     struct signalfd_siginfo signal;
-    while (read(signals, &signal, sizeof signal) == sizeof signal)
-        snapshot_on_signal(collector, (int)signal.ssi_signo);
+    while (read(signals, &signal, sizeof signal) == sizeof signal) {
+        if (signal.ssi_signo != SIGTERM) {
+            snapshot_on_signal(collector, (int)signal.ssi_signo);
+            continue;
+        }
+        collector_leave(collector);
+        if (collector_running(collector) == 0)
+            collector_leave(collector);
+    }
 }
 
 /* ---- Until all have ended ---- */

@@ -206,11 +206,13 @@ struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32
 }
 
 void curves_visit(struct curves *curves, const struct sites *sites,
+                  enum memory_level level,
                   void (*visit)(void *context, const struct curve *curve), void *context)
 {
     for (uint32_t i = 0; i < curves->count; i++) {
         struct site_curve *from = &curves->all[i];
         struct curve curve = {.node = sites->cold[from->site].node,
+                              .level = level,
                               .count = from->count,
                               .threshold_bytes = figure_of(from->threshold_bytes)};
         if (!from->changed)

@@ -133,6 +133,8 @@ static void regions_begin(struct regions *regions, const struct sites *sites)
         sites_sample(&regions->cuts);
     if (sites->times)
         sites_know_times(&regions->cuts);
+    if (sites->all_peaks)
+        sites_know_all_peaks(&regions->cuts);
     regions->cuts.levels_only = sites->levels_only;
 }
 

@@ -69,6 +69,9 @@ struct thread {
     /* Since the program asked for it: the high-water mark of counts.live_bytes. */
     bool is_watched;
     uint64_t watched_peak_bytes;
+    uint32_t newest_mapping; /* its number + 1 */
+    uint8_t unmapped_kind;   /* of what it unmapped last: an mremap's kind */
+    bool unmapped_reserved;
 };
 
 struct threads {

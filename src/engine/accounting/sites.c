@@ -27,6 +27,7 @@ void sites_release(struct sites *sites)
     arena_release(&sites->freed_memory);
     arena_release(&sites->times_memory);
     arena_release(&sites->samples_memory);
+    arena_release_used(&sites->all_peaks_memory, sites->count * sizeof *sites->all_peaks);
     arena_release(&sites->sum_memory);
 }
 
@@ -35,7 +36,8 @@ size_t sites_memory_bytes(const struct sites *sites)
     return sites->count * (sizeof(struct site_hot) + sizeof(struct site_cold) +
                            (sites->freed ? sizeof(struct site_freed) : 0) +
                            (sites->times ? sizeof(struct site_times) : 0) +
-                           (sites->samples ? sizeof(struct site_samples) : 0)) +
+                           (sites->samples ? sizeof(struct site_samples) : 0) +
+                           (sites->all_peaks ? sizeof *sites->all_peaks : 0)) +
            sites->wide_count * sizeof(struct site_wide) +
            sites->rare_count * sizeof(struct site_rare) +
            sites->pages_used * (size_t)SITES_PAGE_NODES * sizeof(uint32_t) +
@@ -83,6 +85,21 @@ void sites_sample(struct sites *sites)
     assert(sites->count == 0);
     arena_grow(&sites->samples_memory, sizeof(struct site_samples));
     sites->samples = sites->samples_memory.base;
+    sites->has_more = true;
+}
+
+static void sites_grow_all_peaks(struct sites *sites)
+{
+    arena_grow(&sites->all_peaks_memory, (sites->count + (size_t)1) * sizeof *sites->all_peaks);
+    sites->all_peaks = sites->all_peaks_memory.base;
+}
+
+void sites_know_all_peaks(struct sites *sites)
+{
+    sites_grow_all_peaks(sites);
+    for (uint32_t site = 0; site < sites->count; site++)
+        sites->all_peaks[site] = site_at_peak(sites, site);
+    sites->has_more = true;
 }
 
 void sites_know_times(struct sites *sites)
@@ -175,6 +192,8 @@ static void sites_grow_kept(struct sites *sites)
         arena_grow(&sites->samples_memory, sites->count * sizeof(struct site_samples));
         sites->samples = sites->samples_memory.base;
     }
+    if (sites->all_peaks)
+        sites_grow_all_peaks(sites);
 }
 
 uint32_t sites_add(struct sites *sites, uint32_t node)
@@ -228,6 +247,8 @@ uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_tick
         sites_sample(sites);
     if (old.times)
         sites_know_times(sites);
+    if (old.all_peaks)
+        sites_know_all_peaks(sites);
     sites->seeds = arena_calloc(old.count + (size_t)1, sizeof *sites->seeds);
     for (uint32_t site = 0; site < old.count; site++) {
         numbers[site] = keep[site] ? sites->count : UINT32_MAX;
@@ -235,6 +256,7 @@ uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_tick
             sites_carry(sites, &old, site, now_ticks);
     }
     sites_peak(sites); /* the level that it begins with is the first one */
+    sites_all_peak(sites);
     sites_release(&old);
     return numbers;
 }
@@ -255,7 +277,16 @@ struct site_view {
     const struct site_samples *samples; /* NULL: every allocation was recorded */
     struct site_seed seed;
     bool behind; /* what is alive now is what was alive at the peak */
+    uint64_t at_all_peak_bytes;
 };
+
+static uint64_t site_at_all_peak(const struct sites *sites, uint32_t site)
+{
+    if (!sites->all_peaks)
+        return site_at_peak(sites, site);
+    return sites->hot[site].stamp < sites->all_peak_stamp ? sites_figures_of(sites, site).live_bytes
+                                                          : sites->all_peaks[site];
+}
 
 static struct site_view sites_view(const struct sites *sites, uint32_t site)
 {
@@ -272,6 +303,7 @@ static struct site_view sites_view(const struct sites *sites, uint32_t site)
         .samples = sites->samples ? &sites->samples[site] : NULL,
         .seed = sites_seed_of(sites, site),
         .behind = sites->hot[site].stamp < sites->peak_stamp,
+        .at_all_peak_bytes = site_at_all_peak(sites, site),
     };
 }
 
@@ -326,7 +358,9 @@ static struct figure site_least(uint64_t least)
  * site_metric_map_bytes, site_metric_freed_count, site_metric_freed_bytes,
  * site_metric_freed_elsewhere_count, site_metric_freed_lifetime_sum, site_metric_alloc_time,
  * site_metric_free_time, site_metric_sample_count, site_metric_alloc_variance,
- * site_metric_live_variance and site_metric_at_peak_variance. */
+ * site_metric_live_variance,
+ * site_metric_at_peak_variance, site_metric_at_all_peak_bytes, site_metric_reserved_bytes and
+ * site_metric_discarded_bytes. */
 SITE_NUMBER(alloc_count, site_blocks(site, site->now.born_count - site->rare->realloc_count))
 SITE_NUMBER(alloc_bytes, site->now.born_bytes - site->rare->realloc_bytes)
 SITE_NUMBER(realloc_count, site_blocks(site, site->rare->realloc_count))
@@ -366,6 +400,10 @@ SITE_PART(live_variance, samples, site->samples->live_variance)
 SITE_PART(at_peak_variance, samples,
           site->behind ? site->samples->live_variance : site->samples->at_peak_variance)
 
+SITE_NUMBER(at_all_peak_bytes, site->at_all_peak_bytes)
+SITE_NUMBER(reserved_bytes, site->rare->reserved_bytes)
+SITE_NUMBER(discarded_bytes, site->rare->discarded_bytes)
+
 static void sites_known_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
 {
     const struct site_view view = sites_view(sites, site);
@@ -404,6 +442,16 @@ static void sites_catch_up_wide(const struct sites *sites, uint64_t stamp, struc
     }
 }
 
+static void sites_catch_up_more(struct sites *sites, uint32_t site)
+{
+    uint64_t stamp = sites->hot[site].stamp;
+
+    if (sites->samples && stamp < sites->peak_stamp)
+        sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
+    if (sites->all_peaks && stamp < sites->all_peak_stamp)
+        sites->all_peaks[site] = site_live_bytes(sites, site);
+}
+
 void site_catch_up(struct sites *sites, uint32_t site)
 {
     struct site_hot *hot = &sites->hot[site];
@@ -413,8 +461,8 @@ void site_catch_up(struct sites *sites, uint32_t site)
         sites_catch_up_wide(sites, hot->stamp, site_wide(sites, hot));
     else
         sites_catch_up_narrow(sites, hot, &sites->cold[site]);
-    if (sites->samples && hot->stamp < sites->peak_stamp)
-        sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
+    if (sites->has_more)
+        sites_catch_up_more(sites, site);
     hot->stamp = sites->stamp;
 }
 
@@ -427,8 +475,11 @@ bool site_settle(struct sites *sites, uint32_t site)
         struct site_wide figures = sites_figures_of(sites, site);
         changed |= figures.at_peak_bytes != figures.live_bytes ||
                    figures.at_peak_count != figures.live_count;
-        site_catch_up(sites, site);
     }
+    if (sites->all_peaks && hot->stamp < sites->all_peak_stamp)
+        changed |= sites->all_peaks[site] != site_live_bytes(sites, site);
+    if (hot->stamp < sites->peak_stamp || hot->stamp < sites->all_peak_stamp)
+        site_catch_up(sites, site);
     return changed;
 }
 

@@ -5,13 +5,16 @@
  *                                           cold  │ extremes, peaks, the node   │ 48 bytes
  *                                           wide  │ figures that hot and cold are too narrow for,
  *                                                   128 bytes; few sites have it
- *                                           rare  │ what is rare │ 72 bytes; few sites have it
+ *                                           rare  │ what is rare │ 88 bytes; few sites have it
  *                                          freed  │ what was freed from here    │ 32 bytes,
  *                                                   only where frees come with their call paths
  *                                          times  │ inside the allocator        │ 16 bytes,
  *                                                   only where calls are timed
  *                                        samples  │ how much is known of it     │ 32 bytes,
  *                                                   only where allocations are sampled
+ *                                      all_peaks  │ share in the peak of blocks
+ *                                                   and mappings together        │ 8 bytes,
+ *                                                   only where the program maps
  *
  * Invariants
  *   live = born - ended,   at_peak <= live at the peak,   temporary <= born,   size <= live then
@@ -28,6 +31,8 @@
  * peak, sites_peak() raises the stamp of all sites. Before a site changes, it compares its own
  * stamp with that of all. If its own is lower, it first copies its live bytes to its peak share. So
  *     share at the peak = site.stamp < sites.peak_stamp ? live : at_peak.
+ * The share in the peak of blocks and mappings together is kept in the same way (`all_peaks`, by
+ * all_peak_stamp). While the program has mapped nothing, it is the share in the program's peak.
  * The crest of a rise of the total (separate_peaks.h) is kept in the same way and by the same
  * stamp, so an event compares only once. sites_seen() raises the stamp too, after all sites were
  * copied out. So
@@ -84,6 +89,7 @@ struct site_rare {
     uint64_t realloc_count, realloc_bytes, realloc_moved;
     uint64_t failed_count, zero_count, aligned_count;
     uint64_t map_count, map_bytes;
+    uint64_t reserved_bytes, discarded_bytes; /* of mappings */
     uint32_t curve; /* its number + 1 (path_curves.h); 0: has none */
 };
 
@@ -118,18 +124,20 @@ struct sites {
     struct site_freed *freed;     /* NULL: not recorded */
     struct site_times *times;     /* NULL: calls were not timed */
     struct site_samples *samples; /* NULL: every allocation is recorded */
+    uint64_t *all_peaks;          /* NULL: the program has mapped nothing */
+    bool has_more;                /* one of the two before */
     struct site_seed *seeds;      /* of the first seed_count sites; the others have none */
     uint32_t seed_count;
     uint32_t count, wide_count, rare_count;
     bool levels_only; /* what is alive is known, not what happened */
     uint64_t stamp;   /* of changes; raised by a peak, by a crest, and when all sites were seen: */
-    uint64_t peak_stamp, crest_stamp, seen_stamp; /* what it then became */
+    uint64_t peak_stamp, crest_stamp, seen_stamp, all_peak_stamp; /* what it then became */
     struct call_metrics *sums; /* of SITES_SUM_COUNT sites each, when all sites were seen, and */
     bool are_summed;           /* no site has changed since */
     uint32_t **pages;          /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;
     struct arena hot_memory, cold_memory, wide_memory, rare_memory;
-    struct arena freed_memory, times_memory, samples_memory, sum_memory;
+    struct arena freed_memory, times_memory, samples_memory, sum_memory, all_peaks_memory;
 };
 
 void sites_init(struct sites *sites);
@@ -142,6 +150,9 @@ void sites_know_frees(struct sites *sites);
 void sites_sample(struct sites *sites);
 /* Likewise: how long calls took is told. */
 void sites_know_times(struct sites *sites);
+/* The program has begun to map: until now a site's share in the peak of blocks and mappings together
+ * was that in the peak of these sites. */
+void sites_know_all_peaks(struct sites *sites);
 
 /* Forgets what has happened, not what is alive: sites that have no live blocks (those not to keep)
  * are no more, the others are numbered anew in the old order. Returns the new numbers by the old
@@ -194,6 +205,12 @@ static inline void sites_peak(struct sites *sites)
     sites->peak_stamp = ++sites->stamp;
 }
 
+/* The same of blocks and mappings together. Only with sites_know_all_peaks(). */
+static inline void sites_all_peak(struct sites *sites)
+{
+    sites->all_peak_stamp = ++sites->stamp;
+}
+
 static inline void sites_crest(struct sites *sites)
 {
     sites->crest_stamp = ++sites->stamp;
@@ -204,6 +221,7 @@ static inline void sites_follow(struct sites *sites, const struct sites *others)
 {
     sites->stamp = others->stamp;
     sites->peak_stamp = others->peak_stamp;
+    sites->all_peak_stamp = others->all_peak_stamp;
 }
 
 /* Copies the live bytes to the peak and crest shares that have been due since the site's last
@@ -302,6 +320,17 @@ static inline void site_ended(struct sites *sites, uint32_t site, struct weight 
         hot->live_bytes -= (uint32_t)weight.bytes;
         hot->live_slack -= (uint32_t)weight.slack_bytes;
     }
+}
+
+/* A part of a block has ended, which lives on. */
+static inline void site_shrunk(struct sites *sites, uint32_t site, uint64_t bytes)
+{
+    struct site_hot *hot = site_change(sites, site);
+
+    if (site_is_wide(hot))
+        site_wide(sites, hot)->live_bytes -= bytes;
+    else
+        hot->live_bytes -= (uint32_t)bytes;
 }
 
 /* So many of the blocks that ended were temporary. */

@@ -28,6 +28,8 @@ static void timeline_merge_bucket(struct interval *into, const struct interval *
     timeline_merge_level(&into->physical, &from->physical);
     timeline_merge_level(&into->virt, &from->virt);
     timeline_merge_level(&into->tool, &from->tool);
+    timeline_merge_level(&into->mapped, &from->mapped);
+    timeline_merge_level(&into->all, &from->all);
     into->alloc_count += from->alloc_count;
     into->alloc_bytes += from->alloc_bytes;
     into->free_count += from->free_count;
@@ -52,7 +54,8 @@ static void timeline_halve(struct timeline *timeline)
     struct interval *buckets = timeline->buckets;
 
     for (size_t i = timeline->current + 1; i < timeline->count; i++)
-        buckets[i].requested = buckets[i].blocks = never_sampled;
+        buckets[i].requested = buckets[i].blocks = buckets[i].mapped = buckets[i].all =
+            never_sampled;
     for (size_t i = 0; i < timeline->count; i++) {
         if (i % 2)
             timeline_merge_bucket(&buckets[i / 2], &buckets[i]);
@@ -76,7 +79,9 @@ static size_t timeline_reach(struct timeline *timeline, uint64_t ticks)
     index = offset >> timeline->shift;
     for (; timeline->count <= index; timeline->count++)
         timeline->buckets[timeline->count] = (struct interval){
-            never_sampled, never_sampled, never_sampled, never_sampled, never_sampled, 0, 0, 0, 0};
+            never_sampled, never_sampled, never_sampled, never_sampled, never_sampled,
+            never_sampled, never_sampled, 0,             0,             0,
+            0};
     return index;
 }
 
@@ -100,11 +105,37 @@ void timeline_release(struct timeline *timeline)
     arena_release_used(&timeline->told_memory, used * sizeof(struct timeline_bucket));
 }
 
+void timeline_restart(struct timeline *timeline, uint64_t start_ticks, double tick_ns)
+{
+    uint64_t mapped_bytes = timeline->mapped_bytes;
+    bool is_mapped = timeline->is_mapped;
+
+    timeline_release(timeline);
+    timeline_init(timeline, start_ticks, tick_ns);
+    timeline->mapped_bytes = mapped_bytes;
+    timeline->is_mapped = is_mapped;
+    if (is_mapped)
+        timeline->buckets[0].mapped = timeline->buckets[0].all = timeline_level_of(mapped_bytes);
+}
+
 void timeline_carry(struct timeline *timeline, uint64_t requested_bytes, uint64_t blocks)
 {
     for (size_t i = timeline->current + 1; i < timeline->count; i++) {
         timeline->buckets[i].requested = timeline_level_of(requested_bytes);
         timeline->buckets[i].blocks = timeline_level_of(blocks);
+        if (!timeline->is_mapped)
+            continue;
+        timeline->buckets[i].mapped = timeline_level_of(timeline->mapped_bytes);
+        timeline->buckets[i].all = timeline_level_of(requested_bytes + timeline->mapped_bytes);
+    }
+}
+
+void timeline_know_mapped(struct timeline *timeline)
+{
+    timeline->is_mapped = true;
+    for (size_t i = 0; i <= timeline->current; i++) {
+        timeline->buckets[i].mapped = timeline_level_of(timeline->mapped_bytes);
+        timeline->buckets[i].all = timeline->buckets[i].requested;
     }
 }
 
@@ -137,6 +168,8 @@ static struct timeline_bucket timeline_tell_bucket(const struct interval *interv
         .physical = timeline_tell_level(&interval->physical),
         .virt = timeline_tell_level(&interval->virt),
         .tool = timeline_tell_level(&interval->tool),
+        .mapped = timeline_tell_level(&interval->mapped),
+        .all = timeline_tell_level(&interval->all),
         .alloc_count = figure_of(interval->alloc_count),
         .alloc_bytes = figure_of(interval->alloc_bytes),
         .free_count = figure_of(interval->free_count),
@@ -152,5 +185,11 @@ const struct timeline_bucket *timeline_tell(const struct timeline *timeline)
 
     for (size_t i = 0; i < timeline->count; i++)
         told[i] = timeline_tell_bucket(&timeline->buckets[i]);
+    for (size_t i = 0; !timeline->is_mapped && i < timeline->count; i++) {
+        told[i].all = told[i].requested;
+        told[i].mapped = figure_known(told[i].requested.min)
+                             ? (struct timeline_level){FIGURE_OF(0), FIGURE_OF(0)}
+                             : told[i].requested;
+    }
     return told;
 }

@@ -12,7 +12,9 @@
  *   bucket     = &buckets[current]
  *   end_ticks  = start_ticks + ((current + 1) << shift), saturated at UINT64_MAX
  *   buckets[i] covers [start_ticks + (i << shift), start_ticks + ((i + 1) << shift))
- *   level.min <= level.max; a level that was never sampled has min = UINT64_MAX, max = 0 */
+ *   level.min <= level.max; a level that was never sampled has min = UINT64_MAX, max = 0
+ *   `mapped` and `all` (requested + mapped) of buckets are kept only where is_mapped: else they are
+ *   told as 0 and as `requested` */
 #ifndef TIDEMARK_ACCOUNTING_TIMELINE_H
 #define TIDEMARK_ACCOUNTING_TIMELINE_H
 
@@ -30,7 +32,7 @@ struct interval_level {
     uint64_t min, max;
 };
 struct interval {
-    struct interval_level requested, blocks, physical, virt, tool;
+    struct interval_level requested, blocks, physical, virt, tool, mapped, all;
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
 };
 
@@ -45,9 +47,13 @@ struct timeline {
     uint64_t end_ticks; /* of the current bucket; events before it need no timeline_advance() */
     uint64_t start_ticks;
     unsigned shift;
+    bool is_mapped; /* the program has mapped something */
+    uint64_t mapped_bytes; /* now */
 };
 
 void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_ns);
+/* Begins anew; what is mapped stays so. */
+void timeline_restart(struct timeline *timeline, uint64_t start_ticks, double tick_ns);
 void timeline_release(struct timeline *timeline);
 
 /* Events go on at `ticks`; until then the levels were these. */
@@ -59,6 +65,9 @@ struct interval *timeline_bucket_at(struct timeline *timeline, uint64_t ticks);
 
 /* Writes the current levels into the buckets that the events have not reached. */
 void timeline_carry(struct timeline *timeline, uint64_t requested_bytes, uint64_t blocks);
+
+/* The program begins to map. */
+void timeline_know_mapped(struct timeline *timeline);
 
 /* The buckets as figures; valid until the next call. */
 const struct timeline_bucket *timeline_tell(const struct timeline *timeline);

@@ -19,6 +19,20 @@ static struct quiet levels_quiet_for_both(const struct interval_level *level,
     return (struct quiet){low, high - low + 1};
 }
 
+/* The part of them that changes no extreme of blocks and mappings together. */
+static struct quiet levels_quiet_with_mapped(struct quiet quiet, const struct interval_level *all,
+                                             uint64_t mapped_bytes)
+{
+    uint64_t low = all->min > mapped_bytes ? all->min - mapped_bytes : 0;
+    uint64_t high = all->max - mapped_bytes;
+
+    if (low < quiet.low)
+        low = quiet.low;
+    if (high > quiet.low + quiet.width - 1)
+        high = quiet.low + quiet.width - 1;
+    return (struct quiet){low, quiet.width && high >= low ? high - low + 1 : 0};
+}
+
 /* The comparisons that are made only while a region is open or a peak is watched. They empty the
  * quiet ranges, so that each step comes here. */
 static void levels_watch(struct replay *replay)
@@ -53,6 +67,11 @@ void levels_changed(struct replay *replay)
         sites_peak(&replay->sites);
     }
     replay->quiet_bytes = levels_quiet_for_both(&bucket->requested, &replay->peaks);
+    if (replay->timeline.is_mapped) {
+        mapped_see_all(replay);
+        replay->quiet_bytes = levels_quiet_with_mapped(replay->quiet_bytes, &bucket->all,
+                                                       replay->timeline.mapped_bytes);
+    }
     replay->quiet_count = levels_quiet_of(&bucket->blocks);
     if (replay->regions.open_count || replay->is_watched)
         levels_watch(replay);

@@ -21,33 +21,63 @@ static size_t outcome_block_room(const struct sites *sites)
     return sites->count < REPLAY_BLOCK_SITES ? (size_t)sites->count + 1 : REPLAY_BLOCK_SITES;
 }
 
-size_t replay_changed_blocks(struct replay *replay, replay_visit *visit, void *context)
+static void outcome_copy_block(const struct sites *sites, uint32_t first, uint32_t count,
+                               struct replay_site *out)
 {
-    const struct sites *sites = &replay->sites;
+    for (uint32_t i = 0; i < count; i++) {
+        out[i].node = sites->cold[first + i].node;
+        site_metrics(sites, first + i, &out[i].metrics);
+    }
+}
+
+static size_t outcome_changed_blocks(struct sites *sites, replay_visit *visit, void *context)
+{
     struct replay_site *block = arena_calloc(outcome_block_room(sites), sizeof *block);
     size_t visited = 0;
 
     for (uint32_t first = 0; first < sites->count; first += REPLAY_BLOCK_SITES) {
         uint32_t rest = sites->count - first;
         uint32_t count = rest < REPLAY_BLOCK_SITES ? rest : REPLAY_BLOCK_SITES;
-        if (!outcome_settle_block(&replay->sites, first, first + count))
+        if (!outcome_settle_block(sites, first, first + count))
             continue;
-        for (uint32_t i = 0; i < count; i++) {
-            block[i].node = sites->cold[first + i].node;
-            site_metrics(sites, first + i, &block[i].metrics);
-        }
-        sites_keep_sum(&replay->sites, first / REPLAY_BLOCK_SITES, block, count);
+        outcome_copy_block(sites, first, count, block);
+        sites_keep_sum(sites, first / REPLAY_BLOCK_SITES, block, count);
         visit(context, first, block, count);
         visited++;
     }
-    sites_seen(&replay->sites);
+    sites_seen(sites);
     free(block);
     return visited;
 }
 
-_Static_assert(sizeof(struct program_counts) + sizeof(struct call_metrics) ==
+size_t replay_changed_blocks(struct replay *replay, replay_visit *visit, void *context)
+{
+    return outcome_changed_blocks(&replay->sites, visit, context);
+}
+
+size_t replay_changed_mapped_blocks(struct replay *replay, replay_visit *visit, void *context)
+{
+    return outcome_changed_blocks(&replay->mapped.sites, visit, context);
+}
+
+_Static_assert(sizeof(struct program_counts) + 2 * sizeof(struct call_metrics) +
+                       4 * sizeof(struct figure) ==
                    sizeof(struct program_metrics),
                "every field of program_metrics is counted, and told below");
+
+static void outcome_tell_mapped(const struct replay *replay, struct program_metrics *out)
+{
+    const struct mapped_state *mapped = &replay->mapped;
+    bool is_mapped = replay->timeline.is_mapped;
+
+    sites_total(&mapped->sites, &out->mapped);
+    out->mapped.peak_bytes = figure_of(mapped->peak_bytes);
+    out->mapped.peak_ticks = figure_of(mapped->peak_ticks);
+    out->all_peak_bytes = figure_of(is_mapped ? mapped->all_peak_bytes : replay->peak_bytes);
+    out->all_peak_ticks = figure_of(is_mapped ? mapped->all_peak_ticks : replay->peak_ticks);
+    out->discard_count = figure_of(mapped->discard_count);
+    out->discard_bytes = figure_of(mapped->discard_bytes);
+}
 
 void replay_program(struct replay *replay, struct program_metrics *out)
 {
@@ -69,6 +99,7 @@ void replay_program(struct replay *replay, struct program_metrics *out)
     sites_total(&replay->sites, &out->total);
     out->total.peak_bytes = figure_of(replay->peak_bytes);
     out->total.peak_ticks = figure_of(replay->peak_ticks);
+    outcome_tell_mapped(replay, out);
     if (replay->sample_bytes) /* a sum of rounded counts may be more than the rounded peak */
         out->live_peak_count =
             figure_max(figure_of(weight_whole(counts->live_peak_count)), out->total.live_count);
@@ -150,7 +181,8 @@ size_t replay_peaks(struct replay *replay, struct peak *peaks)
 void replay_changed_curves(struct replay *replay,
                            void (*visit)(void *context, const struct curve *curve), void *context)
 {
-    curves_visit(&replay->curves, &replay->sites, visit, context);
+    curves_visit(&replay->curves, &replay->sites, MEMORY_HEAP, visit, context);
+    curves_visit(&replay->mapped.curves, &replay->mapped.sites, MEMORY_MAPPED, visit, context);
 }
 
 void replay_exchanges(const struct replay *replay,
@@ -344,10 +376,24 @@ void replay_live_blocks(const struct replay *replay,
 }
 
 void replay_mapped(const struct replay *replay,
-                   void (*visit)(void *context, uint64_t start, uint64_t end), void *context)
+                   void (*visit)(void *context, const struct replay_mapping *mapping),
+                   void *context)
 {
-    for (size_t i = 0; i < replay->mapped.count; i++)
-        visit(context, replay->mapped.ranges[i].start, replay->mapped.ranges[i].end);
+    const struct mapped_state *mapped = &replay->mapped;
+    struct mapping_piece piece;
+
+    for (uint64_t at = 0; mappings_above(&mapped->mappings, at, &piece); at = piece.end) {
+        const struct mapping *mapping = &mapped->mappings.all[piece.mapping];
+        struct replay_mapping out = {
+            .start = piece.start,
+            .end = piece.end,
+            .node = mapped->sites.cold[mapping->site].node,
+            .kind = (enum mapping_kind)mapping->kind,
+            .is_reserved = mapping->is_reserved,
+            .birth_ticks = mapping->born,
+        };
+        visit(context, &out);
+    }
 }
 
 /* ---- The replay itself --------------------------------------------------------------------- */
@@ -370,5 +416,6 @@ size_t replay_memory_bytes(const struct replay *replay)
            threads_memory_bytes(&replay->threads) + curves_memory_bytes(&replay->curves) +
            exchanges_memory_bytes(&replay->exchanges) + depths_memory_bytes(&replay->depths) +
            distributions_memory_bytes(replay->distributions) +
+           mapped_memory_bytes(&replay->mapped) +
            REPLAY_TIMELINE_BUCKETS * sizeof(struct timeline_bucket);
 }

@@ -275,8 +275,7 @@ static void records_on_mmap(struct replay *replay, const struct wire_record *rec
     for
         EACH_CUT(replay, life_label_here(replay, site))
     records_count_map(&replay->regions.cuts, cut.site, record->size_bytes);
-    mapped_add(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes,
-               record->ticks);
+    mapped_on_mmap(replay, record);
 }
 
 static void records_on_munmap(struct replay *replay, const struct wire_record *record)
@@ -284,8 +283,19 @@ static void records_on_munmap(struct replay *replay, const struct wire_record *r
     life_take_time(replay, record->ticks);
     replay->program.unmap_count++;
     replay->program.unmap_bytes += record->size_bytes;
-    mapped_remove(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes,
-                  record->ticks - wire_detail_ticks(record->detail));
+    mapped_on_munmap(replay, record);
+}
+
+static void records_on_mprotect(struct replay *replay, const struct wire_record *record)
+{
+    life_take_time(replay, record->ticks);
+    mapped_on_mprotect(replay, record);
+}
+
+static void records_on_madvise(struct replay *replay, const struct wire_record *record)
+{
+    life_take_time(replay, record->ticks);
+    mapped_on_madvise(replay, record);
 }
 
 static void records_on_brk_grown(struct replay *replay, const struct wire_record *record)
@@ -293,17 +303,13 @@ static void records_on_brk_grown(struct replay *replay, const struct wire_record
     life_take_time(replay, record->ticks);
     replay->program.brk_count++;
     replay->program.brk_bytes += record->size_bytes;
+    mapped_on_break(replay, record, true);
 }
 
 static void records_on_brk_shrunk(struct replay *replay, const struct wire_record *record)
 {
     life_take_time(replay, record->ticks);
-}
-
-/* Access and use of mapped pages change. */
-static void records_on_page_change(struct replay *replay, const struct wire_record *record)
-{
-    life_take_time(replay, record->ticks);
+    mapped_on_break(replay, record, false);
 }
 
 static void records_spend_at(struct sites *sites, uint32_t site, bool freed, uint64_t ticks)
@@ -426,8 +432,8 @@ static void records_on_region_end(struct replay *replay, const struct wire_recor
                       replay->last_ticks);
 }
 
-/* The block's life as one is over: its path has it among those that were freed. A pool's memory
- * that is no block (a mapping) is none of our business. */
+/* The block's life as one is over: its path has it among those that were freed. A mapping
+ * that a pool cuts up counts no more either (mapped_life.h). */
 EVENT void records_on_pool_chunk(struct replay *replay, const struct wire_record *record,
                                  enum mode mode)
 {
@@ -436,6 +442,8 @@ EVENT void records_on_pool_chunk(struct replay *replay, const struct wire_record
     struct live_block block;
 
     life_take_time(replay, record->ticks);
+    if (address && !live_table_find(&replay->live, address))
+        mapped_on_chunk(replay, record);
     if (!address || !live_table_find(&replay->live, address) ||
         !life_take_block(replay, address, &clue, record->ticks, &block, mode))
         return;
@@ -503,11 +511,11 @@ HANDLERS(X)
     X(mode, WIRE_MMAP, records_on_mmap, records_on_mmap_failed_##mode)                             \
     X(mode, WIRE_MUNMAP, records_on_munmap, NULL)                                                  \
     X(mode, WIRE_BRK, records_on_brk_grown, records_on_brk_shrunk)                                 \
+    X(mode, WIRE_MPROTECT, records_on_mprotect, NULL)                                              \
+    X(mode, WIRE_MADVISE, records_on_madvise, NULL)                                                \
     X(mode, WIRE_STACK, records_on_stack, NULL)                                                    \
     X(mode, WIRE_STACK_LAYER, records_on_stack_layer, NULL)                                        \
-    X(mode, WIRE_STACK_PEAK, records_on_stack_peak, NULL)                                          \
-    X(mode, WIRE_MPROTECT, records_on_page_change, NULL)                                           \
-    X(mode, WIRE_MADVISE, records_on_page_change, NULL)
+    X(mode, WIRE_STACK_PEAK, records_on_stack_peak, NULL)
 
 /* Each row has a line: else REPLAYED_ with its name is nothing. */
 #define REPLAYED(mode, kind, plain, flagged) REPLAYED_##kind,

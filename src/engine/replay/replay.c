@@ -21,6 +21,7 @@ struct replay *replay_new(uint64_t start_ticks, double tick_ns)
     live_table_init(&replay->owed, FIRST_OWED_LOG2);
     live_table_init(&replay->chunks, FIRST_OWED_LOG2);
     sites_init(&replay->sites);
+    mapped_init(&replay->mapped);
     timeline_init(&replay->timeline, start_ticks, tick_ns);
     peaks_init(&replay->peaks);
     exchanges_init(&replay->exchanges);

@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "model/detail.h"
+#include "model/mapping.h"
 #include "accounting/marks.h"
 #include "model/metrics.h"
 #include "wire/wire.h"
@@ -119,6 +120,10 @@ void replay_memory_sample(struct replay *replay, uint64_t ticks, uint64_t physic
 typedef void replay_visit(void *context, uint32_t first, struct replay_site *sites, size_t count);
 size_t replay_changed_blocks(struct replay *replay, replay_visit *visit, void *context);
 
+/* The same of mappings: the call paths that map, unmap or give memory back. They are numbered for
+ * themselves. */
+size_t replay_changed_mapped_blocks(struct replay *replay, replay_visit *visit, void *context);
+
 /* All totals as of now. */
 void replay_program(struct replay *replay, struct program_metrics *out);
 
@@ -195,10 +200,17 @@ void replay_live_blocks(const struct replay *replay,
                         void (*visit)(void *context, const struct replay_block *block),
                         void *context);
 
-/* What the program has mapped by mmap and not unmapped, by address, disjoint; nothing if it has too
- * much of that to be followed (replay/mapped.h). */
+/* What the program has mapped itself and not unmapped, piece by piece, by address, disjoint. */
+struct replay_mapping {
+    uint64_t start, end;
+    uint32_t node;
+    enum mapping_kind kind;
+    bool is_reserved;
+    uint64_t birth_ticks;
+};
 void replay_mapped(const struct replay *replay,
-                   void (*visit)(void *context, uint64_t start, uint64_t end), void *context);
+                   void (*visit)(void *context, const struct replay_mapping *mapping),
+                   void *context);
 
 /* ---- What the collector learns about a thread from elsewhere. ---- */
 

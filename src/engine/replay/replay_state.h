@@ -4,6 +4,7 @@
  *   cuts.c            the same for the regions in which the block was allocated
  *   levels.c          the rare part: a new peak, a new interval of the timeline
  *   steps.h           the two commonest records: a block is allocated, a block is freed
+ *   mapped_life.c     what records of mappings change
  *   records.c         all other records, and the table from record kinds to functions
  *   replay_run.c      the loop over the records, which prefetches for the records ahead
  *   replay.c          makes and frees a replay, and sets how its records were made
@@ -28,10 +29,10 @@
 #include "accounting/distributions.h"
 #include "accounting/exchange.h"
 #include "blocks/live.h"
-#include "accounting/mapped.h"
 #include "accounting/marks.h"
 #include "accounting/separate_peaks.h"
 #include "accounting/regions.h"
+#include "replay/mapped_life.h"
 #include "replay/replay.h"
 #include "accounting/sites.h"
 #include "accounting/replay_threads.h"
@@ -89,7 +90,6 @@ struct replay {
     uint32_t owner_mask;            /* of a block's owner; above it lies the level where it
                                      * adapts */
     uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
-    struct mapped mapped;
     struct depths depths;
     struct regions regions;
     struct marks marks;
@@ -97,6 +97,7 @@ struct replay {
     bool is_watched;          /* the program's level, or a thread's, is watched for its peak */
     bool watches_all;
     uint64_t watched_peak_bytes;
+    struct mapped_state mapped;
 };
 
 static inline struct peaks_view replay_state_peaks_view(struct replay *replay)

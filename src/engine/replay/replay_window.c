@@ -83,8 +83,7 @@ static void replay_window_restart_details(struct replay *replay, uint64_t start_
 {
     curves_release(&replay->curves);
     replay->curves = (struct curves){0};
-    timeline_release(&replay->timeline);
-    timeline_init(&replay->timeline, start_ticks, tick_ns);
+    timeline_restart(&replay->timeline, start_ticks, tick_ns);
     peaks_init(&replay->peaks);
     exchanges_release(&replay->exchanges);
     exchanges_init(&replay->exchanges);
@@ -99,6 +98,7 @@ void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns)
     replay_window_restart_sites(replay, start_ticks);
     replay_window_forget_newest_blocks(&replay->threads);
     replay_window_restart_details(replay, start_ticks, tick_ns);
+    mapped_restart(replay, start_ticks);
     threads_restart(&replay->threads, start_ticks);
     marks_restart(&replay->marks);
     replay->program = (struct program_counts){.replaced_blocks = owed};

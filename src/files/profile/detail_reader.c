@@ -53,6 +53,7 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_RESIDENCIES] = {offsetof(struct profile, residencies),
                             offsetof(struct profile, residency_count)},
     [DETAIL_HEAP_PAGES] = PLACE(heap_page),
+    [DETAIL_ISLANDS] = PLACE(island),
     [DETAIL_SOURCES] = PLACE(source),
     [DETAIL_MARKS] = PLACE(mark),
     [DETAIL_REGIONS] = PLACE(region),
@@ -251,7 +252,7 @@ static void detail_keep_point(struct reader *reader, const struct detail_point *
     struct profile *profile = reader->profile;
     struct profile_private *own = reader->own;
     struct curve *curve = profile->curve_count ? &profile->curves[profile->curve_count - 1] : NULL;
-    if (!curve || curve->node != row->path) {
+    if (!curve || curve->node != row->path || curve->level != row->level) {
         if (curve && curve->node > row->path) {
             profile_reading_note(reader, "curves are out of order");
             return;
@@ -260,7 +261,9 @@ static void detail_keep_point(struct reader *reader, const struct detail_point *
                        own->detail_capacity[DETAIL_CURVES]);
         if (!curve)
             return;
-        *curve = (struct curve){.node = row->path, .threshold_bytes = row->threshold_bytes};
+        *curve = (struct curve){.node = row->path,
+                                .level = row->level,
+                                .threshold_bytes = row->threshold_bytes};
     } else if (own->points[own->point_count - 1].ticks > row->point.ticks ||
                curve->count == UINT32_MAX) {
         profile_reading_note(reader, "a curve goes back in time");
@@ -449,6 +452,26 @@ static void detail_hang_points(struct reader *reader)
     }
 }
 
+/* Those of mappings stand behind those of blocks, and are counted by themselves. */
+static void detail_part_curves(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    size_t all = profile->curve_count, heap = 0, mapped = 0;
+    struct curve *of_mappings = calloc(all + 1, sizeof *of_mappings);
+    reader->no_memory |= !of_mappings;
+    for (size_t i = 0; of_mappings && i < all; i++)
+        if (profile->curves[i].level == MEMORY_MAPPED)
+            of_mappings[mapped++] = profile->curves[i];
+        else
+            profile->curves[heap++] = profile->curves[i];
+    if (mapped)
+        memcpy(profile->curves + heap, of_mappings, mapped * sizeof *of_mappings);
+    profile->curve_count = heap;
+    profile->mapped_curve_count = mapped;
+    profile->mapped_curves = profile->curves + heap;
+    free(of_mappings);
+}
+
 void detail_read(struct reader *reader)
 {
     for (enum detail i = 0; i < DETAIL_TABLES && !reader->no_memory; i++)
@@ -457,6 +480,8 @@ void detail_read(struct reader *reader)
         return;
     detail_put_in_order(reader);
     detail_hang_points(reader);
+    if (reader->profile->curve_count)
+        detail_part_curves(reader);
 }
 
 void detail_free(struct profile *profile)

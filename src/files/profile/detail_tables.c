@@ -164,6 +164,14 @@ static const struct detail_column sample_columns[] = {
     FIELD("returnable_bytes", returnable_bytes, DETAIL_MAYBE),
     FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
     FIELD("pass_ms", pass_ms, DETAIL_REAL),
+    FIELD("lost_count", lost_count, DETAIL_MAYBE),
+    FIELD("lost_bytes", lost_bytes, DETAIL_MAYBE),
+    FIELD("indirect_count", indirect_count, DETAIL_MAYBE),
+    FIELD("indirect_bytes", indirect_bytes, DETAIL_MAYBE),
+    FIELD("possible_count", possible_count, DETAIL_MAYBE),
+    FIELD("possible_bytes", possible_bytes, DETAIL_MAYBE),
+    FIELD("reachable_count", reachable_count, DETAIL_MAYBE),
+    FIELD("reachable_bytes", reachable_bytes, DETAIL_MAYBE),
     FIELD("high_water_bytes", high_water_bytes, DETAIL_MAYBE),
 };
 
@@ -193,6 +201,25 @@ static const struct detail_column residency_columns[] = {
     FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
     FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
     FIELD("pinning_count", pinning_count, DETAIL_MAYBE),
+    FIELD("lost_count", lost_count, DETAIL_MAYBE),
+    FIELD("lost_bytes", lost_bytes, DETAIL_MAYBE),
+    FIELD("indirect_count", indirect_count, DETAIL_MAYBE),
+    FIELD("indirect_bytes", indirect_bytes, DETAIL_MAYBE),
+    FIELD("possible_count", possible_count, DETAIL_MAYBE),
+    FIELD("possible_bytes", possible_bytes, DETAIL_MAYBE),
+    FIELD("reachable_count", reachable_count, DETAIL_MAYBE),
+    FIELD("reachable_bytes", reachable_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_island
+static const struct detail_column island_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("indirect_count", indirect_count, DETAIL_PLAIN),
+    FIELD("indirect_bytes", indirect_bytes, DETAIL_PLAIN),
 };
 
 #undef ROW
@@ -215,6 +242,7 @@ static const struct detail_column curve_columns[] = {
     FIELD("time_ns", point.ticks, DETAIL_PLAIN),
     FIELD("bytes", point.bytes, DETAIL_PLAIN),
     FIELD("threshold_bytes", threshold_bytes, DETAIL_MAYBE),
+    FIELD("level", level, DETAIL_KIND, .limit = MEMORY_ALL),
 };
 
 #undef ROW
@@ -388,6 +416,8 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
     [DETAIL_HEAP_PAGES] = IN_BLOCKS("heap_page", ",PRIMARY KEY(sample,address)) WITHOUT ROWID",
                              "sample,address", heap_page_columns, struct profile_heap_page,
                              "first INTEGER PRIMARY KEY,sample INTEGER"),
+    [DETAIL_ISLANDS] = TABLE("island", ",PRIMARY KEY(sample,path)) WITHOUT ROWID", "sample,path",
+                      island_columns, struct profile_island),
     [DETAIL_CURVES] = IN_BLOCKS("curve", ")", "path,rowid", curve_columns, struct detail_point,
                          "path INTEGER PRIMARY KEY"),
     [DETAIL_SOURCES] = TABLE("source", ",PRIMARY KEY(path))", "path", source_columns,
@@ -734,7 +764,8 @@ bool detail_from_block(const struct detail_table *table, const struct blocks *bl
 {
     bool fits = blocks->key >= 0 && detail_set(&table->columns[0], (uint64_t)blocks->key, out);
     for (size_t i = 1; i < table->count; i++) {
-        uint64_t absent = table->columns[i].type == DETAIL_PLAIN ? 0 : UINT64_MAX;
+        enum detail_type type = table->columns[i].type;
+        uint64_t absent = type == DETAIL_PLAIN || type == DETAIL_KIND ? 0 : UINT64_MAX;
         fits &= detail_set(&table->columns[i], columns[i] ? columns[i][row] : absent, out);
     }
     return fits;

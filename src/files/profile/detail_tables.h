@@ -25,6 +25,7 @@ struct detail_point {
     uint32_t path;
     struct curve_point point;
     struct figure threshold_bytes;
+    uint32_t level; /* enum memory_level */
 };
 
 /* The tables and blocks of a recorded database; those of rows, if they are not there yet; and the
@@ -50,7 +51,7 @@ bool detail_set(const struct detail_column *column, uint64_t value, void *row);
 void detail_encode(struct strbuf *out, const struct detail_table *table, const void *rows,
                    size_t count);
 /* Reads tables that have blocks: the columns of the block at hand, NULL for those that it lacks. */
-enum { DETAIL_BLOCK_COLUMNS = 16 };
+enum { DETAIL_BLOCK_COLUMNS = 24 };
 void detail_find_columns(const struct detail_table *table, const struct blocks *blocks,
                          const uint64_t *columns[DETAIL_BLOCK_COLUMNS]);
 /* One row of it into `out`, which is all zero. False: a number is too large. */

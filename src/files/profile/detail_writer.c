@@ -146,7 +146,7 @@ int profile_put_sample(struct profile_writer *writer, const struct profile_sampl
 {
     struct detail_writer *details = profile_writing_details(writer);
     static const enum detail parts[] = {DETAIL_MAPPINGS, DETAIL_RESIDENCIES, DETAIL_HEAP_PAGES,
-                                        DETAIL_OWNERS, DETAIL_CONTAINERS};
+                                        DETAIL_OWNERS,   DETAIL_CONTAINERS,  DETAIL_ISLANDS};
     int error = 0;
     bool was_there = sample->id <= details->last_sample;
     for (size_t i = 0; was_there && i < sizeof parts / sizeof *parts && !error; i++)
@@ -159,6 +159,12 @@ int profile_put_sample(struct profile_writer *writer, const struct profile_sampl
 int profile_put_mapping(struct profile_writer *writer, const struct profile_mapping *mapping)
 {
     return detail_writer_put(writer, DETAIL_MAPPINGS, mapping);
+}
+
+int profile_put_islands(struct profile_writer *writer, const struct profile_island *rows,
+                        size_t count)
+{
+    return detail_writer_put_rows(writer, DETAIL_ISLANDS, rows, count);
 }
 
 int profile_put_owners(struct profile_writer *writer, const struct profile_owner *rows,
@@ -221,7 +227,8 @@ int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
     if (!rows)
         return error_set(-ENOMEM, "out of memory while writing the profile");
     for (uint32_t i = 0; i < curve->count; i++)
-        rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes};
+        rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes,
+                                        curve->level};
     int error =
         detail_writer_put_block(writer, DETAIL_CURVES, curve->node, rows, curve->count, NULL);
     free(rows);

@@ -63,6 +63,7 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_DURATION   "duration_ns"   /* integer, from the start to the last commit */
 #define PROFILE_META_END        "end"        /* "exit", "signal", "exec", "detached", "unknown" */
 #define PROFILE_META_END_STATUS "end_status" /* integer: exit status or signal number */
+#define PROFILE_META_CUT        "cut"        /* why its writer ended before it was complete */
 /* Integers, of one that was killed (or that nobody saw end): processes of its control group that
  * the kernel killed for want of memory while it was recorded (absent: not known), and with some,
  * the limit. */
@@ -132,6 +133,8 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_UNMATCHED_ENDS "unmatched_ends" /* ends of regions without a beginning */
 /* the profile was cut: what is in it is of this region */
 #define PROFILE_META_REGION "region"
+/* the profile was made one of a level of memory (memory_level_name()) that is not the heap */
+#define PROFILE_META_LEVEL "level"
 /* Of profiles made of another tool's file; else absent. Metrics that it did not have are not
  * known. */
 #define PROFILE_META_IMPORTED    "imported_from" /* "heaptrack", "massif", … */
@@ -139,6 +142,7 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 /* integer: age of the program when recording began; absent: recorded from its beginning */
 #define PROFILE_META_ATTACHED  "attached_after_ns"
 #define PROFILE_META_NO_LEDGER "no_ledger" /* a sentence: why what is resident is not known */
+#define PROFILE_META_NO_GRAPH  "no_graph"  /* a sentence: why what is lost is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
 
@@ -185,6 +189,9 @@ void profile_encode_sites(struct strbuf *out, const struct replay_site *sites, s
  * the last are full. A call path has at most one site. */
 int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t count, const void *body,
                       size_t bytes);
+/* The same of what the program maps itself; numbered by themselves. */
+int profile_put_mapped_sites(struct profile_writer *writer, uint32_t first, size_t count,
+                             const void *body, size_t bytes);
 int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics);
 int profile_put_thread(struct profile_writer *writer, size_t index,
                        const struct thread_metrics *metrics);
@@ -297,7 +304,11 @@ struct profile_sample {
     struct figure returnable_bytes;   /* whole resident pages of the heap without a live block */
     struct figure pinned_bytes;       /* free bytes on heap pages that live blocks keep resident */
     double pass_ms;                   /* what the look cost, CPU of the collector */
-    struct figure high_water_bytes;   /* VmHWM then: the true peak by the kernel */
+    /* of all live blocks, as struct profile_residency has them by call path; unknown where the
+     * graph of the live blocks was not made */
+    struct figure lost_count, lost_bytes, indirect_count, indirect_bytes;
+    struct figure possible_count, possible_bytes, reachable_count, reachable_bytes;
+    struct figure high_water_bytes; /* VmHWM then: the true peak by the kernel */
 };
 /* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go. So a
  * sample is put first, and then what belongs to it, in one or several calls. */
@@ -319,9 +330,26 @@ struct profile_residency {
     struct figure resident_bytes, untouched_bytes, swapped_bytes;
     struct figure pinned_bytes,
         pinning_count; /* its share of sample.pinned_bytes; blocks that pin */
+    /* what the graph of the live blocks says; unknown where none was made. The four add up to
+     * live_count and live_bytes of blocks that do not overlap */
+    struct figure lost_count, lost_bytes;           /* no pointer to them was found */
+    struct figure indirect_count, indirect_bytes;   /* only lost blocks point to them */
+    struct figure possible_count, possible_bytes;   /* by pointers into their middle only */
+    struct figure reachable_count, reachable_bytes; /* by a chain of pointers to beginnings */
 };
 int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
                           size_t count);
+/* Lost blocks of a call path, and what hangs below them: islands, each with one of these blocks as
+ * its head. */
+struct profile_island {
+    uint32_t sample;
+    uint32_t path;
+    uint64_t count, bytes;                   /* of the heads */
+    uint64_t indirect_count, indirect_bytes; /* below them, of any call path */
+};
+/* Of a sample that was put before; each path once. */
+int profile_put_islands(struct profile_writer *writer, const struct profile_island *rows,
+                        size_t count);
 /* A cell of the map of the heap: a page of the allocator's areas or, of large heaps, a stretch of
  * 2^k of them; the last one of an area may be shorter. All figures but `bytes` are of its resident
  * pages. */
@@ -430,6 +458,10 @@ int profile_put_node_peak(struct profile_writer *writer, const struct profile_no
 int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
                        size_t bytes);
 
+/* A profile whose writer died becomes one file again, which says `why`. 0 also where nothing is to be
+ * done: it is complete, is being written, or has no log. */
+int profile_finish_cut(const char *path, const char *why);
+
 /* Ends the recording: commits, marks the profile complete and packs it (zstd) by writing a new
  * file beside it and renaming. On failure the plain database stays. Frees the writer. */
 int profile_writer_finish(struct profile_writer *writer, bool pack);
@@ -514,7 +546,9 @@ struct profile {
     struct profile_site {
         uint32_t path;
         struct call_metrics metrics;
-    } * sites;
+    } * sites;                          /* by path */
+    size_t mapped_site_count;
+    struct profile_site *mapped_sites; /* of what the program maps itself; by path */
     size_t code_count;
     struct profile_code *codes; /* locations */
     size_t line_count;
@@ -535,7 +569,9 @@ struct profile {
     size_t peak_count;
     struct peak *peaks;
     size_t curve_count;
-    struct curve *curves; /* by node */
+    struct curve *curves; /* by node: of blocks; and behind them in the same array … */
+    size_t mapped_curve_count;
+    struct curve *mapped_curves; /* … of mappings */
     size_t exchange_count;
     struct exchange *exchanges;
     size_t variable_count;
@@ -550,6 +586,8 @@ struct profile {
     struct profile_residency *residencies; /* by sample, path */
     size_t heap_page_count;
     struct profile_heap_page *heap_pages; /* by sample (there is one), address */
+    size_t island_count;
+    struct profile_island *islands; /* by sample, path */
     size_t owner_count;
     struct profile_owner *owners; /* by sample, kind, path, name */
     size_t container_count;
@@ -604,6 +642,14 @@ int profile_cut_region_at(struct profile *profile, size_t region);
 int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region);
 /* *region: index into regions. 0, or -ENOENT with a sentence. */
 int profile_find_region(const struct profile *profile, const char *name, uint32_t *region);
+
+/* Makes it one of a level of memory (model/level.h): its sites, totals, timeline and curves are that
+ * level's. MEMORY_HEAP changes nothing. MEMORY_ALL has the paths of blocks and mappings; at_peak_bytes
+ * are those of their joint peak. MEMORY_RESIDENT is of the look with most resident bytes that has
+ * owners: live_bytes and at_peak_bytes are what is resident of an owner, and owners without a call
+ * path are functions of their own below the root, "[file] libc.so.6" (the tool's bytes are left out).
+ * What is not known by level is not there any more. 0, -ENOENT with a sentence, or -ENOMEM. */
+int profile_take_level(struct profile *profile, enum memory_level level);
 
 /* The sums of a region's call paths, with its own peak. */
 void profile_region_total(const struct profile *profile, uint32_t region,

@@ -476,6 +476,30 @@ static void profile_reader_read_program(struct reader *reader, sqlite3_stmt *row
     reader->profile->has_program = true;
 }
 
+static void profile_reader_read_mapped_program(struct reader *reader, sqlite3_stmt *row)
+{
+    profile_reader_read_fields(reader, row, 1, &reader->profile->program.mapped, schema_call_fields,
+                               schema_call_field_count);
+}
+
+static struct profile_site *profile_reader_add_mapped_site(struct reader *reader, uint64_t path)
+{
+    struct profile *profile = reader->profile;
+    struct profile_site *site = APPEND(reader, profile->mapped_sites, profile->mapped_site_count,
+                                       reader->own->capacity[MAPPED_SITES]);
+    if (site)
+        site->path = profile_reader_refer(reader, path, &reader->own->nodes);
+    return site;
+}
+
+static void profile_reader_read_mapped_site(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile_site *site =
+        profile_reader_add_mapped_site(reader, profile_reading_number(reader, row, 0));
+    if (site)
+        profile_reading_metrics(reader, row, 1, &site->metrics);
+}
+
 static void profile_reader_read_program_rest(struct reader *reader, sqlite3_stmt *row)
 {
     profile_reader_read_fields(reader, row, 1, &reader->profile->program, schema_program_fields,
@@ -561,7 +585,8 @@ static void profile_reader_read_path_block(struct reader *reader, const struct b
     }
 }
 
-static void profile_reader_read_site_block(struct reader *reader, const struct blocks *blocks)
+static void profile_reader_read_sites_of(struct reader *reader, const struct blocks *blocks,
+                                         struct profile_site *(*add)(struct reader *, uint64_t))
 {
     const uint64_t *path = path_blocks_column(blocks, SCHEMA_SITE_PATH);
     if (!path) {
@@ -569,10 +594,20 @@ static void profile_reader_read_site_block(struct reader *reader, const struct b
         return;
     }
     for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
-        struct profile_site *site = profile_reader_add_site(reader, path[i]);
+        struct profile_site *site = add(reader, path[i]);
         if (site)
             path_blocks_metrics(blocks, i, &site->metrics);
     }
+}
+
+static void profile_reader_read_site_block(struct reader *reader, const struct blocks *blocks)
+{
+    profile_reader_read_sites_of(reader, blocks, profile_reader_add_site);
+}
+
+static void profile_reader_read_mapped_block(struct reader *reader, const struct blocks *blocks)
+{
+    profile_reader_read_sites_of(reader, blocks, profile_reader_add_mapped_site);
 }
 
 static int profile_reader_compare_keys(const void *left, const void *right)
@@ -600,19 +635,18 @@ static void profile_reader_permute_sites(struct profile_site *sites, uint64_t *k
 }
 
 /* Blocks have sites in the order of their first events. */
-static void profile_reader_sort_sites(struct reader *reader)
+static void profile_reader_sort_sites(struct reader *reader, struct profile_site *sites,
+                                      size_t count)
 {
-    struct profile *profile = reader->profile;
-    size_t count = profile->site_count;
     uint64_t *keys = count > UINT32_MAX ? NULL : malloc(count * sizeof *keys + 1);
     if (!keys) {
         reader->no_memory = true;
         return;
     }
     for (size_t i = 0; i < count; i++)
-        keys[i] = (uint64_t)profile->sites[i].path << 32 | i;
+        keys[i] = (uint64_t)sites[i].path << 32 | i;
     qsort(keys, count, sizeof *keys, profile_reader_compare_keys);
-    profile_reader_permute_sites(profile->sites, keys, count);
+    profile_reader_permute_sites(sites, keys, count);
     free(keys);
 }
 
@@ -621,13 +655,27 @@ static void profile_reader_read_paths(struct reader *reader)
     if (path_blocks_are_there(reader->source.database)) {
         profile_reading_blocks(reader, "path_block", NULL, profile_reader_read_path_block);
         profile_reading_blocks(reader, "site_block", NULL, profile_reader_read_site_block);
-        profile_reader_sort_sites(reader);
+        profile_reader_sort_sites(reader, reader->profile->sites, reader->profile->site_count);
         return;
     }
     profile_reading_rows(reader, "SELECT id,parent,location FROM path ORDER BY id",
                          profile_reader_read_path);
     profile_reader_read_fielded(reader, "site", "ORDER BY path", "path", schema_call_fields,
                                 schema_call_field_count, profile_reader_read_site);
+}
+
+/* Absent in files from before mappings had call paths. */
+static void profile_reader_read_mapped(struct reader *reader)
+{
+    if (profile_reading_has_column(reader, "mapped_site_block", "body"))
+        profile_reading_blocks(reader, "mapped_site_block", NULL, profile_reader_read_mapped_block);
+    if (profile_reading_has_column(reader, "mapped_site", "path"))
+        profile_reader_read_fielded(reader, "mapped_site", "ORDER BY path", "path",
+                                    schema_call_fields, schema_call_field_count,
+                                    profile_reader_read_mapped_site);
+    if (!reader->no_memory)
+        profile_reader_sort_sites(reader, reader->profile->mapped_sites,
+                                  reader->profile->mapped_site_count);
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
@@ -697,6 +745,11 @@ static void profile_reader_read_whole(struct reader *reader)
                                 schema_call_field_count, profile_reader_read_program);
     profile_reader_read_fielded(reader, "program", "WHERE id=1", "id", schema_program_fields,
                                 schema_program_field_count, profile_reader_read_program_rest);
+    memset(&reader->profile->program.mapped, 0xff, sizeof reader->profile->program.mapped);
+    if (profile_reading_has_column(reader, "mapped_program", "id"))
+        profile_reader_read_fielded(reader, "mapped_program", "WHERE id=1", "id",
+                                    schema_call_fields, schema_call_field_count,
+                                    profile_reader_read_mapped_program);
 }
 
 static void profile_reader_read_timeline(struct reader *reader)
@@ -713,6 +766,7 @@ static void profile_reader_read_tables(struct reader *reader)
         return;
     profile_reader_read_names(reader, false);
     profile_reader_read_paths(reader);
+    profile_reader_read_mapped(reader);
     profile_reader_read_whole(reader);
     bool named = profile_reading_has_column(reader, "thread", "name") &&
                  profile_reading_has_column(reader, "thread", "stack_path");
@@ -935,6 +989,7 @@ void profile_free(struct profile *profile)
     free(profile->meta);
     free(profile->nodes);
     free(profile->sites);
+    free(profile->mapped_sites);
     free(profile->region_sites);
     free(profile->codes);
     free(profile->lines);
@@ -958,6 +1013,7 @@ void profile_drop_paths(struct profile *profile)
 {
     profile_reader_drop(&profile->nodes, &profile->node_count);
     profile_reader_drop(&profile->sites, &profile->site_count);
+    profile_reader_drop(&profile->mapped_sites, &profile->mapped_site_count);
     profile_reader_drop(&profile->region_sites, &profile->region_site_count);
     profile_reader_drop(&profile->curves, &profile->curve_count);
     profile_reader_drop(&profile->residencies, &profile->residency_count);

@@ -28,7 +28,7 @@ struct string_block {
     char bytes[];
 };
 
-enum array { META, SITES, LINES, THREADS, BUCKETS, REGION_SITES, ARRAYS };
+enum array { META, SITES, LINES, THREADS, BUCKETS, REGION_SITES, MAPPED_SITES, ARRAYS };
 
 struct profile_private {
     struct string_block *strings;

@@ -224,6 +224,7 @@ static int profile_unpack_replace_tables(struct unpacking *unpacking)
     strbuf_add_string(&sql, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
                             "PRAGMA cache_size=-16384; BEGIN;"
                             "DROP TABLE IF EXISTS path_block; DROP TABLE IF EXISTS site_block;"
+                            "DROP TABLE IF EXISTS mapped_site_block;"
                             "DROP TABLE IF EXISTS region_site_block;"
                             "DROP TABLE IF EXISTS block_column;");
     if (profile_unpack_has_column(unpacking, "thread", "tid"))
@@ -251,6 +252,9 @@ static int profile_unpack_write_all_rows(struct unpacking *unpacking)
                                            profile_unpack_write_paths);
     if (!error)
         error = profile_unpack_write_table(unpacking, "site_block", NULL, "site",
+                                           1 + schema_call_field_count, profile_unpack_write_sites);
+    if (!error && profile_unpack_has_column(unpacking, "mapped_site_block", "first"))
+        error = profile_unpack_write_table(unpacking, "mapped_site_block", NULL, "mapped_site",
                                            1 + schema_call_field_count, profile_unpack_write_sites);
     if (!error && profile_unpack_has_column(unpacking, "region_site_block", "first"))
         error = profile_unpack_write_table(unpacking, "region_site_block", NULL, "region_site",

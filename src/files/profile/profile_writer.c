@@ -566,10 +566,27 @@ int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t coun
     return profile_writer_put_block(writer, PUT_SITES, first, count, body, bytes);
 }
 
+int profile_put_mapped_sites(struct profile_writer *writer, uint32_t first, size_t count,
+                             const void *body, size_t bytes)
+{
+    return profile_writer_put_block(writer, PUT_MAPPED_SITES, first, count, body, bytes);
+}
+
 int profile_put_region_sites(struct profile_writer *writer, uint32_t first, size_t count,
                              const void *body, size_t bytes)
 {
     return profile_writer_put_block(writer, PUT_REGION_SITES, first, count, body, bytes);
+}
+
+/* A table of its own, so that who adds up the rows of `program` goes on being right. */
+static int profile_writer_put_mapped(struct profile_writer *writer,
+                                     const struct call_metrics *mapped)
+{
+    struct values values;
+    values_begin(&values);
+    values_number(&values, 1);
+    schema_values(&values, mapped, schema_call_fields, schema_call_field_count);
+    return profile_writing_put(writer, PUT_MAPPED_PROGRAM, &values);
 }
 
 int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics)
@@ -579,7 +596,10 @@ int profile_put_program(struct profile_writer *writer, const struct program_metr
     values_number(&values, 1);
     schema_values(&values, &metrics->total, schema_call_fields, schema_call_field_count);
     schema_values(&values, metrics, schema_program_fields, schema_program_field_count);
-    return profile_writing_put(writer, PUT_PROGRAM, &values);
+    int error = profile_writing_put(writer, PUT_PROGRAM, &values);
+    if (!error && figure_known(metrics->mapped.live_bytes))
+        error = profile_writer_put_mapped(writer, &metrics->mapped);
+    return error;
 }
 
 int profile_put_thread(struct profile_writer *writer, size_t index,

@@ -39,10 +39,12 @@ const struct field schema_program_fields[] = {
     PROGRAM(unmap_bytes, FIELD_FIGURE),     PROGRAM(brk_count, FIELD_FIGURE),
     PROGRAM(brk_bytes, FIELD_FIGURE),       PROGRAM(events, FIELD_PLAIN),
     PROGRAM(late_events, FIELD_PLAIN),      PROGRAM(lost_events, FIELD_PLAIN),
-    PROGRAM(malformed_events, FIELD_PLAIN),
+    PROGRAM(malformed_events, FIELD_PLAIN), PROGRAM(all_peak_bytes, FIELD_ADDED),
+    FIELD(struct program_metrics, "all_peak_ns", all_peak_ticks, FIELD_ADDED),
+    PROGRAM(discard_count, FIELD_ADDED),    PROGRAM(discard_bytes, FIELD_ADDED),
 };
 const size_t schema_program_field_count = COUNT(schema_program_fields);
-_Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + sizeof(struct call_metrics) ==
+_Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + 2 * sizeof(struct call_metrics) ==
                    sizeof(struct program_metrics),
                "every metric has a column");
 
@@ -92,6 +94,10 @@ const struct field schema_bucket_fields[] = {
     BUCKET("alloc_bytes", alloc_bytes, FIELD_FIGURE),
     BUCKET("free_count", free_count, FIELD_FIGURE),
     BUCKET("free_bytes", free_bytes, FIELD_FIGURE),
+    BUCKET("mapped_min", mapped.min, FIELD_ADDED),
+    BUCKET("mapped_max", mapped.max, FIELD_ADDED),
+    BUCKET("all_min", all.min, FIELD_ADDED),
+    BUCKET("all_max", all.max, FIELD_ADDED),
 };
 const size_t schema_bucket_field_count = COUNT(schema_bucket_fields);
 _Static_assert(COUNT(schema_bucket_fields) * sizeof(uint64_t) == sizeof(struct timeline_bucket),
@@ -123,6 +129,7 @@ static const char fixed_tables[] =
     "PRIMARY KEY(location,depth)) WITHOUT ROWID;\n"
     "CREATE TABLE path_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
     "CREATE TABLE site_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
+    "CREATE TABLE mapped_site_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
     "CREATE TABLE region_site_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
     "CREATE TABLE block_column(block TEXT,number INTEGER,name TEXT,"
     "PRIMARY KEY(block,number)) WITHOUT ROWID;\n";
@@ -142,6 +149,10 @@ static const char views[] =
     "CREATE VIEW call_sites AS SELECT location_name.function AS function,"
     " location_name.file AS file, location_name.line AS line, site.* FROM site"
     " JOIN path ON path.id = site.path"
+    " LEFT JOIN location_name ON location_name.location = path.location;\n"
+    "CREATE VIEW mapped_call_sites AS SELECT location_name.function AS function,"
+    " location_name.file AS file, location_name.line AS line, mapped_site.* FROM mapped_site"
+    " JOIN path ON path.id = mapped_site.path"
     " LEFT JOIN location_name ON location_name.location = path.location;\n"
     "CREATE VIEW call_paths AS SELECT site.path AS path, site.at_peak_bytes, site.live_bytes,"
     " site.alloc_count, site.alloc_bytes, (WITH RECURSIVE up(id, location, parent, depth) AS ("
@@ -179,9 +190,12 @@ static void schema_name_columns(struct strbuf *sql)
 {
     schema_name_column(sql, "path_block", 0, SCHEMA_PATH_DISTANCE);
     schema_name_column(sql, "path_block", 1, SCHEMA_PATH_LOCATION);
-    schema_name_column(sql, "site_block", 0, SCHEMA_SITE_PATH);
-    for (size_t i = 0; i < schema_call_field_count; i++)
-        schema_name_column(sql, "site_block", 1 + i, schema_call_fields[i].column);
+    static const char *const sites[] = {"site_block", "mapped_site_block"};
+    for (size_t of = 0; of < COUNT(sites); of++) {
+        schema_name_column(sql, sites[of], 0, SCHEMA_SITE_PATH);
+        for (size_t i = 0; i < schema_call_field_count; i++)
+            schema_name_column(sql, sites[of], 1 + i, schema_call_fields[i].column);
+    }
     schema_name_column(sql, "region_site_block", 0, SCHEMA_REGION);
     schema_name_column(sql, "region_site_block", 1, SCHEMA_SITE_PATH);
     for (size_t i = 0; i < schema_call_field_count; i++)
@@ -196,6 +210,8 @@ void schema_create(struct strbuf *sql)
     schema_add_columns(sql, schema_call_fields, schema_call_field_count, " INTEGER");
     schema_add_columns(sql, schema_program_fields, schema_program_field_count, " INTEGER");
     strbuf_add_string(sql, ");\n");
+    schema_create_table(sql, "mapped_program", "id INTEGER PRIMARY KEY", schema_call_fields,
+                        schema_call_field_count);
     schema_create_table(sql, "thread",
                         "id INTEGER PRIMARY KEY,tid INTEGER,name TEXT,stack_path INTEGER",
                         schema_thread_fields, schema_thread_field_count);
@@ -221,6 +237,8 @@ void schema_create_rows(struct strbuf *sql)
     strbuf_add_string(sql, "CREATE TABLE path(id INTEGER PRIMARY KEY,parent INTEGER,"
                            "location INTEGER);\n");
     schema_create_table(sql, "site", "path INTEGER PRIMARY KEY", schema_call_fields,
+                        schema_call_field_count);
+    schema_create_table(sql, "mapped_site", "path INTEGER PRIMARY KEY", schema_call_fields,
                         schema_call_field_count);
     schema_create_table(sql, "region_site", "region INTEGER,path INTEGER", schema_call_fields,
                         schema_call_field_count);

@@ -281,7 +281,8 @@ static int source_check_tables(struct source *source, const char *path)
     strbuf_add_string(&sql,
                       "SELECT count(*) FROM sqlite_schema WHERE lower(name) IN ('meta','module',"
                       "'file','function','location','location_frame','path','site','path_block',"
-                      "'site_block','region_site','region_site_block','block_column','program',"
+                      "'site_block','mapped_site','mapped_site_block','mapped_program',"
+                      "'region_site','region_site_block','block_column','program',"
                       "'thread','timeline'");
     detail_names(&sql);
     strbuf_add_string(&sql, ") AND (type <> 'table' OR sql NOT LIKE 'CREATE TABLE %'"

@@ -37,6 +37,7 @@ static struct statement_shape statement_of_drop(enum detail which)
     case DETAIL_CONTAINERS:
     case DETAIL_RESIDENCIES:
     case DETAIL_HEAP_PAGES:
+    case DETAIL_ISLANDS:
     case DETAIL_CURVES:
     case DETAIL_RANK_STEPS: /* by what their rows begin with: module, sample, path, rank */
         drop.columns = table->columns[0].name;
@@ -60,8 +61,10 @@ struct statement_shape statement_of(enum statement which)
         [DROP_FRAMES] = {"location_frame", true, "location", 1},
         [PUT_PATHS] = {"path_block", false, NULL, 3},
         [PUT_SITES] = {"site_block", false, NULL, 3},
+        [PUT_MAPPED_SITES] = {"mapped_site_block", false, NULL, 3},
         [PUT_REGION_SITES] = {"region_site_block", false, NULL, 3},
         [PUT_PROGRAM] = {"program", false, NULL, 0},
+        [PUT_MAPPED_PROGRAM] = {"mapped_program", false, NULL, 0},
         [PUT_THREAD] = {"thread", false, NULL, 0},
         [PUT_BUCKET] = {"timeline", false, NULL, 0},
         [DROP_BUCKETS] = {"timeline", true, NULL, 0},
@@ -73,6 +76,8 @@ struct statement_shape statement_of(enum statement which)
     struct statement_shape statement = fixed[which];
     if (which == PUT_PROGRAM)
         statement.count = 1 + schema_call_field_count + schema_program_field_count;
+    if (which == PUT_MAPPED_PROGRAM)
+        statement.count = 1 + schema_call_field_count;
     if (which == PUT_THREAD)
         statement.count = 4 + schema_thread_field_count;
     if (which == PUT_BUCKET)

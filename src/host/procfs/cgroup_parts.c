@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/magic.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/regular.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
 #include "procfs/smaps.h"
@@ -25,7 +25,10 @@
 #define MAX_TEXT_BYTES (1u << 20)
 
 /* What is looked at, at most: a group may have thousands of processes, and those of files. */
-enum { MAX_PROCESSES = 256, MAX_FILED_PROCESSES = 32, MAX_FILES = 2048, MAX_NAMED = 64 };
+enum { MAX_PROCESSES = 256, MAX_FILED_PROCESSES = 32, MAX_FILES = 2048 };
+
+/* Names of a kind, and what a file must have to have one. */
+enum { MAX_NAMED = 32, NAMED_BYTES = 256 << 10 };
 
 /* Asking by mincore maps the file: not more of it than this. */
 #define MINCORE_BYTES (64ull << 30)
@@ -81,7 +84,7 @@ static void cgroup_parts_settle(struct cgroup_parts *parts, enum cgroup_part_kin
         struct cgroup_part part = parts->list[i];
         if (part.kind == kind) {
             part.bytes = part.bytes < whole - given ? part.bytes : whole - given;
-            if (!part.bytes || named++ >= MAX_NAMED) {
+            if (part.bytes < (kind == CGROUP_PROCESS ? 1 : NAMED_BYTES) || named++ >= MAX_NAMED) {
                 free(part.name);
                 continue;
             }
@@ -195,7 +198,7 @@ static void cgroup_parts_add_file(struct filing *filing, const char *path, const
     if (statfs(path, &system) < 0 || !cgroup_parts_is_local(&system) || stat(path, &status) < 0 ||
         !S_ISREG(status.st_mode) || !cgroup_parts_is_new(filing, &status))
         return;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = regular_file_open(path, &status);
     if (fd < 0)
         return;
     if (cgroup_parts_cached(fd, (uint64_t)status.st_size, &bytes))

@@ -39,6 +39,9 @@ extern unsigned char *ledger_root[LEDGER_LEAVES];
 
 /* The leaf for an address that has none yet; NULL if there is no memory for it. */
 unsigned char *ledger_make_leaf(uintptr_t address);
+/* From now on leaves are not locked, though all else is (mlockall). */
+void ledger_keep_unlocked(void);
+void ledger_each_leaf(void (*visit)(void *context, uintptr_t start, size_t bytes), void *context);
 
 static inline unsigned char *ledger_leaf(uintptr_t address)
 {

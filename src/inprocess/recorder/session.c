@@ -29,6 +29,7 @@
 #include "recorder/user_names.h"
 #include "recorder/page_events.h"
 #include "interpose/real.h"
+#include "unwind/unwind.h"
 #include "recorder/pause.h"
 #include "recorder/sampled.h"
 #include "recorder/shared.h"
@@ -611,9 +612,11 @@ static bool session_may_exit(const struct wire_header *header)
 }
 
 /* Ours are the last handlers: the program's memory is as it will ever be, and quiet. */
-static void session_wait_for_collector(struct wire_header *header)
+static __attribute__((noinline)) void session_wait_for_collector(struct wire_header *header)
 {
     struct timespec step = {0, 20 * 1000 * 1000};
+    struct unwind_start here = UNWIND_START_HERE();
+    atomic_store(&header->exit_stack, unwind_stack_beyond(&here, (uintptr_t)real.quick_exit));
     atomic_store(&header->exit_waiting, 1);
     for (uint32_t waited_ms = 0; waited_ms < header->exit_wait_ms; waited_ms += 20) {
         uint32_t reached = atomic_load(&header->session_state);

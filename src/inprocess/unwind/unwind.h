@@ -76,6 +76,11 @@ uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp);
 /* Captures with this memory so far that could not be walked to the end. */
 uint64_t unwind_failures(const struct unwind_memory *memory);
 
+/* Where the stack of the first caller begins whose code lies neither in the module of `start` nor in
+ * that of the address `inside`: what is below belongs to those two. 0: not known. Slow; takes no
+ * memory. */
+uintptr_t unwind_stack_beyond(const struct unwind_start *start, uintptr_t inside);
+
 /* The frames of a path, innermost first, a mark possibly last; returns how many, `max` at most. For
  * checks and tests. */
 size_t unwind_path_ips(uint32_t node, uintptr_t *ips, size_t max);

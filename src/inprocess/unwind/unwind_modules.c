@@ -117,6 +117,17 @@ int module_find_function(uintptr_t pc, uintptr_t *lo, uintptr_t *hi)
     return module_find(pc, &module) ? cfi_find_function(&module, pc, lo, hi) : -ENOENT;
 }
 
+bool module_find_bounds(uintptr_t pc, uintptr_t *lo, uintptr_t *hi)
+{
+    struct cfi_module module;
+    if (!module_find(pc, &module)) {
+        return false;
+    }
+    *lo = (uintptr_t)module.lo;
+    *hi = (uintptr_t)module.hi;
+    return true;
+}
+
 bool module_is_signal_return(uintptr_t ip)
 {
     static const uint8_t code[9] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
@@ -130,6 +141,12 @@ int module_find_function(uintptr_t pc, uintptr_t *lo, uintptr_t *hi)
 {
     (void)pc, (void)lo, (void)hi;
     return -ENOENT;
+}
+
+bool module_find_bounds(uintptr_t pc, uintptr_t *lo, uintptr_t *hi)
+{
+    (void)pc, (void)lo, (void)hi;
+    return false;
 }
 
 #endif

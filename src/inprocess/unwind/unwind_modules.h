@@ -13,6 +13,9 @@ int module_find_row(uintptr_t ip, bool exact, struct cfi_row *row);
  * above; -ENOENT where call frame information is not read at all (aarch64). */
 int module_find_function(uintptr_t pc, uintptr_t *lo, uintptr_t *hi);
 
+/* Where the module begins and ends that holds a code address. False: not known. */
+bool module_find_bounds(uintptr_t pc, uintptr_t *lo, uintptr_t *hi);
+
 /* Code without an entry that is a signal handler's return: mov $15, %rax; syscall. */
 bool module_is_signal_return(uintptr_t ip);
 

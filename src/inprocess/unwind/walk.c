@@ -4,6 +4,8 @@
 #include "unwind/walk.h"
 
 #include "unwind/rare.h"
+#include "unwind/arch.h"
+#include "unwind/unwind.h"
 #include "unwind/unwind_modules.h"
 #include "unwind/untabled.h"
 
@@ -262,4 +264,50 @@ enum walk_outcome walk_rarely(struct walk *walk, rule *what)
     default:
         return walk_fail(walk, WALK_LOST, WIRE_MARK_NOT_CODE);
     }
+}
+
+/* ---- Beyond modules -------------------------------------------------------------------------- */
+
+struct span {
+    uintptr_t lo, hi;
+};
+
+static bool walk_is_in(const struct span *span, uintptr_t ip)
+{
+    return ip - 1 >= span->lo && ip - 1 < span->hi;
+}
+
+static enum walk_outcome walk_step(struct walk *walk)
+{
+    rule what = rules_find_slow(walk->ip, walk->exact);
+    uintptr_t cfa = walk_rule_cfa(what, walk->sp, walk->bp);
+    if (what >= RULE_SPECIAL || cfa <= walk->sp || !walk_reaches(walk, cfa)) {
+        return walk_rarely(walk, &what);
+    }
+    uintptr_t slot = walk_rule_bp_slot(what, cfa);
+    walk->bp = slot ? arch_load(slot) : walk->bp;
+    walk->ip = arch_load(cfa - 8);
+    walk->sp = cfa;
+    return WALK_ON;
+}
+
+uintptr_t unwind_stack_beyond(const struct unwind_start *start, uintptr_t inside)
+{
+    enum { FRAMES = 64 };
+    struct walk walk = {.ip = start->ip, .sp = start->sp, .bp = start->bp};
+    struct span first, second;
+    if (!module_find_bounds(start->ip - 1, &first.lo, &first.hi) ||
+        !module_find_bounds(inside, &second.lo, &second.hi)) {
+        return 0;
+    }
+    walk_place(&walk);
+    for (int i = 0; i < FRAMES; i++) {
+        if (!walk_is_in(&first, walk.ip) && !walk_is_in(&second, walk.ip)) {
+            return walk.sp;
+        }
+        if (walk_step(&walk) > WALK_BARRIER || !walk.ip) {
+            return 0;
+        }
+    }
+    return 0;
 }

@@ -228,6 +228,11 @@ const char *collector_name(const struct collector *collector)
     return collector->name;
 }
 
+void collector_tell_begun(struct collector *collector, int socket)
+{
+    collector->options.begun = socket;
+}
+
 size_t collector_active(const struct collector *collector)
 {
     return collector->member_count + collector->caller_count;
@@ -651,15 +656,8 @@ static void collector_reap(struct collector *collector, bool wait)
     }
 }
 
-void collector_detach(struct collector *collector)
-{
-    for (size_t i = 0; i < collector->member_count; i++)
-        if (!collector->members[i].ending)
-            collector_member_end(&collector->members[i], IMAGE_END_DETACHED, 0);
-    collector_reap(collector, true);
-}
-
-void collector_leave(struct collector *collector)
+/* Whether there was any that had not ended. */
+static bool collector_end_all(struct collector *collector)
 {
     bool is_new = false;
     for (size_t i = 0; i < collector->member_count; i++)
@@ -667,7 +665,18 @@ void collector_leave(struct collector *collector)
             collector_member_end(&collector->members[i], IMAGE_END_DETACHED, 0);
             is_new = true;
         }
-    if (is_new || !collector->member_count)
+    return is_new;
+}
+
+void collector_detach(struct collector *collector)
+{
+    collector_end_all(collector);
+    collector_reap(collector, true);
+}
+
+void collector_leave(struct collector *collector)
+{
+    if (collector_end_all(collector) || !collector->member_count)
         return;
     if (!collector->hurried) {
         collector->hurried = true;
@@ -701,7 +710,7 @@ static void collector_say_how(struct collector *collector, enum window_end end)
                  collector->window.until);
 }
 
-/* Who calls from now on finds nobody. */
+/* Who calls from now on finds nobody. The profiles are completed while signals are still heard. */
 static void collector_see_window(struct collector *collector)
 {
     struct window *window = &collector->window;
@@ -716,7 +725,7 @@ static void collector_see_window(struct collector *collector)
     collector->socket = -1;
     while (collector->caller_count)
         collector_caller_drop(collector, collector->caller_count - 1);
-    collector_detach(collector);
+    collector_end_all(collector);
 }
 
 /* ---- Waiting ---- */

@@ -43,6 +43,7 @@ struct collector_options {
     struct window *window;        /* collector_open() sets it */
     struct session_rows *rows;    /* collector_open() sets it; NULL: every process has a file */
     int finished; /* collector_open() sets it: an eventfd for images that are complete; -1: none */
+    int begun;    /* a socket of messages for the names of files that are begun; -1: none */
     struct trigger triggers[TRIGGERS_MAX]; /* of snapshots */
     size_t trigger_count;
 };
@@ -54,7 +55,8 @@ struct collector_options {
                                 .pack = true,                                                      \
                                 .trace_compression = TRACE_ZSTD,                                   \
                                 .ring_bytes = 256 << 10,                                           \
-                                .exit_wait_ms = 10000})
+                                .exit_wait_ms = 10000,                                             \
+                                .begun = -1})
 
 struct collector;
 
@@ -72,6 +74,8 @@ int collector_open(struct collector **out, const struct collector_options *optio
 const char *collector_open_error(int error);
 void collector_close(struct collector *collector);
 const char *collector_name(const struct collector *collector);
+/* Before the first process comes: who is told of files that are begun (collector_options). */
+void collector_tell_begun(struct collector *collector, int socket);
 
 /* Waits until something happens, `extra_fd` (or -1) is readable or the time is up, and deals with
  * it. True if extra_fd is readable. */

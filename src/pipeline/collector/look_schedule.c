@@ -33,6 +33,10 @@
 #define BLOCK_NS 150u
 #define PAGE_NS  10u
 
+/* What the parts of a control group take: hundreds of files are asked. A look at a peak goes without
+ * them where that is more than looks may take. */
+#define CONTAINER_NS 20000000u
+
 /* The end waits for us: no longer than this, and no more memory than these blocks take (640 MB). */
 #define LAST_LOOK_NS     5000000000u
 #define LAST_LOOK_BLOCKS 20000000u
@@ -62,6 +66,7 @@ struct look_schedule {
     bool started;                 /* the look at the start is done */
     bool denied;                  /* the last one was: not before the end again */
     char complaint[192];
+    int graph_error; /* of the last look that was to make a graph */
 
     struct look *done; /* and not taken yet */
     size_t done_count;
@@ -143,9 +148,15 @@ static void look_schedule_add_claim(struct look *look, uint64_t start, uint64_t 
         (struct area_claim){.start = start, .end = end, .owner = owner};
 }
 
-static void look_schedule_claim_mapped(void *context, uint64_t start, uint64_t end)
+static void look_schedule_claim_mapped(void *context, const struct replay_mapping *mapping)
 {
-    look_schedule_add_claim(context, start, end - start, AREA_MMAP);
+    struct look *look = context;
+    size_t before = look->claim_count;
+    look_schedule_add_claim(look, mapping->start, mapping->end - mapping->start, AREA_MMAP);
+    if (look->claim_count == before)
+        return;
+    look->claims[before].kind = mapping->kind;
+    look->claims[before].path = mapping->node;
 }
 
 /* The program could overwrite the recorder's list. That would falsify only the ledger of its own
@@ -211,10 +222,17 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
     look->at_threads = why == PROFILE_SAMPLE_END;
+    look->exit_stack =
+        why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
+    look->over_graph = why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     look->owner_limit = why == PROFILE_SAMPLE_END ? OWNER_ROWS : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
     look_schedule_copy_places(looks, look);
+    look->of_container =
+        why != PROFILE_SAMPLE_RESIDENT_PEAK ||
+        look_schedule_can_afford(look->blocks.count, looks->peak_bytes,
+                                 looks->spent_ns + CONTAINER_NS, look->sample.time_ns);
     looks->tool_expected_bytes = look_schedule_tool_estimate(looks);
     look->cpu_ns = look_schedule_monotonic_ns() - begin_ns;
 }
@@ -233,6 +251,8 @@ static void look_schedule_judge(struct look_schedule *looks, const struct look *
                                "the collector had no memory for a look at the process's pages");
     else if (!look->error && look->over_pages && !looks->gap.sentence)
         looks->complaint[0] = '\0';
+    if (look->over_graph && look->over_pages && !look->is_sample)
+        looks->graph_error = look->error ? look->error : look->graph_error;
 }
 
 static void look_schedule_tell_threads(struct look_schedule *looks, const struct look *look)
@@ -432,6 +452,24 @@ struct look *look_schedule_take(struct look_schedule *looks, size_t *count)
 const char *look_schedule_complaint(const struct look_schedule *looks)
 {
     return *looks->complaint ? looks->complaint : NULL;
+}
+
+const char *look_schedule_graph_complaint(const struct look_schedule *looks)
+{
+    switch (looks->graph_error) {
+    case 0:
+        return NULL;
+    case -EPERM:
+    case -EACCES:
+        return "the kernel does not let us read the process's memory or stop its threads: it is "
+               "being traced (by a debugger, strace), or has changed its user";
+    case -ENOMEM:
+        return "the collector had no memory for the graph of the live blocks";
+    case -ERANGE:
+        return "more live blocks, or higher addresses, than a graph has room for";
+    default:
+        return "the process ended, or could not be stopped, while its memory was read";
+    }
 }
 
 void look_schedule_free(struct look_schedule *looks)

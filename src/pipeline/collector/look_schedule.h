@@ -64,6 +64,9 @@ struct look *look_schedule_take(struct look_schedule *looks, size_t *count);
 /* Why there is no ledger of the end, or why figures are unknown: a sentence, or NULL. */
 const char *look_schedule_complaint(const struct look_schedule *looks);
 
+/* The same of which blocks can be reached, where the ledger is known. */
+const char *look_schedule_graph_complaint(const struct look_schedule *looks);
+
 /* Does a look of that size fit into what may be spent after `age_ns` of the run? */
 bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
                               uint64_t age_ns);

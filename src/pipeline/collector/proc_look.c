@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "collector/graph_look.h"
 #include "collector/look_sweep.h"
 #include "collector/quota.h"
 #include "collector/residency.h"
@@ -36,7 +37,10 @@ void look_init(struct look *look, pid_t pid)
                    .stack_bytes = unknown, .globals_bytes = unknown, .shared_bytes = unknown,
                    .tool_bytes = unknown, .other_bytes = unknown, .untouched_bytes = unknown,
                    .live_swapped_bytes = unknown, .returnable_bytes = unknown,
-                   .pinned_bytes = unknown, .high_water_bytes = unknown}};
+                   .pinned_bytes = unknown, .lost_count = unknown, .lost_bytes = unknown,
+                   .indirect_count = unknown, .indirect_bytes = unknown,
+                   .possible_count = unknown, .possible_bytes = unknown,
+                   .reachable_count = unknown, .reachable_bytes = unknown, .high_water_bytes = unknown}};
     /* clang-format on */
 }
 
@@ -48,6 +52,7 @@ void look_release(struct look *look)
     free(look->mappings);
     free(look->rows);
     free(look->cells);
+    free(look->islands);
     owners_release(&look->owners);
     free(look->containers);
     cgroup_parts_release(&look->parts);
@@ -293,6 +298,28 @@ static int look_make_owners(struct look *look, const struct residency *residency
     return error;
 }
 
+/* What is known without it stays known if it fails. */
+static void look_take_graph(struct look *look, struct pages *pages, const struct areas *areas,
+                            const struct residency *residency)
+{
+    struct graph_look graph;
+    const struct graph_look_asked asked = {.pid = look->pid,
+                                           .smaps = &look->smaps,
+                                           .areas = areas,
+                                           .blocks = &look->blocks,
+                                           .pages = pages,
+                                           .exit_stack = look->exit_stack,
+                                           .has_unknown = look->unknown != NULL,
+                                           .rows = residency->rows,
+                                           .row_count = residency->row_count};
+    look->graph_error = graph_look_take(&asked, &graph);
+    if (look->graph_error)
+        return;
+    graph_look_sum(&asked, &look->sample);
+    look->islands = graph.islands;
+    look->island_count = graph.island_count;
+}
+
 static int look_sweep_areas(struct look *look, struct pages *pages, struct areas *areas,
                             struct residency *residency)
 {
@@ -308,6 +335,8 @@ static int look_sweep_areas(struct look *look, struct pages *pages, struct areas
     error = look_make_owners(look, residency, &sweep);
     if (look->unknown)
         look_forget_free(look, residency);
+    if (look->over_graph && !look->is_sample && !error)
+        look_take_graph(look, pages, areas, residency);
     look_take_residency(look, residency);
     return error;
 }
@@ -446,7 +475,7 @@ void look_take(struct look *look)
         look_note_error(look, look_take_mappings(look));
     look_read_usage(look);
     look_read_limits(look);
-    if (look->owners.count)
+    if (look->of_container && look->owners.count)
         look_read_container(look);
     quota_give(QUOTA_LOOK);
     live_list_release(&look->blocks);
@@ -463,6 +492,8 @@ struct proc_sample look_proc_sample(struct look *look)
                                 .row_count = look->row_count,
                                 .cells = look->cells,
                                 .cell_count = look->cell_count,
+                                .islands = look->islands,
+                                .island_count = look->island_count,
                                 .owners = look->owners.rows,
                                 .owner_count = look->owners.count,
                                 .touched = look->owners.touched,

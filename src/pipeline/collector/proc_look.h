@@ -31,11 +31,13 @@ struct look {
     /* asked */
     pid_t pid;
     bool over_pages;     /* the ledger, the residency and the owners too; takes `blocks` */
+    bool of_container;   /* what the control group's memory is made of, too */
     bool wants_content;  /* which pages are all zeros: reads them */
     const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
                             there is no ledger then, but owners */
     bool is_sample;      /* `blocks` are a few of them all */
     bool at_threads;     /* their stacks too: they wait */
+    bool over_graph;     /* with over_pages: which blocks can be reached; not of a sample */
     size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */
     size_t owner_limit;  /* of owners likewise */
     struct live_list blocks;
@@ -43,6 +45,7 @@ struct look {
     size_t claim_count;
     struct stacks_place *places; /* in threads' stacks, by thread; malloc'd; the look's */
     size_t place_count;
+    uint64_t exit_stack; /* wire.h */
 
     /* answered */
     struct profile_sample sample;     /* id, why, time and what the replay knows are the caller's */
@@ -52,12 +55,15 @@ struct look {
     size_t row_count;
     struct profile_heap_page *cells; /* the heap, by address */
     size_t cell_count;
+    struct profile_island *islands; /* of lost blocks, by path */
+    size_t island_count;
     struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
     size_t thread_count;
     struct profile_container *containers; /* names are `parts`' */
     struct cgroup_parts parts;
     uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */
+    int graph_error;         /* with over_graph: 0, or why it is not known what can be reached */
     int error; /* 0, or why the sample or its ledger are not known: -errno of process/ */
     uint64_t cpu_ns;
     struct smaps smaps;

@@ -354,4 +354,6 @@ void process_image_tell_end(struct process_image *image, process_image_take_fact
     process_image_tell_unseen(image, take);
     if (image->looks && look_schedule_complaint(image->looks))
         take(image, PROFILE_META_NO_LEDGER, look_schedule_complaint(image->looks), 0);
+    if (image->looks && look_schedule_graph_complaint(image->looks))
+        take(image, PROFILE_META_NO_GRAPH, look_schedule_graph_complaint(image->looks), 0);
 }

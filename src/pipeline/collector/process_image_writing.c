@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include "base/error.h"
 #include "profile_build/profile_build.h"
@@ -63,6 +64,15 @@ static int process_image_open_writer(struct process_image *image)
                    : profile_build_open(&image->writer, image->path, image->pid, image->executable);
 }
 
+/* Who does not listen at the moment finds the log by itself. */
+static void process_image_tell_begun(const struct process_image *image)
+{
+    int socket = image->options.begun;
+    if (socket >= 0 &&
+        send(socket, image->path, strlen(image->path) + 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        return;
+}
+
 static bool process_image_writer_is_ready(struct process_image *image, bool patient)
 {
     if (image->writer)
@@ -83,6 +93,7 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
     profile_build_be_patient(image->writer, process_image_is_patient, image);
     image->result.path = strdup(image->path);
     image->written = true;
+    process_image_tell_begun(image);
     if (image->options.embed_sources)
         profile_build_keep_sources(image->writer);
     process_image_tell_description(image, process_image_fact_for_profile);

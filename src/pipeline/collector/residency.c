@@ -22,7 +22,15 @@ static int residency_row_of_path(struct residency *residency, uint32_t path, uin
         !map_try_add(&residency->by_path, hash, (uint32_t)residency->row_count))
         return -ENOMEM;
     *row = (uint32_t)residency->row_count++;
-    residency->rows[*row] = (struct profile_residency){.path = path};
+    residency->rows[*row] = (struct profile_residency){.path = path,
+                                                       .lost_count = FIGURE_UNKNOWN,
+                                                       .lost_bytes = FIGURE_UNKNOWN,
+                                                       .indirect_count = FIGURE_UNKNOWN,
+                                                       .indirect_bytes = FIGURE_UNKNOWN,
+                                                       .possible_count = FIGURE_UNKNOWN,
+                                                       .possible_bytes = FIGURE_UNKNOWN,
+                                                       .reachable_count = FIGURE_UNKNOWN,
+                                                       .reachable_bytes = FIGURE_UNKNOWN};
     return 0;
 }
 

@@ -130,7 +130,7 @@ static bool offline_profile_is_in_window(const struct offline *rerun, struct pro
 static int offline_profile_list_proc_samples(struct offline *rerun)
 {
     struct profile *known = rerun->supplement;
-    size_t mapping = 0, row = 0, cell = 0, owner = 0, container = 0, kept = 0;
+    size_t mapping = 0, row = 0, cell = 0, owner = 0, container = 0, island = 0, kept = 0;
     size_t count = known ? known->sample_count : 0;
     rerun->proc_samples = calloc(count + 1, sizeof *rerun->proc_samples);
     if (!rerun->proc_samples)
@@ -142,6 +142,7 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
                                             .mappings = known->mappings + mapping,
                                             .rows = known->residencies + row,
                                             .cells = known->heap_pages + cell,
+                                            .islands = known->islands + island,
                                             .owners = known->owners + owner,
                                             .containers = known->containers + container};
         for (; mapping < known->mapping_count && known->mappings[mapping].sample == id; mapping++)
@@ -150,6 +151,8 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
             proc_sample->row_count++;
         for (; cell < known->heap_page_count && known->heap_pages[cell].sample == id; cell++)
             proc_sample->cell_count++;
+        for (; island < known->island_count && known->islands[island].sample == id; island++)
+            proc_sample->island_count++;
         for (; owner < known->owner_count && known->owners[owner].sample == id; owner++)
             proc_sample->owner_count++;
         for (; container < known->container_count && known->containers[container].sample == id;

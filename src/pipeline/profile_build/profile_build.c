@@ -21,6 +21,7 @@ enum { FRAMES_MAX = 64 };
 
 /* Variables that a sample has rows of; what is smaller is one row a module. */
 #define VARIABLES_OF_A_SAMPLE 1000
+#define VARIABLE_BYTES        4096
 
 struct module {
     struct origins_module entry; /* with another path: */
@@ -394,6 +395,11 @@ static int profile_build_write_sites(struct writer *writer, const struct snapsho
         status = profile_put_sites(writer->profile, block->first, block->count,
                                    snapshot->bodies.data + block->body, block->body_bytes);
     }
+    for (size_t i = 0; i < snapshot->mapped_block_count && status == 0; i++) {
+        const struct snapshot_block *block = &snapshot->mapped_blocks[i];
+        status = profile_put_mapped_sites(writer->profile, block->first, block->count,
+                                          snapshot->bodies.data + block->body, block->body_bytes);
+    }
     return status;
 }
 
@@ -462,7 +468,7 @@ static int profile_build_write_touched(struct writer *writer, const struct proc_
     globals_end(writer->globals);
     variable_owners_divide(&variables, proc_sample->touched, proc_sample->touched_count,
                            profile_build_find_module, writer);
-    variable_owners_cut(&variables, VARIABLES_OF_A_SAMPLE);
+    variable_owners_cut(&variables, VARIABLES_OF_A_SAMPLE, VARIABLE_BYTES);
     int status =
         profile_build_put_owners(writer, variables.rows, variables.count, proc_sample->sample->id);
     variable_owners_release(&variables);
@@ -497,14 +503,18 @@ static int profile_build_write_proc_sample(struct writer *writer,
         proc_sample->rows[i].sample = id;
     for (size_t i = 0; i < proc_sample->cell_count; i++)
         proc_sample->cells[i].sample = id;
+    for (size_t i = 0; i < proc_sample->island_count; i++)
+        proc_sample->islands[i].sample = id;
     if (status == 0 && proc_sample->row_count)
         status = profile_put_residency(writer->profile, proc_sample->rows, proc_sample->row_count);
+    if (status == 0 && proc_sample->cell_count)
+        status =
+            profile_put_heap_pages(writer->profile, proc_sample->cells, proc_sample->cell_count);
     if (status == 0)
         status = profile_build_write_owners(writer, proc_sample);
-    return status || !proc_sample->cell_count
-               ? status
-               : profile_put_heap_pages(writer->profile, proc_sample->cells,
-                                        proc_sample->cell_count);
+    return status ? status
+                  : profile_put_islands(writer->profile, proc_sample->islands,
+                                        proc_sample->island_count);
 }
 
 static int profile_build_write_proc_samples(struct writer *writer, const struct snapshot *snapshot)

@@ -75,6 +75,22 @@ static void snapshot_take_block(void *context, uint32_t first, struct replay_sit
     block->body_bytes = snapshot->bodies.length - block->body;
 }
 
+static void snapshot_take_mapped_block(void *context, uint32_t first, struct replay_site *sites,
+                                       size_t count)
+{
+    struct taking *taking = context;
+    struct snapshot *snapshot = taking->snapshot;
+    array_need_room(&snapshot->mapped_blocks, &snapshot->mapped_block_room,
+                    snapshot->mapped_block_count, sizeof *snapshot->mapped_blocks);
+    struct snapshot_block *block = &snapshot->mapped_blocks[snapshot->mapped_block_count++];
+    *block = (struct snapshot_block){
+        .first = first, .count = (uint32_t)count, .body = snapshot->bodies.length};
+    for (size_t i = 0; i < count; i++)
+        clock_metrics_to_ns(taking->scale, &sites[i].metrics);
+    profile_encode_sites(&snapshot->bodies, sites, count);
+    block->body_bytes = snapshot->bodies.length - block->body;
+}
+
 /* ---- All of it ---- */
 
 static void *snapshot_copy(const void *array, size_t count, size_t size)
@@ -91,6 +107,9 @@ static int snapshot_take_rest(const struct taking *taking, struct replay *replay
     uint64_t bucket_ticks;
     replay_program(replay, &snapshot->program);
     clock_metrics_to_ns(taking->scale, &snapshot->program.total);
+    clock_metrics_to_ns(taking->scale, &snapshot->program.mapped);
+    snapshot->program.all_peak_ticks =
+        clock_moment_figure(taking->scale, snapshot->program.all_peak_ticks);
     snapshot->thread_count = replay_thread_count(replay);
     snapshot->threads = malloc(snapshot->thread_count * sizeof *snapshot->threads + 1);
     const struct timeline_bucket *buckets =
@@ -121,6 +140,7 @@ int snapshot_take(struct snapshot *snapshot, struct replay *replay,
                                   .wait_ns = moment->wait_ns,
                                   .damaged_rings = moment->damaged_rings};
     replay_changed_blocks(replay, snapshot_take_block, &taking);
+    replay_changed_mapped_blocks(replay, snapshot_take_mapped_block, &taking);
     details_take(&snapshot->details, replay, taking.scale);
     int error = snapshot_take_rest(&taking, replay);
     if (error)
@@ -131,6 +151,7 @@ int snapshot_take(struct snapshot *snapshot, struct replay *replay,
 void snapshot_release(struct snapshot *snapshot)
 {
     free(snapshot->blocks);
+    free(snapshot->mapped_blocks);
     strbuf_release(&snapshot->bodies);
     free(snapshot->paths);
     free(snapshot->threads);

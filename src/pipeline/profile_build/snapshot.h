@@ -25,6 +25,8 @@ struct snapshot_block {
 struct snapshot {
     struct snapshot_block *blocks;
     size_t block_count, block_room;
+    struct snapshot_block *mapped_blocks; /* of the sites of mappings */
+    size_t mapped_block_count, mapped_block_room;
     struct strbuf bodies;
     uint32_t *paths;
     size_t path_count, path_room;

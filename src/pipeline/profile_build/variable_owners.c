@@ -122,11 +122,18 @@ void variable_owners_divide(struct variable_owners *owners, const struct proc_to
 
 /* ---- Which rows stay ----------------------------------------------------------------------- */
 
+static uint64_t variable_owners_size(const struct profile_owner *row)
+{
+    return figure_or(row->resident_bytes, 0) + figure_or(row->swapped_bytes, 0);
+}
+
 static int variable_owners_compare(const void *left, const void *right)
 {
     const struct profile_owner *a = left, *b = right;
-    int by_bytes = figure_compare(b->resident_bytes, a->resident_bytes);
-    return by_bytes ? by_bytes : strcmp(a->name, b->name);
+    uint64_t left_bytes = variable_owners_size(a), right_bytes = variable_owners_size(b);
+    if (left_bytes != right_bytes)
+        return left_bytes > right_bytes ? -1 : 1;
+    return strcmp(a->name, b->name);
 }
 
 static void variable_owners_join(struct profile_owner *to, const struct profile_owner *from)
@@ -142,15 +149,18 @@ static void variable_owners_join(struct profile_owner *to, const struct profile_
     to->zero_bytes = figure_add(to->zero_bytes, from->zero_bytes);
 }
 
-void variable_owners_cut(struct variable_owners *owners, size_t limit)
+void variable_owners_cut(struct variable_owners *owners, size_t limit, uint64_t least)
 {
-    size_t kept = limit;
-    if (owners->count <= limit)
-        return;
-    qsort(owners->rows, owners->count, sizeof *owners->rows, variable_owners_compare);
-    for (size_t i = limit; i < owners->count; i++) {
+    size_t large = 0;
+    if (owners->count)
+        qsort(owners->rows, owners->count, sizeof *owners->rows, variable_owners_compare);
+    while (large < owners->count && large < limit &&
+           variable_owners_size(&owners->rows[large]) >= least)
+        large++;
+    size_t kept = large;
+    for (size_t i = large; i < owners->count; i++) {
         struct profile_owner row = owners->rows[i];
-        size_t to = limit;
+        size_t to = large;
         if (strcmp(row.name, NAMELESS) != 0)
             row.name = SMALLER;
         while (to < kept && (strcmp(owners->rows[to].module, row.module) != 0 ||

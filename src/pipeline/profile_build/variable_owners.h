@@ -38,8 +38,9 @@ struct variable_owners {
 typedef bool variable_find_module(void *context, uint64_t address, struct variable_module *module);
 void variable_owners_divide(struct variable_owners *owners, const struct proc_touched *pieces,
                             size_t count, variable_find_module *find, void *context);
-/* Keeps the `limit` largest rows; the others become one row a module, "(smaller variables)". */
-void variable_owners_cut(struct variable_owners *owners, size_t limit);
+/* Keeps the `limit` largest rows, of those that have `least` bytes resident or swapped; the others
+ * become one row a module, "(smaller variables)". */
+void variable_owners_cut(struct variable_owners *owners, size_t limit, uint64_t least);
 void variable_owners_release(struct variable_owners *owners);
 
 #endif

@@ -499,6 +499,8 @@ struct wire_header {
     _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given
                                            * our functions: loaded with RTLD_DEEPBIND */
     _Atomic uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS];
+    _Atomic uint64_t exit_stack;    /* with exit_waiting: of the stack of the thread that exits,
+                                     * what is below is the C library's and ours; 0: not known */
     _Atomic uint64_t private_bytes; /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;   /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;

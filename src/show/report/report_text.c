@@ -572,6 +572,7 @@ static int report_text_add_overview(struct text *text)
         return 0;
     report_overview_peaks(text);
     report_overview_ledger(text);
+    report_overview_owners(text);
     if (!profile_get(text->profile, PROFILE_META_REGION))
         report_overview_regions(text);
     /* They are about the whole program: not where a part of it was asked for. */

@@ -82,5 +82,10 @@ int report_section_regions(struct text *text);
 void report_overview_ledger(struct text *text);
 void report_overview_peaks(struct text *text);
 void report_overview_regions(struct text *text);
+void report_overview_owners(struct text *text);
+
+/* Parts of the section about memory; nothing where a profile does not say. */
+int report_part_owners(struct text *text);
+void report_part_container(struct text *text);
 
 #endif

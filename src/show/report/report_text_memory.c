@@ -306,11 +306,15 @@ int report_section_memory(struct text *text)
     const struct profile_sample *with_ledger = report_text_memory_highest(text->profile, true);
     if (with_ledger) {
         report_text_memory_add_ledger(text, with_ledger);
-    } else {
+    } else if (!text->profile->owner_count) {
         report_part_title(text, "Resident memory", figure_human_bytes(sample->resident_bytes).text);
         report_part_note(text,
                          "what it is made of was not recorded: no pass over the pages was made");
     }
+    int error = report_part_owners(text);
+    if (error)
+        return error;
+    report_part_container(text);
     const struct profile_sample *last = &text->profile->samples[text->profile->sample_count - 1];
     strbuf_add_char(&text->out, '\n');
     report_text_memory_add_limits(text, last);

@@ -47,6 +47,9 @@ void report_json_stacks(struct writer *writer);
 void report_json_globals(struct writer *writer);
 void report_json_samples(struct writer *writer);
 void report_json_mappings(struct writer *writer);
+/* report_json_owners.c */
+void report_json_owners(struct writer *writer);
+void report_json_container(struct writer *writer);
 /* report_json_regions.c */
 void report_json_regions(struct writer *writer);
 void report_json_marks(struct writer *writer);

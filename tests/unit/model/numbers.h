@@ -17,12 +17,14 @@ struct NUMBERS program_numbers {
     uint64_t live_peak_count, foreign_frees, replaced_blocks;
     uint64_t unmap_count, unmap_bytes, brk_count, brk_bytes;
     uint64_t events, late_events, lost_events, malformed_events;
+    struct call_numbers mapped;
+    uint64_t all_peak_bytes, all_peak_ticks, discard_count, discard_bytes;
 };
 struct NUMBERS level_numbers {
     uint64_t min, max;
 };
 struct NUMBERS bucket_numbers {
-    struct level_numbers requested, blocks, physical, virt, tool;
+    struct level_numbers requested, blocks, physical, virt, tool, mapped, all;
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
 };
 struct NUMBERS thread_numbers {
@@ -44,8 +46,8 @@ struct NUMBERS thread_numbers {
     _Static_assert(sizeof(struct numbers) == sizeof(struct metrics) &&                             \
                        offsetof(struct numbers, field) == offsetof(struct metrics, field),         \
                    "fields in the order of metrics.h")
-NUMBERS_MATCH(call_numbers, call_metrics, at_peak_variance);
-NUMBERS_MATCH(program_numbers, program_metrics, malformed_events);
+NUMBERS_MATCH(call_numbers, call_metrics, discarded_bytes);
+NUMBERS_MATCH(program_numbers, program_metrics, discard_bytes);
 NUMBERS_MATCH(bucket_numbers, timeline_bucket, free_bytes);
 NUMBERS_MATCH(thread_numbers, thread_metrics, pool_count);
 

@@ -147,10 +147,35 @@ static void names_are_hashed(void **state)
     assert_string_not_equal(names[0], names[2]);
 }
 
+/* A stranger's text may be made to be searched for hours: what is too long is hidden unseen. */
+static void long_commands_take_no_time(void **state)
+{
+    (void)state;
+    enum { BYTES = 4 << 20 };
+    struct strbuf out = STRBUF_INIT;
+    char *command = test_calloc(BYTES + 1, 1);
+    memset(command, 'a', BYTES);
+    assert_int_equal(redact_secrets(&out, command), 1);
+    assert_string_equal(out.data, REDACT_HIDDEN);
+    strbuf_reset(&out);
+    memcpy(command, "cc x.o 'a ", strlen("cc x.o 'a "));
+    assert_int_equal(redact_secrets(&out, command), 1);
+    assert_string_equal(out.data, "cc x.o " REDACT_HIDDEN);
+    strbuf_reset(&out);
+    memcpy(command + 30000, " --token=b c ", strlen(" --token=b c "));
+    command[8] = 'a';
+    command[7] = 'a';
+    assert_int_equal(redact_secrets(&out, command), 2);
+    assert_non_null(strstr(out.data, " --token=" REDACT_HIDDEN " c " REDACT_HIDDEN));
+    strbuf_release(&out);
+    test_free(command);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(secrets_are_found),
+        cmocka_unit_test(long_commands_take_no_time),
         cmocka_unit_test(what_is_no_secret_stays),
         cmocka_unit_test(secrets_go_by_themselves),
         cmocka_unit_test(places_go_and_what_belongs_together_stays_together),

@@ -1,1 +1,1 @@
-tidemark_unit_test(accounting mapped)
+tidemark_unit_test(accounting mappings)

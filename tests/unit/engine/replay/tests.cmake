@@ -6,6 +6,7 @@ tidemark_unit_test(replay walker tm_blocks tm_wire)
 tidemark_unit_test(replay sample m)
 tidemark_unit_test(replay restart)
 tidemark_unit_test(replay regions)
+tidemark_unit_test(replay mapped)
 target_sources(test_replay_random PRIVATE ${CMAKE_CURRENT_LIST_DIR}/brute.c ${CMAKE_CURRENT_LIST_DIR}/history.c)
 target_sources(test_replay_restart PRIVATE ${CMAKE_CURRENT_LIST_DIR}/brute.c)
 

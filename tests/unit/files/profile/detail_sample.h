@@ -60,6 +60,11 @@ static const struct profile_section_total detail_sections[] = {
     {1, PROFILE_SECTION_BSS, {1 << 21}, {1 << 20}, {40}, false},
     {3, PROFILE_SECTION_RELRO, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, true},
 };
+/* Golden files are from before the graph of the live blocks. */
+#define NO_GRAPH_OF_SAMPLE                                                                         \
+    .lost_count = {UNKNOWN}, .lost_bytes = {UNKNOWN}, .indirect_count = {UNKNOWN},                 \
+    .indirect_bytes = {UNKNOWN}, .possible_count = {UNKNOWN}, .possible_bytes = {UNKNOWN},         \
+    .reachable_count = {UNKNOWN}, .reachable_bytes = {UNKNOWN}
 static const struct profile_sample detail_samples[] = {
     {.id = 1,
      .high_water_bytes = {UNKNOWN}, /* golden files are older */
@@ -75,7 +80,8 @@ static const struct profile_sample detail_samples[] = {
      .cgroup_peak_bytes = {UNKNOWN},
      .machine_available_bytes = {8ull << 30},
      .machine_bytes = {16ull << 30},
-     .ooms = {UNKNOWN}},
+     .ooms = {UNKNOWN},
+     NO_GRAPH_OF_SAMPLE},
     {.id = 2,
      .high_water_bytes = {UNKNOWN}, /* golden files are older */
      .why = PROFILE_SAMPLE_RESIDENT_PEAK,
@@ -112,7 +118,8 @@ static const struct profile_sample detail_samples[] = {
      .live_swapped_bytes = {4096},
      .returnable_bytes = {8192},
      .pinned_bytes = {600000},
-     .pass_ms = 1.625},
+     .pass_ms = 1.625,
+     NO_GRAPH_OF_SAMPLE},
     {.id = 4000000000,
      .high_water_bytes = {UNKNOWN}, /* golden files are older */
      .why = PROFILE_SAMPLE_END,
@@ -120,7 +127,8 @@ static const struct profile_sample detail_samples[] = {
      .resident_bytes = {UNKNOWN},
      .proportional_bytes = {UNKNOWN},
      .unexplained_bytes = INT64_MIN,
-     .pass_ms = 1e300},
+     .pass_ms = 1e300,
+     NO_GRAPH_OF_SAMPLE},
 };
 static const struct profile_mapping detail_mappings[] = {
     {2,
@@ -135,12 +143,17 @@ static const struct profile_mapping detail_mappings[] = {
     {2, "heap", NULL, 1, {30000000}, {27000000}, {27000000}, {27000000}, {4096}},
     {4000000000, "anonymous", "", 3, {INT64_MAX}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
 };
+#define NO_GRAPH                                                                                   \
+    {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN},                   \
+    {                                                                                              \
+        UNKNOWN                                                                                    \
+    }
 static const struct profile_residency detail_residencies[] = {
-    {2, 3, {1}, {16777216}, {16000000}, {777216}, {0}, {0}, {0}},
-    {2, 5, {1024}, {8388608}, {7000000}, {1384512}, {4096}, {500000}, {12}},
-    {2, 10, {2}, {2097152}, {2000000}, {97152}, {0}, {100000}, {2}},
-    {4000000000, 0, {1}, {16}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
-    {4000000000, 9, {3}, {UINT64_MAX - 1}, {4096}, {0}, {0}, {0}, {0}},
+    {2, 3, {1}, {16777216}, {16000000}, {777216}, {0}, {0}, {0}, NO_GRAPH},
+    {2, 5, {1024}, {8388608}, {7000000}, {1384512}, {4096}, {500000}, {12}, NO_GRAPH},
+    {2, 10, {2}, {2097152}, {2000000}, {97152}, {0}, {100000}, {2}, NO_GRAPH},
+    {4000000000, 0, {1}, {16}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, NO_GRAPH},
+    {4000000000, 9, {3}, {UINT64_MAX - 1}, {4096}, {0}, {0}, {0}, {0}, NO_GRAPH},
 };
 /* Came later: golden files have none. */
 static const struct profile_heap_page detail_heap_pages[] = {

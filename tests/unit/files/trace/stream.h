@@ -236,9 +236,11 @@ static inline void dump_block(void *context, const struct replay_block *block)
                 block->node, block->owner);
 }
 
-static inline void dump_mapping(void *context, uint64_t start, uint64_t end)
+static inline void dump_mapping(void *context, const struct replay_mapping *mapping)
 {
-    strbuf_addf(context, "mapped %llx-%llx\n", (unsigned long long)start, (unsigned long long)end);
+    strbuf_addf(context, "mapped %llx-%llx by %u at %llu: %d %d\n",
+                (unsigned long long)mapping->start, (unsigned long long)mapping->end, mapping->node,
+                (unsigned long long)mapping->birth_ticks, mapping->kind, mapping->is_reserved);
 }
 
 /* Everything that a replay says. */

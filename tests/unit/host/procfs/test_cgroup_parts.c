@@ -149,14 +149,14 @@ static void names_are_parts_of_the_kernels_sums(void **state)
     struct tree tree = tree_new();
     char pid[32];
     snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-    tree_write(&tree, "memory.current", "1000000\n");
-    tree_write(&tree, "memory.stat", "anon 4096\nfile 8192\nshmem 0\nkernel 0\n");
+    tree_write(&tree, "memory.current", "2000000\n");
+    tree_write(&tree, "memory.stat", "anon 409600\nfile 819200\nshmem 0\nkernel 0\n");
     tree_write(&tree, "below/cgroup.procs", pid);
     struct cgroup_parts parts = tree_read(&tree, 2);
-    assert_int_equal(sum_of(&parts, CGROUP_PROCESS), 4096);
+    assert_int_equal(sum_of(&parts, CGROUP_PROCESS), 409600);
     assert_non_null(part_of(&parts, CGROUP_PROCESS, "test_procfs"));
-    assert_int_equal(sum_of(&parts, CGROUP_PAGE_CACHE), 8192);
-    assert_int_equal(sum_of(&parts, -1), 1000000);
+    assert_int_equal(sum_of(&parts, CGROUP_PAGE_CACHE), 819200);
+    assert_int_equal(sum_of(&parts, -1), 2000000);
     cgroup_parts_release(&parts);
     tree_remove(&tree);
 }

@@ -3,7 +3,8 @@
 # sanitised (it needs signals where they hurt), test_thread is like any other test.
 set(recorder_parts ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c
     ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
-file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/engine/*/*.c
+file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/engine/accounting/*.c
+    ${CMAKE_SOURCE_DIR}/src/engine/blocks/*.c ${CMAKE_SOURCE_DIR}/src/engine/replay/*.c
     ${CMAKE_SOURCE_DIR}/src/protocol/wire/*.c
     ${CMAKE_SOURCE_DIR}/src/model/metrics.c
     ${CMAKE_SOURCE_DIR}/src/pipeline/collector/batch.c ${CMAKE_SOURCE_DIR}/src/pipeline/collector/event_sink.c

@@ -140,7 +140,15 @@ static void each_byte_is_of_the_variable_that_lies_there(void **state)
                              bytes_of(&world, row->module, row->name, true));
         }
         assert_sum_is_all(&world, &owners);
-        variable_owners_cut(&owners, below(6));
+        size_t limit = below(6);
+        uint64_t least = below(200);
+        variable_owners_cut(&owners, limit, least);
+        for (size_t i = 0, large = 0; i < owners.count; i++) {
+            const struct profile_owner *row = &owners.rows[i];
+            uint64_t bytes = number_of(row->resident_bytes) + number_of(row->swapped_bytes);
+            large += strcmp(row->name, "(smaller variables)") != 0 && bytes >= least;
+            assert_true(large <= limit + MODULES);
+        }
         assert_sum_is_all(&world, &owners);
         variable_owners_release(&owners);
     }

@@ -134,6 +134,10 @@ static struct profile_section_total detail_sections[] = {
     {1, PROFILE_SECTION_RODATA, FIGURE_OF(300 * KIB), FIGURE_OF(9000), FIGURE_OF(40), true},
 };
 
+#define NO_GRAPH_OF_SAMPLE                                                                         \
+    .lost_count = NOT_KNOWN, .lost_bytes = NOT_KNOWN, .indirect_count = NOT_KNOWN,                 \
+    .indirect_bytes = NOT_KNOWN, .possible_count = NOT_KNOWN, .possible_bytes = NOT_KNOWN,         \
+    .reachable_count = NOT_KNOWN, .reachable_bytes = NOT_KNOWN
 static struct profile_sample detail_samples[] = {
     {.id = 1,
      .why = PROFILE_SAMPLE_START,
@@ -155,7 +159,8 @@ static struct profile_sample detail_samples[] = {
      .machine_available_bytes = NOT_KNOWN,
      .machine_bytes = NOT_KNOWN,
      .ooms = NOT_KNOWN,
-     .pass_ms = 0.4},
+     .pass_ms = 0.4,
+     NO_GRAPH_OF_SAMPLE},
     {.id = 2,
      .why = PROFILE_SAMPLE_RESIDENT_PEAK,
      .time_ns = 812 * MS,
@@ -191,7 +196,8 @@ static struct profile_sample detail_samples[] = {
      .live_swapped_bytes = FIGURE_OF(0),
      .returnable_bytes = FIGURE_OF(MIB),
      .pinned_bytes = FIGURE_OF(700 * KIB),
-     .pass_ms = 3.5},
+     .pass_ms = 3.5,
+     NO_GRAPH_OF_SAMPLE},
 };
 static struct profile_mapping detail_mappings[] = {
     {1, "heap", NULL, 1, FIGURE_OF(8 * MIB), FIGURE_OF(2 * MIB), FIGURE_OF(2 * MIB),
@@ -203,17 +209,20 @@ static struct profile_mapping detail_mappings[] = {
     {2, "reserved", NULL, 3, FIGURE_OF(20 * MIB), FIGURE_OF(0), FIGURE_OF(0), FIGURE_OF(0),
      FIGURE_OF(0)},
 };
+/* Recorded before there was a graph of the live blocks. */
+#define NO_GRAPH                                                                                   \
+    NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, NOT_KNOWN, NOT_KNOWN
 static struct profile_residency detail_residencies[] = {
     {1, 6, FIGURE_OF(12), FIGURE_OF(73728), FIGURE_OF(73728), FIGURE_OF(0), FIGURE_OF(0),
-     FIGURE_OF(0), FIGURE_OF(0)},
+     FIGURE_OF(0), FIGURE_OF(0), NO_GRAPH},
     {2, 3, FIGURE_OF(1), FIGURE_OF(16 * MIB), FIGURE_OF(12 * MIB), FIGURE_OF(4 * MIB), FIGURE_OF(0),
-     FIGURE_OF(0), FIGURE_OF(0)},
+     FIGURE_OF(0), FIGURE_OF(0), NO_GRAPH},
     {2, 5, FIGURE_OF(1024), FIGURE_OF(8 * MIB), FIGURE_OF(8 * MIB), FIGURE_OF(0), FIGURE_OF(0),
-     FIGURE_OF(4096), FIGURE_OF(1)},
+     FIGURE_OF(4096), FIGURE_OF(1), NO_GRAPH},
     {2, 7, FIGURE_OF(1), FIGURE_OF(48), FIGURE_OF(48), FIGURE_OF(0), FIGURE_OF(0),
-     FIGURE_OF(600 * KIB), FIGURE_OF(1)},
+     FIGURE_OF(600 * KIB), FIGURE_OF(1), NO_GRAPH},
     {2, 10, FIGURE_OF(2), FIGURE_OF(2 * MIB), FIGURE_OF(2 * MIB), FIGURE_OF(0), NOT_KNOWN,
-     NOT_KNOWN, NOT_KNOWN},
+     NOT_KNOWN, NOT_KNOWN, NO_GRAPH},
 };
 static struct profile_heap_page detail_heap_pages[] = {
     {2, 5, 0x555555560000, 4096, 4096, 16, 1, 4080},

@@ -1,0 +1,139 @@
+/* Leaks for people: a sentence that says how much is lost, a table of the groups with their callers,
+ * and a line for what is not lost.
+ *
+ *        lost   hangs below   islands
+ *       48 B      432 B in 9         1  lose_list                                        lk.c:5
+ *                                       ↑ main                                           lk.c:8
+ */
+#include "leaks/leaks.h"
+
+#include <errno.h>
+#include "aggregate/facts.h"
+#include "base/human.h"
+#include "base/text.h"
+#include "base/text_table.h"
+#include "model/figure_human.h"
+
+enum { CALLERS = 4, NAME_AT = 46 };
+
+static const struct text_column columns[] = {
+    {"lost", 12, TEXT_RIGHT, 0},
+    {"hangs below", 20, TEXT_RIGHT, 2},
+    {"islands", 10, TEXT_RIGHT, 0},
+    {"", 0, TEXT_LEFT, 2},
+};
+
+/* "12 blocks, 576 B, are lost: nothing points to them any more". */
+static void leaks_text_add_verdict(struct strbuf *out, const struct leaks *leaks,
+                                   const struct style *style)
+{
+    uint64_t count = leaks->lost.count + leaks->indirect.count;
+    uint64_t bytes = leaks->lost.bytes + leaks->indirect.bytes;
+    struct strbuf line = STRBUF_INIT;
+    if (!count)
+        strbuf_add_string(&line, "nothing is lost");
+    else
+        strbuf_addf(&line, "%s in %s %s: no pointer leads to %s any more", human_bytes(bytes).text,
+                    human_exact(count).text, count == 1 ? "block is lost" : "blocks are lost",
+                    count == 1 ? "it" : "them");
+    style_add(out, style, count ? TONE_WARNING : TONE_TITLE, line.data);
+    strbuf_add_char(out, '\n');
+    strbuf_release(&line);
+}
+
+static void leaks_text_add_when(struct strbuf *out, const struct leaks *leaks)
+{
+    const struct profile_sample *sample = leaks->sample;
+    strbuf_add_string(out, sample->why == PROFILE_SAMPLE_END ? "at the end" : "at a snapshot");
+    strbuf_addf(out, " (%s after the start), when %s blocks were alive\n",
+                human_duration(sample->time_ns).text, figure_human_exact(sample->live_count).text);
+}
+
+static void leaks_text_add_name(struct strbuf *out, const struct leaks *leaks,
+                                const struct style *style, struct frame frame, bool strong)
+{
+    frame_add_line(out, style, leaks->profile, frame, NAME_AT + (strong ? 0 : 2), strong);
+}
+
+static void leaks_text_add_callers(struct strbuf *out, const struct leaks *leaks,
+                                   const struct leaks_group *group, const struct style *style)
+{
+    struct frame_walk walk;
+    struct frame frame;
+    frame_walk_begin(&walk, leaks->profile, leaks->hidden, group->node);
+    for (size_t i = 0; i < CALLERS && frame_walk_next(&walk, &frame); i++) {
+        strbuf_add_repeated(out, " ", NAME_AT);
+        style_add(out, style, TONE_DIM, style_sign(style, "↑ ", "^ "));
+        leaks_text_add_name(out, leaks, style, frame, false);
+    }
+}
+
+static void leaks_text_add_group(struct strbuf *out, const struct leaks *leaks,
+                                 const struct leaks_group *group, const struct style *style)
+{
+    struct text_row row = text_row_begin(out, columns);
+    struct strbuf below = STRBUF_INIT;
+    if (group->below.count)
+        strbuf_addf(&below, "%s in %s", human_bytes(group->below.bytes).text,
+                    human_exact(group->below.count).text);
+    text_row_add(&row, human_bytes(group->heads.bytes).text);
+    text_row_add(&row, below.length ? below.data : "");
+    text_row_add(&row, human_exact(group->heads.count).text);
+    text_row_add(&row, "");
+    leaks_text_add_name(out, leaks, style, group->frame, true);
+    leaks_text_add_callers(out, leaks, group, style);
+    strbuf_release(&below);
+}
+
+static void leaks_text_add_groups(struct strbuf *out, const struct leaks *leaks,
+                                  const struct leaks_options *options)
+{
+    size_t shown = leaks->group_count < options->top ? leaks->group_count : options->top;
+    if (!leaks->group_count)
+        return;
+    strbuf_add_char(out, '\n');
+    text_row_add_headings(out, columns, sizeof columns / sizeof *columns - 1);
+    strbuf_add_char(out, '\n');
+    for (size_t i = 0; i < shown; i++)
+        leaks_text_add_group(out, leaks, &leaks->groups[i], &options->style);
+    if (shown < leaks->group_count)
+        strbuf_addf(out, "  %zu more places: --top %zu shows them\n", leaks->group_count - shown,
+                    leaks->group_count);
+}
+
+static void leaks_text_add_class(struct strbuf *out, struct figure bytes, struct figure count,
+                                 const char *what)
+{
+    if (figure_zero(count))
+        return;
+    strbuf_addf(out, "  %s in %s block%s %s\n", figure_human_bytes(bytes).text,
+                figure_human_exact(count).text, human_plural(figure_or(count, 0)), what);
+}
+
+static void leaks_text_add_rest(struct strbuf *out, const struct leaks *leaks)
+{
+    const struct profile_sample *sample = leaks->sample;
+    strbuf_add_char(out, '\n');
+    if (leaks->suppressed.count)
+        strbuf_addf(out, "  %s in %s block%s lost as well, and suppressed\n",
+                    human_bytes(leaks->suppressed.bytes).text,
+                    human_exact(leaks->suppressed.count).text,
+                    human_plural(leaks->suppressed.count));
+    leaks_text_add_class(out, sample->possible_bytes, sample->possible_count,
+                         "possibly lost: all pointers that lead there go into the middle of a "
+                         "block");
+    leaks_text_add_class(out, sample->reachable_bytes, sample->reachable_count,
+                         "reachable: the program still had pointers to them");
+}
+
+int leaks_text(FILE *out, const struct leaks *leaks, const struct leaks_options *options)
+{
+    struct strbuf text = STRBUF_INIT;
+    leaks_text_add_verdict(&text, leaks, &options->style);
+    leaks_text_add_when(&text, leaks);
+    leaks_text_add_groups(&text, leaks, options);
+    leaks_text_add_rest(&text, leaks);
+    int error = fwrite(text.data, 1, text.length, out) == text.length && !fflush(out) ? 0 : -errno;
+    strbuf_release(&text);
+    return error;
+}

@@ -1,0 +1,167 @@
+/* Begins and frees a graph, and finds the block that an address lies in. An index has for each page
+ * the first block that reaches into it; the blocks of one page are searched by halves. Blocks of
+ * many pages would fill the index, so they stand in a sorted list of their own. */
+#include "graph/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "base/array.h"
+
+enum {
+    PAGE_LOG2 = 12,
+    LEAF_LOG2 = 18, /* pages of a leaf: 1 GiB of addresses */
+    ROOT_LOG2 = 18, /* leaves: 2^48 bytes of addresses */
+    LARGE_PAGES = 4096,
+};
+#define LEAF_MASK     ((1u << LEAF_LOG2) - 1)
+#define ADDRESSES_END (1ull << (PAGE_LOG2 + LEAF_LOG2 + ROOT_LOG2))
+
+static uint64_t graph_bytes_of(const struct graph_block *block)
+{
+    return block->size_bytes ? block->size_bytes : 1;
+}
+
+static bool graph_holds(const struct graph_block *block, uint64_t address)
+{
+    return address - block->address < graph_bytes_of(block);
+}
+
+/* ---- Index ----------------------------------------------------------------------------------- */
+
+static uint32_t *graph_leaf_made(struct graph *graph, uint64_t page)
+{
+    uint32_t **leaf = &graph->leaves[page >> LEAF_LOG2];
+    if (!*leaf)
+        *leaf = calloc(1u << LEAF_LOG2, sizeof **leaf);
+    return *leaf;
+}
+
+static int graph_index_pages(struct graph *graph, uint32_t number, uint64_t first, uint64_t last)
+{
+    for (uint64_t page = first; page <= last; page++) {
+        uint32_t *leaf = graph_leaf_made(graph, page);
+        if (!leaf)
+            return -ENOMEM;
+        if (!leaf[page & LEAF_MASK])
+            leaf[page & LEAF_MASK] = number + 1;
+    }
+    return 0;
+}
+
+static int graph_index_block(struct graph *graph, uint32_t number)
+{
+    const struct graph_block *block = &graph->blocks[number];
+    uint64_t first = block->address >> PAGE_LOG2;
+    uint64_t last = (block->address + graph_bytes_of(block) - 1) >> PAGE_LOG2;
+    if (last - first < LARGE_PAGES)
+        return graph_index_pages(graph, number, first, last);
+    if (!array_make_room(&graph->large, &graph->large_room, graph->large_count,
+                         sizeof *graph->large))
+        return -ENOMEM;
+    graph->large[graph->large_count++] = number;
+    return 0;
+}
+
+static int graph_index(struct graph *graph)
+{
+    const struct graph_block *last = &graph->blocks[graph->count - 1];
+    uint64_t end = last->address + graph_bytes_of(last);
+    if (end > ADDRESSES_END || end < last->address)
+        return -ERANGE;
+    graph->low = graph->blocks[0].address;
+    graph->span = end - graph->low;
+    for (uint32_t i = 0; i < graph->count; i++) {
+        int error = graph_index_block(graph, i);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static uint32_t graph_find_large(const struct graph *graph, uint64_t address)
+{
+    size_t low = 0, high = graph->large_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (graph->blocks[graph->large[middle]].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && graph_holds(&graph->blocks[graph->large[low - 1]], address)
+               ? graph->large[low - 1]
+               : GRAPH_NONE;
+}
+
+/* The last block from `low` on, of those below `high`, that begins at the address or before. */
+static uint32_t graph_last_before(const struct graph *graph, uint32_t low, uint32_t high,
+                                  uint64_t address)
+{
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (graph->blocks[middle].address <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t graph_find(const struct graph *graph, uint64_t address)
+{
+    if (address - graph->low >= graph->span)
+        return GRAPH_NONE;
+    uint64_t page = address >> PAGE_LOG2;
+    const uint32_t *leaf = graph->leaves[page >> LEAF_LOG2];
+    uint32_t entry = leaf ? leaf[page & LEAF_MASK] : 0;
+    if (entry) {
+        /* one that reaches into the page, and one at each of its bytes */
+        uint32_t first = entry - 1, rest = graph->count - first;
+        uint32_t most = (1u << PAGE_LOG2) + 1;
+        uint32_t found =
+            graph_last_before(graph, first, first + (rest < most ? rest : most), address);
+        if (graph_holds(&graph->blocks[found], address))
+            return found;
+    }
+    return graph->large_count ? graph_find_large(graph, address) : GRAPH_NONE;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int graph_begin(struct graph *graph, const struct graph_block *blocks, size_t count,
+                const struct graph_memory *memory)
+{
+    *graph = (struct graph){.blocks = blocks, .count = (uint32_t)count, .memory = *memory};
+    if (count > GRAPH_MAX_COUNT)
+        return -ERANGE;
+    graph->leaves = calloc(1u << ROOT_LOG2, sizeof *graph->leaves);
+    graph->first = calloc(count + 1, sizeof *graph->first);
+    graph->known = calloc(count + 1, sizeof *graph->known);
+    int error = graph->leaves && graph->first && graph->known ? 0 : -ENOMEM;
+    if (!error && count)
+        error = graph_index(graph);
+    if (error)
+        graph_release(graph);
+    return error;
+}
+
+static void graph_release_leaves(struct graph *graph)
+{
+    uint64_t first = graph->low >> (PAGE_LOG2 + LEAF_LOG2);
+    uint64_t last = (graph->low + graph->span) >> (PAGE_LOG2 + LEAF_LOG2);
+    for (uint64_t i = first; i <= last && i < 1u << ROOT_LOG2; i++)
+        free(graph->leaves[i]);
+}
+
+void graph_release(struct graph *graph)
+{
+    if (graph->leaves)
+        graph_release_leaves(graph);
+    free(graph->leaves);
+    free(graph->large);
+    free(graph->roots.to);
+    free(graph->edges.to);
+    free(graph->first);
+    free(graph->known);
+    *graph = (struct graph){0};
+}

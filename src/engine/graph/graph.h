@@ -1,0 +1,110 @@
+/* The live blocks of a process at one moment as a graph: which block holds the address of which.
+ *
+ *   roots     ┊ ──▶ 7, 3 …                                  variables, stacks, registers
+ *   blocks    ┊ 0 ──▶ 4, 9   ┊ 1 ──▶        ┊ 2 ──▶ 0 …               by the words that lie in them
+ *
+ * The graph is conservative: each aligned word that is an address in a live block counts as a
+ * pointer, as in valgrind's memcheck. A pointer is a *start* pointer if it is the address of the
+ * block, or one of those that C++ makes of it (graph_scan.c). Any other address inside is an
+ * *interior* pointer.
+ *
+ * Order of use: graph_begin(), graph_add_roots() for all roots, graph_add_words() for the blocks in
+ * the order of their numbers, then graph_reach().
+ *
+ * Invariants
+ *   blocks[i].address + size <= blocks[i + 1].address                  (a block of 0 bytes takes 1)
+ *   first[i] <= first[i + 1],  edges of block i = to[first[i] .. first[i + 1])
+ *   block number of an edge = edge & ~GRAPH_INTERIOR < count
+ *
+ * Memory: 4 bytes an edge, 5 bytes a block and 1 MiB for each GiB of addresses with blocks, beside
+ * what the reach takes. Not thread-safe; different graphs are independent. */
+#ifndef TIDEMARK_GRAPH_GRAPH_H
+#define TIDEMARK_GRAPH_GRAPH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Borrowed from the caller, sorted by address and disjoint. */
+struct graph_block {
+    uint64_t address, size_bytes;
+};
+
+/* What is looked up beside the words that are added. Both may be called for any address. */
+struct graph_memory {
+    /* Copies `count` words from an aligned address. False: they cannot be read. */
+    bool (*read)(void *context, uint64_t address, uint64_t *words, size_t count);
+    /* Does a table of virtual functions begin there? */
+    bool (*is_vtable)(void *context, uint64_t address);
+    void *context;
+};
+
+#define GRAPH_INTERIOR  (1u << 31)
+#define GRAPH_NONE      UINT32_MAX
+#define GRAPH_MAX_COUNT ((1u << 31) - 1)
+
+struct graph_edges {
+    uint32_t *to;
+    size_t count, room;
+};
+
+struct graph {
+    const struct graph_block *blocks;
+    uint32_t count;
+    struct graph_memory memory;
+    uint64_t low, span; /* no block has an address outside [low, low + span) */
+    uint32_t **leaves;  /* by GiB: number + 1 of the first block that reaches into a page */
+    uint32_t *large;    /* numbers of the blocks that are not in there */
+    size_t large_count, large_room;
+    struct graph_edges roots, edges;
+    uint64_t *first; /* count + 1 of them */
+    uint32_t next;   /* the block after the one whose words were added last */
+    uint8_t *known;  /* of each block: what graph_scan.c found out about its beginning */
+    bool no_memory;
+};
+
+/* 0, -ENOMEM, or -ERANGE: more blocks, or higher addresses, than fit. `blocks` must outlive the
+ * graph. */
+int graph_begin(struct graph *graph, const struct graph_block *blocks, size_t count,
+                const struct graph_memory *memory);
+void graph_release(struct graph *graph);
+
+/* The words of memory that is no block: of a variable, a stack, a register. */
+void graph_add_roots(struct graph *graph, const uint64_t *words, size_t count);
+/* The next words of a block, aligned ones only. Blocks come in the order of their numbers; those
+ * without words may be left out. */
+void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words, size_t count);
+
+/* The number of the block that an address lies in; GRAPH_NONE: in none. */
+uint32_t graph_find(const struct graph *graph, uint64_t address);
+
+/* ---- What can be reached --------------------------------------------------------------------- */
+
+/* The classes of memcheck's leak check (mc_leakcheck.c of valgrind), by the same rules. */
+enum graph_class {
+    GRAPH_LOST = 0,  /* no pointer to it was found ("definitely lost"): the head of an island */
+    GRAPH_INDIRECT,  /* only lost blocks point to it */
+    GRAPH_POSSIBLE,  /* every chain of pointers from a root has an interior one */
+    GRAPH_REACHABLE, /* a chain of start pointers leads to it */
+    GRAPH_CLASSES
+};
+
+/* An island: a lost block and what hangs below it. */
+struct graph_island {
+    uint32_t head;                           /* block number */
+    uint64_t indirect_count, indirect_bytes; /* without the head */
+};
+
+struct graph_reach {
+    uint8_t *classes;             /* enum graph_class, by block number */
+    uint32_t *heads;              /* by block number: of an indirect block the head of its island */
+    struct graph_island *islands; /* by the number of the head */
+    size_t island_count;
+    uint64_t counts[GRAPH_CLASSES], bytes[GRAPH_CLASSES];
+};
+
+/* Finishes the edges. 0 or -ENOMEM. */
+int graph_reach(struct graph *graph, struct graph_reach *reach);
+void graph_reach_release(struct graph_reach *reach);
+
+#endif

@@ -1,0 +1,19 @@
+/* The edges of a finished graph. Inside the room. */
+#ifndef TIDEMARK_GRAPH_GRAPH_EDGES_H
+#define TIDEMARK_GRAPH_GRAPH_EDGES_H
+
+#include "graph/graph.h"
+
+/* Blocks whose words were not added have no edges. */
+static inline void graph_edges_finish(struct graph *graph)
+{
+    while (graph->next <= graph->count)
+        graph->first[graph->next++] = graph->edges.count;
+}
+
+static inline uint32_t graph_edge_block(uint32_t edge)
+{
+    return edge & ~GRAPH_INTERIOR;
+}
+
+#endif

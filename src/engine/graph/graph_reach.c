@@ -1,0 +1,172 @@
+/* Which blocks can be reached, and how: the classes of memcheck. First everything that the roots
+ * lead to, with the better class winning. Then the rest is taken in the order of addresses: each
+ * block that was not reached yet becomes the head of an island, and takes in what it leads to,
+ * heads of earlier islands with their islands too. So of a ring of lost blocks one is the head. */
+#include "graph/graph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "base/array.h"
+#include "graph/graph_edges.h"
+
+struct search {
+    const struct graph *graph;
+    struct graph_reach *reach;
+    uint32_t *stack;
+    size_t depth, room;
+    uint64_t *below_count, *below_bytes; /* of heads: what hangs below */
+    bool no_memory;
+};
+
+static void graph_reach_push(struct search *search, uint32_t block)
+{
+    if (!array_make_room(&search->stack, &search->room, search->depth, sizeof *search->stack))
+        search->no_memory = true;
+    else
+        search->stack[search->depth++] = block;
+}
+
+/* ---- From the roots -------------------------------------------------------------------------- */
+
+/* An edge from what has that class. */
+static void graph_reach_follow(struct search *search, uint32_t edge, uint8_t from)
+{
+    uint32_t block = graph_edge_block(edge);
+    uint8_t class =
+        from == GRAPH_REACHABLE && !(edge & GRAPH_INTERIOR) ? GRAPH_REACHABLE : GRAPH_POSSIBLE;
+    if (search->reach->classes[block] >= class)
+        return;
+    search->reach->classes[block] = class;
+    graph_reach_push(search, block);
+}
+
+static void graph_reach_from_roots(struct search *search)
+{
+    const struct graph *graph = search->graph;
+    for (size_t i = 0; i < graph->roots.count; i++)
+        graph_reach_follow(search, graph->roots.to[i], GRAPH_REACHABLE);
+    while (search->depth) {
+        uint32_t block = search->stack[--search->depth];
+        for (uint64_t at = graph->first[block]; at < graph->first[block + 1]; at++)
+            graph_reach_follow(search, graph->edges.to[at], search->reach->classes[block]);
+    }
+}
+
+/* ---- Islands --------------------------------------------------------------------------------- */
+
+/* Start and interior pointers are alike here. */
+static void graph_reach_take_in(struct search *search, uint32_t head, uint32_t block)
+{
+    struct graph_reach *reach = search->reach;
+    if (block == head || reach->classes[block] != GRAPH_LOST)
+        return;
+    reach->classes[block] = GRAPH_INDIRECT;
+    reach->heads[block] = head;
+    search->below_count[head] += 1 + search->below_count[block];
+    search->below_bytes[head] +=
+        search->graph->blocks[block].size_bytes + search->below_bytes[block];
+    search->below_count[block] = search->below_bytes[block] = 0;
+    graph_reach_push(search, block);
+}
+
+static void graph_reach_from_head(struct search *search, uint32_t head)
+{
+    const struct graph *graph = search->graph;
+    graph_reach_push(search, head);
+    while (search->depth) {
+        uint32_t block = search->stack[--search->depth];
+        for (uint64_t at = graph->first[block]; at < graph->first[block + 1]; at++)
+            graph_reach_take_in(search, head, graph_edge_block(graph->edges.to[at]));
+    }
+}
+
+static void graph_reach_find_islands(struct search *search)
+{
+    for (uint32_t i = 0; i < search->graph->count; i++)
+        if (search->reach->classes[i] == GRAPH_LOST)
+            graph_reach_from_head(search, i);
+}
+
+/* The head that a block was given may have been taken in later by another one. */
+static uint32_t graph_reach_last_head(const struct graph_reach *reach, uint32_t block)
+{
+    while (reach->classes[block] == GRAPH_INDIRECT)
+        block = reach->heads[block];
+    return block;
+}
+
+static void graph_reach_settle_heads(struct graph_reach *reach, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (reach->classes[i] != GRAPH_INDIRECT)
+            continue;
+        uint32_t head = graph_reach_last_head(reach, i), next;
+        for (uint32_t at = i; reach->classes[at] == GRAPH_INDIRECT; at = next) {
+            next = reach->heads[at];
+            reach->heads[at] = head;
+        }
+    }
+}
+
+static int graph_reach_list_islands(const struct search *search)
+{
+    struct graph_reach *reach = search->reach;
+    reach->islands = calloc(reach->counts[GRAPH_LOST] + 1, sizeof *reach->islands);
+    if (!reach->islands)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < search->graph->count; i++)
+        if (reach->classes[i] == GRAPH_LOST)
+            reach->islands[reach->island_count++] =
+                (struct graph_island){i, search->below_count[i], search->below_bytes[i]};
+    return 0;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static void graph_reach_sum(const struct graph *graph, struct graph_reach *reach)
+{
+    for (uint32_t i = 0; i < graph->count; i++) {
+        reach->counts[reach->classes[i]]++;
+        reach->bytes[reach->classes[i]] += graph->blocks[i].size_bytes;
+    }
+}
+
+static int graph_reach_search(struct search *search)
+{
+    graph_reach_from_roots(search);
+    graph_reach_find_islands(search);
+    if (search->no_memory)
+        return -ENOMEM;
+    graph_reach_settle_heads(search->reach, search->graph->count);
+    graph_reach_sum(search->graph, search->reach);
+    return graph_reach_list_islands(search);
+}
+
+int graph_reach(struct graph *graph, struct graph_reach *reach)
+{
+    size_t count = graph->count + 1;
+    struct search search = {.graph = graph, .reach = reach};
+    *reach = (struct graph_reach){.classes = calloc(count, sizeof *reach->classes),
+                                  .heads = calloc(count, sizeof *reach->heads)};
+    graph_edges_finish(graph);
+    search.below_count = calloc(count, sizeof *search.below_count);
+    search.below_bytes = calloc(count, sizeof *search.below_bytes);
+    int error = -ENOMEM;
+    if (!graph->no_memory && reach->classes && reach->heads && search.below_count &&
+        search.below_bytes)
+        error = graph_reach_search(&search);
+    free(search.stack);
+    free(search.below_count);
+    free(search.below_bytes);
+    if (error)
+        graph_reach_release(reach);
+    return error;
+}
+
+void graph_reach_release(struct graph_reach *reach)
+{
+    free(reach->classes);
+    free(reach->heads);
+    free(reach->islands);
+    *reach = (struct graph_reach){0};
+}

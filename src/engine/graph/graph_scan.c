@@ -1,0 +1,116 @@
+/* Adds words to a graph: each that is an address in a block becomes an edge. An address inside a
+ * block counts as one of its beginning where C++ or a well-known allocator's header makes it so:
+ *
+ *   length64       a length of 8 bytes before what the program sees (SQLite, xmalloc of many tools)
+ *   array          new T[n] keeps n before the first element
+ *   old string     libstdc++'s std::string of before C++11: length, capacity, references
+ *   second base    an object of two bases with virtual functions, seen as the second base
+ *
+ * These are the heuristics of memcheck (--leak-check-heuristics=all), which names them length64,
+ * newarray, stdstring and multipleinheritance. */
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include "base/array.h"
+
+/* Of a block: what its first words say. */
+enum {
+    KNOWN = 1, /* they were looked at */
+    KNOWN_HEADER = 2,
+    KNOWN_STRING = 4,
+    KNOWN_VTABLE = 8,
+};
+enum { WORD = sizeof(uint64_t), STRING_HEADER = 3 * WORD };
+
+static bool graph_scan_is_header(uint64_t word, uint64_t size_bytes)
+{
+    return word && (size_bytes - WORD) % word == 0; /* of both: n * 1 byte, or n elements */
+}
+
+static bool graph_scan_is_string(const uint64_t *words, uint64_t size_bytes)
+{
+    return words[0] <= words[1] && words[1] < size_bytes &&
+           STRING_HEADER + words[1] + 1 == size_bytes;
+}
+
+static uint8_t graph_scan_look(const struct graph *graph, const struct graph_block *block)
+{
+    const struct graph_memory *memory = &graph->memory;
+    uint64_t words[2] = {0, 0};
+    uint8_t known = KNOWN;
+    size_t count = block->size_bytes < sizeof words ? 1 : 2;
+    if (block->size_bytes <= WORD || !memory->read(memory->context, block->address, words, count))
+        return known;
+    if (graph_scan_is_header(words[0], block->size_bytes))
+        known |= KNOWN_HEADER;
+    if (graph_scan_is_string(words, block->size_bytes))
+        known |= KNOWN_STRING;
+    if (memory->is_vtable(memory->context, words[0]))
+        known |= KNOWN_VTABLE;
+    return known;
+}
+
+static bool graph_scan_is_second_base(const struct graph *graph, uint64_t address)
+{
+    const struct graph_memory *memory = &graph->memory;
+    uint64_t word;
+    return address % WORD == 0 && memory->read(memory->context, address, &word, 1) &&
+           memory->is_vtable(memory->context, word);
+}
+
+/* Does the address inside a block stand for its beginning? */
+static bool graph_scan_is_start(struct graph *graph, uint32_t number, uint64_t address)
+{
+    const struct graph_block *block = &graph->blocks[number];
+    uint64_t offset = address - block->address;
+    uint8_t *known = &graph->known[number];
+    if (offset == 0)
+        return true;
+    if (!*known)
+        *known = graph_scan_look(graph, block);
+    if ((*known & KNOWN_HEADER && offset == WORD) ||
+        (*known & KNOWN_STRING && offset == STRING_HEADER))
+        return true;
+    return *known & KNOWN_VTABLE && graph_scan_is_second_base(graph, address);
+}
+
+/* GRAPH_NONE: the word is no pointer to a block. */
+static uint32_t graph_scan_edge(struct graph *graph, uint64_t word)
+{
+    uint32_t number = graph_find(graph, word);
+    if (number == GRAPH_NONE)
+        return GRAPH_NONE;
+    return number | (graph_scan_is_start(graph, number, word) ? 0 : GRAPH_INTERIOR);
+}
+
+static void graph_scan_add(struct graph *graph, struct graph_edges *edges, uint32_t edge)
+{
+    if (!array_make_room(&edges->to, &edges->room, edges->count, sizeof *edges->to))
+        graph->no_memory = true;
+    else
+        edges->to[edges->count++] = edge;
+}
+
+void graph_add_roots(struct graph *graph, const uint64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (words[i] - graph->low >= graph->span)
+            continue;
+        uint32_t edge = graph_scan_edge(graph, words[i]);
+        if (edge != GRAPH_NONE)
+            graph_scan_add(graph, &graph->roots, edge);
+    }
+}
+
+void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words, size_t count)
+{
+    while (graph->next <= block)
+        graph->first[graph->next++] = graph->edges.count;
+    for (size_t i = 0; i < count; i++) {
+        if (words[i] - graph->low >= graph->span)
+            continue;
+        uint32_t edge = graph_scan_edge(graph, words[i]);
+        if (edge != GRAPH_NONE && (edge & ~GRAPH_INTERIOR) != block)
+            graph_scan_add(graph, &graph->edges, edge);
+    }
+}

@@ -1,0 +1,52 @@
+/* The lives of mappings: what the records of mmap, munmap, mprotect, brk and the like change. A
+ * mapping is a block of a second struct sites, by the rules of metrics.def, with three differences:
+ * a part of it can end, what is reserved counts as reserved_bytes alone, and none is sampled.
+ *
+ * Sizes are whole pages, as the kernel maps them; of the break they are bytes.
+ *
+ * Invariants, after each step
+ *   timeline.mapped_bytes = sum of live_bytes over mapped.sites
+ *                         = sum of bytes over the mappings that are neither reserved nor chunks
+ *   a site's reserved_bytes = sum of bytes over its mappings that are reserved
+ *   live_bytes + mapped_bytes <= all_peak_bytes; before the first mapping that is peak_bytes */
+#ifndef TIDEMARK_REPLAY_MAPPED_LIFE_H
+#define TIDEMARK_REPLAY_MAPPED_LIFE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "accounting/mappings.h"
+#include "accounting/path_curves.h"
+#include "accounting/sites.h"
+#include "wire/wire.h"
+
+struct replay;
+
+struct mapped_state {
+    struct mappings mappings;
+    struct sites sites;
+    struct curves curves;
+    uint64_t peak_bytes, peak_ticks;         /* of what is mapped */
+    uint64_t all_peak_bytes, all_peak_ticks; /* with the live blocks */
+    uint64_t discard_count, discard_bytes;
+};
+
+void mapped_init(struct mapped_state *mapped);
+void mapped_release(struct mapped_state *mapped);
+size_t mapped_memory_bytes(const struct mapped_state *mapped);
+
+/* The record's time has been taken. */
+void mapped_on_mmap(struct replay *replay, const struct wire_record *record);
+void mapped_on_munmap(struct replay *replay, const struct wire_record *record);
+void mapped_on_mprotect(struct replay *replay, const struct wire_record *record);
+void mapped_on_madvise(struct replay *replay, const struct wire_record *record);
+void mapped_on_break(struct replay *replay, const struct wire_record *record, bool has_grown);
+/* Memory at the address is a pool's chunk: the mapping that it lies in counts no more. */
+void mapped_on_chunk(struct replay *replay, const struct wire_record *record);
+
+/* A window begins: what is mapped stays so. */
+void mapped_restart(struct replay *replay, uint64_t start_ticks);
+
+/* The level of blocks and mappings together has changed. */
+void mapped_see_all(struct replay *replay);
+
+#endif

@@ -1,0 +1,291 @@
+/* Makes a profile one of a level of memory: what the program mapped itself, that and its blocks
+ * together, or what was resident. Call paths, totals, timeline and curves are replaced, so that
+ * every presenter shows the level without a word about it. What is known of blocks alone goes. */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "profile/profile_reading.h"
+
+/* ---- What is of blocks alone --------------------------------------------------------------- */
+
+static void profile_levels_leave_out_blocks(struct profile *profile)
+{
+    profile->thread_count = profile->distribution_count = profile->peak_count = 0;
+    profile->exchange_count = profile->residency_count = profile->heap_page_count = 0;
+    profile->mark_count = profile->region_count = profile->region_site_count = 0;
+    profile->stack_peak_count = profile->stack_layer_count = 0;
+    profile->program.live_peak_count = FIGURE_UNKNOWN;
+}
+
+static void profile_levels_replace_sites(struct profile *profile, struct profile_site *sites,
+                                         size_t count)
+{
+    free(profile->sites);
+    profile->sites = sites;
+    profile->site_count = profile->own->capacity[SITES] = count;
+}
+
+/* ---- Mapped -------------------------------------------------------------------------------- */
+
+static int profile_levels_need_mapped(const struct profile *profile, enum memory_level level)
+{
+    if (figure_known(profile->program.mapped.live_bytes))
+        return 0;
+    return error_set(-ENOENT,
+                     "this profile does not say what is %s: it was written by a version that did "
+                     "not follow mappings, or imported; record the program again",
+                     level == MEMORY_ALL ? "held by heap and mappings together" : "mapped");
+}
+
+static int profile_levels_take_mapped(struct profile *profile)
+{
+    int error = profile_levels_need_mapped(profile, MEMORY_MAPPED);
+    if (error)
+        return error;
+    profile_levels_replace_sites(profile, profile->mapped_sites, profile->mapped_site_count);
+    profile->mapped_sites = NULL;
+    profile->mapped_site_count = 0;
+    profile->program.total = profile->program.mapped;
+    for (size_t i = 0; i < profile->bucket_count; i++) {
+        profile->buckets[i].requested = profile->buckets[i].mapped;
+        profile->buckets[i].blocks = (struct timeline_level){FIGURE_UNKNOWN, FIGURE_UNKNOWN};
+        timeline_bucket_forget_calls(&profile->buckets[i]);
+    }
+    if (profile->mapped_curve_count)
+        memmove(profile->curves, profile->mapped_curves,
+                profile->mapped_curve_count * sizeof *profile->curves);
+    profile->curve_count = profile->mapped_curve_count;
+    profile->mapped_curve_count = 0;
+    return 0;
+}
+
+/* ---- Heap and mappings --------------------------------------------------------------------- */
+
+static void profile_levels_at_joint_peak(struct call_metrics *metrics)
+{
+    metrics->at_peak_bytes = metrics->at_all_peak_bytes;
+    metrics->at_peak_count = metrics->at_peak_variance = FIGURE_UNKNOWN;
+}
+
+/* Both are by path. `to` has room for both. */
+static size_t profile_levels_merge_sites(const struct profile *profile, struct profile_site *to)
+{
+    const struct profile_site *heap = profile->sites, *heap_end = heap + profile->site_count;
+    const struct profile_site *mapped = profile->mapped_sites;
+    const struct profile_site *mapped_end = mapped + profile->mapped_site_count;
+    size_t count = 0;
+    while (heap < heap_end || mapped < mapped_end) {
+        bool of_heap = heap < heap_end && (mapped == mapped_end || heap->path <= mapped->path);
+        bool of_mapped = mapped < mapped_end && (heap == heap_end || mapped->path <= heap->path);
+        struct profile_site *site = &to[count++];
+        *site = of_heap ? *heap : *mapped;
+        if (of_heap && of_mapped)
+            call_metrics_merge(&site->metrics, &mapped->metrics);
+        profile_levels_at_joint_peak(&site->metrics);
+        heap += of_heap;
+        mapped += of_mapped;
+    }
+    return count;
+}
+
+static int profile_levels_take_all(struct profile *profile)
+{
+    struct program_metrics *program = &profile->program;
+    int error = profile_levels_need_mapped(profile, MEMORY_ALL);
+    if (error)
+        return error;
+    size_t room = profile->site_count + profile->mapped_site_count;
+    struct profile_site *sites = calloc(room + 1, sizeof *sites);
+    if (!sites)
+        return error_set(-ENOMEM, "out of memory");
+    profile_levels_replace_sites(profile, sites, profile_levels_merge_sites(profile, sites));
+    call_metrics_merge(&program->total, &program->mapped);
+    profile_levels_at_joint_peak(&program->total);
+    program->total.peak_bytes = program->all_peak_bytes;
+    program->total.peak_ticks = program->all_peak_ticks;
+    for (size_t i = 0; i < profile->bucket_count; i++) {
+        profile->buckets[i].requested = profile->buckets[i].all;
+        profile->buckets[i].blocks = (struct timeline_level){FIGURE_UNKNOWN, FIGURE_UNKNOWN};
+        timeline_bucket_forget_calls(&profile->buckets[i]);
+    }
+    profile->curve_count = 0; /* those of mappings are taken by powers of their own */
+    return 0;
+}
+
+/* ---- Resident ------------------------------------------------------------------------------ */
+
+/* The look with most resident bytes of those that have owners; NULL: none has. */
+static const struct profile_sample *profile_levels_sample(const struct profile *profile,
+                                                          size_t *first, size_t *count)
+{
+    const struct profile_sample *found = NULL;
+    size_t owner = 0;
+    *first = *count = 0;
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        while (owner < profile->owner_count && profile->owners[owner].sample < sample->id)
+            owner++;
+        size_t begin = owner;
+        while (owner < profile->owner_count && profile->owners[owner].sample == sample->id)
+            owner++;
+        if (owner == begin || (found && !figure_less(found->resident_bytes, sample->resident_bytes)))
+            continue;
+        found = sample;
+        *first = begin;
+        *count = owner - begin;
+    }
+    return found;
+}
+
+/* "[file] libc.so.6", "[stack] main 1234". */
+static void profile_levels_name_owner(struct strbuf *name, const struct profile_owner *owner)
+{
+    const char *said = owner->name ? owner->name : "";
+    const char *slash = owner->kind == PROFILE_OWNER_FILE ? strrchr(said, '/') : NULL;
+    uint64_t thread;
+    strbuf_addf(name, "[%s]", profile_owner_names[owner->kind]);
+    if (*said)
+        strbuf_addf(name, " %s", slash && slash[1] ? slash + 1 : said);
+    if (owner->kind == PROFILE_OWNER_STACK && figure_get(owner->thread, &thread))
+        strbuf_addf(name, " %llu", (unsigned long long)thread);
+}
+
+/* A location of its own; 0: no memory. */
+static uint32_t profile_levels_add_code(struct profile_builder *builder,
+                                        const struct profile_owner *owner)
+{
+    struct strbuf name = STRBUF_INIT;
+    profile_levels_name_owner(&name, owner);
+    struct profile_frame frame = {.function = name.data};
+    uint32_t code = profile_builder_code(builder, &(struct profile_code){.module = UINT32_MAX});
+    profile_builder_frames(builder, code, &frame, 1);
+    strbuf_release(&name);
+    return code;
+}
+
+static bool profile_levels_is_by_path(const struct profile_owner *owner)
+{
+    return owner->path && owner->kind <= PROFILE_OWNER_ALLOCATOR;
+}
+
+/* Nothing is known but what was resident. Of a finished run live_bytes would say
+ * that it was never freed. */
+static struct call_metrics profile_levels_resident(struct figure bytes)
+{
+    struct call_metrics metrics;
+    for (size_t i = 0; i < METRICS; i++)
+        *metric_field(&metric_rows[i], &metrics) = FIGURE_UNKNOWN;
+    metrics.at_peak_bytes = bytes;
+    return metrics;
+}
+
+static int profile_levels_compare_sites(const void *left, const void *right)
+{
+    const struct profile_site *a = left, *b = right;
+    return (a->path > b->path) - (a->path < b->path);
+}
+
+/* One site of each path: what is of blocks, mappings and free memory there. */
+static size_t profile_levels_join_sites(struct profile_site *sites, size_t count)
+{
+    size_t kept = 0;
+    if (count)
+        qsort(sites, count, sizeof *sites, profile_levels_compare_sites);
+    for (size_t i = 0; i < count; i++)
+        if (kept && sites[kept - 1].path == sites[i].path)
+            call_metrics_merge(&sites[kept - 1].metrics, &sites[i].metrics);
+        else
+            sites[kept++] = sites[i];
+    return kept;
+}
+
+/* The nodes grow by one for each owner without a path. UINT32_MAX: no memory. */
+static uint32_t profile_levels_add_node(struct profile *profile, struct profile_builder *builder,
+                                        const struct profile_owner *owner)
+{
+    uint32_t code = profile_levels_add_code(builder, owner);
+    profile->nodes[profile->node_count] = (struct profile_node){0, code};
+    return (uint32_t)profile->node_count++;
+}
+
+static int profile_levels_fill_resident(struct profile *profile, struct profile_builder *builder,
+                                        const struct profile_owner *owners, size_t count)
+{
+    struct profile_site *sites = calloc(count + 1, sizeof *sites);
+    struct profile_node *nodes =
+        realloc(profile->nodes, (profile->node_count + count + 1) * sizeof *nodes);
+    size_t made = 0;
+    profile->nodes = nodes ? nodes : profile->nodes;
+    for (size_t i = 0; sites && nodes && i < count; i++) {
+        const struct profile_owner *owner = &owners[i];
+        if (owner->kind == PROFILE_OWNER_TOOL || !figure_positive(owner->resident_bytes))
+            continue;
+        uint32_t path = profile_levels_is_by_path(owner)
+                            ? owner->path
+                            : profile_levels_add_node(profile, builder, owner);
+        sites[made++] =
+            (struct profile_site){path, profile_levels_resident(owner->resident_bytes)};
+    }
+    if (sites && nodes)
+        profile_levels_replace_sites(profile, sites, profile_levels_join_sites(sites, made));
+    else
+        free(sites);
+    return sites && nodes ? 0 : error_set(-ENOMEM, "out of memory");
+}
+
+static void profile_levels_sum_resident(struct profile *profile, uint64_t time_ns)
+{
+    struct figure sum = figure_of(0);
+    for (size_t i = 0; i < profile->site_count; i++)
+        sum = figure_add(sum, profile->sites[i].metrics.at_peak_bytes);
+    profile->program.total = profile_levels_resident(sum);
+    profile->program.total.peak_bytes = sum;
+    profile->program.total.peak_ticks = figure_of(time_ns);
+    profile->has_program = true;
+    for (size_t i = 0; i < profile->bucket_count; i++) {
+        profile->buckets[i].requested = profile->buckets[i].physical;
+        profile->buckets[i].blocks = (struct timeline_level){FIGURE_UNKNOWN, FIGURE_UNKNOWN};
+        timeline_bucket_forget_calls(&profile->buckets[i]);
+    }
+    profile->curve_count = profile->mapped_curve_count = 0;
+}
+
+static int profile_levels_take_resident(struct profile *profile)
+{
+    size_t first, count;
+    const struct profile_sample *sample = profile_levels_sample(profile, &first, &count);
+    if (!sample)
+        return error_set(-ENOENT, "this profile does not say whose the resident memory is: no look "
+                                  "at the program's pages is in it");
+    uint64_t time_ns = sample->time_ns;
+    struct profile_builder *builder = profile_builder_new(profile);
+    int error = builder ? profile_levels_fill_resident(profile, builder, profile->owners + first,
+                                                       count)
+                        : 0;
+    int built = profile_builder_free(builder);
+    error = error ? error : built;
+    if (!error)
+        profile_levels_sum_resident(profile, time_ns);
+    return error;
+}
+
+/* ---- Any ----------------------------------------------------------------------------------- */
+
+int profile_take_level(struct profile *profile, enum memory_level level)
+{
+    int error = level == MEMORY_HEAP       ? 0
+                : level == MEMORY_MAPPED   ? profile_levels_take_mapped(profile)
+                : level == MEMORY_ALL      ? profile_levels_take_all(profile)
+                                           : profile_levels_take_resident(profile);
+    if (error || level == MEMORY_HEAP)
+        return error;
+    profile_levels_leave_out_blocks(profile);
+    struct profile_builder *builder = profile_builder_new(profile);
+    if (builder)
+        profile_builder_fact(builder, PROFILE_META_LEVEL, memory_level_name(level));
+    return profile_builder_free(builder);
+}

@@ -1,0 +1,22 @@
+/* The names of the levels of memory. */
+#include "model/level.h"
+
+#include <string.h>
+
+static const char *const names[MEMORY_LEVELS] = {"heap", "mapped", "all", "resident"};
+
+const char *memory_level_name(enum memory_level level)
+{
+    return names[level];
+}
+
+bool memory_level_find(const char *name, enum memory_level *level)
+{
+    for (int i = 0; i < MEMORY_LEVELS; i++) {
+        if (strcmp(names[i], name) != 0)
+            continue;
+        *level = (enum memory_level)i;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,386 @@
+/* Reads a process's memory into a graph (graph_look.h). One sweep over the pages that are there
+ * goes through areas and blocks together, by address: the words of a block are its edges, those
+ * beside the blocks are roots if the area is the program's own. */
+#include "collector/graph_look.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include "collector/graph_threads.h"
+#include "graph/graph.h"
+
+enum { WORD = sizeof(uint64_t), PIECE_WORDS = 32768, VTABLE_WORDS = 4 };
+
+struct sweep {
+    const struct graph_look_asked *asked;
+    struct graph graph;
+    struct graph_threads threads;
+    struct graph_block *blocks;
+    size_t area, block;
+    uint64_t *words; /* PIECE_WORDS of them */
+};
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* How many bytes could be read. */
+static size_t graph_look_read(pid_t pid, uint64_t address, void *to, size_t bytes)
+{
+    struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
+    ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+    return got > 0 ? (size_t)got : 0;
+}
+
+static bool graph_look_read_words(void *context, uint64_t address, uint64_t *words, size_t count)
+{
+    const struct sweep *sweep = context;
+    return graph_look_read(sweep->asked->pid, address, words, count * WORD) == count * WORD;
+}
+
+/* Tables of virtual functions lie in modules, and point to code. */
+static bool graph_look_is_vtable(void *context, uint64_t address)
+{
+    const struct sweep *sweep = context;
+    const struct smaps *smaps = sweep->asked->smaps;
+    const struct smaps_mapping *mapping = address % WORD ? NULL : smaps_find(smaps, address);
+    uint64_t words[VTABLE_WORDS];
+    if (!mapping || mapping->executable || !*mapping->path ||
+        !graph_look_read_words(context, address, words, VTABLE_WORDS))
+        return false;
+    for (size_t i = 0; i < VTABLE_WORDS; i++) {
+        const struct smaps_mapping *code = smaps_find(smaps, words[i]);
+        if (code && code->executable)
+            return true;
+    }
+    return false;
+}
+
+/* ---- Roots ----------------------------------------------------------------------------------- */
+
+static bool graph_look_is_root(const struct graph_look_asked *asked, const struct area *area)
+{
+    const struct smaps_mapping *mapping = &asked->smaps->mappings[area->mapping];
+    return mapping->writable && (area->owner != AREA_ALLOCATOR || asked->has_unknown) &&
+           area->owner != AREA_TOOL && mapping->kind != SMAPS_DEVICE;
+}
+
+/* Where the roots of an area begin: below a stack pointer nothing is kept. */
+static uint64_t graph_look_root_start(const struct sweep *sweep, const struct area *area)
+{
+    uint64_t lowest = area->owner == AREA_STACK
+                          ? graph_threads_lowest_in(&sweep->threads, area->start, area->end)
+                          : 0;
+    return lowest ? lowest : area->start;
+}
+
+/* glibc's main arena lies among the C library's variables and points to the headers of free chunks.
+ * Such a header begins 8 bytes before the end of the block in front of it, if that one's size leaves
+ * no gap: there it would read as a pointer into that block. */
+static bool graph_look_is_chunk_header(const struct graph_block *block, uint64_t address)
+{
+    enum { HEADER = 16, SMALLEST = 32, ALIGNMENT = 16 };
+    uint64_t chunk = (block->size_bytes + WORD + ALIGNMENT - 1) & ~(uint64_t)(ALIGNMENT - 1);
+    return address == block->address - HEADER + (chunk > SMALLEST ? chunk : SMALLEST);
+}
+
+static bool graph_look_is_libc(const struct graph_look_asked *asked, const struct area *area)
+{
+    const char *path = asked->smaps->mappings[area->mapping].path;
+    if (area->owner == AREA_GLOBALS && !*path && area->mapping) /* its zeroed variables */
+        path = asked->smaps->mappings[area->mapping - 1].path;
+    const char *name = strrchr(path, '/');
+    return name && !strncmp(name, "/libc", 5) && (name[5] == '.' || name[5] == '-');
+}
+
+static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t block = graph_find(&sweep->graph, words[i]);
+        if (block != GRAPH_NONE && graph_look_is_chunk_header(&sweep->blocks[block], words[i]))
+            words[i] = 0;
+    }
+}
+
+static void graph_look_add_registers(struct sweep *sweep)
+{
+    for (size_t i = 0; i < sweep->threads.count; i++) {
+        const struct tracee *tracee = &sweep->threads.list[i].tracee;
+        if (tracee->stopped)
+            graph_add_roots(&sweep->graph, (const uint64_t *)&tracee->registers,
+                            sizeof tracee->registers / WORD);
+    }
+}
+
+/* ---- The sweep ------------------------------------------------------------------------------- */
+
+/* The words that lie whole in [from, to), of a piece that begins at `start`. */
+static uint64_t *graph_look_words(const struct sweep *sweep, uint64_t start, uint64_t from,
+                                  uint64_t to, size_t *count)
+{
+    from = (from + WORD - 1) & ~(uint64_t)(WORD - 1);
+    to &= ~(uint64_t)(WORD - 1);
+    *count = to > from ? (to - from) / WORD : 0;
+    return sweep->words + (from - start) / WORD;
+}
+
+static void graph_look_add_between(struct sweep *sweep, const struct area *area, uint64_t start,
+                                   uint64_t from, uint64_t to)
+{
+    size_t count;
+    uint64_t first = graph_look_root_start(sweep, area);
+    uint64_t *words = graph_look_words(sweep, start, from > first ? from : first, to, &count);
+    if (!count || !graph_look_is_root(sweep->asked, area))
+        return;
+    if (graph_look_is_libc(sweep->asked, area))
+        graph_look_forget_arena(sweep, words, count);
+    graph_add_roots(&sweep->graph, words, count);
+}
+
+static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t from, uint64_t to)
+{
+    size_t count;
+    const uint64_t *words = graph_look_words(sweep, start, from, to, &count);
+    graph_add_words(&sweep->graph, (uint32_t)sweep->block, words, count);
+}
+
+/* A piece of an area has been read. */
+static void graph_look_add_piece(struct sweep *sweep, const struct area *area, uint64_t start,
+                                 uint64_t end)
+{
+    const struct live_list *list = sweep->asked->blocks;
+    uint64_t at = start;
+    while (sweep->block < list->count && live_entry_end(&list->blocks[sweep->block]) <= start)
+        sweep->block++;
+    while (sweep->block < list->count && list->blocks[sweep->block].address < end) {
+        const struct live_entry *block = &list->blocks[sweep->block];
+        uint64_t block_end = live_entry_end(block);
+        uint64_t from = block->address > start ? block->address : start;
+        uint64_t to = block_end < end ? block_end : end;
+        graph_look_add_between(sweep, area, start, at, from);
+        graph_look_add_block(sweep, start, from, to);
+        at = to;
+        if (block_end > end)
+            return;
+        sweep->block++;
+    }
+    graph_look_add_between(sweep, area, start, at, end);
+}
+
+static int graph_look_visit(const struct page_table_run *run, void *context)
+{
+    struct sweep *sweep = context;
+    const struct areas *areas = sweep->asked->areas;
+    if ((run->state != PAGES_RESIDENT && run->state != PAGES_SWAPPED) || run->zero)
+        return 0;
+    while (sweep->area < areas->count && areas->list[sweep->area].end <= run->start)
+        sweep->area++;
+    if (sweep->area == areas->count)
+        return 0;
+    for (uint64_t at = run->start, got; at < run->end; at += got) {
+        uint64_t bytes = run->end - at;
+        if (bytes > PIECE_WORDS * WORD)
+            bytes = PIECE_WORDS * WORD;
+        got = graph_look_read(sweep->asked->pid, at, sweep->words, bytes);
+        if (!got)
+            return errno == ESRCH || errno == EPERM ? -errno : 0;
+        graph_look_add_piece(sweep, &areas->list[sweep->area], at, at + got);
+    }
+    return sweep->graph.no_memory ? -ENOMEM : 0;
+}
+
+static int graph_look_sweep(struct sweep *sweep)
+{
+    const struct graph_look_asked *asked = sweep->asked;
+    struct page_table_range *ranges = calloc(asked->areas->count + 1, sizeof *ranges);
+    size_t count = 0;
+    if (!ranges)
+        return -ENOMEM;
+    for (size_t i = 0; i < asked->areas->count; i++) {
+        const struct area *area = &asked->areas->list[i];
+        if (area->holds_block || graph_look_is_root(asked, area))
+            ranges[count++] = (struct page_table_range){area->start, area->end};
+    }
+    int error = page_table_visit(asked->pages, ranges, count, graph_look_visit, sweep);
+    free(ranges);
+    return error;
+}
+
+/* ---- What comes of it ------------------------------------------------------------------------ */
+
+static void graph_look_add(struct figure *figure, uint64_t more)
+{
+    *figure = figure_add(*figure, figure_of(more));
+}
+
+struct reach_sums {
+    struct figure *count, *bytes;
+};
+
+static struct reach_sums graph_look_sums(struct profile_residency *row, unsigned class)
+{
+    switch (class) {
+    case GRAPH_LOST:
+        return (struct reach_sums){&row->lost_count, &row->lost_bytes};
+    case GRAPH_INDIRECT:
+        return (struct reach_sums){&row->indirect_count, &row->indirect_bytes};
+    case GRAPH_POSSIBLE:
+        return (struct reach_sums){&row->possible_count, &row->possible_bytes};
+    default:
+        return (struct reach_sums){&row->reachable_count, &row->reachable_bytes};
+    }
+}
+
+static void graph_look_set_rows(const struct graph_look_asked *asked, struct figure value)
+{
+    for (size_t i = 0; i < asked->row_count; i++)
+        for (unsigned class = 0; class < GRAPH_CLASSES; class ++) {
+            struct reach_sums sums = graph_look_sums(&asked->rows[i], class);
+            *sums.count = *sums.bytes = value;
+        }
+}
+
+static void graph_look_fill_rows(const struct graph_look_asked *asked,
+                                 const struct graph_reach *reach)
+{
+    graph_look_set_rows(asked, figure_of(0));
+    for (size_t i = 0; i < asked->blocks->count; i++) {
+        const struct live_entry *block = &asked->blocks->blocks[i];
+        struct reach_sums sums = graph_look_sums(&asked->rows[block->row], reach->classes[i]);
+        graph_look_add(sums.count, 1);
+        graph_look_add(sums.bytes, block->size_bytes);
+    }
+}
+
+static int graph_look_fill_islands(const struct graph_look_asked *asked,
+                                   const struct graph_reach *reach, struct graph_look *out)
+{
+    out->islands = calloc(asked->row_count + 1, sizeof *out->islands);
+    if (!out->islands)
+        return -ENOMEM;
+    for (size_t i = 0; i < reach->island_count; i++) {
+        const struct graph_island *island = &reach->islands[i];
+        const struct live_entry *head = &asked->blocks->blocks[island->head];
+        struct profile_island *row = &out->islands[head->row];
+        row->path = head->node;
+        row->count++;
+        row->bytes += head->size_bytes;
+        row->indirect_count += island->indirect_count;
+        row->indirect_bytes += island->indirect_bytes;
+    }
+    return 0;
+}
+
+/* Call paths without islands are left out. */
+static void graph_look_drop_empty(struct graph_look *out, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (out->islands[i].count)
+            out->islands[out->island_count++] = out->islands[i];
+}
+
+static int graph_look_solve(struct sweep *sweep, struct graph_look *out)
+{
+    struct graph_reach reach;
+    int error = graph_reach(&sweep->graph, &reach);
+    if (error)
+        return error;
+    error = graph_look_fill_islands(sweep->asked, &reach, out);
+    if (!error) {
+        graph_look_drop_empty(out, sweep->asked->row_count);
+        graph_look_fill_rows(sweep->asked, &reach);
+    }
+    graph_reach_release(&reach);
+    return error;
+}
+
+void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample *sample)
+{
+    struct profile_residency all = {0};
+    for (size_t i = 0; i < asked->row_count; i++)
+        for (unsigned class = 0; class < GRAPH_CLASSES; class ++) {
+            struct reach_sums from = graph_look_sums(&asked->rows[i], class);
+            struct reach_sums to = graph_look_sums(&all, class);
+            *to.count = figure_add(*to.count, *from.count);
+            *to.bytes = figure_add(*to.bytes, *from.bytes);
+        }
+    sample->lost_count = all.lost_count;
+    sample->lost_bytes = all.lost_bytes;
+    sample->indirect_count = all.indirect_count;
+    sample->indirect_bytes = all.indirect_bytes;
+    sample->possible_count = all.possible_count;
+    sample->possible_bytes = all.possible_bytes;
+    sample->reachable_count = all.reachable_count;
+    sample->reachable_bytes = all.reachable_bytes;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static int graph_look_begin(struct sweep *sweep)
+{
+    const struct live_list *list = sweep->asked->blocks;
+    struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable, sweep};
+    sweep->words = malloc(PIECE_WORDS * WORD);
+    sweep->blocks = calloc(list->count + 1, sizeof *sweep->blocks);
+    if (!sweep->words || !sweep->blocks)
+        return -ENOMEM;
+    for (size_t i = 0; i < list->count; i++)
+        sweep->blocks[i] =
+            (struct graph_block){list->blocks[i].address, list->blocks[i].size_bytes};
+    return graph_begin(&sweep->graph, sweep->blocks, list->count, &memory);
+}
+
+static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
+{
+    struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT};
+    int error = graph_look_begin(&sweep);
+    if (!error)
+        error = graph_threads_stop(&sweep.threads, asked->pid, asked->exit_stack);
+    if (!error) {
+        graph_look_add_registers(&sweep);
+        error = graph_look_sweep(&sweep);
+    }
+    graph_threads_release(&sweep.threads);
+    if (!error)
+        error = graph_look_solve(&sweep, out);
+    graph_release(&sweep.graph);
+    free(sweep.blocks);
+    free(sweep.words);
+    return error;
+}
+
+struct graph_look_job {
+    const struct graph_look_asked *asked;
+    struct graph_look *out;
+    int error;
+};
+
+static void *graph_look_thread(void *context)
+{
+    struct graph_look_job *job = context;
+    job->error = graph_look_run(job->asked, job->out);
+    return NULL;
+}
+
+/* On a thread of its own: with its end the kernel lets go of all threads of the program that it holds,
+ * also of those that could not be stopped in time. */
+int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out)
+{
+    struct graph_look_job job = {asked, out, 0};
+    pthread_t thread;
+    *out = (struct graph_look){0};
+    graph_look_set_rows(asked, FIGURE_UNKNOWN);
+    int error = -pthread_create(&thread, NULL, graph_look_thread, &job);
+    if (error)
+        return error;
+    pthread_join(thread, NULL);
+    if (job.error)
+        graph_look_release(out);
+    return job.error;
+}
+
+void graph_look_release(struct graph_look *look)
+{
+    free(look->islands);
+    *look = (struct graph_look){0};
+}

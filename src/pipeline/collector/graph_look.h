@@ -1,0 +1,53 @@
+/* Which live blocks of a process can still be reached, and from where: reads the memory of a
+ * process that waits or runs, and puts it into a graph (graph/graph.h).
+ *
+ *   roots    variables of modules, the program's own mappings, shared memory, stacks from their
+ *            stack pointers on, registers
+ *   blocks   the live blocks
+ *   nothing  all else of the allocator's memory: what it writes into free memory keeps no block
+ *
+ * Memory is read page by page where the page table says that something is there. Of a process with
+ * one thread, which waits for us, nothing is stopped. The threads of others stand still while their
+ * memory is read. Contents are looked at word by word and never kept. */
+#ifndef TIDEMARK_COLLECTOR_GRAPH_LOOK_H
+#define TIDEMARK_COLLECTOR_GRAPH_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "collector/areas.h"
+#include "collector/live_list.h"
+#include "procfs/page_table.h"
+#include "procfs/smaps.h"
+#include "profile/profile.h"
+
+/* `blocks`: sorted and disjoint; their `row` is a place in `rows`. */
+struct graph_look_asked {
+    pid_t pid;
+    const struct smaps *smaps;
+    const struct areas *areas;
+    const struct live_list *blocks;
+    struct pages *pages;
+    uint64_t exit_stack; /* wire.h */
+    bool has_unknown;    /* there are blocks that `blocks` does not have: all of the allocator's
+                            memory beside these counts as roots */
+    struct profile_residency *rows;
+    size_t row_count;
+};
+
+/* Islands by the call path of their heads; `sample` of the rows is 0. */
+struct graph_look {
+    struct profile_island *islands;
+    size_t island_count;
+};
+
+/* Fills in what the rows say of lost, indirect, possible and reachable blocks, too. 0 or -errno:
+ * -ENOMEM, -EPERM (its memory or its threads are not to be had), -ESRCH; the rows do not know it
+ * then. */
+int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out);
+/* Fills in what a sample says of all blocks, from rows that know it. */
+void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample *sample);
+void graph_look_release(struct graph_look *look);
+
+#endif

@@ -1,0 +1,59 @@
+/* The JSON report's account of resident memory by owner, and of the control group. */
+#include "report/report_writer.h"
+
+#include "aggregate/facts.h"
+#include "report/detail_json.h"
+
+static void report_json_owners_write_row(struct writer *writer, const struct profile_owner *row)
+{
+    struct json *json = &writer->json;
+    json_object(json, NULL);
+    detail_json_columns(json, DETAIL_OWNERS, "kind", "kind", row);
+    if (row->path)
+        report_json_path(writer, row->path);
+    detail_json_columns(json, DETAIL_OWNERS, "name", NULL, row);
+    json_end(json);
+}
+
+static void report_json_owners_write_rows(struct writer *writer, uint32_t sample)
+{
+    const struct profile *profile = writer->profile;
+    json_array(&writer->json, "owners");
+    for (size_t i = 0; i < profile->owner_count; i++)
+        if (profile->owners[i].sample == sample)
+            report_json_owners_write_row(writer, &profile->owners[i]);
+    json_end(&writer->json);
+}
+
+void report_json_owners(struct writer *writer)
+{
+    const struct profile_sample *sample = facts_owners_sample(writer->profile);
+    if (!sample) {
+        json_null(&writer->json, "resident_bytes");
+        json_null(&writer->json, "owners_sample");
+        json_null(&writer->json, "owners");
+        return;
+    }
+    json_figure(&writer->json, "resident_bytes", sample->resident_bytes);
+    json_unsigned(&writer->json, "owners_sample", sample->id);
+    report_json_owners_write_rows(writer, sample->id);
+}
+
+void report_json_container(struct writer *writer)
+{
+    const struct profile *profile = writer->profile;
+    if (!profile->container_count) {
+        json_null(&writer->json, "container");
+        return;
+    }
+    uint32_t last = profile->containers[profile->container_count - 1].sample;
+    json_array(&writer->json, "container");
+    for (size_t i = 0; i < profile->container_count; i++) {
+        if (profile->containers[i].sample != last)
+            continue;
+        json_object(&writer->json, NULL);
+        detail_json_columns(&writer->json, DETAIL_CONTAINERS, NULL, NULL, &profile->containers[i]);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+}

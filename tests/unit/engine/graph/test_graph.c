@@ -1,0 +1,317 @@
+/* Graphs with known answers, and random ones against the plainest way to find the same: every block
+ * for every word, classes by repeating until nothing changes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include "graph/graph.h"
+
+enum { BLOCKS = 40, WORDS = 6, HOLDERS = 4, ROUNDS = 1000 };
+
+#define VTABLE 0x7000000ull
+
+/* A process of few blocks. Words that lie at `words[i]` are the block's from its first aligned
+ * address on. */
+struct process {
+    struct graph_block blocks[BLOCKS];
+    uint64_t words[BLOCKS][WORDS];
+    size_t count;
+    uint64_t roots[HOLDERS][WORDS];
+};
+
+static bool process_read(void *context, uint64_t address, uint64_t *words, size_t count)
+{
+    const struct process *process = context;
+    for (size_t i = 0; i < process->count; i++) {
+        uint64_t offset = address - process->blocks[i].address;
+        if (address >= process->blocks[i].address &&
+            offset + 8 * count <= sizeof process->words[i]) {
+            memcpy(words, (const char *)process->words[i] + offset, 8 * count);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool process_is_vtable(void *context, uint64_t address)
+{
+    (void)context;
+    return address == VTABLE;
+}
+
+static size_t process_word_count(const struct process *process, size_t block)
+{
+    return (size_t)(process->blocks[block].size_bytes / 8);
+}
+
+static void process_graph(struct process *process, struct graph *graph)
+{
+    struct graph_memory memory = {process_read, process_is_vtable, process};
+    assert_int_equal(graph_begin(graph, process->blocks, process->count, &memory), 0);
+    for (uint32_t i = 0; i < HOLDERS; i++)
+        graph_add_roots(graph, process->roots[i], WORDS);
+    for (uint32_t i = 0; i < process->count; i++)
+        graph_add_words(graph, i, process->words[i], process_word_count(process, i));
+}
+
+/* ---- The plainest way ---- */
+
+struct plain {
+    size_t nodes;                                              /* root, holders, blocks */
+    uint8_t edges[1 + HOLDERS + BLOCKS][1 + HOLDERS + BLOCKS]; /* 0 none, 1 interior, 2 start */
+    uint8_t classes[BLOCKS];
+};
+
+static void plain_add(const struct process *process, struct plain *plain, size_t from,
+                      uint64_t word)
+{
+    for (size_t i = 0; i < process->count; i++) {
+        const struct graph_block *block = &process->blocks[i];
+        uint64_t bytes = block->size_bytes ? block->size_bytes : 1, at = word - block->address;
+        if (word < block->address || at >= bytes || from == 1 + HOLDERS + i)
+            continue;
+        const uint64_t *first = process->words[i];
+        bool header = at == 8 && first[0] && (bytes - 8) % first[0] == 0;
+        bool string = at == 24 && first[0] <= first[1] && 24 + first[1] + 1 == bytes;
+        bool base = at % 8 == 0 && first[0] == VTABLE && first[at / 8] == VTABLE;
+        uint8_t kind = at == 0 || header || string || base ? 2 : 1;
+        uint8_t *edge = &plain->edges[from][1 + HOLDERS + i];
+        *edge = *edge > kind ? *edge : kind;
+    }
+}
+
+static void plain_make(const struct process *process, struct plain *plain)
+{
+    memset(plain, 0, sizeof *plain);
+    plain->nodes = 1 + HOLDERS + process->count;
+    for (size_t i = 0; i < HOLDERS; i++) {
+        plain->edges[0][1 + i] = 2;
+        for (size_t k = 0; k < WORDS; k++)
+            plain_add(process, plain, 1 + i, process->roots[i][k]);
+    }
+    for (size_t i = 0; i < process->count; i++)
+        for (size_t k = 0; k < process_word_count(process, i); k++)
+            plain_add(process, plain, 1 + HOLDERS + i, process->words[i][k]);
+}
+
+/* Nodes that the root reaches, over start edges only or over all. */
+static void plain_reach(const struct plain *plain, uint8_t least, bool *reached)
+{
+    memset(reached, 0, plain->nodes * sizeof *reached);
+    reached[0] = true;
+    for (bool again = true; again;) {
+        again = false;
+        for (size_t i = 0; i < plain->nodes; i++)
+            for (size_t k = 0; k < plain->nodes; k++)
+                if (reached[i] && !reached[k] && plain->edges[i][k] >= least)
+                    again = reached[k] = true;
+    }
+}
+
+static void plain_check_classes(const struct plain *plain, const struct process *process,
+                                const struct graph_reach *reach)
+{
+    bool start[1 + HOLDERS + BLOCKS], any[1 + HOLDERS + BLOCKS];
+    uint64_t lost_bytes = 0, sum = 0;
+    plain_reach(plain, 2, start);
+    plain_reach(plain, 1, any);
+    for (size_t i = 0; i < process->count; i++) {
+        size_t node = 1 + HOLDERS + i;
+        uint8_t class = reach->classes[i];
+        assert_int_equal(class == GRAPH_REACHABLE, start[node]);
+        assert_int_equal(class == GRAPH_POSSIBLE, any[node] && !start[node]);
+        lost_bytes += any[node] ? 0 : process->blocks[i].size_bytes;
+        if (class == GRAPH_INDIRECT)
+            assert_int_equal(reach->classes[reach->heads[i]], GRAPH_LOST);
+    }
+    for (size_t i = 0; i < reach->island_count; i++)
+        sum +=
+            process->blocks[reach->islands[i].head].size_bytes + reach->islands[i].indirect_bytes;
+    assert_int_equal(sum, lost_bytes);
+    assert_int_equal(reach->bytes[GRAPH_LOST] + reach->bytes[GRAPH_INDIRECT], lost_bytes);
+    assert_int_equal(reach->island_count, reach->counts[GRAPH_LOST]);
+}
+
+/* No head can be reached from another lost block that is not below it. */
+static void plain_check_islands(const struct plain *plain, const struct process *process,
+                                const struct graph_reach *reach)
+{
+    for (size_t i = 0; i < process->count; i++)
+        for (size_t k = 0; k < process->count; k++) {
+            if (!plain->edges[1 + HOLDERS + i][1 + HOLDERS + k] || reach->classes[k] != GRAPH_LOST)
+                continue;
+            assert_int_equal(reach->classes[i], GRAPH_INDIRECT); /* a ring: i is below k */
+            assert_int_equal(reach->heads[i], k);
+        }
+}
+
+/* ---- Random processes ---- */
+
+static uint64_t random_state = 0x1234567;
+
+static uint64_t random_below(uint64_t limit)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state % limit;
+}
+
+static uint64_t random_word(const struct process *process)
+{
+    const struct graph_block *block = &process->blocks[random_below(process->count)];
+    switch (random_below(8)) {
+    case 0:
+    case 1:
+    case 2:
+        return block->address;
+    case 3:
+        return block->address + random_below(56);
+    case 4:
+        return random_below(4) ? 1 + random_below(40) : VTABLE;
+    default:
+        return 0;
+    }
+}
+
+static void random_process(struct process *process)
+{
+    memset(process, 0, sizeof *process);
+    process->count = 1 + random_below(BLOCKS);
+    uint64_t address = 0x555500000000 + 4096 * random_below(100);
+    for (size_t i = 0; i < process->count; i++) {
+        process->blocks[i] = (struct graph_block){address, random_below(8 * WORDS + 1)};
+        address += 64 + (random_below(5) ? 0 : random_below(1ull << 40) & ~15ull);
+    }
+    for (size_t i = 0; i < process->count; i++)
+        for (size_t k = 0; k < WORDS; k++)
+            process->words[i][k] = random_below(3) ? 0 : random_word(process);
+    for (size_t i = 0; i < HOLDERS; i++)
+        for (size_t k = 0; k < WORDS; k++)
+            process->roots[i][k] = random_below(12) ? 0 : random_word(process);
+}
+
+static void random_graphs(void **state)
+{
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct process process;
+        static struct plain plain;
+        struct graph graph;
+        struct graph_reach reach;
+        random_process(&process);
+        plain_make(&process, &plain);
+        process_graph(&process, &graph);
+        assert_int_equal(graph_reach(&graph, &reach), 0);
+        plain_check_classes(&plain, &process, &reach);
+        plain_check_islands(&plain, &process, &reach);
+        graph_reach_release(&reach);
+        graph_release(&graph);
+    }
+}
+
+/* ---- Known ones ---- */
+
+/* Blocks of 48 bytes, 64 apart. */
+static void known_process(struct process *process, size_t count)
+{
+    memset(process, 0, sizeof *process);
+    process->count = count;
+    for (size_t i = 0; i < count; i++)
+        process->blocks[i] = (struct graph_block){0x10000 + 64 * i, 48};
+}
+
+/* 0 -> 1 -> 2 hang below nothing; 3 and 4 point to each other; 5 is held by its middle. */
+static void lists_rings_and_middles(void **state)
+{
+    (void)state;
+    struct process process;
+    struct graph graph;
+    struct graph_reach reach;
+    known_process(&process, 7);
+    process.words[0][0] = process.blocks[1].address;
+    process.words[1][5] = process.blocks[2].address;
+    process.words[3][0] = process.blocks[4].address;
+    process.words[4][0] = process.blocks[3].address;
+    process.roots[2][0] = process.blocks[5].address + 40;
+    process.roots[3][5] = process.blocks[6].address;
+    process_graph(&process, &graph);
+    assert_int_equal(graph_reach(&graph, &reach), 0);
+    static const uint8_t classes[] = {GRAPH_LOST,     GRAPH_INDIRECT, GRAPH_INDIRECT, GRAPH_LOST,
+                                      GRAPH_INDIRECT, GRAPH_POSSIBLE, GRAPH_REACHABLE};
+    assert_memory_equal(reach.classes, classes, sizeof classes);
+    assert_int_equal(reach.island_count, 2);
+    assert_int_equal(reach.islands[0].indirect_count, 2);
+    assert_int_equal(reach.islands[0].indirect_bytes, 96);
+    assert_int_equal(reach.heads[2], 0);
+    assert_int_equal(reach.islands[1].indirect_bytes, 48);
+    graph_reach_release(&reach);
+    graph_release(&graph);
+}
+
+/* Blocks of many pages, of no bytes, and side by side at the pages' ends. */
+static void addresses_find_their_blocks(void **state)
+{
+    (void)state;
+    const struct graph_block blocks[] = {
+        {0x1000, 1},       {0x1001, 0}, {0x1ff8, 16}, {0x2008, 4096}, {0x10000000, 1ull << 40},
+        {0x20000000000, 8}};
+    struct graph_memory memory = {process_read, process_is_vtable, NULL};
+    struct graph graph;
+    assert_int_equal(graph_begin(&graph, blocks, 6, &memory), 0);
+    static const struct {
+        uint64_t address;
+        uint32_t block;
+    } cases[] = {{0xfff, GRAPH_NONE},
+                 {0x1000, 0},
+                 {0x1001, 1},
+                 {0x1002, GRAPH_NONE},
+                 {0x1ff7, GRAPH_NONE},
+                 {0x1ff8, 2},
+                 {0x2007, 2},
+                 {0x2008, 3},
+                 {0x3007, 3},
+                 {0x3008, GRAPH_NONE},
+                 {0x10000000, 4},
+                 {0x1000ffffff, 4},
+                 {0x1001000ffff, GRAPH_NONE},
+                 {0x20000000007, 5},
+                 {0x20000000008, GRAPH_NONE},
+                 {0, GRAPH_NONE},
+                 {UINT64_MAX, GRAPH_NONE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(graph_find(&graph, cases[i].address), cases[i].block);
+    graph_release(&graph);
+    const struct graph_block high = {1ull << 48, 8};
+    assert_int_equal(graph_begin(&graph, &high, 1, &memory), -34);
+}
+
+static void nothing_at_all(void **state)
+{
+    (void)state;
+    struct graph_memory memory = {process_read, process_is_vtable, NULL};
+    uint64_t word = 0;
+    struct graph graph;
+    struct graph_reach reach;
+    assert_int_equal(graph_begin(&graph, NULL, 0, &memory), 0);
+    graph_add_roots(&graph, &word, 1);
+    assert_int_equal(graph_reach(&graph, &reach), 0);
+    assert_int_equal(reach.island_count, 0);
+    graph_reach_release(&reach);
+    graph_release(&graph);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_rings_and_middles),
+        cmocka_unit_test(addresses_find_their_blocks),
+        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(random_graphs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,1 @@
+tidemark_unit_test(graph graph)
