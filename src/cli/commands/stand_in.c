@@ -1,4 +1,6 @@
-/* Standing in for the program that was started (stand_in.h). */
+/* Stands in for the program that was started (stand_in.h). Signals that users and shells send to
+ * `tidemark` are watched, and are passed on to the program. What the terminal sends to the whole
+ * group is not sent twice. */
 #include "commands/stand_in.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* The JSON report's account of resident memory by owner, and of the control group. */
+/* Writes the JSON report's account of resident memory by owner, and of the control group. Rows
+ * of an owner follow the descriptor of the detail table, sample by sample. */
 #include "report/report_writer.h"
 
 #include "aggregate/facts.h"
