@@ -1,5 +1,5 @@
-/* Two processes of one `tidemark record` (apart.h). To record go the names of files, one a message;
- * an empty name says that the collector is ready. */
+/* Two processes of one `tidemark record` (apart.h). To record go files (COLLECTOR_FILE_…), one a
+ * message; an empty one says that the collector is ready. */
 #include "commands/apart.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "collector/collector.h"
 #include "profile/profile.h"
 
 static void apart_become_collector(struct apart *apart, int socket)
@@ -111,6 +112,15 @@ bool apart_died(const struct apart *apart)
     return apart->ended && apart->wait_status != 0;
 }
 
+static bool apart_has_begun(const struct apart *apart, const char *path)
+{
+    const char *end = apart->begun.data + apart->begun.length;
+    for (const char *file = apart->begun.data; file < end; file += strlen(file) + 1)
+        if (*file == COLLECTOR_FILE_BEGUN && strcmp(file + 1, path) == 0)
+            return true;
+    return false;
+}
+
 void apart_finish_files(struct apart *apart)
 {
     char why[80] = "the collector ended by itself";
@@ -120,9 +130,12 @@ void apart_finish_files(struct apart *apart)
                  sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
     apart_hear_begun(apart);
     for (size_t at = 0; at < apart->begun.length;) {
-        const char *path = apart->begun.data + at;
-        profile_finish_cut(path, why);
-        at += strlen(path) + 1;
+        const char *file = apart->begun.data + at;
+        if (*file == COLLECTOR_FILE_BEGUN)
+            profile_finish_cut(file + 1, why);
+        else if (*file == COLLECTOR_FILE_MEANT && !apart_has_begun(apart, file + 1))
+            profile_write_cut(file + 1, why);
+        at += strlen(file) + 1;
     }
 }
 
