@@ -93,6 +93,8 @@ void apart_hear_begun(struct apart *apart)
     ssize_t got;
     while ((got = recv(apart->socket, path, sizeof path, MSG_DONTWAIT)) > 0)
         strbuf_add(&apart->begun, path, (size_t)got);
+    if (got == 0)
+        apart->silent = true;
 }
 
 bool apart_see_end(struct apart *apart, bool wait)
@@ -131,7 +133,7 @@ void apart_finish_files(struct apart *apart)
     apart_hear_begun(apart);
     for (size_t at = 0; at < apart->begun.length;) {
         const char *file = apart->begun.data + at;
-        if (*file == COLLECTOR_FILE_BEGUN)
+        if (*file == COLLECTOR_FILE_SOON)
             profile_finish_cut(file + 1, why);
         else if (*file == COLLECTOR_FILE_MEANT && !apart_has_begun(apart, file + 1))
             profile_write_cut(file + 1, why);

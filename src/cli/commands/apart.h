@@ -25,6 +25,7 @@ struct apart_message {
 struct apart {
     int socket;          /* -1: none */
     pid_t pid;           /* record's: the collector */
+    bool silent;         /* its socket is closed: its end will be seen by SIGCHLD */
     bool ended;          /* the collector has, with */
     int wait_status;     /* this */
     struct strbuf begun; /* record's: COLLECTOR_FILE_…, a 0 after each */

@@ -13,6 +13,7 @@
 
 /* What is told of a file, and then its name. */
 #define COLLECTOR_FILE_MEANT '?' /* the program that was named will have it */
+#define COLLECTOR_FILE_SOON  '~' /* it is about to be begun, and may have a log already */
 #define COLLECTOR_FILE_BEGUN '+' /* it is there, and not complete */
 
 struct collector_options {

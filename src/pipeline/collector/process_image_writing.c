@@ -84,6 +84,7 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
         return false;
     if (image->written || image->result.error || !process_image_take_place(image))
         return false;
+    process_image_tell_file(image, COLLECTOR_FILE_SOON);
     int status = process_image_open_writer(image);
     /* Another session may still be completing a profile of that name, or the disk be full for a
      * moment; then we try again later. */
