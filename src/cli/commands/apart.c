@@ -114,11 +114,23 @@ bool apart_died(const struct apart *apart)
     return apart->ended && apart->wait_status != 0;
 }
 
+/* Of an incomplete file that it was about to begin: it has. */
+static bool apart_is_incomplete(const char *path)
+{
+    struct profile *profile;
+    if (profile_read_meta(&profile, path) < 0)
+        return false;
+    bool is = !profile->complete;
+    profile_free(profile);
+    return is;
+}
+
 static bool apart_has_begun(const struct apart *apart, const char *path)
 {
     const char *end = apart->begun.data + apart->begun.length;
     for (const char *file = apart->begun.data; file < end; file += strlen(file) + 1)
-        if (*file == COLLECTOR_FILE_BEGUN && strcmp(file + 1, path) == 0)
+        if (*file != COLLECTOR_FILE_MEANT && strcmp(file + 1, path) == 0 &&
+            (*file == COLLECTOR_FILE_BEGUN || apart_is_incomplete(path)))
             return true;
     return false;
 }
