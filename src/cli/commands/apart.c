@@ -175,5 +175,5 @@ int apart_hear(const struct apart *apart, struct apart_message *message)
     ssize_t got = recv(apart->socket, message, sizeof *message, MSG_DONTWAIT);
     if (got == (ssize_t)sizeof *message)
         return 1;
-    return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+    return got < 0 && errno != ECONNRESET ? 0 : -1;
 }
