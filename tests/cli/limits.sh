@@ -45,7 +45,7 @@ try tidemark record -o k.tmk sh -c 'kill -ABRT $(pgrep -P $PPID -x tidemark-coll
 cat out err
 rm -f k.tmk*
 perl -e 'system { $ARGV[0] } @ARGV; printf "exit %d, signal %d\n", $? >> 8, $? & 127' \
-    tidemark record -o k.tmk sh -c 'kill -SEGV $(pgrep -P $PPID -x tidemark-coll); sleep 0.2; kill -TERM $$' 2>err
+    tidemark record -o k.tmk sh -c 'c=$(pgrep -P $PPID -x tidemark-coll); kill -SEGV $c; while kill -0 $c 2>/dev/null; do sleep 0.05; done; kill -TERM $$' 2>err
 cat err
 echo "and signals come through:"
 tidemark record -o k.tmk bash -c 'trap "echo got it; exit 9" USR1

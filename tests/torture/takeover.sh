@@ -47,6 +47,13 @@ for ((round = 1; round <= rounds; round++)); do
     for processes in 30 60 90; do round $processes; done
 done
 
+# Killed before anything was saved: there is a file all the same, and it is not the one of before.
+"$TIDEMARK" record -q -o soon.tmk true
+"$TIDEMARK" record -o soon.tmk sh -c 'kill -KILL $(pgrep -P $PPID -x tidemark-coll); echo on; exit 5' >out 2>err
+[ $? = 5 ] && [ "$(cat out)" = on ] || fail "killed at once: $(cat out err)"
+"$TIDEMARK" report soon.tmk >report && grep -q 'nothing was saved' report || fail "killed at once: $(cat report)"
+"$TIDEMARK" report soon.tmk.old >report && grep -q 'exit status 0' report || fail "killed at once: the older one is not kept"
+
 # It is record that is killed: the collector completes the profile.
 rm -rf round
 mkdir round

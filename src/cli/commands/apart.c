@@ -1,5 +1,5 @@
-/* Two processes of one `tidemark record` (apart.h). To record go the names of files, one a message;
- * an empty name says that the collector is ready. */
+/* Two processes of one `tidemark record` (apart.h). To record go files (COLLECTOR_FILE_…), one a
+ * message; an empty one says that the collector is ready. */
 #include "commands/apart.h"
 
 #include <errno.h>
@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "collector/collector.h"
 #include "profile/profile.h"
 
 static void apart_become_collector(struct apart *apart, int socket)
@@ -92,6 +93,8 @@ void apart_hear_begun(struct apart *apart)
     ssize_t got;
     while ((got = recv(apart->socket, path, sizeof path, MSG_DONTWAIT)) > 0)
         strbuf_add(&apart->begun, path, (size_t)got);
+    if (got == 0)
+        apart->silent = true;
 }
 
 bool apart_see_end(struct apart *apart, bool wait)
@@ -111,6 +114,27 @@ bool apart_died(const struct apart *apart)
     return apart->ended && apart->wait_status != 0;
 }
 
+/* Of an incomplete file that it was about to begin: it has. */
+static bool apart_is_incomplete(const char *path)
+{
+    struct profile *profile;
+    if (profile_read_meta(&profile, path) < 0)
+        return false;
+    bool is = !profile->complete;
+    profile_free(profile);
+    return is;
+}
+
+static bool apart_has_begun(const struct apart *apart, const char *path)
+{
+    const char *end = apart->begun.data + apart->begun.length;
+    for (const char *file = apart->begun.data; file < end; file += strlen(file) + 1)
+        if (*file != COLLECTOR_FILE_MEANT && strcmp(file + 1, path) == 0 &&
+            (*file == COLLECTOR_FILE_BEGUN || apart_is_incomplete(path)))
+            return true;
+    return false;
+}
+
 void apart_finish_files(struct apart *apart)
 {
     char why[80] = "the collector ended by itself";
@@ -120,9 +144,12 @@ void apart_finish_files(struct apart *apart)
                  sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
     apart_hear_begun(apart);
     for (size_t at = 0; at < apart->begun.length;) {
-        const char *path = apart->begun.data + at;
-        profile_finish_cut(path, why);
-        at += strlen(path) + 1;
+        const char *file = apart->begun.data + at;
+        if (*file == COLLECTOR_FILE_SOON)
+            profile_finish_cut(file + 1, why);
+        else if (*file == COLLECTOR_FILE_MEANT && !apart_has_begun(apart, file + 1))
+            profile_write_cut(file + 1, why);
+        at += strlen(file) + 1;
     }
 }
 
@@ -148,5 +175,5 @@ int apart_hear(const struct apart *apart, struct apart_message *message)
     ssize_t got = recv(apart->socket, message, sizeof *message, MSG_DONTWAIT);
     if (got == (ssize_t)sizeof *message)
         return 1;
-    return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
+    return got < 0 && errno != ECONNRESET ? 0 : -1;
 }

@@ -25,9 +25,10 @@ struct apart_message {
 struct apart {
     int socket;          /* -1: none */
     pid_t pid;           /* record's: the collector */
+    bool silent;         /* its socket is closed: its end will be seen by SIGCHLD */
     bool ended;          /* the collector has, with */
     int wait_status;     /* this */
-    struct strbuf begun; /* record's: the files that it said to have begun, a 0 after each */
+    struct strbuf begun; /* record's: COLLECTOR_FILE_…, a 0 after each */
 };
 
 /* Starts the collector, a session of its own. 0 in the collector; its pid; or -errno. */

@@ -403,7 +403,7 @@ static void cmd_record_wait(struct job *job)
 {
     struct signalfd_siginfo signal;
     struct pollfd polls[] = {{.fd = job->signals, .events = POLLIN},
-                             {.fd = job->apart.ended ? -1 : job->apart.socket, .events = POLLIN}};
+                             {.fd = job->apart.silent ? -1 : job->apart.socket, .events = POLLIN}};
     poll(polls, sizeof polls / sizeof *polls, -1);
     apart_hear_begun(&job->apart);
     while (read(job->signals, &signal, sizeof signal) == sizeof signal)

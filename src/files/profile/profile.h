@@ -461,6 +461,8 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 /* A profile whose writer died becomes one file again, which says `why`. 0 also where nothing is to be
  * done: it is complete, is being written, or has no log. */
 int profile_finish_cut(const char *path, const char *why);
+/* One without figures, where no profile was begun; what has the name steps aside. */
+int profile_write_cut(const char *path, const char *why);
 
 /* Ends the recording: commits, marks the profile complete and packs it (zstd) by writing a new
  * file beside it and renaming. On failure the plain database stays. Frees the writer. */

@@ -64,3 +64,18 @@ int profile_finish_cut(const char *path, const char *why)
     sqlite3_close(database);
     return error ? error_set(-EIO, "cannot finish the profile %s", path) : 0;
 }
+
+int profile_write_cut(const char *path, const char *why)
+{
+    struct profile_writer *writer;
+    int error = profile_writer_open(&writer, path);
+    if (error)
+        return error;
+    error = profile_writer_begin(writer);
+    if (!error)
+        error = profile_put_text(writer, PROFILE_META_CUT, why);
+    if (!error)
+        error = profile_writer_commit(writer);
+    profile_writer_abandon(writer);
+    return error;
+}

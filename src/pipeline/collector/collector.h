@@ -11,6 +11,11 @@
 #include "collector/triggers.h"
 #include "trace/trace.h"
 
+/* What is told of a file, and then its name. */
+#define COLLECTOR_FILE_MEANT '?' /* the program that was named will have it */
+#define COLLECTOR_FILE_SOON  '~' /* it is about to be begun, and may have a log already */
+#define COLLECTOR_FILE_BEGUN '+' /* it is there, and not complete */
+
 struct collector_options {
     const char *output;  /* pattern, output_name.h */
     const char *job;     /* instead: a directory of jobs, job_place.h; NULL: none */
@@ -43,7 +48,7 @@ struct collector_options {
     struct window *window;        /* collector_open() sets it */
     struct session_rows *rows;    /* collector_open() sets it; NULL: every process has a file */
     int finished; /* collector_open() sets it: an eventfd for images that are complete; -1: none */
-    int begun;    /* a socket of messages for the names of files that are begun; -1: none */
+    int begun;    /* a socket of messages for what becomes of files; -1: none */
     struct trigger triggers[TRIGGERS_MAX]; /* of snapshots */
     size_t trigger_count;
 };

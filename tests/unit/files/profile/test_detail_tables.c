@@ -260,7 +260,7 @@ static void a_curve_of_too_many_points_is_refused(void **state)
     (void)state;
     struct profile_writer *writer;
     assert_int_equal(profile_writer_open(&writer, scratch("long.tmk")), 0);
-    struct curve curve = {1, 4097, {0}, NULL};
+    struct curve curve = {1, 0, 4097, {0}, NULL};
     assert_int_equal(profile_put_curve(writer, &curve), -EINVAL);
     profile_writer_abandon(writer);
 }
