@@ -271,7 +271,7 @@ static void job_tree_add_site(struct job_tree *tree, uint32_t node, const struct
     NUMBER(lost_events)                                                                            \
     NUMBER(malformed_events)
 #define REST_BYTES(field) +sizeof(((struct program_metrics *)0)->field)
-/* What ranks map themselves is not added up yet. */
+/* What ranks map themselves is unknown of a job. */
 #define NOT_ADDED(FIGURE)                                                                          \
     FIGURE(mapped)                                                                                 \
     FIGURE(all_peak_bytes)                                                                         \
