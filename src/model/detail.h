@@ -74,10 +74,10 @@ struct curve_point {
 };
 struct curve {
     uint32_t node;
-    uint32_t level; /* enum memory_level: MEMORY_HEAP or MEMORY_MAPPED */
     uint32_t count;
     struct figure threshold_bytes; /* as it stood at the end */
     const struct curve_point *points;
+    uint32_t level; /* enum memory_level: MEMORY_HEAP or MEMORY_MAPPED */
 };
 
 /* ---- Threads ---- */

@@ -2,6 +2,7 @@
 . "$HERE/lib.sh"
 
 tell() { # FILE: of each function that maps, in pages
+    rm -f "$1.db"
     "$BIN/tidemark" unpack "$1" "$1.db"
     sqlite3 -separator ' ' "$1.db" "SELECT function.name, 'made', alloc_count, alloc_bytes / 4096, 'again', realloc_count,
         realloc_bytes / 4096, 'ended', free_count, free_bytes / 4096, 'live', live_count, live_bytes / 4096,
@@ -15,6 +16,6 @@ tell() { # FILE: of each function that maps, in pages
 
 "$BIN/tidemark" record -q --trace -o live.tmk "$CLI/cli_mapped_sites"
 tell live.tmk
-"$BIN/tidemark" replay -q -o again.tmk live.tmt 2>/dev/null || "$BIN/tidemark" replay -o again.tmk live.tmt >/dev/null
+"$BIN/tidemark" replay -o again.tmk live.tmt >out 2>&1 || cat out
 tell again.tmk >of_trace
 tell live.tmk | diff - of_trace

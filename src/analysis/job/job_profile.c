@@ -190,6 +190,10 @@ static int job_profile_put_program(struct profile_writer *writer, const struct j
     if (!tree->ranks)
         return 0;
     program.total = tree->total.metrics;
+    for (size_t i = 0; i < METRICS; i++)
+        *metric_field(&metric_rows[i], &program.mapped) = FIGURE_UNKNOWN;
+    program.all_peak_bytes = program.all_peak_ticks = FIGURE_UNKNOWN;
+    program.discard_count = program.discard_bytes = FIGURE_UNKNOWN;
     program.total.peak_bytes = tree->peak_sum;
     program.total.peak_ticks = figure_of(course->at_unix_ns - course->start_unix_ns);
     return profile_put_program(writer, &program);

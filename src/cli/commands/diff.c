@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "commands/level_options.h"
 #include "commands/output.h"
 #include "diff/diff.h"
 #include "profile/profile.h"
@@ -17,7 +18,7 @@
 enum { USUAL_MOST_COLUMNS = 140, USUAL_TOP = 10, USUAL_DEPTH = 3 };
 
 struct arguments {
-    int sort, norm, colour;
+    int sort, norm, colour, of;
     uint64_t top, depth, width;
     bool json, pager, inclusive, hide_std;
 };
@@ -38,6 +39,7 @@ static const struct option_entry entries[] = {
      TO(top), false, NULL},
     {"depth", 'd', OPTION_NUMBER, "N", "callers of each call path (default: 3)", TO(depth), false,
      NULL},
+    LEVEL_ENTRY(TO),
     HIDE_STD_ENTRY(TO),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(TO, "DIFF-JSON.md"),
@@ -96,6 +98,13 @@ static int cmd_diff_complain_missing(const char *file, const char *missing)
     return status;
 }
 
+static int cmd_diff_take_level(const char *file, struct profile *profile, int of)
+{
+    return profile_take_level(profile, (enum memory_level)of)
+               ? cmd_diff_complain_missing(file, error_text())
+               : 0;
+}
+
 static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
                                      const struct arguments *arguments)
 {
@@ -110,6 +119,9 @@ static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
             break;
         }
         runs[i].profile = profiles[i];
+        status = cmd_diff_take_level(files[i], profiles[i], arguments->of);
+        if (status)
+            break;
         const char *missing = metric_missing(profiles[i], arguments->sort);
         if (missing)
             status = cmd_diff_complain_missing(files[i], missing);

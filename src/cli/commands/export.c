@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/term_guard.h"
+#include "commands/level_options.h"
 #include "commands/moment_options.h"
 #include "commands/output.h"
 #include "commands/redaction.h"
@@ -26,7 +27,7 @@ struct arguments {
     struct source_paths paths;
     const char *to, *output, *metric, *filter, *region, *id, *from, *until;
     uint64_t rank;
-    int rows;
+    int rows, of;
     bool force, inclusive, hide_std;
     struct redaction_arguments redaction;
 };
@@ -54,6 +55,7 @@ static const struct option_entry entries[] = {
      TO(filter), false, NULL},
     {"region", 'r', OPTION_STRING, "NAME", "only what was allocated in this region", TO(region),
      false, NULL},
+    LEVEL_ENTRY(TO),
     HIDE_STD_ENTRY(TO),
     SOURCE_PATH_ENTRY(cmd_export_add_source_path),
     REDACTION_ENTRIES(TO),
@@ -123,6 +125,7 @@ struct exported {
     const struct export_format *format;
     struct export_options options;
     struct redaction_arguments redaction;
+    int of; /* enum memory_level */
 };
 
 /* Nothing of what was asked for is an answer; that it was asked for wrongly is likelier. */
@@ -152,8 +155,9 @@ static int cmd_export_write_stream(FILE *out, const struct exported *exported)
         return output_complain("export", error_text());
     }
     redaction_say_hidden("export", (size_t)hidden);
-    int error = export_write(out, profile, exported->format, &exported->options, &why);
-    int status = error ? output_complain("export", why.data) : 0;
+    int status = level_take("export", profile, exported->of);
+    if (!status && export_write(out, profile, exported->format, &exported->options, &why))
+        status = output_complain("export", why.data);
     if (!status)
         cmd_export_say_if_nothing_passes(profile, exported->options.filter);
     profile_free(profile);
@@ -269,6 +273,7 @@ static int cmd_export_check_uses(const struct arguments *arguments,
                           : arguments->rows && !(format->uses & EXPORT_USES_ROWS)         ? "rows"
                           : arguments->filter && !format->write                           ? "filter"
                           : arguments->region && !format->write                           ? "region"
+                          : arguments->of && !format->write                               ? "of"
                           : arguments->redaction.level == REDACT_PLACES && !format->write ? "redact"
                           : arguments->redaction.level == REDACT_NAMES && !format->write  ? "redact"
                                                                                           : NULL;
@@ -280,6 +285,8 @@ static int cmd_export_check_uses(const struct arguments *arguments,
 static int cmd_export_settle(const struct arguments *arguments, struct exported *exported)
 {
     char why[160];
+    if (arguments->region && arguments->of)
+        return options_usage_error(&command, "%s", level_and_region);
     int status = cmd_export_settle_format(arguments, &exported->format);
     if (!status)
         status = cmd_export_check_uses(arguments, exported->format);
@@ -289,6 +296,7 @@ static int cmd_export_settle(const struct arguments *arguments, struct exported 
         return options_usage_error(&command, "--filter is no regular expression: %s", why);
     const char *metric = arguments->metric ? arguments->metric : "peak";
     exported->redaction = arguments->redaction;
+    exported->of = arguments->of;
     exported->options = (struct export_options){.metric = export_metric_find(metric),
                                                 .metric_is_default = !arguments->metric,
                                                 .rows = (enum export_rows)arguments->rows,

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "commands/level_options.h"
 #include "commands/output.h"
 #include "profile/profile.h"
 #include "programs/programs.h"
@@ -21,6 +22,7 @@ struct arguments {
     struct report_options report;
     uint64_t top, depth, width;
     int sort, colour; /* sort: 0 is "all", then the metrics */
+    int of;           /* enum memory_level */
     bool json, pager, functions, tree;
     const char *region;
 };
@@ -87,6 +89,7 @@ static const struct option_entry entries[] = {
     {"region", 'r', OPTION_STRING, "NAME",
      "only what was allocated in this region of the program (tidemark-api(3))", TO(region), false,
      NULL},
+    LEVEL_ENTRY(TO),
     HIDE_STD_ENTRY(REPORT),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
@@ -151,6 +154,7 @@ static const char *cmd_report_of_one(const struct arguments *arguments)
     return report->show                      ? "--show, --functions and --tree are"
            : report->filter                  ? "--filter is"
            : arguments->region               ? "--region is"
+           : arguments->of                   ? "--of is"
            : report->inclusive               ? "--inclusive is"
            : report->functions_columns.count ? "--columns is"
                                              : NULL;
@@ -212,8 +216,11 @@ static int cmd_report_profile(const char *path, const struct arguments *argument
         profile_free(profile);
         return output_complain("report", error_text());
     }
-    const char *missing = metric_missing(profile, arguments->report.metric);
-    int status = missing ? output_complain("report", missing) : cmd_report_show(profile, arguments);
+    int status = level_take("report", profile, arguments->of);
+    const char *missing = status ? NULL : metric_missing(profile, arguments->report.metric);
+    if (!status)
+        status =
+            missing ? output_complain("report", missing) : cmd_report_show(profile, arguments);
     profile_free(profile);
     return status;
 }
@@ -230,6 +237,8 @@ int cmd_report(int argc, char **argv)
     char why[160];
     if (match_check(arguments.report.filter, why, sizeof why))
         return options_usage_error(&command, "--filter is no regular expression: %s", why);
+    if (arguments.region && arguments.of)
+        return options_usage_error(&command, "%s", level_and_region);
     cmd_report_settle(&arguments);
     return programs_is(argv[operand]) ? cmd_report_programs(argv[operand], &arguments)
                                       : cmd_report_profile(argv[operand], &arguments);

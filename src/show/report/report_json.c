@@ -437,6 +437,8 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
     error = report_json_write_sections(&writer);
     report_json_detail(&writer);
     if (!error)
+        error = report_json_mapped(&writer);
+    if (!error)
         error = report_json_functions(&writer);
     if (!error)
         error = report_json_tree(&writer);

@@ -129,6 +129,29 @@ static void report_text_add_cut(struct text *text)
     strbuf_release(&line);
 }
 
+/* Nothing is allocated or freed there: pages are resident or not. */
+static bool report_text_is_of_pages(const struct profile *profile)
+{
+    const char *level = profile_get(profile, PROFILE_META_LEVEL);
+    return level && !strcmp(level, memory_level_name(MEMORY_RESIDENT));
+}
+
+static void report_text_add_level(struct text *text)
+{
+    static const char *const said[MEMORY_LEVELS] = {
+        [MEMORY_MAPPED] = "what the program maps itself, without blocks of the heap",
+        [MEMORY_ALL] = "blocks of the heap and what the program maps itself, together",
+        [MEMORY_RESIDENT] = "resident memory by owner, where most of it was looked at; functions "
+                            "in brackets are owners without a call path",
+    };
+    const char *name = profile_get(text->profile, PROFILE_META_LEVEL);
+    enum memory_level level;
+    if (!name || !memory_level_find(name, &level) || !said[level])
+        return;
+    report_part_label(text, "of");
+    report_part_wrapped(text, said[level]);
+}
+
 static void report_text_add_stacks(struct text *text)
 {
     if (!*facts_stacks(text->profile))
@@ -444,6 +467,7 @@ static void report_text_add_head(struct text *text)
     report_text_add_window(text);
     report_text_add_snapshots(text);
     report_text_add_cut(text);
+    report_text_add_level(text);
     report_text_add_stacks(text);
     report_text_add_sampling(text);
     if (estimate_is_empty(text->profile)) {
@@ -452,6 +476,8 @@ static void report_text_add_head(struct text *text)
     } else {
         report_text_add_peak(text);
         report_text_add_resident(text);
+    }
+    if (!estimate_is_empty(text->profile) && !report_text_is_of_pages(text->profile)) {
         report_text_add_counts(text);
         report_text_add_leaks(text);
     }
@@ -577,7 +603,8 @@ static int report_text_add_overview(struct text *text)
         report_overview_regions(text);
     /* They are about the whole program: not where a part of it was asked for. */
     bool whole = text->options->metric == METRIC_CHOICE_ALL && !text->options->filter &&
-                 !profile_get(text->profile, PROFILE_META_REGION);
+                 !profile_get(text->profile, PROFILE_META_REGION) &&
+                 !profile_get(text->profile, PROFILE_META_LEVEL);
     int error = whole ? report_text_add_insights(text) : 0;
     if (!error)
         error = report_section_sites(text);

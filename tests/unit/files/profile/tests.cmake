@@ -1,5 +1,6 @@
 tidemark_unit_test(profile number_columns)
 tidemark_unit_test(profile profile_writer)
+tidemark_unit_test(profile profile_levels)
 tidemark_unit_test(profile reserve)
 tidemark_unit_test(profile damage)
 target_link_options(test_profile_damage PRIVATE -Wl,--wrap=memchr)

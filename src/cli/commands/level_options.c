@@ -1,0 +1,16 @@
+/* See level_options.h. A profile becomes one of the level before anything is shown of it. */
+#include "commands/level_options.h"
+
+#include "base/error.h"
+#include "commands/output.h"
+#include "profile/profile.h"
+
+const char level_and_region[] =
+    "--of and --region cannot be together: what is mapped and resident is not known by region";
+
+int level_take(const char *command, struct profile *profile, int of)
+{
+    return profile_take_level(profile, (enum memory_level)of)
+               ? output_complain(command, error_text())
+               : 0;
+}

@@ -1,0 +1,26 @@
+/* The option --of, which commands that show a metric share: which memory it is of. */
+#ifndef TIDEMARK_COMMANDS_LEVEL_OPTIONS_H
+#define TIDEMARK_COMMANDS_LEVEL_OPTIONS_H
+
+#include "base/options.h"
+#include "model/level.h"
+
+/* In the order of enum memory_level; TO(): as in the command's own entries, whose arguments have an
+ * int named `of`. */
+#define LEVEL_CHOICE "heap|mapped|all|resident"
+#define LEVEL_ENTRY(TO)                                                                            \
+    {                                                                                              \
+        "of", 0, OPTION_CHOICE, LEVEL_CHOICE,                                                      \
+            "which memory: blocks of the heap, what the program maps itself, both together, or "   \
+            "what is resident, by owner (default: heap)",                                          \
+            TO(of), false, NULL                                                                    \
+    }
+
+/* Of who asks for both. */
+extern const char level_and_region[];
+
+struct profile;
+/* Makes the profile one of that level, or complains: an exit status, 0 where it is one. */
+int level_take(const char *command, struct profile *profile, int of);
+
+#endif

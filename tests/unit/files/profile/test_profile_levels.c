@@ -1,0 +1,251 @@
+/* Call paths of mappings are kept beside those of blocks, and a profile becomes one of a level. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "base/error.h"
+#include "scratch.h"
+#include "sample.h"
+
+/* Paths 2 and 4 have blocks, 4 and 5 mappings: path 4 has both. */
+static struct call_metrics metrics_of(uint64_t at_peak, uint64_t at_all_peak, uint64_t live)
+{
+    struct call_metrics metrics;
+    memset(&metrics, 0, sizeof metrics);
+    metrics.alloc_count = figure_of(1);
+    metrics.at_peak_bytes = figure_of(at_peak);
+    metrics.at_all_peak_bytes = figure_of(at_all_peak);
+    metrics.live_bytes = figure_of(live);
+    metrics.peak_bytes = figure_of(at_peak);
+    return metrics;
+}
+
+static void put_sites_of(struct profile_writer *writer, const struct replay_site *sites, size_t count,
+                      int (*put)(struct profile_writer *, uint32_t, size_t, const void *, size_t))
+{
+    struct strbuf body = STRBUF_INIT;
+    profile_encode_sites(&body, sites, count);
+    assert_int_equal(put(writer, 0, count, body.data, body.length), 0);
+    strbuf_release(&body);
+}
+
+static void put_curves(struct profile_writer *writer)
+{
+    static const struct curve_point points[] = {{10, 100}, {20, 200}};
+    struct curve curve = {.node = 2, .level = MEMORY_HEAP, .count = 2, .points = points};
+    assert_int_equal(profile_put_curve(writer, &curve), 0);
+    curve = (struct curve){.node = 5, .level = MEMORY_MAPPED, .count = 1, .points = points + 1};
+    assert_int_equal(profile_put_curve(writer, &curve), 0);
+}
+
+static void put_timeline(struct profile_writer *writer)
+{
+    struct timeline_bucket bucket;
+    memset(&bucket, 0, sizeof bucket);
+    bucket.requested = (struct timeline_level){figure_of(1), figure_of(30)};
+    bucket.mapped = (struct timeline_level){figure_of(5), figure_of(700)};
+    bucket.all = (struct timeline_level){figure_of(6), figure_of(710)};
+    bucket.physical = (struct timeline_level){figure_of(2), figure_of(500)};
+    assert_int_equal(profile_put_timeline(writer, &bucket, 1, 1000), 0);
+}
+
+static void put_owners(struct profile_writer *writer)
+{
+    const struct profile_sample sample = {.id = 1, .time_ns = 42, .resident_bytes = figure_of(1000)};
+    const struct profile_owner owners[] = {
+        {1, PROFILE_OWNER_BLOCKS, 4, .resident_bytes = figure_of(100)},
+        {1, PROFILE_OWNER_MAPPING, 4, .resident_bytes = figure_of(200)},
+        {1, PROFILE_OWNER_MAPPING, 5, .resident_bytes = figure_of(300)},
+        {1, PROFILE_OWNER_FILE, 0, .name = "/usr/lib/libc.so.6", .resident_bytes = figure_of(250)},
+        {1, PROFILE_OWNER_STACK, 0, .name = "main", .thread = figure_of(77),
+         .resident_bytes = figure_of(50)},
+        {1, PROFILE_OWNER_TOOL, 0, .resident_bytes = figure_of(100)},
+    };
+    assert_int_equal(profile_put_sample(writer, &sample), 0);
+    assert_int_equal(profile_put_owners(writer, owners, sizeof owners / sizeof *owners), 0);
+}
+
+static struct program_metrics program_of(bool knows_mapped)
+{
+    struct program_metrics program;
+    memset(&program, 0, sizeof program);
+    program.total = metrics_of(30, 10, 9);
+    program.mapped = metrics_of(700, 700, 300);
+    program.mapped.peak_ticks = figure_of(20);
+    program.all_peak_bytes = figure_of(710);
+    program.all_peak_ticks = figure_of(21);
+    if (!knows_mapped)
+        memset(&program.mapped, 0xff, sizeof program.mapped);
+    return program;
+}
+
+static struct profile *read_back(bool knows_mapped, bool pack)
+{
+    const struct replay_site heap[] = {{4, metrics_of(10, 3, 4)}, {2, metrics_of(20, 7, 5)}};
+    const struct replay_site mapped[] = {{5, metrics_of(600, 600, 300)},
+                                         {4, metrics_of(100, 100, 0)}};
+    const char *path = scratch("levels.tmk");
+    struct profile_writer *writer;
+    struct profile *profile;
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    for (int i = 0; i < SAMPLE_PATHS; i++)
+        assert_int_equal(profile_put_path(writer, sample_paths[i].id, sample_paths[i].parent,
+                                          sample_paths[i].location),
+                         0);
+    put_sites_of(writer, heap, 2, profile_put_sites);
+    if (knows_mapped)
+        put_sites_of(writer, mapped, 2, profile_put_mapped_sites);
+    struct program_metrics program = program_of(knows_mapped);
+    assert_int_equal(profile_put_program(writer, &program), 0);
+    put_curves(writer);
+    put_timeline(writer);
+    put_owners(writer);
+    assert_int_equal(profile_writer_finish(writer, pack), 0);
+    assert_int_equal(profile_read(&profile, path), 0);
+    assert_null(profile->damage);
+    return profile;
+}
+
+static void check_mapped(const struct profile *profile)
+{
+    assert_null(profile->damage);
+    assert_int_equal(profile->site_count, 2);
+    assert_int_equal(profile->mapped_site_count, 2);
+    assert_int_equal(profile->mapped_sites[0].path, 4);
+    assert_int_equal(profile->mapped_sites[1].path, 5);
+    assert_int_equal(figure_or(profile->mapped_sites[1].metrics.at_peak_bytes, 0), 600);
+    assert_int_equal(figure_or(profile->program.total.at_peak_bytes, 0), 30);
+    assert_int_equal(figure_or(profile->program.mapped.at_peak_bytes, 0), 700);
+    assert_int_equal(figure_or(profile->program.all_peak_bytes, 0), 710);
+    assert_int_equal(profile->curve_count, 1);
+    assert_int_equal(profile->curves[0].node, 2);
+    assert_int_equal(profile->mapped_curve_count, 1);
+    assert_int_equal(profile->mapped_curves[0].node, 5);
+    assert_int_equal(profile->mapped_curves[0].points[0].bytes, 200);
+}
+
+static void mappings_are_read_as_they_were_written(void **state)
+{
+    (void)state;
+    for (int pack = 0; pack < 2; pack++) {
+        struct profile *profile = read_back(true, pack);
+        check_mapped(profile);
+        profile_free(profile);
+        assert_int_equal(profile_unpack(scratch("levels.tmk"), scratch("levels.db")), 0);
+        assert_int_equal(profile_read(&profile, scratch("levels.db")), 0);
+        check_mapped(profile);
+        profile_free(profile);
+        unlink(scratch("levels.db"));
+    }
+}
+
+static uint64_t sum_at_peak(const struct profile *profile)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < profile->site_count; i++)
+        sum += figure_or(profile->sites[i].metrics.at_peak_bytes, 0);
+    return sum;
+}
+
+static void the_heap_is_what_is_there_anyway(void **state)
+{
+    (void)state;
+    struct profile *profile = read_back(true, false);
+    assert_int_equal(profile_take_level(profile, MEMORY_HEAP), 0);
+    check_mapped(profile);
+    assert_null(profile_get(profile, PROFILE_META_LEVEL));
+    profile_free(profile);
+}
+
+static void mapped_replaces_paths_sums_timeline_and_curves(void **state)
+{
+    (void)state;
+    struct profile *profile = read_back(true, false);
+    assert_int_equal(profile_take_level(profile, MEMORY_MAPPED), 0);
+    assert_string_equal(profile_get(profile, PROFILE_META_LEVEL), "mapped");
+    assert_int_equal(profile->site_count, 2);
+    assert_int_equal(sum_at_peak(profile), 700);
+    assert_int_equal(figure_or(profile->program.total.peak_bytes, 0), 700);
+    assert_int_equal(figure_or(profile->buckets[0].requested.max, 0), 700);
+    assert_false(figure_known(profile->buckets[0].blocks.max));
+    assert_int_equal(profile->curve_count, 1);
+    assert_int_equal(profile->curves[0].node, 5);
+    assert_int_equal(profile->curves[0].points[0].bytes, 200);
+    profile_free(profile);
+}
+
+static void all_has_each_path_once_at_the_joint_peak(void **state)
+{
+    (void)state;
+    struct profile *profile = read_back(true, false);
+    assert_int_equal(profile_take_level(profile, MEMORY_ALL), 0);
+    assert_int_equal(profile->site_count, 3);
+    assert_int_equal(profile->sites[0].path, 2);
+    assert_int_equal(profile->sites[1].path, 4);
+    assert_int_equal(profile->sites[2].path, 5);
+    assert_int_equal(figure_or(profile->sites[1].metrics.at_peak_bytes, 0), 103);
+    assert_int_equal(figure_or(profile->sites[1].metrics.alloc_count, 0), 2);
+    assert_false(figure_known(profile->sites[1].metrics.peak_bytes));
+    assert_int_equal(sum_at_peak(profile), 710);
+    assert_int_equal(figure_or(profile->program.total.at_peak_bytes, 0), 710);
+    assert_int_equal(figure_or(profile->program.total.peak_bytes, 0), 710);
+    assert_int_equal(figure_or(profile->program.total.peak_ticks, 0), 21);
+    assert_int_equal(figure_or(profile->buckets[0].requested.max, 0), 710);
+    profile_free(profile);
+}
+
+static const char *function_of(const struct profile *profile, size_t site)
+{
+    const struct profile_node *node = &profile->nodes[profile->sites[site].path];
+    const struct profile_code *code = &profile->codes[node->location];
+    return profile->functions[profile->lines[code->first_line].function].name;
+}
+
+static void resident_adds_up_to_the_look_without_the_tool(void **state)
+{
+    (void)state;
+    struct profile *profile = read_back(true, false);
+    assert_int_equal(profile_take_level(profile, MEMORY_RESIDENT), 0);
+    assert_int_equal(profile->site_count, 4);
+    assert_int_equal(sum_at_peak(profile), 900);
+    assert_int_equal(figure_or(profile->program.total.peak_bytes, 0), 900);
+    assert_int_equal(figure_or(profile->program.total.peak_ticks, 0), 42);
+    assert_int_equal(profile->sites[0].path, 4);
+    assert_int_equal(figure_or(profile->sites[0].metrics.at_peak_bytes, 0), 300);
+    assert_string_equal(function_of(profile, 2), "[file] libc.so.6");
+    assert_string_equal(function_of(profile, 3), "[stack] main 77");
+    assert_int_equal(profile->nodes[profile->sites[3].path].parent, 0);
+    assert_int_equal(figure_or(profile->buckets[0].requested.max, 0), 500);
+    profile_free(profile);
+}
+
+static void what_a_profile_lacks_is_said(void **state)
+{
+    (void)state;
+    struct profile *profile = read_back(false, false);
+    assert_false(figure_known(profile->program.mapped.at_peak_bytes));
+    assert_int_equal(profile_take_level(profile, MEMORY_MAPPED), -ENOENT);
+    assert_non_null(strstr(error_text(), "does not say what is mapped"));
+    assert_int_equal(profile_take_level(profile, MEMORY_ALL), -ENOENT);
+    profile->owner_count = 0;
+    assert_int_equal(profile_take_level(profile, MEMORY_RESIDENT), -ENOENT);
+    assert_non_null(strstr(error_text(), "whose the resident memory is"));
+    profile_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(mappings_are_read_as_they_were_written),
+        cmocka_unit_test(the_heap_is_what_is_there_anyway),
+        cmocka_unit_test(mapped_replaces_paths_sums_timeline_and_curves),
+        cmocka_unit_test(all_has_each_path_once_at_the_joint_peak),
+        cmocka_unit_test(resident_adds_up_to_the_look_without_the_tool),
+        cmocka_unit_test(what_a_profile_lacks_is_said),
+    };
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+}
