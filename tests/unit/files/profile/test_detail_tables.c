@@ -53,7 +53,7 @@ static void what_is_written_again_replaces(void **state)
     assert_int_equal(profile_writer_open(&writer, path), 0);
     assert_int_equal(profile_writer_begin(writer), 0);
     assert_int_equal(sample_write(writer), 0);
-    struct curve longer = {3, 0, 2, {4096}, detail_points + 3}, none = {9, 0, 0, {1}, NULL};
+    struct curve longer = {3, 2, {4096}, detail_points + 3}, none = {9, 0, {1}, NULL};
     assert_int_equal(profile_put_curve(writer, &longer), 0);
     longer.node = 9;
     assert_int_equal(profile_put_curve(writer, &longer), 0);
@@ -115,7 +115,7 @@ static void make_any(struct any *any, unsigned *seed)
             time += (uint64_t)rand_r(seed) % 100000000;
             any->points[i][point] = (struct curve_point){time, random_number(seed)};
         }
-        any->curves[i] = (struct curve){i * 100, 0, count, {any_number(seed)}, any->points[i]};
+        any->curves[i] = (struct curve){i * 100, count, {any_number(seed)}, any->points[i]};
     }
 }
 
@@ -260,7 +260,7 @@ static void a_curve_of_too_many_points_is_refused(void **state)
     (void)state;
     struct profile_writer *writer;
     assert_int_equal(profile_writer_open(&writer, scratch("long.tmk")), 0);
-    struct curve curve = {1, 0, 4097, {0}, NULL};
+    struct curve curve = {1, 4097, {0}, NULL};
     assert_int_equal(profile_put_curve(writer, &curve), -EINVAL);
     profile_writer_abandon(writer);
 }
