@@ -1,4 +1,5 @@
-/* The names of the levels of memory. */
+/* The names of the levels of memory, as options and JSON have them: an array by level, which is searched
+ * from its start for the level of a name. */
 #include "model/level.h"
 
 #include <string.h>
