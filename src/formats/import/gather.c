@@ -319,8 +319,8 @@ static void gather_widen(struct timeline_level *level, struct figure value)
 static struct timeline_bucket gather_empty_bucket(const struct gather *gather)
 {
     struct timeline_level unknown = {FIGURE_UNKNOWN, FIGURE_UNKNOWN};
-    struct timeline_bucket bucket = {unknown,      unknown,      unknown,      unknown,
-                                     unknown,      unknown,      unknown,      figure_of(0),
+    struct timeline_bucket bucket = {unknown,      unknown,      unknown,     unknown,
+                                     unknown,      unknown,      unknown,     figure_of(0),
                                      figure_of(0), figure_of(0), figure_of(0)};
     if (!figure_known(gather->blank.alloc_count))
         timeline_bucket_forget_calls(&bucket);
