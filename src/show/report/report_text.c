@@ -104,6 +104,12 @@ static void report_text_add_window(struct text *text)
     strbuf_release(&line);
 }
 
+static bool report_text_is_of(const struct profile *profile, enum memory_level level)
+{
+    const char *name = profile_get(profile, PROFILE_META_LEVEL);
+    return name && !strcmp(name, memory_level_name(level));
+}
+
 static void report_text_add_snapshots(struct text *text)
 {
     struct strbuf lines = STRBUF_INIT;
@@ -127,13 +133,6 @@ static void report_text_add_cut(struct text *text)
     strbuf_add_string(&line, ": only what was allocated in it");
     report_part_wrapped(text, line.data);
     strbuf_release(&line);
-}
-
-/* Nothing is allocated or freed there: pages are resident or not. */
-static bool report_text_is_of_pages(const struct profile *profile)
-{
-    const char *level = profile_get(profile, PROFILE_META_LEVEL);
-    return level && !strcmp(level, memory_level_name(MEMORY_RESIDENT));
 }
 
 static void report_text_add_level(struct text *text)
@@ -221,11 +220,14 @@ static void report_text_add_peak(struct text *text)
                     figure_human_duration(program->total.peak_ticks).text);
         return;
     }
+    bool mapped = report_text_is_of(text->profile, MEMORY_MAPPED);
     if (figure_known(program->total.at_peak_count))
-        strbuf_addf(&text->out, " %s%s block%s",
-                    estimate_is(text->profile) ? "in ~" : "requested in ",
+        strbuf_addf(&text->out, " %s%s %s%s",
+                    mapped                       ? "in "
+                    : estimate_is(text->profile) ? "in ~"
+                                                 : "requested in ",
                     figure_human_count(program->total.at_peak_count).text,
-                    human_plural(figure_or(program->total.at_peak_count, 0)));
+                    mapped ? "mapping" : "block", human_plural(figure_or(program->total.at_peak_count, 0)));
     if (figure_known(program->total.peak_ticks))
         strbuf_addf(&text->out, ", after %s",
                     figure_human_duration(program->total.peak_ticks).text);
@@ -477,7 +479,7 @@ static void report_text_add_head(struct text *text)
         report_text_add_peak(text);
         report_text_add_resident(text);
     }
-    if (!estimate_is_empty(text->profile) && !report_text_is_of_pages(text->profile)) {
+    if (!estimate_is_empty(text->profile) && !report_text_is_of(text->profile, MEMORY_RESIDENT)) {
         report_text_add_counts(text);
         report_text_add_leaks(text);
     }
