@@ -391,6 +391,11 @@ static void report_text_add_mapped(struct text *text)
     if (!figure_positive(program->total.map_count) && !figure_positive(program->brk_count))
         return;
     struct strbuf line = STRBUF_INIT;
+    if (figure_positive(program->mapped.peak_bytes))
+        strbuf_addf(&line, "%s at most, after %s, and %s at the end; ",
+                    figure_human_bytes(program->mapped.peak_bytes).text,
+                    figure_human_duration(program->mapped.peak_ticks).text,
+                    figure_human_bytes(program->mapped.live_bytes).text);
     strbuf_addf(&line, "%s by %s calls of mmap", figure_human_bytes(program->total.map_bytes).text,
                 figure_human_exact(program->total.map_count).text);
     if (figure_known(program->unmap_bytes))
@@ -472,6 +477,11 @@ static void report_text_add_head(struct text *text)
     report_text_add_level(text);
     report_text_add_stacks(text);
     report_text_add_sampling(text);
+    /* What is largest comes first. */
+    bool mapped_first = figure_less(text->profile->program.total.peak_bytes,
+                                    text->profile->program.mapped.peak_bytes);
+    if (mapped_first)
+        report_text_add_mapped(text);
     if (estimate_is_empty(text->profile)) {
         report_text_add_unknown(text);
         report_text_add_resident(text);
@@ -483,7 +493,8 @@ static void report_text_add_head(struct text *text)
         report_text_add_counts(text);
         report_text_add_leaks(text);
     }
-    report_text_add_mapped(text);
+    if (!mapped_first)
+        report_text_add_mapped(text);
     report_text_add_threads(text);
     report_text_add_loss(text);
     strbuf_add_char(&text->out, '\n');
