@@ -385,6 +385,7 @@ static bool facts_knows_all_mappings(const struct profile *profile)
            !profile_get(profile, PROFILE_META_BEGUN_ON) &&
            !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
            !profile_get(profile, PROFILE_META_REGION) &&
+           !profile_get(profile, PROFILE_META_LEVEL) &&
            !profile_get(profile, PROFILE_META_IMPORTED);
 }
 

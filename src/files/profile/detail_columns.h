@@ -16,7 +16,7 @@ enum detail_type {
     DETAIL_SIGNED, /* int64_t */
     DETAIL_REAL,   /* double, finite */
     DETAIL_FLAG,   /* bool */
-    DETAIL_SMALL,  /* uint32_t */
+    DETAIL_SMALL,  /* uint32_t; NULL reads as 0 */
     DETAIL_KIND,   /* uint32_t or int, below `limit`: others are of a newer version, and ignored */
     DETAIL_TEXT,   /* const char *, or NULL */
     DETAIL_NAME,   /* const char *; NULL reads as "?" */

@@ -252,6 +252,8 @@ static void detail_keep_point(struct reader *reader, const struct detail_point *
     struct profile *profile = reader->profile;
     struct profile_private *own = reader->own;
     struct curve *curve = profile->curve_count ? &profile->curves[profile->curve_count - 1] : NULL;
+    if (row->level > MEMORY_MAPPED) /* of a newer version */
+        return;
     if (!curve || curve->node != row->path || curve->level != row->level) {
         if (curve && curve->node > row->path) {
             profile_reading_note(reader, "curves are out of order");

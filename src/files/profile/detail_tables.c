@@ -242,7 +242,7 @@ static const struct detail_column curve_columns[] = {
     FIELD("time_ns", point.ticks, DETAIL_PLAIN),
     FIELD("bytes", point.bytes, DETAIL_PLAIN),
     FIELD("threshold_bytes", threshold_bytes, DETAIL_MAYBE),
-    FIELD("level", level, DETAIL_KIND, .limit = MEMORY_ALL),
+    FIELD("level", level, DETAIL_SMALL),
 };
 
 #undef ROW
@@ -765,7 +765,7 @@ bool detail_from_block(const struct detail_table *table, const struct blocks *bl
     bool fits = blocks->key >= 0 && detail_set(&table->columns[0], (uint64_t)blocks->key, out);
     for (size_t i = 1; i < table->count; i++) {
         enum detail_type type = table->columns[i].type;
-        uint64_t absent = type == DETAIL_PLAIN || type == DETAIL_KIND ? 0 : UINT64_MAX;
+        uint64_t absent = type == DETAIL_PLAIN || type == DETAIL_SMALL ? 0 : UINT64_MAX;
         fits &= detail_set(&table->columns[i], columns[i] ? columns[i][row] : absent, out);
     }
     return fits;

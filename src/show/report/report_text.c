@@ -104,6 +104,12 @@ static void report_text_add_window(struct text *text)
     strbuf_release(&line);
 }
 
+static bool report_text_is_of(const struct profile *profile, enum memory_level level)
+{
+    const char *name = profile_get(profile, PROFILE_META_LEVEL);
+    return name && !strcmp(name, memory_level_name(level));
+}
+
 static void report_text_add_snapshots(struct text *text)
 {
     struct strbuf lines = STRBUF_INIT;
@@ -127,13 +133,6 @@ static void report_text_add_cut(struct text *text)
     strbuf_add_string(&line, ": only what was allocated in it");
     report_part_wrapped(text, line.data);
     strbuf_release(&line);
-}
-
-/* Nothing is allocated or freed there: pages are resident or not. */
-static bool report_text_is_of_pages(const struct profile *profile)
-{
-    const char *level = profile_get(profile, PROFILE_META_LEVEL);
-    return level && !strcmp(level, memory_level_name(MEMORY_RESIDENT));
 }
 
 static void report_text_add_level(struct text *text)
@@ -221,11 +220,14 @@ static void report_text_add_peak(struct text *text)
                     figure_human_duration(program->total.peak_ticks).text);
         return;
     }
+    bool mapped = report_text_is_of(text->profile, MEMORY_MAPPED);
     if (figure_known(program->total.at_peak_count))
-        strbuf_addf(&text->out, " %s%s block%s",
-                    estimate_is(text->profile) ? "in ~" : "requested in ",
+        strbuf_addf(&text->out, " %s%s %s%s",
+                    mapped                       ? "in "
+                    : estimate_is(text->profile) ? "in ~"
+                                                 : "requested in ",
                     figure_human_count(program->total.at_peak_count).text,
-                    human_plural(figure_or(program->total.at_peak_count, 0)));
+                    mapped ? "mapping" : "block", human_plural(figure_or(program->total.at_peak_count, 0)));
     if (figure_known(program->total.peak_ticks))
         strbuf_addf(&text->out, ", after %s",
                     figure_human_duration(program->total.peak_ticks).text);
@@ -389,6 +391,11 @@ static void report_text_add_mapped(struct text *text)
     if (!figure_positive(program->total.map_count) && !figure_positive(program->brk_count))
         return;
     struct strbuf line = STRBUF_INIT;
+    if (figure_positive(program->mapped.peak_bytes))
+        strbuf_addf(&line, "%s at most, after %s, and %s at the end; ",
+                    figure_human_bytes(program->mapped.peak_bytes).text,
+                    figure_human_duration(program->mapped.peak_ticks).text,
+                    figure_human_bytes(program->mapped.live_bytes).text);
     strbuf_addf(&line, "%s by %s calls of mmap", figure_human_bytes(program->total.map_bytes).text,
                 figure_human_exact(program->total.map_count).text);
     if (figure_known(program->unmap_bytes))
@@ -470,6 +477,11 @@ static void report_text_add_head(struct text *text)
     report_text_add_level(text);
     report_text_add_stacks(text);
     report_text_add_sampling(text);
+    /* What is largest comes first. */
+    bool mapped_first = figure_less(text->profile->program.total.peak_bytes,
+                                    text->profile->program.mapped.peak_bytes);
+    if (mapped_first)
+        report_text_add_mapped(text);
     if (estimate_is_empty(text->profile)) {
         report_text_add_unknown(text);
         report_text_add_resident(text);
@@ -477,11 +489,12 @@ static void report_text_add_head(struct text *text)
         report_text_add_peak(text);
         report_text_add_resident(text);
     }
-    if (!estimate_is_empty(text->profile) && !report_text_is_of_pages(text->profile)) {
+    if (!estimate_is_empty(text->profile) && !report_text_is_of(text->profile, MEMORY_RESIDENT)) {
         report_text_add_counts(text);
         report_text_add_leaks(text);
     }
-    report_text_add_mapped(text);
+    if (!mapped_first)
+        report_text_add_mapped(text);
     report_text_add_threads(text);
     report_text_add_loss(text);
     strbuf_add_char(&text->out, '\n');

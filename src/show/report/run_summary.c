@@ -111,12 +111,12 @@ static void run_summary_add_figures(struct summary *summary)
 }
 
 static void run_summary_add_site(struct summary *summary, const struct site_group *group,
-                                 bool first)
+                                 const char *label)
 {
     struct figure peak = summary->profile->program.total.at_peak_bytes,
                   value = call_sites_group_value(group, 0);
     struct strbuf name = STRBUF_INIT, left = STRBUF_INIT, place = STRBUF_INIT;
-    strbuf_addf(&left, "  %-12s %9s %7s  ", first ? "at the peak" : "",
+    strbuf_addf(&left, "  %-12s %9s %7s  ", label,
                 figure_human_bytes(value).text,
                 human_percent(figure_double(value), figure_double(peak)).text);
     size_t room = summary->style.columns - text_width(left.data);
@@ -137,7 +137,7 @@ static void run_summary_add_site(struct summary *summary, const struct site_grou
     strbuf_release(&place);
 }
 
-static int run_summary_add_sites(struct summary *summary)
+static int run_summary_add_sites(struct summary *summary, const char *label)
 {
     struct call_sites sites;
     const struct site_group *top[TOP + 1];
@@ -146,9 +146,35 @@ static int run_summary_add_sites(struct summary *summary)
         return error;
     size_t count = call_sites_top(&sites, 0, top, TOP);
     for (size_t i = 0; i < count && i < TOP; i++)
-        run_summary_add_site(summary, top[i], i == 0);
+        run_summary_add_site(summary, top[i], i ? "" : label);
     call_sites_release(&sites);
     return 0;
+}
+
+/* Before the heap where it is more, with who mapped it. */
+static int run_summary_add_mapped(struct summary *summary)
+{
+    const struct profile *profile = summary->profile;
+    const struct program_metrics *program = &profile->program;
+    struct profile view = *profile;
+    if (!figure_less(program->total.peak_bytes, program->mapped.peak_bytes))
+        return 0;
+    strbuf_add_string(&summary->out, "  mapped       ");
+    style_add(&summary->out, &summary->style, TONE_FIGURE,
+              figure_human_bytes(program->mapped.peak_bytes).text);
+    strbuf_addf(&summary->out, " at most, after %s",
+                figure_human_duration(program->mapped.peak_ticks).text);
+    if (figure_positive(program->mapped.live_bytes))
+        strbuf_addf(&summary->out, "; %s never unmapped",
+                    figure_human_bytes(program->mapped.live_bytes).text);
+    strbuf_add_char(&summary->out, '\n');
+    view.sites = view.mapped_sites;
+    view.site_count = view.mapped_site_count;
+    view.program.total = program->mapped;
+    summary->profile = &view;
+    int error = run_summary_add_sites(summary, "mapped by");
+    summary->profile = profile;
+    return error;
 }
 
 /* What stands first tells most; with its middle cut out "holds 64 %" might read "4 %". */
@@ -210,8 +236,10 @@ int report_summary(FILE *out, const struct profile *profile, const char *path)
     run_summary_add_title(&summary);
     int error = 0;
     if (profile->has_program) {
+        error = run_summary_add_mapped(&summary);
         run_summary_add_figures(&summary);
-        error = run_summary_add_sites(&summary);
+        if (!error)
+            error = run_summary_add_sites(&summary, "at the peak");
         if (!error)
             error = run_summary_add_insight(&summary);
         run_summary_add_losses(&summary);

@@ -65,7 +65,8 @@ enum { SAMPLE_PATHS = 10 };
     .freed_count = UINT64_MAX, .freed_bytes = UINT64_MAX, .freed_elsewhere_count = UINT64_MAX,     \
     .freed_lifetime_sum = UINT64_MAX, .alloc_time = UINT64_MAX, .free_time = UINT64_MAX,           \
     .sample_count = UINT64_MAX, .alloc_variance = UINT64_MAX, .live_variance = UINT64_MAX,         \
-    .at_peak_variance = UINT64_MAX
+    .at_peak_variance = UINT64_MAX, .at_all_peak_bytes = UINT64_MAX,                               \
+    .reserved_bytes = UINT64_MAX, .discarded_bytes = UINT64_MAX
 #define SAMPLE_SITE(count, bytes, freed, freed_bytes, temporary, at_peak, at_peak_n, own_peak)     \
     {                                                                                              \
         .alloc_count = count, .alloc_bytes = bytes, .free_count = freed,                           \
@@ -95,7 +96,12 @@ static inline struct program_numbers sample_program(void)
                                       .foreign_frees = 2,
                                       .events = 131465,
                                       .unmap_count = 1,
-                                      .unmap_bytes = 4096};
+                                      .unmap_bytes = 4096,
+                                      .all_peak_bytes = UINT64_MAX,
+                                      .all_peak_ticks = UINT64_MAX,
+                                      .discard_count = UINT64_MAX,
+                                      .discard_bytes = UINT64_MAX};
+    memset(&program.mapped, 0xff, sizeof program.mapped);
     struct call_numbers *total = &program.total;
     *total = (struct call_numbers){.size_min = 16,
                                    .size_max = 1 << 20,
@@ -132,6 +138,8 @@ static inline struct bucket_numbers sample_bucket(unsigned i)
                                     .physical = {level + 3000000, level + 4000000},
                                     .virt = {50000000, 50000000 + level},
                                     .tool = {UINT64_MAX, 0},
+                                    .mapped = {UINT64_MAX, UINT64_MAX},
+                                    .all = {UINT64_MAX, UINT64_MAX},
                                     .alloc_count = 1000 + i,
                                     .alloc_bytes = 200000 + i,
                                     .free_count = 990 + i,
