@@ -36,7 +36,7 @@
 /* What the parts of a control group take: hundreds of files are asked. A look at a peak goes without
  * them where that is more than looks may take. */
 #define CONTAINER_LEAST_AGE_NS 100000000u
-#define CONTAINER_NS 20000000u
+#define CONTAINER_NS           20000000u
 
 /* The end waits for us: no longer than this, and no more memory than these blocks take (640 MB). */
 #define LAST_LOOK_NS     5000000000u
