@@ -71,20 +71,27 @@ bool apart_wait_until_ready(struct apart *apart)
     return false;
 }
 
-void apart_tell(const struct apart *apart, enum apart_news news, int value)
+/* Where there is no memory for it at the moment it is tried again, and then given up: the other one
+ * goes on as if we were gone. */
+static void apart_send(const struct apart *apart, const void *message, size_t bytes)
 {
     enum { TRIES = 20 };
-    struct apart_message message = {news, value};
     const struct timespec pause = {0, 5 * 1000 * 1000};
-    for (int tries = 0; send(apart->socket, &message, sizeof message, MSG_NOSIGNAL) < 0; tries++) {
+    for (int tries = 0; send(apart->socket, message, bytes, MSG_NOSIGNAL) < 0; tries++) {
         if (errno == EPIPE || errno == ECONNRESET)
             return; /* its end is seen by itself */
-        if (tries == TRIES)
-            shutdown(apart->socket, SHUT_RDWR); /* it goes on as if we were gone */
-        if (tries == TRIES)
+        if (tries == TRIES) {
+            shutdown(apart->socket, SHUT_RDWR);
             return;
-        nanosleep(&pause, NULL); /* there is no memory at the moment */
+        }
+        nanosleep(&pause, NULL);
     }
+}
+
+void apart_tell(const struct apart *apart, enum apart_news news, int value)
+{
+    struct apart_message message = {news, value};
+    apart_send(apart, &message, sizeof message);
 }
 
 void apart_hear_begun(struct apart *apart)
@@ -166,8 +173,7 @@ void apart_say_death(const struct apart *apart, bool had_ended)
 
 void apart_say_ready(const struct apart *apart)
 {
-    if (send(apart->socket, "", 1, MSG_NOSIGNAL) < 0)
-        return; /* apart_hear() tells of it */
+    apart_send(apart, "", 1);
 }
 
 int apart_hear(const struct apart *apart, struct apart_message *message)
