@@ -37,6 +37,10 @@ const char *name_core(const char *name, size_t *length)
     const char *start = name, *at = name;
     int angles = 0;
     bool after_operator = false;
+    if (*name == '[') { /* of ours: "[max depth]", "[file] libc.so.6" */
+        *length = strlen(name);
+        return name;
+    }
     while (*at) {
         const char *past = name_skip_operator(name, at);
         if (past != at) {

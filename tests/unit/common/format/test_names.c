@@ -35,6 +35,7 @@ static void return_types_and_parameters_go_first(void **state)
                  "main::{lambda(int)#1}::operator()");
     assert_short("f(int)::g::h()", 40, "f(int)::g::h");
     assert_short("build_table [clone .cold]", 40, "build_table");
+    assert_short("[file] libc.so.6", 40, "[file] libc.so.6"); /* ours, and no return type */
     assert_short("C::name[abi:cxx11]() const", 40, "C::name");
     assert_short("C::operator std::string() const", 40, "C::operator std::string");
 }
