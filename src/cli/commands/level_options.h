@@ -10,10 +10,7 @@
 #define LEVEL_CHOICE "heap|mapped|all|resident"
 #define LEVEL_ENTRY(TO)                                                                            \
     {                                                                                              \
-        "of", 0, OPTION_CHOICE, LEVEL_CHOICE,                                                      \
-            "which memory: blocks of the heap, what the program maps itself, both together, or "   \
-            "what is resident, by owner (default: heap)",                                          \
-            TO(of), false, NULL                                                                    \
+        "of", 0, OPTION_CHOICE, LEVEL_CHOICE, "which memory (default: heap)", TO(of), false, NULL  \
     }
 
 /* Of who asks for both. */

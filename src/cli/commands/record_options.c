@@ -159,7 +159,7 @@ static const struct option_entry entries[] = {
      "functions of allocators that the program brings: 'arena_alloc(2) arena_free', @FILE, or a "
      "list "
      "that is shipped: apr, talloc … ('list' shows them)",
-     0, false, record_take_functions},
+     0, true, record_take_functions},
     {"events", 0, OPTION_CHOICE, "all|pages",
      "with --allocator=bfm: every call, or only blocks of more than 512 bytes and one small block "
      "for each 8 KiB of them: malloc is BFM's, unslowed; what is held is estimated (default: all)",

@@ -16,13 +16,13 @@ struct redaction_arguments {
      0,                                                                                            \
      OPTION_CHOICE,                                                                                \
      REDACT_CHOICE,                                                                                \
-     "hide secrets of the command line; places too; names too",                                    \
+     "what is hidden: of the command line; places; names",                                         \
      TO(redaction.level),                                                                          \
      false,                                                                                        \
      NULL},                                                                                        \
     {                                                                                              \
         "redact-salt", 0, OPTION_STRING, "TEXT", "the same hashes in every file",                  \
-            TO(redaction.salt), false, NULL                                                        \
+            TO(redaction.salt), true, NULL                                                         \
     }
 
 /* A note on stderr, if any were hidden: nobody had asked for it. */

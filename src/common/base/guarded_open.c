@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -20,7 +21,8 @@ static __thread struct guarded_open guarded_open_held;
 
 /* ---- Files that lose their end while they are mapped ---- */
 
-static pthread_once_t guarded_open_once = PTHREAD_ONCE_INIT;
+static atomic_flag guarded_open_begun = ATOMIC_FLAG_INIT;
+static _Atomic bool guarded_open_catches;
 static struct sigaction guarded_open_before;
 static uintptr_t guarded_open_page;
 
@@ -45,12 +47,23 @@ static void guarded_open_catch_bus_errors(void)
     sigaction(SIGBUS, &action, &guarded_open_before);
 }
 
+/* Once for the process, whatever thread is first; the others wait for it. */
+static void guarded_open_catch_once(void)
+{
+    if (!atomic_flag_test_and_set(&guarded_open_begun)) {
+        guarded_open_catch_bus_errors();
+        guarded_open_catches = true;
+    }
+    while (!guarded_open_catches)
+        sched_yield();
+}
+
 /* ---- Opening ---- */
 
 struct guarded_open guarded_open_begin(struct guarded_open guard)
 {
     struct guarded_open before = guarded_open_held;
-    pthread_once(&guarded_open_once, guarded_open_catch_bus_errors);
+    guarded_open_catch_once();
     guarded_open_held = guard;
     guarded_open_held.is_on = true;
     return before;
