@@ -1,4 +1,4 @@
-/* The names of the levels of memory. */
+/* The names of the levels of memory, as --of takes them, as facts of a profile say them and as sentences use them. */
 #include "model/level.h"
 
 #include <string.h>

@@ -272,9 +272,11 @@ static void job_tree_add_site(struct job_tree *tree, uint32_t node, const struct
     NUMBER(malformed_events)
 #define REST_BYTES(field) +sizeof(((struct program_metrics *)0)->field)
 /* Of mappings a job knows nothing yet: job_profile.c writes them as unknown. */
-#define UNJOINED_BYTES                                                                                 (sizeof(struct call_metrics) REST_BYTES(all_peak_bytes) REST_BYTES(all_peak_ticks)                      REST_BYTES(discard_count) REST_BYTES(discard_bytes))
-_Static_assert(sizeof(struct program_metrics) == sizeof(struct call_metrics) + UNJOINED_BYTES
-                                                     REST(REST_BYTES, REST_BYTES),
+#define UNJOINED_BYTES                                                                             \
+    (sizeof(struct call_metrics) REST_BYTES(all_peak_bytes) REST_BYTES(all_peak_ticks)             \
+         REST_BYTES(discard_count) REST_BYTES(discard_bytes))
+_Static_assert(sizeof(struct program_metrics) ==
+                   sizeof(struct call_metrics) + UNJOINED_BYTES REST(REST_BYTES, REST_BYTES),
                "a new number of the program needs its line in REST");
 
 static void job_tree_add_rest(struct program_metrics *into, const struct program_metrics *from)

@@ -1,4 +1,4 @@
-/* See level_options.h. A profile becomes one of the level before anything is shown of it. */
+/* Takes the level that --of names (level_options.h): a profile becomes one of that level before anything is shown of it. */
 #include "commands/level_options.h"
 
 #include "base/error.h"

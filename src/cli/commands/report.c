@@ -219,8 +219,7 @@ static int cmd_report_profile(const char *path, const struct arguments *argument
     int status = level_take("report", profile, arguments->of);
     const char *missing = status ? NULL : metric_missing(profile, arguments->report.metric);
     if (!status)
-        status =
-            missing ? output_complain("report", missing) : cmd_report_show(profile, arguments);
+        status = missing ? output_complain("report", missing) : cmd_report_show(profile, arguments);
     profile_free(profile);
     return status;
 }

@@ -541,7 +541,7 @@ struct profile {
     struct profile_site {
         uint32_t path;
         struct call_metrics metrics;
-    } * sites;                          /* by path */
+    } * sites; /* by path */
     size_t mapped_site_count;
     struct profile_site *mapped_sites; /* of what the program maps itself; by path */
     size_t code_count;

@@ -132,7 +132,8 @@ static const struct profile_sample *profile_levels_sample(const struct profile *
         size_t begin = owner;
         while (owner < profile->owner_count && profile->owners[owner].sample == sample->id)
             owner++;
-        if (owner == begin || (found && !figure_less(found->resident_bytes, sample->resident_bytes)))
+        if (owner == begin ||
+            (found && !figure_less(found->resident_bytes, sample->resident_bytes)))
             continue;
         found = sample;
         *first = begin;
@@ -227,8 +228,7 @@ static int profile_levels_fill_resident(struct profile *profile, struct profile_
         uint32_t path = profile_levels_is_by_path(owner)
                             ? owner->path
                             : profile_levels_add_node(profile, builder, owner);
-        sites[made++] =
-            (struct profile_site){path, profile_levels_resident(owner->resident_bytes)};
+        sites[made++] = (struct profile_site){path, profile_levels_resident(owner->resident_bytes)};
     }
     if (sites && nodes)
         profile_levels_replace_sites(profile, sites, profile_levels_join_sites(sites, made));
@@ -263,9 +263,9 @@ static int profile_levels_take_resident(struct profile *profile)
                                   "at the program's pages is in it");
     uint64_t time_ns = sample->time_ns;
     struct profile_builder *builder = profile_builder_new(profile);
-    int error = builder ? profile_levels_fill_resident(profile, builder, profile->owners + first,
-                                                       count)
-                        : 0;
+    int error = builder
+                    ? profile_levels_fill_resident(profile, builder, profile->owners + first, count)
+                    : 0;
     int built = profile_builder_free(builder);
     error = error ? error : built;
     if (!error)
@@ -277,10 +277,10 @@ static int profile_levels_take_resident(struct profile *profile)
 
 int profile_take_level(struct profile *profile, enum memory_level level)
 {
-    int error = level == MEMORY_HEAP       ? 0
-                : level == MEMORY_MAPPED   ? profile_levels_take_mapped(profile)
-                : level == MEMORY_ALL      ? profile_levels_take_all(profile)
-                                           : profile_levels_take_resident(profile);
+    int error = level == MEMORY_HEAP     ? 0
+                : level == MEMORY_MAPPED ? profile_levels_take_mapped(profile)
+                : level == MEMORY_ALL    ? profile_levels_take_all(profile)
+                                         : profile_levels_take_resident(profile);
     if (error || level == MEMORY_HEAP)
         return error;
     profile_levels_leave_out_blocks(profile);

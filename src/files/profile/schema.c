@@ -34,14 +34,21 @@ const size_t schema_call_field_count = COUNT(schema_call_fields);
 
 #define PROGRAM(field, kind) FIELD(struct program_metrics, #field, field, kind)
 const struct field schema_program_fields[] = {
-    PROGRAM(live_peak_count, FIELD_FIGURE), PROGRAM(foreign_frees, FIELD_PLAIN),
-    PROGRAM(replaced_blocks, FIELD_PLAIN),  PROGRAM(unmap_count, FIELD_FIGURE),
-    PROGRAM(unmap_bytes, FIELD_FIGURE),     PROGRAM(brk_count, FIELD_FIGURE),
-    PROGRAM(brk_bytes, FIELD_FIGURE),       PROGRAM(events, FIELD_PLAIN),
-    PROGRAM(late_events, FIELD_PLAIN),      PROGRAM(lost_events, FIELD_PLAIN),
-    PROGRAM(malformed_events, FIELD_PLAIN), PROGRAM(all_peak_bytes, FIELD_ADDED),
+    PROGRAM(live_peak_count, FIELD_FIGURE),
+    PROGRAM(foreign_frees, FIELD_PLAIN),
+    PROGRAM(replaced_blocks, FIELD_PLAIN),
+    PROGRAM(unmap_count, FIELD_FIGURE),
+    PROGRAM(unmap_bytes, FIELD_FIGURE),
+    PROGRAM(brk_count, FIELD_FIGURE),
+    PROGRAM(brk_bytes, FIELD_FIGURE),
+    PROGRAM(events, FIELD_PLAIN),
+    PROGRAM(late_events, FIELD_PLAIN),
+    PROGRAM(lost_events, FIELD_PLAIN),
+    PROGRAM(malformed_events, FIELD_PLAIN),
+    PROGRAM(all_peak_bytes, FIELD_ADDED),
     FIELD(struct program_metrics, "all_peak_ns", all_peak_ticks, FIELD_ADDED),
-    PROGRAM(discard_count, FIELD_ADDED),    PROGRAM(discard_bytes, FIELD_ADDED),
+    PROGRAM(discard_count, FIELD_ADDED),
+    PROGRAM(discard_bytes, FIELD_ADDED),
 };
 const size_t schema_program_field_count = COUNT(schema_program_fields);
 _Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + 2 * sizeof(struct call_metrics) ==

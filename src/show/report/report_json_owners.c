@@ -1,4 +1,4 @@
-/* The JSON report's account of resident memory by owner, and of the control group. */
+/* The JSON report's account of resident memory by owner, of one look, and of what the memory of the control group was made of. */
 #include "report/report_writer.h"
 
 #include "aggregate/facts.h"

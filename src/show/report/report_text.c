@@ -227,7 +227,8 @@ static void report_text_add_peak(struct text *text)
                     : estimate_is(text->profile) ? "in ~"
                                                  : "requested in ",
                     figure_human_count(program->total.at_peak_count).text,
-                    mapped ? "mapping" : "block", human_plural(figure_or(program->total.at_peak_count, 0)));
+                    mapped ? "mapping" : "block",
+                    human_plural(figure_or(program->total.at_peak_count, 0)));
     if (figure_known(program->total.peak_ticks))
         strbuf_addf(&text->out, ", after %s",
                     figure_human_duration(program->total.peak_ticks).text);

@@ -116,8 +116,7 @@ static void run_summary_add_site(struct summary *summary, const struct site_grou
     struct figure peak = summary->profile->program.total.at_peak_bytes,
                   value = call_sites_group_value(group, 0);
     struct strbuf name = STRBUF_INIT, left = STRBUF_INIT, place = STRBUF_INIT;
-    strbuf_addf(&left, "  %-12s %9s %7s  ", label,
-                figure_human_bytes(value).text,
+    strbuf_addf(&left, "  %-12s %9s %7s  ", label, figure_human_bytes(value).text,
                 human_percent(figure_double(value), figure_double(peak)).text);
     size_t room = summary->style.columns - text_width(left.data);
     uint32_t line;

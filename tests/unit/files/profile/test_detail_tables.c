@@ -115,8 +115,8 @@ static void make_any(struct any *any, unsigned *seed)
             time += (uint64_t)rand_r(seed) % 100000000;
             any->points[i][point] = (struct curve_point){time, random_number(seed)};
         }
-        any->curves[i] = (struct curve){i * 100, count, {any_number(seed)}, any->points[i],
-                                        MEMORY_HEAP};
+        any->curves[i] =
+            (struct curve){i * 100, count, {any_number(seed)}, any->points[i], MEMORY_HEAP};
     }
 }
 

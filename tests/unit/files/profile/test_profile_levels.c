@@ -23,8 +23,9 @@ static struct call_metrics metrics_of(uint64_t at_peak, uint64_t at_all_peak, ui
     return metrics;
 }
 
-static void put_sites_of(struct profile_writer *writer, const struct replay_site *sites, size_t count,
-                      int (*put)(struct profile_writer *, uint32_t, size_t, const void *, size_t))
+static void
+put_sites_of(struct profile_writer *writer, const struct replay_site *sites, size_t count,
+             int (*put)(struct profile_writer *, uint32_t, size_t, const void *, size_t))
 {
     struct strbuf body = STRBUF_INIT;
     profile_encode_sites(&body, sites, count);
@@ -54,7 +55,8 @@ static void put_timeline(struct profile_writer *writer)
 
 static void put_owners(struct profile_writer *writer)
 {
-    const struct profile_sample sample = {.id = 1, .time_ns = 42, .resident_bytes = figure_of(1000)};
+    const struct profile_sample sample = {
+        .id = 1, .time_ns = 42, .resident_bytes = figure_of(1000)};
     const struct profile_owner owners[] = {
         {1, PROFILE_OWNER_BLOCKS, 4, .resident_bytes = figure_of(100)},
         {1, PROFILE_OWNER_MAPPING, 4, .resident_bytes = figure_of(200)},
