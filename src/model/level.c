@@ -1,4 +1,5 @@
-/* The names of the levels of memory, as --of takes them, as facts of a profile say them and as sentences use them. */
+/* The names of the levels of memory, in one list by the level's number. A name is found by a
+ * walk over the list; a word that is no level is refused. */
 #include "model/level.h"
 
 #include <string.h>

@@ -70,6 +70,12 @@ void call_metrics_merge(struct call_metrics *into, const struct call_metrics *fr
 #include "model/metrics.def"
 }
 
+void call_metrics_know_nothing(struct call_metrics *metrics)
+{
+    for (size_t i = 0; i < METRICS; i++)
+        *metric_field(&metric_rows[i], metrics) = FIGURE_UNKNOWN;
+}
+
 void call_metrics_clear(struct call_metrics *metrics, const struct call_metrics *like)
 {
     for (size_t i = 0; i < METRICS; i++) {

@@ -90,6 +90,8 @@ void call_metrics_merge(struct call_metrics *into, const struct call_metrics *fr
 /* Nothing happened here: 0 where metrics add up, unknown elsewhere, and whatever `like` does not
  * know (NULL: it knows all). */
 void call_metrics_clear(struct call_metrics *metrics, const struct call_metrics *like);
+/* Nothing is known. */
+void call_metrics_know_nothing(struct call_metrics *metrics);
 /* What counts calls is unknown from here on: of recordings of pages. */
 void call_metrics_forget_calls(struct call_metrics *metrics);
 
@@ -146,6 +148,14 @@ struct program_metrics {
     struct figure all_peak_bytes, all_peak_ticks; /* of heap and mappings together */
     struct figure discard_count, discard_bytes;   /* by madvise */
 };
+
+/* What the program maps itself is unknown from here on. */
+static inline void program_metrics_forget_mapped(struct program_metrics *program)
+{
+    call_metrics_know_nothing(&program->mapped);
+    program->all_peak_bytes = program->all_peak_ticks = FIGURE_UNKNOWN;
+    program->discard_count = program->discard_bytes = FIGURE_UNKNOWN;
+}
 
 /* One interval of the timeline. Levels keep the extremes inside the interval, so that halving the
  * resolution loses no peak. A level that was never sampled is unknown, both. */

@@ -64,7 +64,7 @@ tidemark replay -q -o made/instant.tmk --from=peak --to=peak made/cxx.tmt
 commanded -q -o made/killed.tmk
 say a 200 3000
 until_true tidemark report made/killed.tmk >out
-kill_hard $recorder
+kill_hard "$(collector_of $recorder)" $recorder
 exec 3>&- 4<&-
 commanded -q -o made/running.tmk
 say a 50 1000

@@ -244,7 +244,7 @@ def bfm_has(kind, test):
     return glob.glob(f"{ROOT}/bfm/tests/test_{name}.c" if kind == "unit" else f"{ROOT}/bfm/fuzz/fuzz_{name}.c")
 
 
-for kind, test in set(re.findall(r"\b(cli|unit|fuzz|web)/([\w/]+)\b(?!\.[ch]\b)", read("doc/SECURITY.md").replace("tests/cli/NAME", ""))):
+for kind, test in set(re.findall(r"\b(cli|unit|fuzz|web)/([\w/]*\w)\b(?!\.[ch]\b)(?![\w/])", read("doc/SECURITY.md").replace("tests/cli/NAME", ""))):
     path = SCENARIOS[kind].format(re.sub(r"/(\w+)$", r"/test_\1.c", test) if kind == "unit" else test)
     if test != "NAME" and not glob.glob(os.path.join(ROOT, path)) and not bfm_has(kind, test):
         complain("doc/SECURITY.md", f"names the test {kind}/{test}, and there is no {path}")

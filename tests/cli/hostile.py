@@ -19,6 +19,7 @@ COMMANDS = {
     "report": [[profile], ["--show=all", "-n", "100", profile], ["--tree", profile], ["--json", profile],
                ["--show=regions", profile]],
     "insight": [[profile], ["--json", profile]],
+    "leaks": [[profile], ["--json", profile]],
     "annotate": [[profile], ["--json", profile]],
     "plot": [["--terminal", profile], ["--terminal", "--functions", profile]],
     "top": [["--plain", "-n", "1", profile]],
@@ -47,7 +48,7 @@ COMMANDS = {
     "help": [[]],
     "version": [[]],
 }
-COLOUR = {"report", "insight", "annotate", "diff", "check", "plot", "top", "at", "blocks", "events", "job", "doctor"}
+COLOUR = {"report", "insight", "leaks", "annotate", "diff", "check", "plot", "top", "at", "blocks", "events", "job", "doctor"}
 SGR = re.compile(r"\033\[[0-9;]*m")
 
 

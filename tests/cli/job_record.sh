@@ -100,13 +100,14 @@ echo "== a rank is killed"
 all_ended runs/h 1
 ends runs/h
 
-echo "== its recorder is killed: the entry has no end, and nobody holds it; what was recorded is there"
+echo "== its collector is killed: the entry has no end, and nobody holds it; what was recorded is there"
 tidemark record -q --job=runs/i sh -c 'echo $$ >pid; while [ ! -e killed ]; do sleep 0.05; done; echo on >went' &
 recorder=$!
 until_true sh -c 'test -s pid && tidemark report runs/i/*/process.sh.*.tmk >/dev/null 2>&1'
-kill_hard $recorder
+kill -KILL "$(collector_of $recorder)"
 : >killed
 until_true test -s went
+wait $recorder
 sed -n 's/^\(locked .*\|end.*\)/\1/p' runs/i/*/process.sh.*.entry
 tidemark report runs/i/*/process.sh.*.tmk >/dev/null && echo "its profile is read"
 

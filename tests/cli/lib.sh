@@ -60,6 +60,11 @@ kill_hard() {
     wait "$@"
 } 2>/dev/null
 
+# The process that collects for a `tidemark record`.
+collector_of() { # PID
+    pgrep -P "$1" -x tidemark-coll
+}
+
 skip() {
     echo "skip: $*"
     exit 77

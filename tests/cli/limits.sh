@@ -41,16 +41,17 @@ cat err
 rm -f ./*.tmk*
 
 echo "--- the collector dies, the program does not"
-try tidemark record -o k.tmk sh -c 'kill -ABRT $PPID; perl -e "push @a, [1] for 1..200000"; echo on; exit 5'
+try tidemark record -o k.tmk sh -c 'kill -ABRT $(pgrep -P $PPID -x tidemark-coll); perl -e "push @a, [1] for 1..200000"; echo on; exit 5'
 cat out err
 rm -f k.tmk*
 perl -e 'system { $ARGV[0] } @ARGV; printf "exit %d, signal %d\n", $? >> 8, $? & 127' \
-    tidemark record -o k.tmk sh -c 'kill -SEGV $PPID; kill -TERM $$' 2>err
+    tidemark record -o k.tmk sh -c 'c=$(pgrep -P $PPID -x tidemark-coll); kill -SEGV $c; while kill -0 $c 2>/dev/null; do sleep 0.05; done; kill -TERM $$' 2>err
 cat err
 echo "and signals come through:"
 tidemark record -o k.tmk bash -c 'trap "echo got it; exit 9" USR1
-    kill -BUS $PPID
-    until grep -q stand-in /proc/$PPID/cmdline; do sleep 0.05; done
+    collector=$(pgrep -P $PPID -x tidemark-coll)
+    kill -BUS $collector
+    while kill -0 $collector; do sleep 0.05; done
     kill -USR1 $PPID
     while :; do sleep 0.05; done' 2>/dev/null
 echo "status $?"

@@ -22,7 +22,7 @@ until_true grown && echo "it grows"
 before=$(counted)
 caught_up() { [ "$(allocated)" -ge "$before" ]; }
 until_true caught_up
-kill_hard $recorder
+kill_hard "$(collector_of $recorder)"
 program=$(od -An -tu8 -j 0 -N 8 counters | tr -d ' ')
 caught_up && echo "what was written is there"
 tidemark report live.tmk >out 2>err && grep -q victim_counted out && echo "and it reads"

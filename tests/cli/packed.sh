@@ -64,6 +64,15 @@ recorded ./program.linked
 objcopy --only-keep-debug program.packed program.debug
 recorded ./program.linked
 
+echo "== functions that share a list of ranges: 20,000 times 20,000"
+if [ "$(uname -m)" = x86_64 ]; then
+    python3 "$HERE/ranges.py" 20000 20000 >ranges.s
+    cc -o ranges ranges.s
+    below 400 tidemark record -q -o ranges.tmk ./ranges 2>&1
+else
+    printf 'status 0\nbelow 400 MiB\n'
+fi
+
 echo "== honest ones"
 for how in zlib zlib-gnu; do
     objcopy --compress-debug-sections=$how whole program.honest

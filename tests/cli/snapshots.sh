@@ -15,7 +15,7 @@ say a 10 1000
 kill -USR1 $recorder
 there s.snap-1.tmk
 say a 5 1000
-program=$(pgrep -P $recorder)
+program=$(pgrep -P $recorder cli_commanded)
 tidemark snapshot "$program"
 say h 15
 (cd / && tidemark snapshot $recorder) | sed "s,$PWD,there,"
@@ -83,7 +83,7 @@ if [ "$(id -u)" = 0 ] && mkdir "$group" 2>/dev/null && echo 64M >"$group/$limit"
     [ -e "$usage" ] || usage=$group/memory.current
     while [ "$(cat "$usage")" -lt $((61 << 20)) ]; do say a 1 500000; done
     until_true taken oom 45
-    kill_hard $recorder # whoever is killed now: it is on the disk
+    kill_hard "$(collector_of $recorder)" $recorder # whoever is killed now: it is on the disk
     kill -KILL $(cat "$group/cgroup.procs")
     exec 3>&- 4<&-
     until_true sh -c "! [ -s $group/cgroup.procs ]"

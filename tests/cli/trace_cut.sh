@@ -24,8 +24,8 @@ disown $tool
 events() { "$READ_TRACE" dead.tmt | sed -n 's/^events: //p'; }
 has_tens_of_thousands() { [ "$(events)" -gt 20000 ]; }
 until_true has_tens_of_thousands
-program=$(pgrep -P $tool)
-kill -9 $tool "$program"
+program=$(pgrep -P $tool perl)
+kill -9 "$(collector_of $tool)" $tool "$program"
 "$READ_TRACE" dead.tmt >said
 grep damage said | sed -E 's/after [0-9]+ whole/after N whole/'
 has_tens_of_thousands && echo "tens of thousands of events"
@@ -36,7 +36,7 @@ grep -E '^(unknown nodes|end)' said
 tool=$!
 disown $tool
 until_true [ -s alone.tmt ]
-kill -9 $tool
+kill -9 "$(collector_of $tool)"
 : >killed
 until_true grep 'it went on' out
 "$READ_TRACE" alone.tmt | grep -cE '^damage: .* cut off'

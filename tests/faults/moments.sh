@@ -12,14 +12,15 @@ in_call() { grep -q "^$2 " "/proc/$1/syscall"; } # PID NUMBER
 program_of() { pgrep -P "$recorder" "$1"; } # NAME
 opens_fifo() { in_call "$(program_of bash)" 257; }
 until_true opens_fifo
-until_true in_call "$recorder" 7
-kill -STOP "$recorder"
+collector=$(collector_of "$recorder")
+until_true in_call "$collector" 7
+kill -STOP "$collector"
 echo >go
 until_true program_of faults_program >/dev/null
 program=$(program_of faults_program)
 until_true in_call "$program" 47
 kill -KILL "$program"
-kill -CONT "$recorder"
+kill -CONT "$collector"
 until_true [ ! -d "/proc/$recorder" ]
 if [ -d "/proc/$recorder" ]; then
     kill_hard "$recorder"

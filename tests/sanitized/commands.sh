@@ -4,7 +4,8 @@
 #
 #   commands.sh DIRECTORY       where that tidemark is
 export PATH=$1:$PATH PAGER=cat
-export ASAN_OPTIONS=exitcode=99:detect_leaks=0:abort_on_error=0
+# use_sigaltstack: clang 14 finds its own at the end of a thread.
+export ASAN_OPTIONS=exitcode=99:detect_leaks=0:abort_on_error=0:use_sigaltstack=0
 export UBSAN_OPTIONS=halt_on_error=1:exitcode=99:print_stacktrace=1
 export TSAN_OPTIONS=exitcode=99
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidemark-sanitized.XXXXXX") || exit 1
@@ -68,6 +69,11 @@ run tidemark replay --under=glibc awk.tmt
 run tidemark job job
 run tidemark job --json job
 run tidemark ps
+run tidemark ps --json
+run tidemark html -o job.html job
+run tidemark html -o traced.html traced.tmk
+run tidemark blocks --json awk.tmt
+run tidemark job --redact=names job
 run tidemark maps self
 run tidemark doctor
 run tidemark unpack plain.tmk plain.db

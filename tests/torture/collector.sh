@@ -10,6 +10,7 @@ start() { # OPTIONS…
     recorder=$!
     disown $recorder
     until_true runs
+    collector=$(collector_of $recorder)
     program=$(word 0)
     until_true counted_more_than $threads 100000
 }
@@ -45,28 +46,28 @@ end_and_account() { # the program is killed, the collector completes the profile
 
 # --on-full=wait: the program stands still until the collector goes on; nothing is lost.
 start
-kill -STOP $recorder
+kill -STOP "$collector"
 until_true stands_still
 memory_is_bounded wait
-kill -CONT $recorder
+kill -CONT "$collector"
 until_true counted_more_than $threads $(($(counted $threads) + 100000))
 end_and_account wait
 
 # --on-full=drop: the program goes on, and what was dropped is counted.
 start --on-full=drop
-kill -STOP $recorder
+kill -STOP "$collector"
 until_true counted_more_than $threads $(($(counted $threads) + 1000000))
 memory_is_bounded drop
-kill -CONT $recorder
+kill -CONT "$collector"
 until_true counted_more_than $threads $(($(counted $threads) + 100000))
 end_and_account drop
 
 # Stopped, then killed, while all threads wait for it: they go on, unrecorded, for as long as they like.
 for first in STOP KILL; do
     start
-    kill -$first $recorder
+    kill -$first "$collector"
     [ $first = KILL ] || until_true stands_still
-    kill -KILL $recorder 2>/dev/null
+    kill -KILL "$collector" 2>/dev/null
     until_true counted_more_than $threads $(($(counted $threads) + 3000000))
     memory_is_bounded "killed after $first"
     kill_hard "$program"

@@ -40,22 +40,23 @@ kill_round() { # WHOM
     rm -f counters run.tm*
     cp older run.tmk
     "$TIDEMARK" record -q --trace -o run.tmk -- "$victims/killed" $threads counters 2>err &
-    local recorder=$! before after program
+    local recorder=$! before after program collector
     disown $recorder
     until_true runs
+    collector=$(collector_of $recorder)
     program=$(word 0)
     until_true tells run.tmk
     sleep "0.$(printf %03d $((RANDOM % 1000)))"
     before=$(told run.tmk)
     case $1 in
     program) kill -KILL "$program" ;;
-    collector) kill -KILL $recorder ;;
-    both) kill -KILL $recorder "$program" ;;
-    both_later) kill -KILL "$program"; kill -KILL $recorder ;; # in the middle of its completion
-    completing) kill -KILL "$program"; sleep "0.$(printf %03d $((RANDOM % 150)))"; kill -KILL $recorder 2>/dev/null ;;
+    collector) kill -KILL "$collector" ;;
+    both) kill -KILL "$collector" "$program" ;;
+    both_later) kill -KILL "$program"; kill -KILL "$collector" ;; # in the middle of its completion
+    completing) kill -KILL "$program"; sleep "0.$(printf %03d $((RANDOM % 150)))"; kill -KILL "$collector" 2>/dev/null ;;
     esac
     [ "$1" = program ] && until_true [ ! -d "/proc/$recorder" ]
-    until_true sh -c "! kill -0 $recorder"
+    until_true [ ! -d "/proc/$collector" ]
     [ "$1" = collector ] && { until_true counted_more_than $threads $(($(counted $threads) + 100000)); kill -KILL "$program"; }
     after=$(told run.tmk)
     [ "$after" -ge "$before" ] || fail "$1 killed: $before allocations were in the profile before, $after after"

@@ -20,6 +20,11 @@ kill_hard() {
     wait "$@"
 } 2>/dev/null
 
+# The process that collects for a `tidemark record`.
+collector_of() { # PID
+    pgrep -P "$1" -x tidemark-coll
+}
+
 # victims/killed THREADS counters: counts its allocations in a file, until it is killed.
 word() { # N: the Nth uint64 there
     od -An -tu8 -j $((8 * $1)) -N 8 counters | tr -d ' '

@@ -55,8 +55,8 @@ alone "no such mark" "$TIDEMARK" record -q --until=never -o q.tmk
 alone "only what does not run" "$TIDEMARK" record -q --only=nothing -o q.tmk
 behind "only what does not run" "$TIDEMARK" record --only=nothing -o q.tmk
 for signal in ABRT SEGV BUS; do
-    alone "its collector gets SIG$signal" "$TIDEMARK" record -q -o q.tmk sh -c "kill -$signal \$PPID; exec \"\$@\"" -
-    behind "its collector gets SIG$signal" "$TIDEMARK" record -o q.tmk sh -c "kill -$signal \$PPID; exec \"\$@\"" -
+    alone "its collector gets SIG$signal" "$TIDEMARK" record -q -o q.tmk sh -c "kill -$signal \$(pgrep -P \$PPID -x tidemark-coll); exec \"\$@\"" -
+    behind "its collector gets SIG$signal" "$TIDEMARK" record -o q.tmk sh -c "kill -$signal \$(pgrep -P \$PPID -x tidemark-coll); exec \"\$@\"" -
 done
 alone "in a recording" "$TIDEMARK" record -q -o q.tmk "$TIDEMARK" record -q -o r.tmk
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then

@@ -178,4 +178,18 @@ if command -v lighttpd >/dev/null && command -v curl >/dev/null; then
         no_strays lighttpd
     fi
 fi
+# A collector that a preloaded library has started, for a program that dies before its hello, ends with that.
+perl -MPOSIX -e '
+    my $starter = fork;
+    if (!$starter) { sleep 1; exit }
+    my $pidfd = syscall(434, $starter, 0);
+    pipe(my $read, my $write);
+    my $ready = POSIX::dup(fileno($write));
+    POSIX::dup2($pidfd, 20);
+    POSIX::dup2($ready, 21);
+    $ENV{TIDEMARK_SESSION} = "tidemark-" . "0" x 32 . ":" . "0" x 32;
+    my $began = time;
+    system { $ARGV[0] } "tidemark", "collect", "--ready-fd", 21, "--starter-fd", 20;
+    print time - $began, "\n"' "$TIDEMARK" >took 2>&1
+[ "$(cat took)" -lt 30 ] || fail "a stray collector took $(cat took) s"
 exit $failed

@@ -201,6 +201,16 @@ bool facts_add_oom(struct strbuf *out, const struct profile *profile)
     return true;
 }
 
+static void facts_add_cut(struct strbuf *out, const struct profile *profile)
+{
+    strbuf_add_string(out, "recording was cut short");
+    if (profile_get(profile, PROFILE_META_CUT)) {
+        strbuf_add_string(out, ", as ");
+        facts_add_text(out, profile, PROFILE_META_CUT);
+    }
+    strbuf_add_string(out, ": how the program ended is not known");
+}
+
 void facts_add_outcome(struct strbuf *out, const struct profile *profile)
 {
     if (profile_is_job(profile)) {
@@ -212,7 +222,7 @@ void facts_add_outcome(struct strbuf *out, const struct profile *profile)
     if (profile->being_written)
         strbuf_add_string(out, "still being recorded");
     else if (!profile->complete)
-        strbuf_add_string(out, "recording was cut short: how the program ended is not known");
+        facts_add_cut(out, profile);
     else if (facts_ended_by(profile, "exit"))
         strbuf_addf(out, "exit status %u", status);
     else if (facts_ended_by(profile, "signal") && name)

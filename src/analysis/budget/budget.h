@@ -73,12 +73,12 @@ struct budget {
     struct budget_limit *limits;
     size_t count, capacity;
     char **suppressions; /* files that it names, from where it lies */
-    size_t suppression_count;
+    size_t suppression_count, suppression_room;
     double tolerance; /* of growth limits that are just true: a share */
     bool has_tolerance;
     /* its own */
     char **strings;
-    size_t string_count;
+    size_t string_count, string_room;
 };
 
 /* Takes the file's limits in. 0, or -errno and a sentence in `why`. To be released in any case. */

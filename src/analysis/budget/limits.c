@@ -135,11 +135,10 @@ budget_add_limit_refuse(const struct reading *reading, const char *format, ...)
 
 static char *limits_keep(struct budget *budget, const char *string)
 {
-    char **strings = realloc(budget->strings, (budget->string_count + 1) * sizeof *strings);
-    if (!strings)
+    if (!array_make_room(&budget->strings, &budget->string_room, budget->string_count,
+                         sizeof *budget->strings))
         return NULL;
-    budget->strings = strings;
-    return strings[budget->string_count++] = strdup(string);
+    return budget->strings[budget->string_count++] = strdup(string);
 }
 
 static struct budget_limit *limits_new_limit(struct budget *budget)
@@ -247,13 +246,15 @@ static int limits_read_suppressions(const struct reading *reading)
     if (*reading->entry->string != '/' && slash)
         strbuf_add(&path, budget->path, (size_t)(slash + 1 - budget->path));
     strbuf_add_string(&path, reading->entry->string);
-    char **files = realloc(budget->suppressions, (budget->suppression_count + 1) * sizeof *files);
-    if (files) {
-        budget->suppressions = files;
-        files[budget->suppression_count] = limits_keep(budget, path.data);
-    }
+    char *file = NULL;
+    if (array_make_room(&budget->suppressions, &budget->suppression_room, budget->suppression_count,
+                        sizeof *budget->suppressions))
+        file = limits_keep(budget, path.data);
     strbuf_release(&path);
-    return files && files[budget->suppression_count++] ? 0 : -ENOMEM;
+    if (!file)
+        return -ENOMEM;
+    budget->suppressions[budget->suppression_count++] = file;
+    return 0;
 }
 
 /* What the command line says comes first. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 
 /* ---- Patterns ------------------------------------------------------------------------------ */
 
@@ -77,12 +78,10 @@ static int suppressions_wrong(struct strbuf *why, const struct lines *lines, con
 static struct suppression *suppressions_new_suppression(struct suppressions *suppressions,
                                                         const char *name)
 {
-    struct suppression *list =
-        realloc(suppressions->list, (suppressions->count + 1) * sizeof *list);
-    if (!list)
+    if (!array_make_room(&suppressions->list, &suppressions->room, suppressions->count,
+                         sizeof *suppressions->list))
         return NULL;
-    suppressions->list = list;
-    struct suppression *made = &list[suppressions->count];
+    struct suppression *made = &suppressions->list[suppressions->count];
     *made = (struct suppression){.name = strdup(name)};
     if (!made->name)
         return NULL;
@@ -92,12 +91,11 @@ static struct suppression *suppressions_new_suppression(struct suppressions *sup
 
 static int suppressions_add_step(struct suppression *to, int kind, const char *pattern)
 {
-    struct suppression_step *steps = realloc(to->steps, (to->step_count + 1) * sizeof *steps);
-    if (!steps)
+    if (!array_make_room(&to->steps, &to->step_room, to->step_count, sizeof *to->steps))
         return -ENOMEM;
-    to->steps = steps;
-    steps[to->step_count] = (struct suppression_step){.kind = kind, .pattern = strdup(pattern)};
-    return steps[to->step_count++].pattern ? 0 : -ENOMEM;
+    struct suppression_step *step = &to->steps[to->step_count++];
+    *step = (struct suppression_step){.kind = kind, .pattern = strdup(pattern)};
+    return step->pattern ? 0 : -ENOMEM;
 }
 
 /* A pattern without ^ begins with a star, one without $ ends with one. */

@@ -24,7 +24,7 @@ struct suppressions {
     struct suppression {
         char *name; /* as in the file */
         bool is_lsan;
-        size_t step_count;
+        size_t step_count, step_room;
         struct suppression_step {
             enum { STEP_FUNCTION, STEP_OBJECT, STEP_SOURCE, STEP_ANY } kind;
             char *pattern;
@@ -32,7 +32,7 @@ struct suppressions {
         } * steps;
         struct figure used_bytes, used_blocks; /* what it has suppressed */
     } * list;
-    size_t count;
+    size_t count, room;
 };
 
 enum { SUPPRESSIONS_MAX = 4096, SUPPRESSION_STEPS_MAX = 62 };

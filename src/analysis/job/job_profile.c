@@ -189,6 +189,7 @@ static int job_profile_put_program(struct profile_writer *writer, const struct j
     struct program_metrics program = tree->rest;
     if (!tree->ranks)
         return 0;
+    program_metrics_forget_mapped(&program);
     program.total = tree->total.metrics;
     for (size_t i = 0; i < METRICS; i++)
         *metric_field(&metric_rows[i], &program.mapped) = FIGURE_UNKNOWN;

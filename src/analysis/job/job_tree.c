@@ -257,7 +257,7 @@ static void job_tree_add_site(struct job_tree *tree, uint32_t node, const struct
 /* ---- Programs ------------------------------------------------------------------------------ */
 
 /* The numbers of struct program_metrics behind its `total`, in their order in the bytes. All are
- * sums. */
+ * sums. What processes map themselves is not among them: it is unknown of a job. */
 #define REST(FIGURE, NUMBER)                                                                       \
     FIGURE(live_peak_count)                                                                        \
     NUMBER(foreign_frees)                                                                          \
@@ -271,12 +271,15 @@ static void job_tree_add_site(struct job_tree *tree, uint32_t node, const struct
     NUMBER(lost_events)                                                                            \
     NUMBER(malformed_events)
 #define REST_BYTES(field) +sizeof(((struct program_metrics *)0)->field)
-/* Of mappings a job knows nothing yet: job_profile.c writes them as unknown. */
-#define UNJOINED_BYTES                                                                             \
-    (sizeof(struct call_metrics) REST_BYTES(all_peak_bytes) REST_BYTES(all_peak_ticks)             \
-         REST_BYTES(discard_count) REST_BYTES(discard_bytes))
+/* What ranks map themselves is unknown of a job. */
+#define NOT_ADDED(FIGURE)                                                                          \
+    FIGURE(mapped)                                                                                 \
+    FIGURE(all_peak_bytes)                                                                         \
+    FIGURE(all_peak_ticks)                                                                         \
+    FIGURE(discard_count)                                                                          \
+    FIGURE(discard_bytes)
 _Static_assert(sizeof(struct program_metrics) ==
-                   sizeof(struct call_metrics) + UNJOINED_BYTES REST(REST_BYTES, REST_BYTES),
+                   sizeof(struct call_metrics) REST(REST_BYTES, REST_BYTES) NOT_ADDED(REST_BYTES),
                "a new number of the program needs its line in REST");
 
 static void job_tree_add_rest(struct program_metrics *into, const struct program_metrics *from)
@@ -284,6 +287,7 @@ static void job_tree_add_rest(struct program_metrics *into, const struct program
 #define ADD_FIGURE(field) into->field = figure_add(into->field, from->field);
 #define ADD_NUMBER(field) into->field += from->field;
     REST(ADD_FIGURE, ADD_NUMBER)
+    program_metrics_forget_mapped(into);
 }
 
 static void job_tree_add_programs(struct job_tree *into, const struct job_tree *from)
@@ -816,6 +820,7 @@ int job_tree_read(struct job_tree *tree, const void *bytes, size_t count)
     tree->peak_sum.raw = bytes_get(&reader);
     job_tree_get_metrics(&reader, &tree->total);
     REST(GET_FIGURE, GET_NUMBER)
+    program_metrics_forget_mapped(&tree->rest);
     for (size_t left = bytes_get_count(&reader, 3); left && !reader.failed; left--)
         job_tree_read_module(&reader, tree);
     for (size_t left = bytes_get_count(&reader, 5); left && !reader.failed; left--)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "procfs/proc_file.h"
+#include "base/array.h"
 
 enum { MAX_TEXT_BYTES = 65536, MOST_THREADS = 8 };
 
@@ -395,14 +396,8 @@ static int processes_read_all(struct system_memory *system,
 
 static int processes_add_pid(struct system_memory *system, size_t *capacity, pid_t pid)
 {
-    if (system->count == *capacity) {
-        *capacity = *capacity ? *capacity * 2 : 512;
-        struct system_memory_process *grown =
-            realloc(system->processes, *capacity * sizeof *system->processes);
-        if (!grown)
-            return -ENOMEM;
-        system->processes = grown;
-    }
+    if (!array_make_room(&system->processes, capacity, system->count, sizeof *system->processes))
+        return -ENOMEM;
     system->processes[system->count++] = (struct system_memory_process){.status.pid = pid};
     return 0;
 }

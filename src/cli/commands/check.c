@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/error.h"
 #include "base/old_file.h"
 #include "base/options.h"
@@ -30,7 +31,7 @@ enum { USUAL_MOST_COLUMNS = 120, EXIT_EXCEEDED = 1 };
 struct arguments {
     const char *budget, *baseline, *tolerance, *headroom, *junit, *sarif;
     const char **suppressions; /* grows */
-    size_t suppression_count;
+    size_t suppression_count, suppression_room;
     int format, colour;
     uint64_t width;
     bool json, update, allow_loss;
@@ -91,12 +92,10 @@ static const struct options_command command = {
 static int cmd_check_add_suppressions(void *target, const char *value)
 {
     struct arguments *arguments = target;
-    const char **grown =
-        realloc(arguments->suppressions, (arguments->suppression_count + 1) * sizeof *grown);
-    if (!grown)
+    if (!array_make_room(&arguments->suppressions, &arguments->suppression_room,
+                         arguments->suppression_count, sizeof *arguments->suppressions))
         return -ENOMEM;
-    arguments->suppressions = grown;
-    grown[arguments->suppression_count++] = value;
+    arguments->suppressions[arguments->suppression_count++] = value;
     return 0;
 }
 

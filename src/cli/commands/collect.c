@@ -23,12 +23,14 @@
 #include "wire/wire.h"
 
 struct collect_options {
-    uint64_t ready_fd;
+    uint64_t ready_fd, starter_fd;
 };
 
 static const struct option_entry entries[] = {
     {"ready-fd", 0, OPTION_NUMBER, "N", "descriptor to say that it listens",
      OPTION_TO(struct collect_options, ready_fd), false, NULL},
+    {"starter-fd", 0, OPTION_NUMBER, "N", "pidfd of who starts it, if that is open",
+     OPTION_TO(struct collect_options, starter_fd), false, NULL},
     OPTION_GROUP_END};
 
 static const struct options_command command = {
@@ -92,6 +94,21 @@ static void cmd_collect_run(struct collector *collector, int starter, int signal
     while (collector_active(collector) > 0)
         if (collector_wait(collector, signals, 1000))
             cmd_collect_take_signals(collector, signals);
+}
+
+/* Who started us comes himself, and at once: when he ends without it nobody comes. */
+static void cmd_collect_run_for(struct collector *collector, int starter, int signals)
+{
+    bool known = starter > 2 && fcntl(starter, F_GETFD) >= 0;
+    bool ended = false;
+    while (known && !ended && collector_active(collector) == 0)
+        ended = collector_wait(collector, starter, -1);
+    if (ended && collector_active(collector) == 0)
+        collector_wait(collector, -1, 0); /* what he said last */
+    if (known)
+        close(starter);
+    if (!ended || collector_active(collector) > 0)
+        cmd_collect_run(collector, -1, signals);
 }
 
 static void cmd_collect_say_ready(int fd)
@@ -203,7 +220,7 @@ int cmd_collect(int argc, char **argv)
         return OPTIONS_EXIT_FAILURE;
     int signals = cmd_collect_watch_signal(options.snapshot_signal);
     cmd_collect_say_ready((int)collect.ready_fd);
-    cmd_collect_run(collector, -1, signals);
+    cmd_collect_run_for(collector, (int)collect.starter_fd, signals);
     collector_close(collector);
     return 0;
 }

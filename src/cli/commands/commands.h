@@ -6,8 +6,7 @@
 int cmd_record(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_count(int argc, char **argv);
-int cmd_collect(int argc, char **argv);  /* for the recorder's own use, not listed */
-int cmd_stand_in(int argc, char **argv); /* for that of record (stand_in.h) */
+int cmd_collect(int argc, char **argv); /* for the recorder's own use, not listed */
 int cmd_report(int argc, char **argv);
 int cmd_insight(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);

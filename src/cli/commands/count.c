@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/json.h"
 #include "base/old_file.h"
 #include "base/own_file.h"
@@ -158,7 +159,7 @@ struct entry {
 
 struct entries {
     struct entry *entry;
-    size_t count;
+    size_t count, room;
     size_t without_room; /* files that stayed empty, as their file system was full */
 };
 
@@ -192,13 +193,11 @@ static void cmd_count_add_entry(struct entries *entries, int directory, const ch
     entries->without_room += is_empty;
     if (!entry.state)
         return;
-    struct entry *more = realloc(entries->entry, (entries->count + 1) * sizeof entry);
-    if (!more) {
+    if (!array_make_room(&entries->entry, &entries->room, entries->count, sizeof entry)) {
         munmap((void *)entry.state, sizeof *entry.state);
         return;
     }
     count_figures_of(&entry.figures, entry.state);
-    entries->entry = more;
     entries->entry[entries->count++] = entry;
 }
 

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 static atomic_int held_real = -1;
+static int held_file = -1;
+static bool held_quiet;
 
 void held_stderr_keep_numbers(void)
 {
@@ -26,18 +28,23 @@ static void held_stderr_become(int file)
         close(file);
 }
 
-void held_stderr_begin(bool quiet)
+void held_stderr_prepare(bool quiet)
 {
-    if (quiet) {
-        held_stderr_become(open("/dev/null", O_RDWR | O_CLOEXEC));
+    held_file = quiet ? open("/dev/null", O_RDWR | O_CLOEXEC) : memfd_create("stderr", MFD_CLOEXEC);
+    held_quiet = quiet;
+}
+
+void held_stderr_begin(void)
+{
+    if (held_quiet) {
+        held_stderr_become(held_file);
         return;
     }
     int real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    int file = real < 0 ? -1 : memfd_create("stderr", MFD_CLOEXEC);
-    atomic_store(&held_real, file < 0 ? -1 : real);
-    if (file < 0 && real >= 0)
+    atomic_store(&held_real, held_file < 0 ? -1 : real);
+    if (held_file < 0 && real >= 0)
         close(real); /* then what is written is seen at once */
-    held_stderr_become(file);
+    held_stderr_become(held_file);
 }
 
 static void held_stderr_copy(int from, int to)
@@ -55,6 +62,9 @@ void held_stderr_end(void)
     if (real < 0)
         return;
     held_stderr_copy(STDERR_FILENO, real);
+    if (ftruncate(STDERR_FILENO, 0) <
+        0) /* it is told: should we be killed, nobody tells it again */
+        lseek(STDERR_FILENO, 0, SEEK_SET);
     held_stderr_become(real);
 }
 
@@ -64,20 +74,8 @@ int held_stderr_terminal(void)
     return real >= 0 && isatty(real) ? real : -1;
 }
 
-int held_stderr_number(void)
+void held_stderr_tell(void)
 {
-    return atomic_load(&held_real);
-}
-
-void held_stderr_hand_over(void)
-{
-    int real = atomic_load(&held_real);
-    if (real >= 0)
-        fcntl(real, F_SETFD, 0);
-}
-
-void held_stderr_take_over(int number)
-{
-    if (number > STDERR_FILENO)
-        atomic_store(&held_real, number);
+    if (held_file >= 0 && !held_quiet)
+        held_stderr_copy(held_file, STDERR_FILENO);
 }

@@ -10,8 +10,10 @@
  * written to. The program that is started finds them closed, as they were. */
 void held_stderr_keep_numbers(void);
 
-/* The program has started and has its own. */
-void held_stderr_begin(bool quiet);
+/* Before the collector's process is started: where it will write is known to both. */
+void held_stderr_prepare(bool quiet);
+/* In the collector. */
+void held_stderr_begin(void);
 /* What was written since goes to the real one, which is standard error again; with --quiet nothing
  * does. May be called from handlers of signals, and again. */
 void held_stderr_end(void);
@@ -19,10 +21,7 @@ void held_stderr_end(void);
 /* The real one where somebody sits before it, who may be told at once; else -1. */
 int held_stderr_terminal(void);
 
-/* For a program that takes this process's place by execv(): the real one's number, which it is told
- * (-1: there is none), is open there, and it goes on from here. */
-int held_stderr_number(void);
-void held_stderr_hand_over(void);
-void held_stderr_take_over(int number);
+/* In the process that started it: what a collector that died had still to say. */
+void held_stderr_tell(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* tidemark leaks: reads the profile and the suppressions, and shows what is lost. */
+/* The command `tidemark leaks`. It reads the profile and the suppressions, finds the blocks that
+ * are lost, and writes them as text or JSON. */
 #include "commands/commands.h"
 
 #include <errno.h>

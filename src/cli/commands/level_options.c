@@ -1,4 +1,5 @@
-/* Takes the level that --of names (level_options.h): a profile becomes one of that level before anything is shown of it. */
+/* Turns the word behind --of into a level, and makes a profile one of that level before anything is
+ * shown of it (level_options.h). */
 #include "commands/level_options.h"
 
 #include "base/error.h"

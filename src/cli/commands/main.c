@@ -29,7 +29,6 @@ static const struct command commands[] = {
     {"attach", cmd_attach, "record a program that is running already, and leave it again"},
     {"count", cmd_count, "run a program and count its allocations: no stacks, next to no cost"},
     {"collect", cmd_collect, NULL},
-    {"stand-in", cmd_stand_in, NULL},
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"leaks", cmd_leaks, "show which blocks are lost: no pointer leads to them any more"},
@@ -168,8 +167,7 @@ static bool commands_main_stack_is_too_small(void)
 
 static bool commands_main_takes_defaults(const struct command *command)
 {
-    return command->run != commands_main_cmd_help && command->run != commands_main_cmd_version &&
-           command->run != cmd_stand_in;
+    return command->run != commands_main_cmd_help && command->run != commands_main_cmd_version;
 }
 
 /* Who reads a pipe may stop at any time: that is no failure. */

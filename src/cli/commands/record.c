@@ -1,11 +1,12 @@
-/* tidemark record: starts a program with the recorder preloaded, collects for it and for its
- * children, stands in for it towards whoever started us (signals, job control, exit status), and
- * says at the end what came out. */
+/* tidemark record: starts a program with the recorder preloaded, has a process of its own collect for
+ * it and for its children (apart.h), and stands in for it towards whoever started us (signals, job
+ * control, exit status). The collector says at the end what came out. */
 #include "commands/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "commands/apart.h"
 #include "commands/collect.h"
 #include "commands/held_stderr.h"
 #include "commands/launch.h"
@@ -31,15 +33,20 @@
 #include "report/report.h"
 #include "wire/wire.h"
 
+/* What record knows, and what its collector does, each in its own process (apart.h). */
 struct job {
-    struct collector *collector;
+    struct collector *collector; /* record's own is closed as soon as the other has it */
+    struct apart apart;
     sigset_t old_mask;
-    int signals; /* signalfd */
+    int signals; /* record's: signalfd */
     pid_t child;
     bool ended;
     int wait_status;
     bool summed_up;
+    bool quiet;
+    bool alone;          /* the collector's: record is gone */
     int snapshot_signal; /* not passed on; 0: none */
+    char session[108];   /* the collector's name */
 };
 
 /* ---- Starting ---- */
@@ -73,7 +80,7 @@ static void cmd_record_run_child(struct job *job, char **argv, const struct libr
                                  int failure)
 {
     cmd_record_preload(libraries);
-    setenv(WIRE_SESSION_VARIABLE, collector_name(job->collector), 1);
+    setenv(WIRE_SESSION_VARIABLE, job->session, 1);
     sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
     execvp(argv[0], argv);
     int error = errno;
@@ -83,8 +90,7 @@ static void cmd_record_run_child(struct job *job, char **argv, const struct libr
 }
 
 /* 0, or the exit status for a program that could not be started. */
-static int cmd_record_start_child(struct job *job, char **argv, const struct libraries *libraries,
-                                  bool quiet)
+static int cmd_record_start_child(struct job *job, char **argv, const struct libraries *libraries)
 {
     int failure[2], error = 0;
     if (pipe2(failure, O_CLOEXEC) < 0 || (job->child = fork()) < 0) {
@@ -99,11 +105,8 @@ static int cmd_record_start_child(struct job *job, char **argv, const struct lib
         got = read(failure[0], &error, sizeof error);
     while (got < 0 && errno == EINTR);
     close(failure[0]);
-    collector_prepare_limits();
     if (got != sizeof error) {
-        held_stderr_begin(quiet);
-        stand_in_prepare(job->child);
-        collector_own_child(job->collector, job->child);
+        apart_tell(&job->apart, APART_STARTED, job->child);
         return 0;
     }
     waitpid(job->child, NULL, 0);
@@ -369,35 +372,18 @@ static int cmd_record_watch_signals(struct job *job)
     return job->signals < 0 ? -errno : 0;
 }
 
-/* Has it ended? A look that stops its threads is told so by the same means, which are not to be used
- * up here: so it is asked without taking, and taken when it is an end. */
-static bool cmd_record_child_has_ended(const struct job *job, int *status)
-{
-    siginfo_t what = {.si_pid = 0};
-    while (waitid(P_PID, (id_t)job->child, &what, WEXITED | WNOHANG | WNOWAIT) < 0)
-        if (errno != EINTR)
-            return false;
-    if (!what.si_pid ||
-        (what.si_code != CLD_EXITED && what.si_code != CLD_KILLED && what.si_code != CLD_DUMPED))
-        return false;
-    while (waitpid(job->child, status, 0) < 0)
-        if (errno != EINTR)
-            return false;
-    return true;
-}
-
 static void cmd_record_see_child(struct job *job)
 {
     int status;
-    if (job->ended || !cmd_record_child_has_ended(job, &status))
+    pid_t ended = 0;
+    while (!job->ended && job->child > 0 && (ended = waitpid(job->child, &status, WNOHANG)) < 0 &&
+           errno == EINTR)
+        ;
+    if (ended <= 0 || ended != job->child || (!WIFEXITED(status) && !WIFSIGNALED(status)))
         return;
     job->ended = true;
     job->wait_status = status;
-    stand_in_tell_end(status);
-    if (WIFSIGNALED(status))
-        collector_tell_end(job->collector, job->child, IMAGE_END_SIGNAL, WTERMSIG(status));
-    else
-        collector_tell_end(job->collector, job->child, IMAGE_END_EXIT, WEXITSTATUS(status));
+    apart_tell(&job->apart, APART_ENDED, status);
 }
 
 static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *signal)
@@ -405,26 +391,103 @@ static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *s
     siginfo_t received = {.si_signo = (int)signal->ssi_signo, .si_code = signal->ssi_code};
     int number = received.si_signo;
     if (number == job->snapshot_signal)
-        snapshot_on_signal(job->collector, number);
-    else if (number == SIGCHLD)
-        cmd_record_see_child(job);
-    else
+        apart_tell(&job->apart, APART_SNAPSHOT, number);
+    else if (number != SIGCHLD)
         stand_in_pass_on(&received, job->ended ? 0 : job->child);
-    /* With the program gone, or the time over, its children and names of functions may be waited for
-     * no longer than the user likes. */
-    bool is_over = job->ended || collector_over(job->collector);
-    if (is_over && (number == SIGINT || number == SIGTERM || number == SIGHUP)) {
-        if (job->ended)
-            held_stderr_end(); /* what is said now is for who waits */
-        collector_leave(job->collector);
+    if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+        apart_tell(&job->apart, APART_LEAVE, 0);
+}
+
+/* Waits for one of ours to end, a signal, or a file that is begun. */
+static void cmd_record_wait(struct job *job)
+{
+    struct signalfd_siginfo signal;
+    struct pollfd polls[] = {{.fd = job->signals, .events = POLLIN},
+                             {.fd = job->apart.silent ? -1 : job->apart.socket, .events = POLLIN}};
+    poll(polls, sizeof polls / sizeof *polls, -1);
+    apart_hear_begun(&job->apart);
+    while (read(job->signals, &signal, sizeof signal) == sizeof signal)
+        cmd_record_pass_on(job, &signal);
+}
+
+/* Which of the two has ended first is what the sentence says. */
+static int cmd_record_stand_in(struct job *job)
+{
+    bool had_ended = false, finished = false;
+    while (!job->ended || !job->apart.ended) {
+        cmd_record_wait(job);
+        if (!finished)
+            had_ended = job->ended;
+        cmd_record_see_child(job);
+        if (!finished && apart_see_end(&job->apart, false)) {
+            finished = true;
+            if (apart_died(&job->apart))
+                apart_finish_files(&job->apart);
+        }
+    }
+    if (apart_died(&job->apart)) {
+        held_stderr_tell();
+        if (!job->quiet)
+            apart_say_death(&job->apart, had_ended);
+    }
+    int status = job->wait_status;
+    apart_release(&job->apart);
+    return launch_end_like(status);
+}
+
+/* ---- Collecting for it ---- */
+
+static void cmd_record_hear_end(struct job *job, int status)
+{
+    job->ended = true;
+    job->wait_status = status;
+    if (WIFSIGNALED(status))
+        collector_tell_end(job->collector, job->child, IMAGE_END_SIGNAL, WTERMSIG(status));
+    else
+        collector_tell_end(job->collector, job->child, IMAGE_END_EXIT, WEXITSTATUS(status));
+}
+
+/* With the program gone, or the time over, its children and names of functions may be waited for no
+ * longer than the user likes. */
+static void cmd_record_hear_leave(struct job *job)
+{
+    if (!job->ended && !collector_over(job->collector))
+        return;
+    if (job->ended)
+        held_stderr_end(); /* what is said now is for who waits */
+    collector_leave(job->collector);
+}
+
+static void cmd_record_hear(struct job *job, const struct apart_message *message)
+{
+    switch ((enum apart_news)message->news) {
+    case APART_STARTED:
+        job->child = message->value;
+        collector_own_child(job->collector, job->child);
+        break;
+    case APART_ENDED:
+        cmd_record_hear_end(job, message->value);
+        break;
+    case APART_SNAPSHOT:
+        snapshot_on_signal(job->collector, message->value);
+        break;
+    case APART_LEAVE:
+        cmd_record_hear_leave(job);
+        break;
     }
 }
 
-static void cmd_record_take_signals(struct job *job)
+static void cmd_record_hear_all(struct job *job)
 {
-    struct signalfd_siginfo signal;
-    while (read(job->signals, &signal, sizeof signal) == sizeof signal)
-        cmd_record_pass_on(job, &signal);
+    struct apart_message message;
+    int heard;
+    while ((heard = apart_hear(&job->apart, &message)) > 0)
+        cmd_record_hear(job, &message);
+    if (heard == 0)
+        return;
+    apart_release(&job->apart); /* what still runs is recorded to its end */
+    collector_own_child(job->collector, 0);
+    job->alone = job->ended = true;
 }
 
 /* It is seen at once where somebody sits before the terminal, else when the program has ended. */
@@ -443,10 +506,11 @@ static void cmd_record_run_to_end(struct job *job, const struct record_options *
     while (!job->ended || collector_active(job->collector) > 0) {
         if (collector_over(job->collector) && !collector_active(job->collector) && !job->summed_up)
             cmd_record_sum_up_early(job, options, program);
-        if (collector_wait(job->collector, job->signals,
+        if (collector_wait(job->collector, job->apart.socket,
                            job->ended && terminal >= 0 ? patience_ms : -1)) {
-            cmd_record_take_signals(job);
-        } else if (job->ended && terminal >= 0 && collector_running(job->collector) > 0) {
+            cmd_record_hear_all(job);
+        } else if (job->ended && !job->alone && terminal >= 0 &&
+                   collector_running(job->collector) > 0) {
             dprintf(terminal,
                     "tidemark: the program has ended; %zu of its processes still run and are "
                     "recorded (Ctrl-C leaves them)\n",
@@ -456,16 +520,39 @@ static void cmd_record_run_to_end(struct job *job, const struct record_options *
     }
 }
 
-static int cmd_record_conclude(struct job *job, const struct record_options *options,
+/* Never returns. */
+static void cmd_record_collect(struct job *job, const struct record_options *options,
                                const char *program)
 {
+    close(job->signals);
+    collector_prepare_limits();
+    collector_tell_begun(job->collector, job->apart.socket);
+    held_stderr_begin();
+    apart_say_ready(&job->apart);
+    cmd_record_run_to_end(job, options, program);
     held_stderr_end();
-    if (!job->summed_up)
+    if (!job->summed_up && !job->alone && job->child)
         cmd_record_sum_up(job, options, program);
-    int status = job->wait_status;
     collector_close(job->collector);
-    stand_in_release();
-    return launch_end_like(status);
+    _exit(0);
+}
+
+/* 0, or the exit status of what could not be started. */
+static int cmd_record_start_collector(struct job *job, const struct record_options *options,
+                                      const char *program)
+{
+    snprintf(job->session, sizeof job->session, "%s", collector_name(job->collector));
+    held_stderr_prepare(options->quiet);
+    pid_t pid = apart_fork(&job->apart);
+    if (pid == 0)
+        cmd_record_collect(job, options, program);
+    collector_close(job->collector); /* the other one has it */
+    job->collector = NULL;
+    if (pid > 0 && apart_wait_until_ready(&job->apart))
+        return 0;
+    fprintf(stderr, "tidemark record: cannot collect: %s\n",
+            pid < 0 ? strerror(-pid) : "its process ended at once");
+    return OPTIONS_EXIT_FAILURE;
 }
 
 /* ---- A rank of a job ---- */
@@ -539,7 +626,8 @@ int cmd_record(int argc, char **argv)
     launcher_of(&rank, getpid());
     if (options.job && rank.name)
         return cmd_record_become_rank(&options, &rank, argv + operand, &libraries);
-    struct job job = {.signals = -1, .snapshot_signal = options.snapshot_signal};
+    struct job job = {
+        .signals = -1, .snapshot_signal = options.snapshot_signal, .quiet = options.quiet};
     const char *complaint = triggers_complaint(options.triggers, options.trigger_count, getpid());
     if (complaint && !options.quiet)
         fprintf(stderr, "tidemark record: %s\n", complaint);
@@ -553,11 +641,13 @@ int cmd_record(int argc, char **argv)
         fprintf(stderr, "tidemark record: cannot collect: %s\n", collector_open_error(status));
         return OPTIONS_EXIT_FAILURE;
     }
-    status = cmd_record_start_child(&job, argv + operand, &libraries, options.quiet);
+    status = cmd_record_start_collector(&job, &options, argv[operand]);
+    if (status == 0)
+        status = cmd_record_start_child(&job, argv + operand, &libraries);
     if (status != 0) {
-        collector_close(job.collector);
+        apart_release(&job.apart);
+        apart_see_end(&job.apart, true);
         return status;
     }
-    cmd_record_run_to_end(&job, &options, argv[operand]);
-    return cmd_record_conclude(&job, &options, argv[operand]);
+    return cmd_record_stand_in(&job);
 }

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/error.h"
 #include "base/alive.h"
 #include "base/regular.h"
@@ -37,7 +38,7 @@ struct opening {
         struct job job;
         size_t place; /* of the job in what is shown */
     } * ranks;
-    size_t rank_list_count;
+    size_t rank_list_count, rank_list_room;
 };
 
 static int showing_complain(const struct showing_options *options, const char *sentence)
@@ -143,20 +144,15 @@ static int showing_need_directory(struct opening *opening)
 
 static const char *showing_keep(struct showing *showing, char *string)
 {
-    char **strings =
-        realloc(showing->strings, (showing->string_count + 1) * sizeof *showing->strings);
-    if (!strings || !string)
-        memory_exhausted();
-    showing->strings = strings;
-    return strings[showing->string_count++] = string;
+    array_need_room(&showing->strings, &showing->string_room, showing->string_count,
+                    sizeof *showing->strings);
+    return showing->strings[showing->string_count++] = memory_need(string);
 }
 
 static void showing_list(struct showing *showing, struct served_source shown)
 {
-    struct served_source *all =
-        memory_need(realloc(showing->shown, (showing->count + 1) * sizeof *all));
-    showing->shown = all;
-    all[showing->count++] = shown;
+    array_need_room(&showing->shown, &showing->room, showing->count, sizeof *showing->shown);
+    showing->shown[showing->count++] = shown;
 }
 
 /* The name of a profile that is made. */
@@ -241,10 +237,9 @@ static int showing_write_job(struct opening *opening, const struct job *job, str
 /* Listed when all that was given is: the ranks come behind. */
 static void showing_keep_ranks(struct opening *opening, struct job_files *files, struct job *job)
 {
-    struct rank_list *lists =
-        memory_need(realloc(opening->ranks, (opening->rank_list_count + 1) * sizeof *lists));
-    opening->ranks = lists;
-    lists[opening->rank_list_count++] =
+    array_need_room(&opening->ranks, &opening->rank_list_room, opening->rank_list_count,
+                    sizeof *opening->ranks);
+    opening->ranks[opening->rank_list_count++] =
         (struct rank_list){*files, *job, opening->showing->count - 1};
 }
 
@@ -353,10 +348,9 @@ static int showing_add_trace(struct opening *opening, const char *path)
             "");
     if (trace_open(&trace, path))
         return showing_complain(opening->options, error_text());
-    struct trace **traces =
-        memory_need(realloc(showing->traces, (showing->trace_count + 1) * sizeof *showing->traces));
-    showing->traces = traces;
-    traces[showing->trace_count++] = trace;
+    array_need_room(&showing->traces, &showing->trace_room, showing->trace_count,
+                    sizeof *showing->traces);
+    showing->traces[showing->trace_count++] = trace;
     int status = showing_need_directory(opening);
     if (status)
         return status;

@@ -12,13 +12,13 @@
 struct showing {
     struct served_source
         *shown; /* jobs, profiles and traces as they were given, then the jobs' ranks */
-    size_t count;
+    size_t count, room;
     const char *directory; /* NULL: nothing had to be made */
     /* its own */
     char **strings;
-    size_t string_count;
+    size_t string_count, string_room;
     struct trace **traces;
-    size_t trace_count;
+    size_t trace_count, trace_room;
 };
 
 struct showing_options {

@@ -18,7 +18,11 @@
 static inline uint64_t ticks_now(void)
 {
 #if defined(__x86_64__)
+#if defined(__SSE2__)
     __builtin_ia32_lfence();
+#else /* where registers are kept (recorder/hooks_pool.c) */
+    __asm__ volatile("lfence" ::: "memory");
+#endif
     return __builtin_ia32_rdtsc();
 #elif defined(__aarch64__)
     uint64_t ticks;

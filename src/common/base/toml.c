@@ -476,10 +476,9 @@ static void toml_note_table(struct parser *parser, const struct keys *keys)
             toml_fail(parser, "this table is there already");
     if (toml->table_count == TOML_ENTRIES_MAX)
         toml_fail(parser, "more than %d tables", TOML_ENTRIES_MAX);
-    char **tables = realloc(toml->tables, (toml->table_count + 1) * sizeof *tables);
-    char *copy = tables ? strdup(name.data) : NULL;
-    if (tables)
-        toml->tables = tables;
+    char *copy = NULL;
+    if (array_make_room(&toml->tables, &toml->table_room, toml->table_count, sizeof *toml->tables))
+        copy = strdup(name.data);
     if (copy)
         toml->tables[toml->table_count++] = copy;
     else

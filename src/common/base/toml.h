@@ -36,7 +36,7 @@ struct toml {
     struct toml_entry *entries; /* in the order of the text */
     size_t count, capacity;
     char **tables; /* headers seen, their keys joined by '\n' */
-    size_t table_count;
+    size_t table_count, table_room;
     char error[256]; /* "line 3: …" */
 };
 

@@ -205,8 +205,7 @@ struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32
     return curve->band;
 }
 
-void curves_visit(struct curves *curves, const struct sites *sites,
-                  enum memory_level level,
+void curves_visit(struct curves *curves, const struct sites *sites, enum memory_level level,
                   void (*visit)(void *context, const struct curve *curve), void *context)
 {
     for (uint32_t i = 0; i < curves->count; i++) {

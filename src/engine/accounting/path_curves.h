@@ -69,8 +69,7 @@ static inline struct curve_band curves_see(struct curves *curves, struct sites *
 }
 
 /* Each curve that has changed since the last call. */
-void curves_visit(struct curves *curves, const struct sites *sites,
-                  enum memory_level level,
+void curves_visit(struct curves *curves, const struct sites *sites, enum memory_level level,
                   void (*visit)(void *context, const struct curve *curve), void *context);
 
 #endif

@@ -90,7 +90,7 @@ struct site_rare {
     uint64_t failed_count, zero_count, aligned_count;
     uint64_t map_count, map_bytes;
     uint64_t reserved_bytes, discarded_bytes; /* of mappings */
-    uint32_t curve; /* its number + 1 (path_curves.h); 0: has none */
+    uint32_t curve;                           /* its number + 1 (path_curves.h); 0: has none */
 };
 
 struct site_times {

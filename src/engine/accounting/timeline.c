@@ -78,10 +78,17 @@ static size_t timeline_reach(struct timeline *timeline, uint64_t ticks)
         timeline_halve(timeline);
     index = offset >> timeline->shift;
     for (; timeline->count <= index; timeline->count++)
-        timeline->buckets[timeline->count] = (struct interval){
-            never_sampled, never_sampled, never_sampled, never_sampled, never_sampled,
-            never_sampled, never_sampled, 0,             0,             0,
-            0};
+        timeline->buckets[timeline->count] = (struct interval){never_sampled,
+                                                               never_sampled,
+                                                               never_sampled,
+                                                               never_sampled,
+                                                               never_sampled,
+                                                               never_sampled,
+                                                               never_sampled,
+                                                               0,
+                                                               0,
+                                                               0,
+                                                               0};
     return index;
 }
 

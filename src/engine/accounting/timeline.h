@@ -47,7 +47,7 @@ struct timeline {
     uint64_t end_ticks; /* of the current bucket; events before it need no timeline_advance() */
     uint64_t start_ticks;
     unsigned shift;
-    bool is_mapped; /* the program has mapped something */
+    bool is_mapped;        /* the program has mapped something */
     uint64_t mapped_bytes; /* now */
 };
 

@@ -253,8 +253,8 @@ void mapped_on_munmap(struct replay *replay, const struct wire_record *record)
 
 /* A piece becomes reserved, or memory: a mapping of its own. What is reserved again stays its call
  * path's. */
-static void mapped_protect(struct replay *replay, struct mapped_taking *taking,
-                           struct mapping made, uint64_t end)
+static void mapped_protect(struct replay *replay, struct mapped_taking *taking, struct mapping made,
+                           uint64_t end)
 {
     mappings_cut(&replay->mapped.mappings, made.start, end, UINT64_MAX, mapped_gone, taking);
     made.is_reserved = !made.is_reserved;

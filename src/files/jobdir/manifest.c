@@ -177,7 +177,7 @@ static int manifest_take_over(struct manifest_job *to, struct manifest_job *from
         return -ENOMEM;
     memcpy(processes + to->process_count, from->processes, from->process_count * sizeof *processes);
     to->processes = processes;
-    to->process_count = count;
+    to->process_count = to->process_room = count;
     from->process_count = 0;
     return manifest_settle(to);
 }

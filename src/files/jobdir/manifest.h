@@ -55,12 +55,13 @@ struct manifest_job {
     size_t rank_count;          /* how many there are */
     struct manifest_rank *rank; /* by rank */
     size_t process_count; /* of ranks, then processes of no rank: launchers, or a run without MPI */
+    size_t process_room;
     struct manifest_process *processes;
     size_t missing; /* ranks of which nothing is here: (ranks, if known) - rank_count */
 };
 
 struct manifest {
-    size_t job_count;
+    size_t job_count, job_room;
     struct manifest_job *jobs; /* by start */
 };
 

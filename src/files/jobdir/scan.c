@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "procfs/process.h"
@@ -75,23 +76,18 @@ static int64_t scan_rank_in_name(const char *name)
 static struct manifest_job *scan_add_job(struct manifest *manifest, const char *id,
                                          const char *directory)
 {
-    struct manifest_job *jobs =
-        memory_need(realloc(manifest->jobs, (manifest->job_count + 1) * sizeof *manifest->jobs));
-    manifest->jobs = jobs;
-    jobs += manifest->job_count++;
-    *jobs =
+    array_need_room(&manifest->jobs, &manifest->job_room, manifest->job_count,
+                    sizeof *manifest->jobs);
+    struct manifest_job *job = &manifest->jobs[manifest->job_count++];
+    *job =
         (struct manifest_job){.id = strdup(id), .directory = directory ? strdup(directory) : NULL};
-    return jobs;
+    return job;
 }
 
 static struct manifest_process *scan_add_process(struct manifest_job *job)
 {
-    size_t count = job->process_count;
-    if ((count & (count - 1)) == 0) { /* full at every power of two */
-        struct manifest_process *processes =
-            memory_need(realloc(job->processes, (count ? 2 * count : 1) * sizeof *processes));
-        job->processes = processes;
-    }
+    array_need_room(&job->processes, &job->process_room, job->process_count,
+                    sizeof *job->processes);
     struct manifest_process *process = &job->processes[job->process_count++];
     *process = (struct manifest_process){.state = MANIFEST_UNKNOWN};
     entry_init(&process->entry);

@@ -63,6 +63,7 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_DURATION   "duration_ns"   /* integer, from the start to the last commit */
 #define PROFILE_META_END        "end"        /* "exit", "signal", "exec", "detached", "unknown" */
 #define PROFILE_META_END_STATUS "end_status" /* integer: exit status or signal number */
+#define PROFILE_META_CUT        "cut"        /* why its writer ended before it was complete */
 /* Integers, of one that was killed (or that nobody saw end): processes of its control group that
  * the kernel killed for want of memory while it was recorded (absent: not known), and with some,
  * the limit. */
@@ -456,6 +457,12 @@ int profile_put_node_peak(struct profile_writer *writer, const struct profile_no
  * up to 16 MiB of one file. */
 int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
                        size_t bytes);
+
+/* A profile whose writer died becomes one file again, which says `why`. 0 also where nothing is to be
+ * done: it is complete, is being written, or has no log. */
+int profile_finish_cut(const char *path, const char *why);
+/* One without figures, where no profile was begun; what has the name steps aside. */
+int profile_write_cut(const char *path, const char *why);
 
 /* Ends the recording: commits, marks the profile complete and packs it (zstd) by writing a new
  * file beside it and renaming. On failure the plain database stays. Frees the writer. */

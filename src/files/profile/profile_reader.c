@@ -745,7 +745,7 @@ static void profile_reader_read_whole(struct reader *reader)
                                 schema_call_field_count, profile_reader_read_program);
     profile_reader_read_fielded(reader, "program", "WHERE id=1", "id", schema_program_fields,
                                 schema_program_field_count, profile_reader_read_program_rest);
-    memset(&reader->profile->program.mapped, 0xff, sizeof reader->profile->program.mapped);
+    call_metrics_know_nothing(&reader->profile->program.mapped);
     if (profile_reading_has_column(reader, "mapped_program", "id"))
         profile_reader_read_fielded(reader, "mapped_program", "WHERE id=1", "id",
                                     schema_call_fields, schema_call_field_count,

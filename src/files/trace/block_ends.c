@@ -260,7 +260,8 @@ static void block_ends_number_deltas(struct block_ends_dictionary *dictionary, s
             arena_realloc(dictionary->number_1, count * sizeof *dictionary->number_1);
         dictionary->number_room = count;
     }
-    memset(dictionary->number_1, 0, count * sizeof *dictionary->number_1);
+    if (count)
+        memset(dictionary->number_1, 0, count * sizeof *dictionary->number_1);
 }
 
 static unsigned block_ends_tell_path(struct block_ends *ends, uint32_t node, size_t net,

@@ -52,7 +52,7 @@ struct trace {
     struct trace_reader_sum *sums;
     size_t sum_count;
     struct fact *facts;
-    size_t fact_count;
+    size_t fact_count, fact_room;
     bool cut_off;
     uint64_t lost_blocks;
     _Atomic uint64_t bad_blocks, bad_events; /* found when their bodies were read */
@@ -348,8 +348,6 @@ static char *trace_reader_read_text(struct byte_source *source)
 
 static int trace_reader_keep_fact(struct trace *trace, char *key, char *value)
 {
-    struct fact *facts;
-
     for (size_t i = 0; i < trace->fact_count; i++) {
         if (strcmp(trace->facts[i].key, key))
             continue;
@@ -360,11 +358,9 @@ static int trace_reader_keep_fact(struct trace *trace, char *key, char *value)
     }
     if (trace->fact_count == FACTS_MAX)
         return -EBADMSG;
-    facts = realloc(trace->facts, (trace->fact_count + 1) * sizeof *facts);
-    if (!facts)
+    if (!array_make_room(&trace->facts, &trace->fact_room, trace->fact_count, sizeof *trace->facts))
         return -ENOMEM;
-    trace->facts = facts;
-    facts[trace->fact_count++] = (struct fact){key, value};
+    trace->facts[trace->fact_count++] = (struct fact){key, value};
     return 0;
 }
 

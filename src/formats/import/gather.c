@@ -11,20 +11,15 @@
 
 enum { BUCKETS_MAX = 1000 };
 
-static void gather_know_nothing(struct call_metrics *metrics)
-{
-    for (size_t i = 0; i < METRICS; i++)
-        *metric_field(&metric_rows[i], metrics) = FIGURE_UNKNOWN;
-}
-
 struct gather *gather_new(void)
 {
     struct gather *gather = memory_need(calloc(1, sizeof *gather));
-    gather_know_nothing(&gather->blank);
-    gather_know_nothing(&gather->program.total);
+    call_metrics_know_nothing(&gather->blank);
+    call_metrics_know_nothing(&gather->program.total);
     gather->program.live_peak_count = FIGURE_UNKNOWN;
     gather->program.unmap_count = gather->program.unmap_bytes = FIGURE_UNKNOWN;
     gather->program.brk_count = gather->program.brk_bytes = FIGURE_UNKNOWN;
+    program_metrics_forget_mapped(&gather->program);
     gather->duration_ns = FIGURE_UNKNOWN;
     array_need_room(&gather->path_list, &gather->path_capacity, 0, sizeof *gather->path_list);
     return gather;
@@ -324,8 +319,8 @@ static void gather_widen(struct timeline_level *level, struct figure value)
 static struct timeline_bucket gather_empty_bucket(const struct gather *gather)
 {
     struct timeline_level unknown = {FIGURE_UNKNOWN, FIGURE_UNKNOWN};
-    struct timeline_bucket bucket = {unknown,      unknown,      unknown,      unknown,
-                                     unknown,      unknown,      unknown,      figure_of(0),
+    struct timeline_bucket bucket = {unknown,      unknown,      unknown,     unknown,
+                                     unknown,      unknown,      unknown,     figure_of(0),
                                      figure_of(0), figure_of(0), figure_of(0)};
     if (!figure_known(gather->blank.alloc_count))
         timeline_bucket_forget_calls(&bucket);

@@ -519,7 +519,8 @@ static uint64_t smaps_hinted(const struct smaps_mapping *mapping, const struct s
 
 static void smaps_apply_ranges(struct smaps *smaps, const struct smaps_hints *hints)
 {
-    const struct smaps_hint *range = hints->ranges, *end = range + hints->range_count;
+    const struct smaps_hint *range = hints->ranges;
+    const struct smaps_hint *end = range ? range + hints->range_count : NULL;
     for (size_t i = 0; i < smaps->count; i++) {
         struct smaps_mapping *mapping = &smaps->mappings[i];
         while (range < end && range->end <= mapping->start)

@@ -22,11 +22,13 @@ static bool dwarf_plausible(Dwarf_Addr low, Dwarf_Addr high)
     return low > 1 && low < high;
 }
 
-static bool dwarf_add_ranges(struct range_map *map, Dwarf_Die *die, uint32_t value)
+static bool dwarf_add_ranges(struct range_map *map, Dwarf_Die *die, uint32_t value,
+                             uint64_t *ranges_left)
 {
     Dwarf_Addr base, low, high;
     size_t before = map->count;
-    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;) {
+    for (ptrdiff_t at = 0; *ranges_left && (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;) {
+        --*ranges_left;
         if (dwarf_plausible(low, high))
             range_map_add(map, low, high, value);
     }
@@ -37,8 +39,10 @@ static void dwarf_add_unit(struct dwarf_index *index, Dwarf_Die *die, Dwarf_Die 
 {
     index->units = name_memory_grow(index->units, &index->unit_capacity, index->unit_count + 1,
                                     sizeof *index->units);
-    index->units[index->unit_count++] =
-        (struct unit){.die = *die, .body = *body, .language = dwarf_srclang(body)};
+    index->units[index->unit_count++] = (struct unit){.die = *die,
+                                                      .body = *body,
+                                                      .language = dwarf_srclang(body),
+                                                      .ranges_left = &index->ranges_left};
 }
 
 /* Units without ranges of their own (assembly, some old compilers) stand in .debug_aranges. */
@@ -77,14 +81,25 @@ static void dwarf_add_units(struct dwarf_index *index)
     }
 }
 
+/* A range takes more than a byte of a file, in lists that each function has for itself, as compilers
+ * make them. A file that is packed has some more. */
+static uint64_t dwarf_most_ranges(Dwarf *dwarf)
+{
+    enum { LEAST = 1 << 16, TIMES = 2 };
+    size_t bytes = 0;
+    elf_rawfile(dwarf_getelf(dwarf), &bytes);
+    return LEAST + (uint64_t)bytes * TIMES;
+}
+
 bool dwarf_index_open(struct dwarf_index *index, Dwarf *dwarf, uint64_t bias, struct pool *pool)
 {
-    *index = (struct dwarf_index){.dwarf = dwarf, .bias = bias, .pool = pool};
+    *index = (struct dwarf_index){
+        .dwarf = dwarf, .bias = bias, .pool = pool, .ranges_left = dwarf_most_ranges(dwarf)};
     bool complete = true;
     dwarf_add_units(index);
     struct range_map own = {0};
     for (size_t i = 0; i < index->unit_count; i++)
-        complete &= dwarf_add_ranges(&own, &index->units[i].die, (uint32_t)i);
+        complete &= dwarf_add_ranges(&own, &index->units[i].die, (uint32_t)i, &index->ranges_left);
     if (!complete) /* first, so that a unit's own ranges are believed more */
         dwarf_add_aranges(index);
     for (size_t i = 0; i < own.count; i++)
@@ -141,11 +156,13 @@ bool dwarf_walk_sibling(const char **furthest, Dwarf_Die *die)
 
 static void dwarf_add_function(struct unit *unit, Dwarf_Die *die)
 {
-    if (!dwarf_add_ranges(&unit->function_ranges, die, (uint32_t)unit->function_count))
+    if (!dwarf_add_ranges(&unit->function_ranges, die, (uint32_t)unit->function_count,
+                          unit->ranges_left))
         return;
     unit->functions = name_memory_grow(unit->functions, &unit->function_capacity,
                                        unit->function_count + 1, sizeof *unit->functions);
-    unit->functions[unit->function_count++] = (struct function){.die = *die};
+    unit->functions[unit->function_count++] =
+        (struct function){.die = *die, .ranges_left = unit->ranges_left};
 }
 
 /* Where functions stand that are not nested in others: C, C++ and Fortran put none into classes. */
@@ -200,7 +217,7 @@ static struct function *dwarf_find_function(struct unit *unit, uint64_t address)
 static uint32_t dwarf_add_inlined(struct function *function, Dwarf_Die *die, uint32_t parent)
 {
     uint32_t number = (uint32_t)function->inline_count;
-    if (!dwarf_add_ranges(&function->inline_ranges, die, number))
+    if (!dwarf_add_ranges(&function->inline_ranges, die, number, function->ranges_left))
         return parent;
     function->inlines = name_memory_grow(function->inlines, &function->inline_capacity,
                                          function->inline_count + 1, sizeof *function->inlines);

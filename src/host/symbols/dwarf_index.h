@@ -22,6 +22,7 @@ struct inlined {
 
 struct function {
     Dwarf_Die die;
+    uint64_t *ranges_left; /* the index's */
     bool inlines_read;
     struct inlined *inlines; /* parents before children */
     size_t inline_count, inline_capacity;
@@ -40,6 +41,7 @@ struct unit {
     Dwarf_Die die;                     /* has the ranges and the line table */
     Dwarf_Die body;                    /* has the functions: the same, but for split DWARF */
     int language;                      /* DW_LANG_*, -1: unknown */
+    uint64_t *ranges_left;             /* the index's */
     enum unit_progress functions_read; /* UNIT_OUTER: without functions nested in others */
     struct function *functions;
     size_t function_count, function_capacity;
@@ -64,6 +66,7 @@ struct dwarf_index {
     struct unit *units;
     size_t unit_count, unit_capacity;
     struct range_map unit_ranges;
+    uint64_t ranges_left; /* that may still be read: functions may share a list a million times */
     struct number_map name_numbers; /* address of a DIE → index in names */
     struct name *names;
     size_t name_count, name_capacity;

@@ -11,7 +11,13 @@
     uintptr_t a0, uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4,                          \
         const struct family_entry *entry
 #define ARGUMENTS a0, a1, a2, a3, a4
+/* A compiler that sees both a function and its caller knows which registers the function leaves alone (gcc
+ * -fipa-ra), and the caller keeps values there: so do we. */
+#if defined(__x86_64__)
+#define POOL_HOOK __attribute__((noinline, used, no_caller_saved_registers)) static uintptr_t
+#else
 #define POOL_HOOK __attribute__((noinline, used)) static uintptr_t
+#endif
 
 struct pool_call {
     const struct family_entry *entry;

@@ -3,6 +3,7 @@
 #include "recorder/pools.h"
 
 #include <errno.h>
+#include <string.h>
 #include "base/hash.h"
 #include "recorder/hooks.h"
 #include "recorder/shared.h"
@@ -30,9 +31,14 @@ static uint32_t node_count, free_nodes, pool_lists[POOL_LISTS];
 static uint32_t memory_root, block_root;
 static _Atomic(struct thread *) holder;
 
+/* In the child of a fork that came while another thread of the parent was at it, half of a change is there:
+ * all is forgotten then. */
 void pools_begin(bool follow)
 {
-    atomic_store(&holder, NULL); /* another thread of the parent may have held it */
+    if (atomic_exchange(&holder, NULL)) {
+        memory_root = block_root = free_nodes = 0;
+        memset(pool_lists, 0, sizeof pool_lists);
+    }
     __atomic_store_n(&pools_are_followed, follow, __ATOMIC_RELAXED);
 }
 

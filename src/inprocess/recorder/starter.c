@@ -104,21 +104,33 @@ static long starter_fork_unseen(void)
     return syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 }
 
+/* Descriptor 4 is then the process that we are started for; or there is none, and it is waited for. */
+static void starter_keep_pidfd(pid_t starter)
+{
+    int pidfd = (int)syscall(SYS_pidfd_open, starter, 0);
+    if (pidfd == 4)
+        fcntl(4, F_SETFD, 0);
+    else if (pidfd >= 0)
+        dup2(pidfd, 4);
+    syscall(SYS_close_range, 5u, ~0u, 0u);
+}
+
 /* In the grandchild. `ready` is where the collector says that it listens. Everything else that is
  * open is closed: a pipe that we held would never seem closed to its reader. */
-static void starter_become_collector(const char *path, const char *name, int ready)
+static void starter_become_collector(const char *path, const char *name, int ready, pid_t starter)
 {
     signal_lock_restore(0); /* none blocked, whatever our caller or the program does */
     if (ready != 3 && dup2(ready, 3) < 0)
         _exit(127);
     syscall(SYS_close_range, 4u, ~0u, 0u);
     fcntl(3, F_SETFD, 0);
+    starter_keep_pidfd(starter);
     int null = open("/dev/null", O_RDWR);
     /* 2 stays until TIDEMARK_OPTIONS has been looked at: what is wrong there is said to the
      * user. */
     for (int fd = 0; fd < 2; fd++)
         dup2(null, fd);
-    if (null > 3)
+    if (null > 4)
         close(null);
     char session[sizeof WIRE_SESSION_VARIABLE + SESSION_BYTES];
     size_t count = 0, variables = 0;
@@ -134,7 +146,12 @@ static void starter_become_collector(const char *path, const char *name, int rea
         if (strncmp(*entry, "LD_PRELOAD=", 11) != 0)
             kept[count++] = *entry;
     kept[count] = NULL;
-    char *arguments[] = {(char *)"tidemark", (char *)"collect", (char *)"--ready-fd", (char *)"3",
+    char *arguments[] = {(char *)"tidemark",
+                         (char *)"collect",
+                         (char *)"--ready-fd",
+                         (char *)"3",
+                         (char *)"--starter-fd",
+                         (char *)"4",
                          NULL};
     syscall(SYS_execve, path, arguments, kept);
 }
@@ -186,11 +203,12 @@ bool starter_start(char *name, size_t bytes, bool tell_children)
     }
     if (pipe2(ends, O_CLOEXEC) < 0)
         return false;
+    pid_t starter = getpid();
     long child = starter_fork_unseen();
     if (child == 0) {
         syscall(SYS_setsid);
         if (starter_fork_unseen() == 0)
-            starter_become_collector(path, name, ends[1]);
+            starter_become_collector(path, name, ends[1], starter);
         syscall(SYS_exit_group, 0);
     }
     close(ends[1]);

@@ -228,6 +228,11 @@ const char *collector_name(const struct collector *collector)
     return collector->name;
 }
 
+void collector_tell_begun(struct collector *collector, int socket)
+{
+    collector->options.begun = socket;
+}
+
 size_t collector_active(const struct collector *collector)
 {
     return collector->member_count + collector->caller_count;

@@ -11,6 +11,11 @@
 #include "collector/triggers.h"
 #include "trace/trace.h"
 
+/* What is told of a file, and then its name. */
+#define COLLECTOR_FILE_MEANT '?' /* the program that was named will have it */
+#define COLLECTOR_FILE_SOON  '~' /* it is about to be begun, and may have a log already */
+#define COLLECTOR_FILE_BEGUN '+' /* it is there, and not complete */
+
 struct collector_options {
     const char *output;  /* pattern, output_name.h */
     const char *job;     /* instead: a directory of jobs, job_place.h; NULL: none */
@@ -43,6 +48,7 @@ struct collector_options {
     struct window *window;        /* collector_open() sets it */
     struct session_rows *rows;    /* collector_open() sets it; NULL: every process has a file */
     int finished; /* collector_open() sets it: an eventfd for images that are complete; -1: none */
+    int begun;    /* a socket of messages for what becomes of files; -1: none */
     struct trigger triggers[TRIGGERS_MAX]; /* of snapshots */
     size_t trigger_count;
 };
@@ -54,7 +60,8 @@ struct collector_options {
                                 .pack = true,                                                      \
                                 .trace_compression = TRACE_ZSTD,                                   \
                                 .ring_bytes = 256 << 10,                                           \
-                                .exit_wait_ms = 10000})
+                                .exit_wait_ms = 10000,                                             \
+                                .begun = -1})
 
 struct collector;
 
@@ -72,6 +79,8 @@ int collector_open(struct collector **out, const struct collector_options *optio
 const char *collector_open_error(int error);
 void collector_close(struct collector *collector);
 const char *collector_name(const struct collector *collector);
+/* Before the first process comes: who is told of files that are begun (collector_options). */
+void collector_tell_begun(struct collector *collector, int socket);
 
 /* Waits until something happens, `extra_fd` (or -1) is readable or the time is up, and deals with
  * it. True if extra_fd is readable. */

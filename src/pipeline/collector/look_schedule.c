@@ -35,7 +35,8 @@
 
 /* What the parts of a control group take: hundreds of files are asked. A look at a peak goes without
  * them where that is more than looks may take. */
-#define CONTAINER_NS 20000000u
+#define CONTAINER_LEAST_AGE_NS 100000000u
+#define CONTAINER_NS           20000000u
 
 /* The end waits for us: no longer than this, and no more memory than these blocks take (640 MB). */
 #define LAST_LOOK_NS     5000000000u
@@ -229,8 +230,9 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->owner_limit = why == PROFILE_SAMPLE_END ? OWNER_ROWS : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
     look_schedule_copy_places(looks, look);
+    /* The last look at a short process is one of many. */
     look->of_container =
-        why != PROFILE_SAMPLE_RESIDENT_PEAK ||
+        (why != PROFILE_SAMPLE_RESIDENT_PEAK && look->sample.time_ns >= CONTAINER_LEAST_AGE_NS) ||
         look_schedule_can_afford(look->blocks.count, looks->peak_bytes,
                                  looks->spent_ns + CONTAINER_NS, look->sample.time_ns);
     looks->tool_expected_bytes = look_schedule_tool_estimate(looks);

@@ -664,6 +664,8 @@ struct process_image *process_image_new(const struct collector_options *options,
     image->sample_changes = STRBUF_INIT;
     image->origins = shared_view_origins(&image->view);
     process_image_describe(image, replaced);
+    if (named)
+        process_image_tell_file(image, COLLECTOR_FILE_MEANT);
     return image;
 }
 

@@ -180,6 +180,8 @@ void process_image_flush_if_due(struct process_image *image, uint64_t now_ns);
 /* Opens the profile, waiting for the one whose name it takes, and half a minute for another
  * session's. */
 bool process_image_wait_for_writer(struct process_image *image);
+/* To collector_options.begun: `what` is one of COLLECTOR_FILE_…. */
+void process_image_tell_file(const struct process_image *image, char what);
 void process_image_write_last(struct process_image *image);
 /* The end and all that was replayed, with image->snapshot, to be released by
  * process_image_release_snapshot(). 0 or -errno, with error_text()'s sentence. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include "base/error.h"
 #include "profile_build/profile_build.h"
@@ -63,6 +64,19 @@ static int process_image_open_writer(struct process_image *image)
                    : profile_build_open(&image->writer, image->path, image->pid, image->executable);
 }
 
+/* Who is told survives us, and may not be listening at the moment. */
+void process_image_tell_file(const struct process_image *image, char what)
+{
+    int socket = image->options.begun;
+    struct strbuf text = STRBUF_INIT;
+    if (socket < 0 || !image->path)
+        return;
+    strbuf_addf(&text, "%c%s", what, image->path);
+    if (send(socket, text.data, text.length + 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+        errno = 0; /* then a log is not folded into its file, which opens all the same */
+    strbuf_release(&text);
+}
+
 static bool process_image_writer_is_ready(struct process_image *image, bool patient)
 {
     if (image->writer)
@@ -71,6 +85,7 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
         return false;
     if (image->written || image->result.error || !process_image_take_place(image))
         return false;
+    process_image_tell_file(image, COLLECTOR_FILE_SOON);
     int status = process_image_open_writer(image);
     /* Another session may still be completing a profile of that name, or the disk be full for a
      * moment; then we try again later. */
@@ -83,6 +98,7 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
     profile_build_be_patient(image->writer, process_image_is_patient, image);
     image->result.path = strdup(image->path);
     image->written = true;
+    process_image_tell_file(image, COLLECTOR_FILE_BEGUN);
     if (image->options.embed_sources)
         profile_build_keep_sources(image->writer);
     process_image_tell_description(image, process_image_fact_for_profile);

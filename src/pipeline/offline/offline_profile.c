@@ -138,13 +138,14 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
     for (size_t i = 0; i < count; i++) {
         uint32_t id = known->samples[i].id;
         struct proc_sample *proc_sample = &rerun->proc_samples[kept];
-        *proc_sample = (struct proc_sample){.sample = &known->samples[i],
-                                            .mappings = known->mappings + mapping,
-                                            .rows = known->residencies + row,
-                                            .cells = known->heap_pages + cell,
-                                            .islands = known->islands + island,
-                                            .owners = known->owners + owner,
-                                            .containers = known->containers + container};
+        *proc_sample = (struct proc_sample){
+            .sample = &known->samples[i],
+            .mappings = known->mappings ? known->mappings + mapping : NULL,
+            .rows = known->residencies ? known->residencies + row : NULL,
+            .cells = known->heap_pages ? known->heap_pages + cell : NULL,
+            .islands = known->islands ? known->islands + island : NULL,
+            .owners = known->owners ? known->owners + owner : NULL,
+            .containers = known->containers ? known->containers + container : NULL};
         for (; mapping < known->mapping_count && known->mappings[mapping].sample == id; mapping++)
             proc_sample->mapping_count++;
         for (; row < known->residency_count && known->residencies[row].sample == id; row++)

@@ -1,4 +1,5 @@
-/* The JSON report's account of resident memory by owner, of one look, and of what the memory of the control group was made of. */
+/* Writes the JSON report's account of resident memory by owner, and of the control group. Rows
+ * of an owner follow the descriptor of the detail table, sample by sample. */
 #include "report/report_writer.h"
 
 #include "aggregate/facts.h"

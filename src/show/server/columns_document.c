@@ -103,24 +103,30 @@ static struct figure columns_number_u32(const void *rows, size_t row)
     return value == UINT32_MAX ? FIGURE_UNKNOWN : figure_of(value);
 }
 
+/* Nothing is added to the address of no rows. */
+static const char *columns_first(const void *rows, size_t offset)
+{
+    return rows ? (const char *)rows + offset : NULL;
+}
+
 void columns_add_figures(struct columns_document *document, const char *name, const void *rows,
                          size_t count, size_t stride, size_t offset)
 {
-    columns_add(document, name, &(struct member){(const char *)rows + offset, stride}, count,
+    columns_add(document, name, &(struct member){columns_first(rows, offset), stride}, count,
                 columns_figure);
 }
 
 void columns_add_u64(struct columns_document *document, const char *name, const void *rows,
                      size_t count, size_t stride, size_t offset)
 {
-    columns_add(document, name, &(struct member){(const char *)rows + offset, stride}, count,
+    columns_add(document, name, &(struct member){columns_first(rows, offset), stride}, count,
                 columns_number_u64);
 }
 
 void columns_add_u32(struct columns_document *document, const char *name, const void *rows,
                      size_t count, size_t stride, size_t offset)
 {
-    columns_add(document, name, &(struct member){(const char *)rows + offset, stride}, count,
+    columns_add(document, name, &(struct member){columns_first(rows, offset), stride}, count,
                 columns_number_u32);
 }
 
@@ -128,7 +134,7 @@ void columns_add_words(struct columns_document *document, const char *name, cons
                        size_t count, size_t stride, size_t offset)
 {
     static const struct width word = {"u64", 8, 0};
-    struct member member = {(const char *)rows + offset, stride};
+    struct member member = {columns_first(rows, offset), stride};
     char *at = columns_begin(document, name, &word, count, FIGURE_UNKNOWN);
     for (size_t i = 0; i < count; i++) {
         uint64_t bits = htole64(columns_word(&member, i));

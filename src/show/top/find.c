@@ -60,6 +60,25 @@ static void top_find_consider(struct finding *finding, const char *path, pid_t w
     profile_free(profile);
 }
 
+/* 0: not known. */
+static pid_t top_find_parent(const char *name)
+{
+    char file[64 + NAME_MAX], text[512] = "";
+    int parent = 0;
+    snprintf(file, sizeof file, "/proc/%s/stat", name);
+    FILE *in = fopen(file, "re");
+    const char *behind = in && fgets(text, sizeof text, in) ? strrchr(text, ')') : NULL;
+    if (in)
+        fclose(in);
+    return behind && sscanf(behind, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* What the collector writes is its `record`'s too. */
+static pid_t top_find_writer(const struct finding *finding, const char *name)
+{
+    return top_find_parent(name) == finding->pid ? finding->pid : (pid_t)strtol(name, NULL, 10);
+}
+
 static void top_find_search_process(struct finding *finding, const char *name)
 {
     char link[64 + NAME_MAX], path[PATH_MAX];
@@ -78,7 +97,7 @@ static void top_find_search_process(struct finding *finding, const char *name)
             continue;
         path[length] = 0;
         if (top_find_is_profile_name(path))
-            top_find_consider(finding, path, (pid_t)strtol(name, NULL, 10));
+            top_find_consider(finding, path, top_find_writer(finding, name));
     }
     closedir(files);
 }

@@ -198,8 +198,10 @@ static void built_others(struct built *built, uint64_t count)
 static struct curve_point *built_curve(struct built *built, uint32_t node, uint32_t count)
 {
     size_t at = built->profile.curve_count++;
-    built->curves[at] =
-        (struct curve){node, count, FIGURE_OF(CURVE_THRESHOLD_BYTES), built->points[at]};
+    built->curves[at] = (struct curve){.node = node,
+                                       .count = count,
+                                       .threshold_bytes = FIGURE_OF(CURVE_THRESHOLD_BYTES),
+                                       .points = built->points[at]};
     return built->points[at];
 }
 

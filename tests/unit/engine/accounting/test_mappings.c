@@ -151,7 +151,8 @@ static void what_was_mapped_later_stays(void **state)
 {
     (void)state;
     struct mappings mappings = {0};
-    struct mapping made = {.start = BASE, .born = 50}, later = {.start = BASE + 10 * PAGE, .born = 150};
+    struct mapping made = {.start = BASE, .born = 50},
+                   later = {.start = BASE + 10 * PAGE, .born = 150};
     mappings_add(&mappings, &made, BASE + 30 * PAGE);
     mappings_cut(&mappings, later.start, later.start + 5 * PAGE, UINT64_MAX, NULL, NULL);
     mappings_add(&mappings, &later, later.start + 5 * PAGE);

@@ -314,6 +314,8 @@ static void note_curve(void *context, const struct curve *curve)
 {
     struct history *history = context;
 
+    if (curve->level != MEMORY_HEAP)
+        return;
     assert_in_range(curve->node, 0, BRUTE_NODES - 1);
     assert_in_range(curve->count, 1, CURVE_POINTS);
     history->curves[curve->node] = *curve;

@@ -163,8 +163,8 @@ static void feed(uint32_t thread, struct wire_record record)
 
 static void feed_call(const struct call *call, unsigned kind, uint32_t said)
 {
-    feed(call->thread, record_long(kind, ticks, call->address, call->bytes,
-                                   wire_detail(call->node, said, 0)));
+    feed(call->thread,
+         record_long(kind, ticks, call->address, call->bytes, wire_detail(call->node, said, 0)));
 }
 
 static void call_mmap(const struct call *call)
@@ -174,8 +174,11 @@ static void call_mmap(const struct call *call)
     feed_call(call, WIRE_MMAP, wire_mapping_of(kind, is_reserved ? WIRE_MAPPING_RESERVED : 0));
     clear(call->first, call->count, call->thread, call->node, true);
     make(call->first, call->count,
-         (struct object){.born = ticks, .node = call->node, .thread = call->thread,
-                         .is_reserved = is_reserved, .is_segment = is_segment},
+         (struct object){.born = ticks,
+                         .node = call->node,
+                         .thread = call->thread,
+                         .is_reserved = is_reserved,
+                         .is_segment = is_segment},
          false);
 }
 
@@ -202,8 +205,8 @@ static void call_mremap(const struct call *call)
     feed_call(&moved, WIRE_MMAP, wire_mapping_of(0, WIRE_MAPPING_MOVED));
     clear(to, count, call->thread, call->node, true);
     make(to, count,
-         (struct object){.born = ticks, .node = call->node, .thread = call->thread,
-                         .is_reserved = is_reserved},
+         (struct object){
+             .born = ticks, .node = call->node, .thread = call->thread, .is_reserved = is_reserved},
          true);
 }
 
@@ -244,9 +247,9 @@ static void call_break(const struct call *call)
 {
     bool grows = rand() % 2;
     uint64_t bytes = call->count * PAGE;
-    feed(call->thread, record_long(grows ? WIRE_BRK : WIRE_BRK | WIRE_FAILED, ticks,
-                                   call->address + (grows ? bytes : 0), bytes,
-                                   wire_detail(call->node, 0, 0)));
+    feed(call->thread,
+         record_long(grows ? WIRE_BRK : WIRE_BRK | WIRE_FAILED, ticks,
+                     call->address + (grows ? bytes : 0), bytes, wire_detail(call->node, 0, 0)));
     clear(call->first, call->count, call->thread, call->node, true);
     if (grows)
         make(call->first, call->count,
@@ -279,8 +282,8 @@ static void call_block(const struct call *call)
     }
     block_bytes[i] = 1 + (uint64_t)rand() % (1 << (rand() % 18));
     block_node[i] = call->node;
-    feed(call->thread, record_long(WIRE_MALLOC, ticks, address, block_bytes[i],
-                                   wire_detail(call->node, 0, 4)));
+    feed(call->thread,
+         record_long(WIRE_MALLOC, ticks, address, block_bytes[i], wire_detail(call->node, 0, 4)));
     heap[call->node] += block_bytes[i];
     live += block_bytes[i];
 }

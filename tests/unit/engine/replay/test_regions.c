@@ -182,7 +182,7 @@ static void take_sites(void *context, uint32_t first, struct replay_site *sites,
 static bool is_of_the_region(const struct metric_row *row)
 {
     return row != METRIC_ROW(temporary_count) && strncmp(row->column, "freed_", 6) != 0 &&
-           strncmp(row->column, "at_peak_", 8) != 0;
+           strncmp(row->column, "at_peak_", 8) != 0 && row != METRIC_ROW(at_all_peak_bytes);
 }
 
 static void compare_metrics(const struct call_numbers *a, const struct call_numbers *b)

@@ -1,0 +1,185 @@
+/* Two processes of one `tidemark record` (apart.h). To record go files (COLLECTOR_FILE_…), one a
+ * message; an empty one says that the collector is ready. */
+#include "commands/apart.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "collector/collector.h"
+#include "profile/profile.h"
+
+static void apart_become_collector(struct apart *apart, int socket)
+{
+    static const struct rlimit no_core = {0, 0};
+    setsid(); /* the terminal's signals, and who kills a group, mean the program */
+    prctl(PR_SET_NAME, "tidemark-coll");
+    setrlimit(RLIMIT_CORE, &no_core); /* beside the program's files it would be a stray one */
+    apart->socket = socket;
+}
+
+pid_t apart_fork(struct apart *apart)
+{
+    int ends[2];
+    *apart = (struct apart){.socket = -1, .begun = STRBUF_INIT};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return -errno;
+    pid_t pid = fork();
+    int error = errno;
+    close(ends[pid == 0 ? 0 : 1]);
+    if (pid < 0)
+        close(ends[0]);
+    if (pid < 0)
+        return -error;
+    if (pid == 0) {
+        apart_become_collector(apart, ends[1]);
+        return 0;
+    }
+    apart->socket = ends[0];
+    apart->pid = pid;
+    return pid;
+}
+
+void apart_release(struct apart *apart)
+{
+    if (apart->socket >= 0)
+        close(apart->socket);
+    apart->socket = -1;
+    strbuf_release(&apart->begun);
+}
+
+/* ---- In record ---- */
+
+bool apart_wait_until_ready(struct apart *apart)
+{
+    char byte;
+    ssize_t got;
+    do
+        got = recv(apart->socket, &byte, sizeof byte, 0);
+    while (got < 0 && errno == EINTR);
+    if (got > 0)
+        return true;
+    apart_release(apart); /* else it would wait for us, and we for it */
+    apart_see_end(apart, true);
+    return false;
+}
+
+/* Where there is no memory for it at the moment it is tried again, and then given up: the other one
+ * goes on as if we were gone. */
+static void apart_send(const struct apart *apart, const void *message, size_t bytes)
+{
+    enum { TRIES = 20 };
+    const struct timespec pause = {0, 5 * 1000 * 1000};
+    for (int tries = 0; send(apart->socket, message, bytes, MSG_NOSIGNAL) < 0; tries++) {
+        if (errno == EPIPE || errno == ECONNRESET)
+            return; /* its end is seen by itself */
+        if (tries == TRIES) {
+            shutdown(apart->socket, SHUT_RDWR);
+            return;
+        }
+        nanosleep(&pause, NULL);
+    }
+}
+
+void apart_tell(const struct apart *apart, enum apart_news news, int value)
+{
+    struct apart_message message = {news, value};
+    apart_send(apart, &message, sizeof message);
+}
+
+void apart_hear_begun(struct apart *apart)
+{
+    char path[PATH_MAX];
+    ssize_t got;
+    while ((got = recv(apart->socket, path, sizeof path, MSG_DONTWAIT)) > 0)
+        strbuf_add(&apart->begun, path, (size_t)got);
+    if (got == 0)
+        apart->silent = true;
+}
+
+bool apart_see_end(struct apart *apart, bool wait)
+{
+    pid_t ended = 0;
+    while (!apart->ended &&
+           (ended = waitpid(apart->pid, &apart->wait_status, wait ? 0 : WNOHANG)) < 0 &&
+           errno == EINTR)
+        ;
+    if (ended == apart->pid || ended < 0)
+        apart->ended = true;
+    return apart->ended;
+}
+
+bool apart_died(const struct apart *apart)
+{
+    return apart->ended && apart->wait_status != 0;
+}
+
+/* Of an incomplete file that it was about to begin: it has. */
+static bool apart_is_incomplete(const char *path)
+{
+    struct profile *profile;
+    if (profile_read_meta(&profile, path) < 0)
+        return false;
+    bool is = !profile->complete;
+    profile_free(profile);
+    return is;
+}
+
+static bool apart_has_begun(const struct apart *apart, const char *path)
+{
+    const char *end = apart->begun.data + apart->begun.length;
+    for (const char *file = apart->begun.data; file < end; file += strlen(file) + 1)
+        if (*file != COLLECTOR_FILE_MEANT && strcmp(file + 1, path) == 0 &&
+            (*file == COLLECTOR_FILE_BEGUN || apart_is_incomplete(path)))
+            return true;
+    return false;
+}
+
+void apart_finish_files(struct apart *apart)
+{
+    char why[80] = "the collector ended by itself";
+    int status = apart->wait_status;
+    if (WIFSIGNALED(status))
+        snprintf(why, sizeof why, "the collector was killed by SIG%s",
+                 sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+    apart_hear_begun(apart);
+    for (size_t at = 0; at < apart->begun.length;) {
+        const char *file = apart->begun.data + at;
+        if (*file == COLLECTOR_FILE_SOON)
+            profile_finish_cut(file + 1, why);
+        else if (*file == COLLECTOR_FILE_MEANT && !apart_has_begun(apart, file + 1))
+            profile_write_cut(file + 1, why);
+        at += strlen(file) + 1;
+    }
+}
+
+void apart_say_death(const struct apart *apart, bool had_ended)
+{
+    int number = WIFSIGNALED(apart->wait_status) ? WTERMSIG(apart->wait_status) : SIGABRT;
+    const char *why = number == SIGABRT ? "see above" : sigdescr_np(number);
+    fprintf(stderr, "tidemark record: the collector cannot go on (%s); %s\n", why ? why : "signal",
+            had_ended ? "the program had ended, its profile is not complete"
+                      : "the program goes on, not recorded from here on");
+}
+
+/* ---- In the collector ---- */
+
+void apart_say_ready(const struct apart *apart)
+{
+    apart_send(apart, "", 1);
+}
+
+int apart_hear(const struct apart *apart, struct apart_message *message)
+{
+    ssize_t got = recv(apart->socket, message, sizeof *message, MSG_DONTWAIT);
+    if (got == (ssize_t)sizeof *message)
+        return 1;
+    return got < 0 && errno != ECONNRESET ? 0 : -1;
+}

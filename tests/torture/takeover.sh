@@ -1,0 +1,69 @@
+#!/bin/bash
+# The collector is killed at random while it has 30, 60 and 90 processes. Their program says what it says
+# and has its exit status, no process of ours is left, and whatever has a final name opens: complete, or
+# cut short. No log and no draft lies beside. ROUNDS makes more of it (`make check-takeover`: 20).
+. "$(dirname "$0")/lib.sh"
+rounds=${ROUNDS:-1}
+command -v perl >/dev/null || skip "no perl"
+many='$SIG{TERM} = "IGNORE"; my ($n, $s) = @ARGV;
+    for my $i (1 .. $n) {
+        next if fork;
+        for (1 .. $s) { push @kept, "x" x (1000 + $_); select undef, undef, undef, 0.05 }
+        exit 0;
+    }
+    1 while wait > 0;
+    print "all of $n\n";
+    exit 7;'
+
+round() { # PROCESSES
+    local count=$1 file opened=0 cut=0 status recorder
+    rm -rf round
+    mkdir round
+    (cd round && exec "$TIDEMARK" record -o run.tmk -- perl -e "$many" "$count" 160) >out 2>err &
+    recorder=$!
+    until_true collector_of $recorder >collector || return
+    sleep "$((RANDOM % 4)).$(printf %03d $((RANDOM % 1000)))"
+    kill -KILL "$(cat collector)" || fail "$count processes: the collector had ended"
+    wait $recorder
+    status=$?
+    [ $status = 7 ] && [ "$(cat out)" = "all of $count" ] || fail "$count processes: status $status, $(cat out)"
+    [ "$(grep -c 'the collector cannot go on (Killed)' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] ||
+        fail "$count processes: said $(cat err)"
+    for file in round/*; do
+        [ -e "$file" ] || continue
+        case $file in
+        *.tmk)
+            opened=$((opened + 1))
+            "$TIDEMARK" report "$file" >report 2>report.err || fail "$file: $(head -3 report.err)"
+            grep -q 'cut short' report && cut=$((cut + 1))
+            ;;
+        *) fail "$count processes: $file is left" ;;
+        esac
+    done
+    echo "$count processes: $opened files, $cut of them cut short"
+}
+
+for ((round = 1; round <= rounds; round++)); do
+    for processes in 30 60 90; do round $processes; done
+done
+
+# Killed before anything was saved: there is a file all the same, and it is not the one of before.
+"$TIDEMARK" record -q -o soon.tmk true
+"$TIDEMARK" record -o soon.tmk sh -c 'kill -KILL $(pgrep -P $PPID -x tidemark-coll); echo on; exit 5' >out 2>err
+[ $? = 5 ] && [ "$(cat out)" = on ] || fail "killed at once: $(cat out err)"
+"$TIDEMARK" report soon.tmk >report && grep -q 'nothing was saved' report || fail "killed at once: $(cat report)"
+"$TIDEMARK" report soon.tmk.old >report && grep -q 'exit status 0' report || fail "killed at once: the older one is not kept"
+
+# It is record that is killed: the collector completes the profile.
+rm -rf round
+mkdir round
+(cd round && exec "$TIDEMARK" record -o run.tmk -- perl -e "$many" 3 40) >out 2>err &
+recorder=$!
+disown $recorder
+until_true collector_of $recorder >collector
+sleep 0.5
+kill -KILL $recorder
+until_true [ ! -d "/proc/$(cat collector)" ]
+"$TIDEMARK" report round/run.tmk >report && ! grep -q 'cut short' report || fail "record killed: $(head -5 report)"
+[ "$(cat out)" = 'all of 3' ] || fail "record killed: $(cat out)"
+exit $failed
