@@ -256,6 +256,7 @@ static void report_text_add_resident(struct text *text)
         strbuf_add_string(&line, "not measured");
     report_part_wrapped(text, line.data);
     strbuf_release(&line);
+    report_head_owner(text);
 }
 
 /* Blocks ever made, of reallocations too where those are known. */

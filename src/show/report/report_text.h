@@ -82,6 +82,8 @@ int report_section_regions(struct text *text);
 void report_overview_ledger(struct text *text);
 void report_overview_peaks(struct text *text);
 void report_overview_regions(struct text *text);
+/* A line of the head: who has most of what is resident. */
+void report_head_owner(struct text *text);
 void report_overview_owners(struct text *text);
 
 /* Parts of the section about memory; nothing where a profile does not say. */

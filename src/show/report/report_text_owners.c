@@ -13,6 +13,7 @@
 #include "aggregate/facts.h"
 #include "aggregate/order.h"
 #include "base/human.h"
+#include "base/text.h"
 #include "model/figure_human.h"
 
 enum { OVERVIEW_ROWS = 6, PATH_KINDS = PROFILE_OWNER_ALLOCATOR + 1 };
@@ -169,21 +170,75 @@ static void report_text_owners_add_distance(struct text *text, const struct prof
     strbuf_release(&line);
 }
 
-static int report_text_owners_add(struct text *text, size_t most)
+/* The rows of a sample, one for each call site and kind. To be freed; NULL: no memory. */
+static struct profile_owner *
+report_text_owners_of(const struct text *text, const struct profile_sample *sample, size_t *kept)
 {
     const struct profile *profile = text->profile;
-    const struct profile_sample *sample = facts_owners_sample(profile);
-    struct strbuf rest = STRBUF_INIT;
-    size_t first = 0, count = 0, kept = 0;
-    if (!sample)
-        return 0;
+    size_t first = 0, count = 0;
     while (first < profile->owner_count && profile->owners[first].sample < sample->id)
         first++;
     while (first + count < profile->owner_count &&
            profile->owners[first + count].sample == sample->id)
         count++;
-    struct profile_owner *rows =
-        report_text_owners_by_site(text, profile->owners + first, count, &kept);
+    return report_text_owners_by_site(text, profile->owners + first, count, kept);
+}
+
+/* ---- The head ------------------------------------------------------------------------------ */
+
+static void report_text_owners_say_most(struct text *text, const struct profile_owner *row,
+                                        double whole)
+{
+    static const char *const verbs[PROFILE_OWNER_KINDS] = {[PROFILE_OWNER_BLOCKS] = "blocks of",
+                                                           [PROFILE_OWNER_MAPPING] = "mapped by",
+                                                           [PROFILE_OWNER_ALLOCATOR] =
+                                                               "free, kept by blocks of",
+                                                           [PROFILE_OWNER_FILE] = "file",
+                                                           [PROFILE_OWNER_STACK] = "stack of",
+                                                           [PROFILE_OWNER_GLOBALS] = "variable"};
+    struct strbuf line = STRBUF_INIT, name = STRBUF_INIT;
+    if (report_text_owners_has_path(row))
+        frame_add_name(&name, text->profile, call_sites_frame(&text->sites, row->path));
+    else
+        strbuf_add_string(&name, row->name ? row->name : "?");
+    report_part_label(text, "most of it");
+    strbuf_addf(&line, "%s (%s) %s ", figure_human_bytes(row->resident_bytes).text,
+                human_percent(figure_double(row->resident_bytes), whole).text, verbs[row->kind]);
+    text_add_safe(&line, name.data, name.length);
+    report_part_wrapped(text, line.data);
+    strbuf_release(&line);
+    strbuf_release(&name);
+}
+
+/* Of a process worth the question, if one owner has half of it. */
+void report_head_owner(struct text *text)
+{
+    enum { WORTH_BYTES = 16 << 20 };
+    const struct profile_sample *sample = facts_owners_sample(text->profile);
+    size_t count = 0, most = 0;
+    double whole = sample ? figure_double(sample->resident_bytes) : 0;
+    if (!(whole >= WORTH_BYTES))
+        return;
+    struct profile_owner *rows = report_text_owners_of(text, sample, &count);
+    for (size_t i = 0; rows && i < count; i++)
+        if (figure_less(rows[most].resident_bytes, rows[i].resident_bytes))
+            most = i;
+    if (rows && count && rows[most].kind <= PROFILE_OWNER_GLOBALS &&
+        figure_double(rows[most].resident_bytes) >= whole / 2)
+        report_text_owners_say_most(text, &rows[most], whole);
+    free(rows);
+}
+
+/* ---- The section --------------------------------------------------------------------------- */
+
+static int report_text_owners_add(struct text *text, size_t most)
+{
+    const struct profile_sample *sample = facts_owners_sample(text->profile);
+    struct strbuf rest = STRBUF_INIT;
+    size_t kept = 0;
+    if (!sample)
+        return 0;
+    struct profile_owner *rows = report_text_owners_of(text, sample, &kept);
     strbuf_addf(&rest, "%s ", figure_human_bytes(sample->resident_bytes).text);
     strbuf_addf(&rest, "after %s, whose it is", human_duration(sample->time_ns).text);
     report_part_title(text, "Resident memory by owner", rest.data);
