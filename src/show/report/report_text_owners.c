@@ -13,7 +13,7 @@
 #include "aggregate/facts.h"
 #include "aggregate/order.h"
 #include "base/human.h"
-#include "base/text.h"
+#include "format/names.h"
 #include "model/figure_human.h"
 
 enum { OVERVIEW_ROWS = 6, PATH_KINDS = PROFILE_OWNER_ALLOCATOR + 1 };
@@ -196,6 +196,7 @@ static void report_text_owners_say_most(struct text *text, const struct profile_
                                                            [PROFILE_OWNER_FILE] = "file",
                                                            [PROFILE_OWNER_STACK] = "stack of",
                                                            [PROFILE_OWNER_GLOBALS] = "variable"};
+    enum { NAME_COLUMNS = 40 };
     struct strbuf line = STRBUF_INIT, name = STRBUF_INIT;
     if (report_text_owners_has_path(row))
         frame_add_name(&name, text->profile, call_sites_frame(&text->sites, row->path));
@@ -204,7 +205,7 @@ static void report_text_owners_say_most(struct text *text, const struct profile_
     report_part_label(text, "most of it");
     strbuf_addf(&line, "%s (%s) %s ", figure_human_bytes(row->resident_bytes).text,
                 human_percent(figure_double(row->resident_bytes), whole).text, verbs[row->kind]);
-    text_add_safe(&line, name.data, name.length);
+    name_add_short(&line, name.data, NAME_COLUMNS);
     report_part_wrapped(text, line.data);
     strbuf_release(&line);
     strbuf_release(&name);
