@@ -666,10 +666,13 @@ static void share_pages(void *context)
     memset(shared->memory, 1, MANY * page);
     shared->huge = map_huge(true);
     shared->huge_zero = map_huge(false);
-    pid_t child = fork();
-    if (child == 0)
-        for (prctl(PR_SET_PDEATHSIG, SIGKILL);;) /* goes with the victim */
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) { /* goes with the victim, also if that has gone before */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        while (getppid() == parent)
             pause();
+        _exit(0);
+    }
     for (size_t i = 0; i < MANY; i++)
         if (shared->copied[i])
             shared->memory[i * page] = 2;
