@@ -7,11 +7,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <unistd.h>
 #include "collector/graph_threads.h"
 #include "graph/graph.h"
+#include "procfs/proc_file.h"
 
-enum { WORD = sizeof(uint64_t), PIECE_WORDS = 32768, VTABLE_WORDS = 4 };
+enum { SMALLEST_PAGE_BYTES = 4096, WORD = sizeof(uint64_t), PIECE_WORDS = 32768, VTABLE_WORDS = 4 };
 
 struct sweep {
     const struct graph_look_asked *asked;
@@ -20,22 +21,23 @@ struct sweep {
     struct graph_block *blocks;
     size_t area, block;
     uint64_t *words; /* PIECE_WORDS of them */
+    int memory_fd;
 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* How many bytes could be read. */
-static size_t graph_look_read(pid_t pid, uint64_t address, void *to, size_t bytes)
+/* How many bytes could be read. /proc/PID/mem takes no page from those that a fork shares
+ * (doc/decisions/0180). */
+static size_t graph_look_read(const struct sweep *sweep, uint64_t address, void *to, size_t bytes)
 {
-    struct iovec here = {to, bytes}, there = {(void *)(uintptr_t)address, bytes};
-    ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+    ssize_t got = pread(sweep->memory_fd, to, bytes, (off_t)address);
     return got > 0 ? (size_t)got : 0;
 }
 
 static bool graph_look_read_words(void *context, uint64_t address, uint64_t *words, size_t count)
 {
     const struct sweep *sweep = context;
-    return graph_look_read(sweep->asked->pid, address, words, count * WORD) == count * WORD;
+    return graph_look_read(sweep, address, words, count * WORD) == count * WORD;
 }
 
 /* Tables of virtual functions lie in modules, and point to code. */
@@ -181,10 +183,13 @@ static int graph_look_visit(const struct page_table_run *run, void *context)
         uint64_t bytes = run->end - at;
         if (bytes > PIECE_WORDS * WORD)
             bytes = PIECE_WORDS * WORD;
-        got = graph_look_read(sweep->asked->pid, at, sweep->words, bytes);
-        if (!got)
-            return errno == ESRCH || errno == EPERM ? -errno : 0;
-        graph_look_add_piece(sweep, &areas->list[sweep->area], at, at + got);
+        got = graph_look_read(sweep, at, sweep->words, bytes);
+        if (!got && (errno == ESRCH || errno == EPERM))
+            return -errno;
+        if (got)
+            graph_look_add_piece(sweep, &areas->list[sweep->area], at, at + got);
+        else
+            got = SMALLEST_PAGE_BYTES; /* it is gone meanwhile, or nobody may read it */
     }
     return sweep->graph.no_memory ? -ENOMEM : 0;
 }
@@ -324,6 +329,9 @@ static int graph_look_begin(struct sweep *sweep)
     sweep->blocks = calloc(list->count + 1, sizeof *sweep->blocks);
     if (!sweep->words || !sweep->blocks)
         return -ENOMEM;
+    sweep->memory_fd = proc_open(sweep->asked->pid, "mem");
+    if (sweep->memory_fd < 0)
+        return sweep->memory_fd == -EACCES ? -EPERM : sweep->memory_fd;
     for (size_t i = 0; i < list->count; i++)
         sweep->blocks[i] =
             (struct graph_block){list->blocks[i].address, list->blocks[i].size_bytes};
@@ -332,7 +340,7 @@ static int graph_look_begin(struct sweep *sweep)
 
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
-    struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT};
+    struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
     int error = graph_look_begin(&sweep);
     if (!error)
         error = graph_threads_stop(&sweep.threads, asked->pid, asked->exit_stack);
@@ -344,6 +352,8 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
     if (!error)
         error = graph_look_solve(&sweep, out);
     graph_release(&sweep.graph);
+    if (sweep.memory_fd >= 0)
+        close(sweep.memory_fd);
     free(sweep.blocks);
     free(sweep.words);
     return error;
