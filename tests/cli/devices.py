@@ -17,7 +17,7 @@ X = object()  # where the device stands
 NONE = []     # takes no path
 OPERANDS = {
     "record": [["-q", X], ["-q", program, X]], "attach": NONE, "count": [[X]], "report": [[X], ["--json", X]],
-    "insight": [[X]], "annotate": [[X], [profile, X], [profile, "--source-path", X]], "plot": [["--terminal", X]],
+    "insight": [[X]], "leaks": [[X], ["--suppressions", X, profile]], "annotate": [[X], [profile, X], [profile, "--source-path", X]], "plot": [["--terminal", X]],
     "top": [["--plain", "-n", "1", X]], "snapshot": [[X]], "diff": [[X, profile], [profile, X]], "check": [[X]],
     "serve": [["--no-open", X]], "html": [["-o", "made.html", X]], "replay": [[X]], "at": [[X, "peak"]],
     "blocks": [[X]], "events": [[X]], "job": [[X], [profile, X]], "ps": NONE, "maps": [[X]], "query": [[X], [X, "SELECT 1"]],

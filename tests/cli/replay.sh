@@ -50,8 +50,8 @@ same sh -c "for i in 1 2 3 4; do '$VICTIMS/basic' 2; sleep 1; done"
 # Parts of a run add up to it; what lives goes from one to the next.
 rm -f ./*.tm*
 tidemark record -q --trace -o run.tmk "$VICTIMS/crossfree" >/dev/null
-try tidemark replay -q --to 40% -o 1.tmk run.tmt
-try tidemark replay -q --from 40% --to 80% -o 2.tmk run.tmt
+try tidemark replay -q --to '#160001' -o 1.tmk run.tmt
+try tidemark replay -q --from '#160001' --to '#320001' -o 2.tmk run.tmt
 try tidemark replay -q --from '#0' -o whole.tmk run.tmt
 tidemark report 1.tmk | grep -oE '^  (left at end|never freed)'
 tidemark insight --json 1.tmk | grep -c 'a part of a run: what is left'

@@ -187,6 +187,8 @@ static const struct {
     {PROFILE_META_IMPORT_NOTE, REDACT_FACT_KEEP},
     {PROFILE_META_NO_LEDGER, REDACT_FACT_KEEP},
     {PROFILE_META_NO_GRAPH, REDACT_FACT_KEEP},
+    {PROFILE_META_CUT, REDACT_FACT_KEEP},
+    {PROFILE_META_LEVEL, REDACT_FACT_KEEP},
     {PROFILE_META_SAMPLE_CHANGES, REDACT_FACT_KEEP},
     {PROFILE_META_MISSING, REDACT_FACT_KEEP},
     {PROFILE_META_SNAPSHOT, REDACT_FACT_NAMED},
@@ -276,9 +278,35 @@ static void redact_thread(struct redaction *redaction, char *name, size_t size)
     strbuf_reset(&redaction->text);
 }
 
+static void redact_owner(struct redaction *redaction, struct profile_owner *owner)
+{
+    redact_path(redaction, &owner->module);
+    if (owner->kind == PROFILE_OWNER_FILE || owner->kind == PROFILE_OWNER_MAPPING)
+        redact_path(redaction, &owner->name);
+    else if (owner->kind == PROFILE_OWNER_GLOBALS)
+        redact_name(redaction, &owner->name, "variable");
+    else if (owner->kind == PROFILE_OWNER_STACK)
+        redact_name(redaction, &owner->name, "thread");
+}
+
+/* Processes of the container may be others' than the recorded ones. */
+static void redact_container(struct redaction *redaction, struct profile_container *container)
+{
+    if (container->kind == PROFILE_CONTAINER_PAGE_CACHE) {
+        redact_path(redaction, &container->name);
+    } else if (container->name && *container->name) {
+        redact_add_hash(redaction, container->name, strlen(container->name));
+        container->name = redact_keep(redaction);
+    }
+}
+
 static void redact_run(struct redaction *redaction)
 {
     struct profile *profile = redaction->profile;
+    for (size_t i = 0; i < profile->owner_count; i++)
+        redact_owner(redaction, &profile->owners[i]);
+    for (size_t i = 0; i < profile->container_count; i++)
+        redact_container(redaction, &profile->containers[i]);
     for (size_t i = 0; i < profile->mapping_count; i++)
         redact_path(redaction, &profile->mappings[i].path);
     for (size_t i = 0; i < profile->mark_count; i++)

@@ -53,8 +53,8 @@ static void what_is_no_allocator_is_refused_with_a_sentence(void **state)
     assert_int_equal(add(&candidates, "no*such?", "neither a name"), -EINVAL);
     assert_int_equal(add(&candidates, "no-such-allocator-at-all", "usual places"), -ENOENT);
     assert_int_equal(add(&candidates, "/no/such/library.so", "No such file"), -ENOENT);
-    assert_int_equal(add(&candidates, "/dev/null", "not a shared library"), -EINVAL);
-    assert_int_equal(add(&candidates, "/", "not a shared library"), -EINVAL);
+    assert_int_equal(add(&candidates, "/dev/null", "no regular file"), -EINVAL);
+    assert_int_equal(add(&candidates, "/", "no regular file"), -EINVAL);
     assert_int_equal(candidates.count, 1); /* "glibc," up to the comma */
     whatif_candidates_release(&candidates);
 }
