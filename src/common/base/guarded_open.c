@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "base/trust.h"
 
@@ -107,13 +109,56 @@ static bool guarded_open_is_elf(int fd)
            head[EI_VERSION] == EV_CURRENT;
 }
 
+static bool guarded_open_is_below_root(const char *path)
+{
+    const char *root = guarded_open_held.root;
+    size_t length = root ? strlen(root) : 0;
+    return length && !strncmp(path, root, length) && path[length] == '/';
+}
+
+/* As a process would whose root that is. Kernels before Linux 5.6 cannot: there links lead where they
+ * lead for us. */
+static int guarded_open_in_root(const char *path, int flags)
+{
+    const char *root = guarded_open_held.root;
+    struct open_how how = {.flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT};
+    int directory = openat(AT_FDCWD, root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return -1;
+    int fd = (int)syscall(SYS_openat2, directory, path + strlen(root) + 1, &how, sizeof how);
+    if (fd < 0 && errno == ENOSYS)
+        fd = openat(AT_FDCWD, path, flags);
+    int error = errno;
+    close(directory);
+    errno = error;
+    return fd;
+}
+
+static int guarded_open_at(const char *path, int flags)
+{
+    return guarded_open_is_below_root(path) ? guarded_open_in_root(path, flags)
+                                            : openat(AT_FDCWD, path, flags);
+}
+
+static bool guarded_open_look(const char *path, struct stat *status)
+{
+    if (!guarded_open_is_below_root(path))
+        return stat(path, status) == 0;
+    int fd = guarded_open_at(path, O_PATH | O_CLOEXEC);
+    bool is_there = fd >= 0 && fstat(fd, status) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is_there;
+}
+
 /* To open a device can be to act on it: looked at first, and again in case it has been replaced. */
 static int guarded_open_carefully(const char *path, int flags)
 {
     struct stat status;
     int fd = -1;
-    if (!stat(path, &status) && guarded_open_is_file(&status) && guarded_open_is_place(path))
-        fd = openat(AT_FDCWD, path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (guarded_open_look(path, &status) && guarded_open_is_file(&status) &&
+        guarded_open_is_place(path))
+        fd = guarded_open_at(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd >= 0 &&
         (fstat(fd, &status) || !guarded_open_is_file(&status) || !guarded_open_is_elf(fd))) {
         close(fd);

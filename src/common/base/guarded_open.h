@@ -13,7 +13,9 @@
 
 struct guarded_open {
     bool is_on;
-    bool trusts_all; /* whoever owns the file; else only what `owner` could have put there */
+    bool trusts_all;  /* whoever owns the file; else only what `owner` could have put there */
+    const char *root; /* NULL, or "": none. Links in a path below it lead to what is below it, as in
+                       * the container whose root it is */
     uid_t owner; /* beside root and the effective user (trust.h); also of the file's directory */
 };
 

@@ -229,7 +229,8 @@ static enum symbols_quality object_file_try_debug(struct object_file *image,
         at += sprintf(path + at, "%02x", id.bytes[i]);
     strcpy(path + at, ".debug");
     /* The image is gone: its root stands for it. */
-    struct guarded_open before = guarded_open_begin((struct guarded_open){.owner = session->owner});
+    struct guarded_open before =
+        guarded_open_begin((struct guarded_open){.owner = session->owner, .root = session->root});
     enum symbols_quality quality = object_file_try_under(image, session, prefix, path, id);
     guarded_open_restore(before);
     return quality;
@@ -263,7 +264,8 @@ enum symbols_quality object_file_open(struct object_file *image,
                                       struct object_file_session *session, const char *path,
                                       struct object_file_id id)
 {
-    struct guarded_open before = guarded_open_begin((struct guarded_open){.trusts_all = true});
+    struct guarded_open before =
+        guarded_open_begin((struct guarded_open){.trusts_all = true, .root = session->root});
     enum symbols_quality quality = object_file_find(image, session, path, id);
     guarded_open_restore(before);
     return quality;

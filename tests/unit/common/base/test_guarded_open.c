@@ -133,6 +133,31 @@ static void what_loses_its_end_reads_as_zeros(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS);
 }
 
+/* A link in a container leads to what the container has of that name. */
+static void links_below_a_root_stay_below_it(void **state)
+{
+    (void)state;
+    char root[80], inner[160], link[160];
+    snprintf(root, sizeof root, "%s/root", directory);
+    snprintf(link, sizeof link, "%s/link", root);
+    snprintf(inner, sizeof inner, "%s/inner", root);
+    assert_int_equal(mkdir(root, 0700), 0);
+    assert_int_equal(symlink(file, link), 0); /* absolute: an ELF file of ours */
+    struct guarded_open before = guarded_open_begin((struct guarded_open){.trusts_all = true});
+    assert_true(is_opened(link));
+    guarded_open_begin((struct guarded_open){.trusts_all = true, .root = root});
+    assert_false(is_opened(link));
+    assert_true(is_opened(file)); /* not below it */
+    assert_int_equal(rename(file, inner), 0);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(symlink("/../inner", link), 0);
+    assert_true(is_opened(link));
+    guarded_open_restore(before);
+    assert_int_equal(rename(inner, file), 0);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(rmdir(root), 0);
+}
+
 static void files_that_are_made_have_their_mode(void **state)
 {
     (void)state;
@@ -199,6 +224,7 @@ int main(void)
         cmocka_unit_test(what_loses_its_end_reads_as_zeros), /* the first */
         cmocka_unit_test(what_is_no_file_is_passed_over),
         cmocka_unit_test(what_others_could_have_written_is_passed_over),
+        cmocka_unit_test(links_below_a_root_stay_below_it),
         cmocka_unit_test(files_that_are_made_have_their_mode),
         cmocka_unit_test(other_threads_are_not_guarded),
         cmocka_unit_test(hands),
