@@ -237,6 +237,7 @@ static void kinds_of_pages_are_told_by_owner(void **state)
     uint64_t in_huge = kernels_sum(victim.pid, "AnonHugePages:");
     uint64_t proportional = kernels_sum(victim.pid, "Pss:"), sum = 0;
     take(&look, victim, known, true);
+    uint64_t after = kernels_sum(victim.pid, "Pss:");
     assert_int_equal(owned(&look), kernels_sum(victim.pid, "Rss:"));
     const struct profile_owner *mapping = row_of(&look, PROFILE_OWNER_MAPPING, 1, NULL);
     assert_int_equal(number_of(mapping->shared_bytes), (TOUCHED - COPIED) * PAGE);
@@ -252,7 +253,9 @@ static void kinds_of_pages_are_told_by_owner(void **state)
         sum += number_of(look.owners.rows[i].proportional_bytes);
     for (size_t i = 0; i < look.owners.touched_count; i++)
         sum += number_of(look.owners.touched[i].proportional_bytes);
-    assert_in_range(sum, proportional - 8192, proportional + 8192);
+    /* It moves while other processes with the same libraries begin and end. */
+    assert_in_range(sum, (proportional < after ? proportional : after) - 8192 - proportional / 50,
+                    (proportional > after ? proportional : after) + 8192 + proportional / 50);
     /* Reading has copied and split nothing. */
     assert_int_equal(kernels_sum(victim.pid, "AnonHugePages:"), in_huge);
     look_release(&look);
