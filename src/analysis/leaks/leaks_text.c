@@ -124,6 +124,9 @@ static void leaks_text_add_rest(struct strbuf *out, const struct leaks *leaks)
                          "block");
     leaks_text_add_class(out, sample->reachable_bytes, sample->reachable_count,
                          "reachable: the program still had pointers to them");
+    if (profile_get(leaks->profile, PROFILE_META_ATTACHED))
+        strbuf_add_string(out, "  attached: what blocks from before the recording point to is not "
+                               "called lost\n");
 }
 
 int leaks_text(FILE *out, const struct leaks *leaks, const struct leaks_options *options)

@@ -27,6 +27,7 @@
 #include "commands/shared_limits.h"
 #include "commands/stand_in.h"
 #include "collector/collector.h"
+#include "collector/own_group.h"
 #include "collector/job_place.h"
 #include "procfs/launcher.h"
 #include "profile/profile.h"
@@ -528,6 +529,7 @@ static void cmd_record_collect(struct job *job, const struct record_options *opt
     collector_prepare_limits();
     collector_tell_begun(job->collector, job->apart.socket);
     held_stderr_begin();
+    own_group_take_along(getppid());
     apart_say_ready(&job->apart);
     cmd_record_run_to_end(job, options, program);
     held_stderr_end();

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/strbuf.h"
+#include "collector/own_group.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
 
@@ -40,6 +41,8 @@
 /* The end waits for us: no longer than this, and no more memory than these blocks take (640 MB). */
 #define LAST_LOOK_NS     5000000000u
 #define LAST_LOOK_BLOCKS 20000000u
+/* Of a block in the list that a look is given, and in what it counts. */
+#define LIST_BYTES 40u
 
 /* Programs that end before that get the last look only. */
 #define START_NS 10000000u
@@ -204,6 +207,15 @@ static uint64_t look_schedule_tool_estimate(const struct look_schedule *looks)
            atomic_load(&looks->view->header->private_bytes);
 }
 
+/* A limit that the program and we share is the program's. */
+static bool look_schedule_has_room_for_graph(struct look_schedule *looks)
+{
+    enum { GRAPH_BYTES = 64 }; /* a block */
+    bool has_room = own_group_has_room(replay_live_count(looks->sink->replay) * GRAPH_BYTES);
+    looks->graph_error = has_room ? 0 : -ENOMEM;
+    return has_room;
+}
+
 static void look_schedule_prepare(struct look_schedule *looks, enum profile_sample_why why,
                                   bool over_pages, uint64_t now_ns)
 {
@@ -224,7 +236,8 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->at_threads = why == PROFILE_SAMPLE_END;
     look->exit_stack =
         why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
-    look->over_graph = why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK;
+    look->over_graph = (why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK) &&
+                       look_schedule_has_room_for_graph(looks);
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     look->owner_limit = why == PROFILE_SAMPLE_END ? OWNER_ROWS : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
@@ -410,7 +423,7 @@ static bool look_schedule_at_once(struct look_schedule *looks, enum profile_samp
 {
     look_schedule_settle(looks);
     uint64_t blocks = replay_live_count(looks->sink->replay);
-    bool over_pages = blocks <= LAST_LOOK_BLOCKS &&
+    bool over_pages = blocks <= LAST_LOOK_BLOCKS && own_group_has_room(blocks * LIST_BYTES) &&
                       look_schedule_cost_ns(blocks, looks->peak_bytes) <= LAST_LOOK_NS;
     look_schedule_prepare(looks, why, over_pages, now_ns);
     look_take(&looks->now);

@@ -24,6 +24,7 @@ static struct {
     struct cgroup_place place; /* its path is the group's */
     uint64_t next_ns;
     bool is_short;
+    pid_t companion; /* a process of ours that leaves with us; 0: none */
 } own_group = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static const char *own_group_limit_file(const char *controller, const struct cgroup_place *place)
@@ -38,10 +39,22 @@ static bool own_group_holds(const char *group, const char *path)
     return strncmp(group, path, length) == 0 && (!path[length] || path[length] == '/');
 }
 
+static bool own_group_write_pid(int fd, pid_t pid)
+{
+    char text[24];
+    int length = snprintf(text, sizeof text, "%d\n", (int)pid);
+    return write(fd, text, (size_t)length) == length;
+}
+
+void own_group_take_along(pid_t companion)
+{
+    own_group.companion = companion;
+}
+
 /* Into the group around `group`; false: there is none that we see, or we may not. */
 static bool own_group_move_above(const struct cgroup_place *place, const char *group)
 {
-    char procs[2 * PATH_MAX + 16], pid[24];
+    char procs[2 * PATH_MAX + 16];
     const char *slash = strrchr(group, '/');
     if (!slash)
         return false;
@@ -49,8 +62,8 @@ static bool own_group_move_above(const struct cgroup_place *place, const char *g
     int fd = open(procs, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    int length = snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-    bool moved = write(fd, pid, (size_t)length) == length;
+    bool moved = own_group_write_pid(fd, getpid()) &&
+                 (!own_group.companion || own_group_write_pid(fd, own_group.companion));
     close(fd);
     return moved;
 }
@@ -132,4 +145,15 @@ bool own_group_is_short(uint64_t now_ns)
     bool is_short = own_group.is_short;
     pthread_mutex_unlock(&own_group.lock);
     return is_short;
+}
+
+bool own_group_has_room(uint64_t bytes)
+{
+    uint64_t left;
+    pthread_mutex_lock(&own_group.lock);
+    const struct cgroup_place *place = &own_group.place;
+    bool has_room = !own_group.shared ||
+                    !figure_get(cgroup_left_bytes(place, place->path), &left) || left / 2 > bytes;
+    pthread_mutex_unlock(&own_group.lock);
+    return has_room;
 }

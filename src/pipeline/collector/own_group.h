@@ -17,4 +17,10 @@ void own_group_leave(pid_t program);
  * files at most every few milliseconds. */
 bool own_group_is_short(uint64_t now_ns);
 
+/* Before own_group_leave(): whom it moves beside this process. */
+void own_group_take_along(pid_t companion);
+
+/* Is there room for so many bytes of ours, twice? True where no limit is shared with the program. */
+bool own_group_has_room(uint64_t bytes);
+
 #endif
