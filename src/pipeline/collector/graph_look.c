@@ -343,7 +343,7 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
     struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
     int error = graph_look_begin(&sweep);
     if (!error)
-        error = graph_threads_stop(&sweep.threads, asked->pid, asked->exit_stack);
+        error = graph_threads_stop(&sweep.threads, asked->pid, asked->waits, asked->exit_stack);
     if (!error) {
         graph_look_add_registers(&sweep);
         error = graph_look_sweep(&sweep);

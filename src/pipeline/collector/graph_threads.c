@@ -81,7 +81,7 @@ static void graph_threads_lift(struct graph_threads *threads, uint64_t exit_stac
     }
 }
 
-int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_stack)
+int graph_threads_stop(struct graph_threads *threads, pid_t pid, bool waits, uint64_t exit_stack)
 {
     struct gathering gathering = {threads, pid, true};
     int error = 0;
@@ -89,7 +89,7 @@ int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_s
         size_t before = threads->count;
         gathering.has_new = false;
         error = proc_threads(pid, graph_threads_add, &gathering);
-        if (!error && threads->count == 1) {
+        if (!error && threads->count == 1 && waits) {
             graph_threads_read_pointer(&threads->list[0], pid);
             break;
         }

@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_COLLECTOR_GRAPH_THREADS_H
 #define TIDEMARK_COLLECTOR_GRAPH_THREADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,9 +24,9 @@ struct graph_threads {
 /* `exit_stack`: where the stack of the thread that waits in its exit begins to be the program's; 0:
  * none does, or it is not known.
  *
- * A process with one thread is taken to wait, and is not stopped: all its registers that matter are
+ * A process that waits and has one thread is not stopped: all its registers that matter are
  * on its stack. All others stand when this returns. 0 or -errno: nobody stands then. */
-int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_stack);
+int graph_threads_stop(struct graph_threads *threads, pid_t pid, bool waits, uint64_t exit_stack);
 /* They run on. */
 void graph_threads_release(struct graph_threads *threads);
 

@@ -234,6 +234,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
     look->at_threads = why == PROFILE_SAMPLE_END;
+    look->waits = why == PROFILE_SAMPLE_END && atomic_load(&looks->view->header->exit_waiting) != 0;
     look->exit_stack =
         why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
     look->over_graph = (why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK) &&

@@ -309,7 +309,9 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
                                            .blocks = &look->blocks,
                                            .pages = pages,
                                            .exit_stack = look->exit_stack,
-                                           .has_unknown = look->unknown != NULL,
+                                           .waits = look->waits,
+                                           /* one that ran on has newer blocks than the list */
+                                           .has_unknown = look->unknown || !look->waits,
                                            .rows = residency->rows,
                                            .row_count = residency->row_count};
     look->graph_error = graph_look_take(&asked, &graph);

@@ -46,6 +46,7 @@ struct look {
     struct stacks_place *places; /* in threads' stacks, by thread; malloc'd; the look's */
     size_t place_count;
     uint64_t exit_stack; /* wire.h */
+    bool waits;          /* it stands in its exit */
 
     /* answered */
     struct profile_sample sample;     /* id, why, time and what the replay knows are the caller's */
