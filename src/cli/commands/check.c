@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/array.h"
 #include "base/error.h"
 #include "base/old_file.h"
 #include "base/options.h"
@@ -30,8 +29,7 @@ enum { USUAL_MOST_COLUMNS = 120, EXIT_EXCEEDED = 1 };
 
 struct arguments {
     const char *budget, *baseline, *tolerance, *headroom, *junit, *sarif;
-    const char **suppressions; /* grows */
-    size_t suppression_count, suppression_room;
+    struct known_leaks suppressions;
     int format, colour;
     uint64_t width;
     bool json, update, allow_loss;
@@ -92,11 +90,7 @@ static const struct options_command command = {
 static int cmd_check_add_suppressions(void *target, const char *value)
 {
     struct arguments *arguments = target;
-    if (!array_make_room(&arguments->suppressions, &arguments->suppression_room,
-                         arguments->suppression_count, sizeof *arguments->suppressions))
-        return -ENOMEM;
-    arguments->suppressions[arguments->suppression_count++] = value;
-    return 0;
+    return known_leaks_name(&arguments->suppressions, value);
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */
@@ -278,9 +272,9 @@ static int cmd_check_read_all_suppressions(struct checking *checking)
     for (size_t i = 0; i < checking->budget.suppression_count && !status; i++)
         status =
             known_leaks_read("check", &checking->suppressions, checking->budget.suppressions[i]);
-    for (size_t i = 0; i < checking->arguments->suppression_count && !status; i++)
+    for (size_t i = 0; i < checking->arguments->suppressions.count && !status; i++)
         status = known_leaks_read("check", &checking->suppressions,
-                                  checking->arguments->suppressions[i]);
+                                  checking->arguments->suppressions.files[i]);
     return status;
 }
 
@@ -362,6 +356,6 @@ int cmd_check(int argc, char **argv)
     suppressions_release(&checking.suppressions);
     profile_free(checking.profile);
     profile_free(checking.baseline);
-    free(arguments.suppressions);
+    free(arguments.suppressions.files);
     return status;
 }

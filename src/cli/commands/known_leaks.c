@@ -5,11 +5,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/regular.h"
 #include "base/strbuf.h"
 #include "commands/output.h"
 
 enum { KNOWN_LEAKS_BYTES_MAX = 4 << 20 };
+
+int known_leaks_name(struct known_leaks *known, const char *file)
+{
+    if (!array_make_room(&known->files, &known->room, known->count, sizeof *known->files))
+        return -ENOMEM;
+    known->files[known->count++] = file;
+    return 0;
+}
 
 int known_leaks_read(const char *command, struct suppressions *suppressions, const char *path)
 {

@@ -4,6 +4,14 @@
 
 #include "budget/suppressions.h"
 
+/* The files that an option has named, in their order. */
+struct known_leaks {
+    const char **files; /* to be freed; the names are the command line's */
+    size_t count, room;
+};
+/* 0 or -ENOMEM. */
+int known_leaks_name(struct known_leaks *known, const char *file);
+
 /* Adds those of a file. 0, or the exit status after a sentence on stderr. */
 int known_leaks_read(const char *command, struct suppressions *suppressions, const char *path);
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/array.h"
 #include "base/error.h"
 #include "base/options.h"
 #include "base/term.h"
@@ -18,8 +17,7 @@
 enum { USUAL_MOST_COLUMNS = 120, USUAL_TOP = 10 };
 
 struct arguments {
-    const char **suppressions;
-    size_t suppression_count, suppression_room;
+    struct known_leaks suppressions;
     int colour;
     uint64_t width, top;
     bool json, pager;
@@ -30,11 +28,7 @@ struct arguments {
 static int cmd_leaks_add_suppressions(void *target, const char *value)
 {
     struct arguments *arguments = target;
-    if (!array_make_room(&arguments->suppressions, &arguments->suppression_room,
-                         arguments->suppression_count, sizeof *arguments->suppressions))
-        return -ENOMEM;
-    arguments->suppressions[arguments->suppression_count++] = value;
-    return 0;
+    return known_leaks_name(&arguments->suppressions, value);
 }
 
 static const struct option_entry entries[] = {
@@ -93,8 +87,8 @@ static int cmd_leaks_of(const char *path, const struct arguments *arguments)
     struct suppressions suppressions = {0};
     struct profile *profile;
     int status = 0;
-    for (size_t i = 0; i < arguments->suppression_count && !status; i++)
-        status = known_leaks_read("leaks", &suppressions, arguments->suppressions[i]);
+    for (size_t i = 0; i < arguments->suppressions.count && !status; i++)
+        status = known_leaks_read("leaks", &suppressions, arguments->suppressions.files[i]);
     if (!status && profile_read(&profile, path))
         status = output_complain("leaks", error_text());
     else if (!status) {
@@ -115,6 +109,6 @@ int cmd_leaks(int argc, char **argv)
                                                                : "more than one profile given");
     else if (operand >= 0)
         status = cmd_leaks_of(argv[operand], &arguments);
-    free(arguments.suppressions);
+    free(arguments.suppressions.files);
     return status;
 }
