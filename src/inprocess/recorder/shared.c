@@ -479,7 +479,7 @@ static struct wire_ring *shared_ring_reuse(uint32_t *found)
     for (unsigned tries = 0; tries < 16 && tries < shared->ring_count; tries++) {
         uint32_t index = shared->ring_scan++ % shared->ring_count;
         struct wire_ring *ring = shared_ring_at(index);
-        if (atomic_load_explicit(&ring->state, memory_order_relaxed) == WIRE_RING_ENDING &&
+        if (atomic_load_explicit(&ring->state, memory_order_acquire) == WIRE_RING_ENDING &&
             shared_thread_is_gone(atomic_load_explicit(&ring->tid, memory_order_relaxed))) {
             *found = index;
             return ring;

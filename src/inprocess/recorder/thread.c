@@ -28,8 +28,7 @@ uint32_t (*thread_capture)(struct unwind_memory *, const struct unwind_start *) 
 /* Set while this thread is in thread_begin(): what that calls must not be recorded. */
 static __thread bool thread_beginning;
 
-static pthread_key_t thread_key;
-static bool thread_key_made;
+static _Atomic uint64_t thread_key; /* of pthread_setspecific(), and 1; 0: not yet made */
 
 /* Bytes kept free beyond `limit` for the records of signal handlers that interrupt a hook between
  * its look at `limit` and its reservation. */
@@ -111,12 +110,24 @@ static void thread_end(void *value)
     errno = saved_errno;
 }
 
+/* One key for all threads. Of two threads that make it at once the loser gives its own back. */
+static uint64_t thread_key_made(void)
+{
+    uint64_t key = atomic_load(&thread_key);
+    pthread_key_t made;
+    if (key || pthread_key_create(&made, thread_end) != 0)
+        return key;
+    if (atomic_compare_exchange_strong(&thread_key, &key, made + 1ull))
+        return made + 1ull;
+    pthread_key_delete(made);
+    return key;
+}
+
 static void thread_watch_end(struct thread *thread)
 {
-    if (!thread_key_made)
-        thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
-    if (thread_key_made)
-        pthread_setspecific(thread_key, thread);
+    uint64_t key = thread_key_made();
+    if (key)
+        pthread_setspecific((pthread_key_t)(key - 1), thread);
 }
 
 /* A thread's state belongs to its ring and passes with it to the next thread. Threads go on pointing
@@ -128,33 +139,45 @@ struct thread_batch {
     struct thread *of_ring[BATCH]; /* of the session's; NULL: not yet used */
 };
 struct thread_table {
-    struct thread_batch *batch[BATCHES];
+    void
+        *_Atomic batch[BATCHES]; /* each a struct thread_batch; NULL from the first unused one on */
 };
-static struct thread_table *table; /* wiped in the child of a fork, as what it points to */
+static void
+    *_Atomic table; /* a struct thread_table; wiped in the child of a fork, with the batches */
+
+/* What stands at `place`, mapped by the first who asks. Two threads may ask at once: the loser's
+ * pages stay untouched. NULL: no memory. */
+static void *thread_mapped_once(void *_Atomic *place, size_t bytes)
+{
+    void *there = atomic_load_explicit(place, memory_order_acquire);
+    if (there)
+        return there;
+    void *made = private_map_lasting(bytes);
+    return made && atomic_compare_exchange_strong(place, &there, made) ? made : there;
+}
 
 static struct thread_batch *thread_batch_at(uint32_t number)
 {
-    if (!table && !(table = private_map_lasting(sizeof *table)))
+    struct thread_table *all = thread_mapped_once(&table, sizeof *all);
+    if (!all || number >= BATCHES)
         return NULL;
-    if (number >= BATCHES)
-        return NULL;
-    struct thread_batch **batch = &table->batch[number];
-    if (!*batch) {
-        struct thread_batch *expected = NULL, *made = private_map_lasting(sizeof *made);
-        if (!made)
-            return NULL;
-        /* Two threads may arrive at once: the loser's pages stay untouched. */
-        __atomic_compare_exchange_n(batch, &expected, made, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_ACQUIRE);
-    }
-    return *batch;
+    return thread_mapped_once(&all->batch[number], sizeof(struct thread_batch));
+}
+
+/* NULL: none was mapped there yet. */
+static struct thread_batch *thread_made_batch(uint32_t number)
+{
+    struct thread_table *all = atomic_load_explicit(&table, memory_order_acquire);
+    return all && number < BATCHES ? atomic_load_explicit(&all->batch[number], memory_order_acquire)
+                                   : NULL;
 }
 
 /* In the child of a fork it is not: the table is new there. */
 static bool thread_is_in_table(const struct thread *thread)
 {
-    for (uint32_t i = 0; thread && i < BATCHES && table->batch[i]; i++)
-        if (thread >= table->batch[i]->states && thread < table->batch[i]->states + BATCH)
+    const struct thread_batch *batch;
+    for (uint32_t i = 0; thread && (batch = thread_made_batch(i)) != NULL; i++)
+        if (thread >= batch->states && thread < batch->states + BATCH)
             return true;
     return false;
 }
@@ -193,10 +216,11 @@ static struct thread *thread_of_ring(uint32_t index, uint32_t tid)
 
 void thread_each(void (*visit)(struct thread *thread, void *context), void *context)
 {
-    for (uint32_t i = 0; table && i < BATCHES && table->batch[i]; i++)
+    struct thread_batch *batch;
+    for (uint32_t i = 0; (batch = thread_made_batch(i)) != NULL; i++)
         for (uint32_t k = 0; k < BATCH; k++)
-            if (table->batch[i]->states[k].ring)
-                visit(&table->batch[i]->states[k], context);
+            if (batch->states[k].ring)
+                visit(&batch->states[k], context);
 }
 
 /* The level that the collector wants from here on; what was drawn until now is of the one
@@ -246,7 +270,7 @@ static struct thread *thread_new(void)
         .ring = ring,
         .data = data,
         .mask = shared_header()->ring_bytes - 1,
-        .cursor = atomic_load_explicit(&ring->head, memory_order_relaxed),
+        .cursor = atomic_load_explicit(&ring->head, memory_order_acquire), /* after a late free */
         .memory = memory,
         .free_memory = free_memory,
         .shadow = thread->shadow,
@@ -311,8 +335,9 @@ bool thread_renew(void)
     thread_each(thread_see_work, &at_work);
     if (at_work)
         return false;
-    for (uint32_t i = 0; table && i < BATCHES && table->batch[i]; i++)
-        thread_renew_batch(table->batch[i]);
+    struct thread_batch *batch;
+    for (uint32_t i = 0; (batch = thread_made_batch(i)) != NULL; i++)
+        thread_renew_batch(batch);
     return true;
 }
 

@@ -51,9 +51,12 @@ static void put(_Atomic uint64_t *pool, unsigned from, uint64_t address)
     }
 }
 
+static pthread_barrier_t all_are_there; /* so that their first calls come at once */
+
 static void *exchange_blocks(void *unused)
 {
     (void)unused;
+    pthread_barrier_wait(&all_are_there);
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t block = take(free_addresses, i);
         if (block) {
@@ -76,6 +79,7 @@ static void run_threads(void)
     for (uint64_t i = 0; i < ADDRESSES; i++)
         atomic_store(&free_addresses[i], 0x7000000 + 64 * i);
     start_merging();
+    pthread_barrier_init(&all_are_there, NULL, THREADS);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, exchange_blocks, NULL);
     for (unsigned i = 0; i < THREADS; i++)
