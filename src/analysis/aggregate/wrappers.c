@@ -4,11 +4,13 @@
 #include "aggregate/wrappers.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <regex.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include "aggregate/frames.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "format/names.h"
@@ -61,7 +63,7 @@ static bool wrapper_word_is_filling(const char *word)
         "base",     "common",  "lib",     "libc",    "func",    "fn",      "hook",   "default",
         "wrapped",  "ex",      "with",    "failure", "no",      "error",   "err",    "the",
         "some",     "track",   "tracked", "counted", "simple",  "generic", "global", NULL};
-    return !word[1] || wrapper_is_one_of(word, words);
+    return strlen(word) <= 2 || wrapper_is_one_of(word, words);
 }
 
 struct wrapper_words {
@@ -120,22 +122,51 @@ enum wrapper_name wrapper_name_of(const char *function)
     return words.make ? WRAPPER_NAME_MAKES : WRAPPER_NAME_PLAIN;
 }
 
+/* ---- What the user says --------------------------------------------------------------------- */
+
+struct user_pattern {
+    regex_t regex;
+    bool is_wrapper;
+};
+static struct user_pattern *user_patterns;
+static size_t user_pattern_count, user_pattern_room;
+
+int wrappers_add(const char *pattern, bool is_wrapper, char *why, size_t why_bytes)
+{
+    if (!array_make_room(&user_patterns, &user_pattern_room, user_pattern_count,
+                         sizeof *user_patterns))
+        return -ENOMEM;
+    struct user_pattern *added = &user_patterns[user_pattern_count];
+    int result = regcomp(&added->regex, pattern, REG_EXTENDED | REG_NOSUB);
+    if (result) {
+        regerror(result, &added->regex, why, why_bytes);
+        return -EINVAL;
+    }
+    added->is_wrapper = is_wrapper;
+    user_pattern_count++;
+    return 0;
+}
+
 /* ---- What is known of a function ------------------------------------------------------------- */
 
 /* Counted in sites: paths with figures. */
 struct asker {
-    uint32_t direct;         /* of which it is the innermost frame that is shown */
-    uint32_t above;          /* below which another frame is shown: it is not thin */
-    uint32_t outermost;      /* of the direct ones: nobody called it */
-    uint32_t callers, lines; /* different ones, of the direct ones */
-    uint32_t most;           /* of the direct ones: those of one caller, the one with most */
+    uint32_t direct;            /* of which it is the innermost frame that is shown */
+    uint32_t above;             /* below which another frame is shown: it is not thin */
+    uint32_t outermost;         /* of the direct ones: nobody called it */
+    uint32_t callers, lines;    /* different ones, of the direct ones */
+    uint32_t places;            /* different lines that call it */
+    uint64_t blocks, temporary; /* it asked for; of these freed at once */
+    uint32_t most;              /* of the direct ones: those of one caller, the one with most */
     enum wrapper_name name;
     bool forced, barred; /* --through, --not-through */
+    bool kept;           /* --not-through: shown even where it is a library's */
     bool found;
 };
 
 struct caller_pair {
-    uint64_t key; /* of function and caller, or of function and line */
+    uint64_t key; /* the function above, and below: its caller, line 1u << 31 of it, or 3u << 30
+                   * and the calling line */
     uint32_t count;
 };
 
@@ -170,19 +201,24 @@ static uint32_t wrapper_function_of(const struct profile *profile, struct frame 
     return frame.code ? profile->lines[frame.line].function : 0;
 }
 
-static void wrapper_count_site(struct search *search, uint32_t path)
+enum { LINE_BITS = (1 << 30) - 1 };
+
+static void wrapper_count_site(struct search *search, const struct profile_site *site)
 {
     const struct profile *profile = search->profile;
     struct frame_walk walk;
-    struct frame frame = frame_walk_begin(&walk, profile, search->hidden, path), caller;
+    struct frame frame = frame_walk_begin(&walk, profile, search->hidden, site->path), caller;
     uint32_t function = wrapper_function_of(profile, frame);
     if (!function || search->hidden[frame.line])
         return;
     struct asker *asker = &search->askers[function];
     asker->direct++;
+    asker->blocks += figure_or(site->metrics.alloc_count, 0);
+    asker->temporary += figure_or(site->metrics.temporary_count, 0);
     uint64_t side = (uint64_t)function << 32;
     asker->lines +=
-        wrapper_count_pair(search, side | 1u << 31 | profile->lines[frame.line].line) == 1;
+        wrapper_count_pair(search,
+                           side | 1u << 31 | (profile->lines[frame.line].line & LINE_BITS)) == 1;
     do {
         if (!frame_walk_next(&walk, &caller)) {
             asker->outermost++;
@@ -190,6 +226,7 @@ static void wrapper_count_site(struct search *search, uint32_t path)
         }
     } while (wrapper_function_of(profile, caller) == function);
     uint32_t outer = wrapper_function_of(profile, caller);
+    asker->places += wrapper_count_pair(search, side | 3u << 30 | (caller.line & LINE_BITS)) == 1;
     uint32_t count = wrapper_count_pair(search, side | (outer ? outer : 1u << 30 | caller.code));
     asker->callers += count == 1;
     asker->most = count > asker->most ? count : asker->most;
@@ -243,12 +280,20 @@ static bool wrapper_count_outer_frames(struct search *search)
 static const struct {
     uint32_t callers, most_of_one;
 } wanted[] = {
-    [WRAPPER_NAME_PLAIN] = {8, 50},
+    [WRAPPER_NAME_PLAIN] = {16, 25},
     [WRAPPER_NAME_MAKES] = {4, 60},
     [WRAPPER_NAME_ALLOCATES] = {3, 80},
     [WRAPPER_NAME_GENERIC] = {1, 100},
 };
-enum { LINES_MOST = 4 }; /* more than these is a function that allocates what it wants itself */
+/* Who asks at more lines allocates what it wants itself; who is called from one line only might as
+ * well stand there. */
+enum { LINES_MOST = 4, PLACES_LEAST = 2 };
+
+/* What is freed at once the function wanted itself, as what is asked for in its own frame. */
+static bool wrapper_keeps_to_itself(const struct asker *asker)
+{
+    return asker->lines > 1 || asker->temporary * 4 > asker->blocks;
+}
 
 static bool wrapper_is_one(const struct asker *asker, bool first_round)
 {
@@ -256,10 +301,10 @@ static bool wrapper_is_one(const struct asker *asker, bool first_round)
         return false;
     if (asker->forced)
         return true;
-    if (asker->name == WRAPPER_NAME_PLAIN && !first_round)
+    if (asker->name == WRAPPER_NAME_PLAIN && (!first_round || wrapper_keeps_to_itself(asker)))
         return false;
     return asker->above <= asker->direct / 4 && asker->lines <= LINES_MOST &&
-           asker->callers >= wanted[asker->name].callers &&
+           asker->places >= PLACES_LEAST && asker->callers >= wanted[asker->name].callers &&
            (uint64_t)asker->most * 100 <= (uint64_t)asker->direct * wanted[asker->name].most_of_one;
 }
 
@@ -292,9 +337,9 @@ static int wrapper_round(struct search *search, bool first)
     int found = 0;
     wrapper_round_begin(search);
     for (size_t i = 0; i < profile->site_count; i++)
-        wrapper_count_site(search, profile->sites[i].path);
+        wrapper_count_site(search, &profile->sites[i]);
     for (size_t i = 0; i < profile->mapped_site_count; i++)
-        wrapper_count_site(search, profile->mapped_sites[i].path);
+        wrapper_count_site(search, &profile->mapped_sites[i]);
     if (!wrapper_count_outer_frames(search))
         return -1;
     for (size_t i = 1; i < profile->function_count; i++)
@@ -308,19 +353,17 @@ static int wrapper_round(struct search *search, bool first)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Functions that `pattern` matches; one that is no regular expression matches none (its command has
- * refused it). */
-static void wrapper_mark_named(struct search *search, const char *pattern, bool bar)
+static void wrapper_mark_named(struct search *search, const struct user_pattern *pattern)
 {
-    regex_t regex;
-    if (!pattern || regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB))
-        return;
     for (size_t i = 1; i < search->profile->function_count; i++) {
         const char *name = search->profile->functions[i].name;
-        if (name && !regexec(&regex, name, 0, NULL, 0))
-            *(bar ? &search->askers[i].barred : &search->askers[i].forced) = true;
+        struct asker *asker = &search->askers[i];
+        if (!name || regexec(&pattern->regex, name, 0, NULL, 0))
+            continue;
+        asker->forced |= pattern->is_wrapper;
+        asker->barred |= !pattern->is_wrapper;
+        asker->kept |= !pattern->is_wrapper;
     }
-    regfree(&regex);
 }
 
 static void wrapper_name_all(struct search *search)
@@ -330,8 +373,10 @@ static void wrapper_name_all(struct search *search)
         search->askers[i].name = name ? wrapper_name_of(name) : WRAPPER_NAME_PLAIN;
         search->askers[i].barred = !name || !strcmp(name, "?") || !strcmp(name, "main");
     }
-    wrapper_mark_named(search, search->profile->through, false);
-    wrapper_mark_named(search, search->profile->not_through, true);
+    for (size_t i = 0; i < user_pattern_count; i++)
+        wrapper_mark_named(search, &user_patterns[i]);
+    for (size_t i = 0; i < search->profile->line_count; i++)
+        search->hidden[i] &= !search->askers[search->profile->lines[i].function].kept;
 }
 
 enum { ROUNDS = 6 };
@@ -342,7 +387,7 @@ bool wrappers_hide(const struct profile *profile, bool *hidden)
     struct search search = {.profile = profile,
                             .hidden = hidden,
                             .askers = calloc(profile->function_count + 1, sizeof *search.askers),
-                            .pairs = calloc(2 * sites + 1, sizeof *search.pairs),
+                            .pairs = calloc(3 * sites + 1, sizeof *search.pairs),
                             .below = calloc(profile->node_count + 1, sizeof *search.below)};
     int found = search.askers && search.pairs && search.below ? 1 : -1;
     if (found > 0)

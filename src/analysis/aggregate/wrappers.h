@@ -9,11 +9,12 @@
  *   it is named so   "alloc", "malloc", "new", "dup", "grow" is a word of its name; or very many
  *                    functions call it, of which none is most of them
  *   it is called     a path never begins with it
- * A function that asks through a wrapper may be a wrapper too. Inside the room. */
+ * A function that asks through a wrapper may be a wrapper too. */
 #ifndef TIDEMARK_AGGREGATE_WRAPPERS_H
 #define TIDEMARK_AGGREGATE_WRAPPERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include "profile/profile.h"
 
 /* What a name says of its function. */
@@ -25,9 +26,15 @@ enum wrapper_name {
 };
 enum wrapper_name wrapper_name_of(const char *function);
 
+/* What the user says: functions that this extended regular expression finds are wrappers, or are
+ * none whatever they look like, in all profiles that are looked at from here on. Both may be called
+ * again; "none" is stronger. For the start of a process: not thread-safe. 0; -EINVAL and why in
+ * `why`; -ENOMEM. */
+int wrappers_add(const char *pattern, bool is_wrapper, char *why, size_t why_bytes);
+
 /* `hidden`, of 2 * (profile->line_count + 1), by index of profile->lines: on entry the frames of
- * libraries, on return those of wrappers too. The second half says which are wrappers'. Takes
- * profile->through and profile->not_through into account. False: no memory. */
+ * libraries, on return those of wrappers too. The second half says which are wrappers'. False: no
+ * memory. Thread-safe. */
 bool wrappers_hide(const struct profile *profile, bool *hidden);
 
 #endif

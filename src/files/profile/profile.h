@@ -534,13 +534,10 @@ struct profile {
         const char *key, *value;
         bool is_number; /* in the file */
     } * meta;
-    bool complete;      /* the recording came to its end */
-    bool being_written; /* its writer lives: this is what was committed last */
-    const char *damage; /* NULL, or a sentence about what could not be read: the rest is here */
-    const char *chosen; /* NULL, or a sentence: what else FILE@PID could have meant */
-    /* The reader's wish, not the file's: extended regular expressions of functions that only pass
-     * memory on, and of those that do not (analysis/aggregate/wrappers.h). NULL: none. */
-    const char *through, *not_through;
+    bool complete;         /* the recording came to its end */
+    bool being_written;    /* its writer lives: this is what was committed last */
+    const char *damage;    /* NULL, or a sentence about what could not be read: the rest is here */
+    const char *chosen;    /* NULL, or a sentence: what else FILE@PID could have meant */
     uint64_t sample_bytes; /* 0: every allocation was recorded */
     bool pages;            /* the sample is of pages (PROFILE_META_PAGES) */
     bool has_program;      /* false: no metrics were committed yet, `program` is all zero */
