@@ -160,6 +160,7 @@ struct asker {
     uint32_t most;              /* of the direct ones: those of one caller, the one with most */
     enum wrapper_name name;
     bool forced, barred; /* --through, --not-through */
+    bool maps;           /* it maps memory: a pool, whose pages many share */
     bool kept;           /* --not-through: shown even where it is a library's */
     bool found;
 };
@@ -203,7 +204,7 @@ static uint32_t wrapper_function_of(const struct profile *profile, struct frame 
 
 enum { LINE_BITS = (1 << 30) - 1 };
 
-static void wrapper_count_site(struct search *search, const struct profile_site *site)
+static void wrapper_count_site(struct search *search, const struct profile_site *site, bool mapped)
 {
     const struct profile *profile = search->profile;
     struct frame_walk walk;
@@ -213,6 +214,7 @@ static void wrapper_count_site(struct search *search, const struct profile_site 
         return;
     struct asker *asker = &search->askers[function];
     asker->direct++;
+    asker->maps |= mapped;
     asker->blocks += figure_or(site->metrics.alloc_count, 0);
     asker->temporary += figure_or(site->metrics.temporary_count, 0);
     uint64_t side = (uint64_t)function << 32;
@@ -299,8 +301,8 @@ static bool wrapper_is_one(const struct asker *asker, bool first_round)
 {
     if (!asker->direct || asker->barred || asker->outermost)
         return false;
-    if (asker->forced)
-        return true;
+    if (asker->forced || asker->maps)
+        return asker->forced;
     if (asker->name == WRAPPER_NAME_PLAIN && (!first_round || wrapper_keeps_to_itself(asker)))
         return false;
     return asker->above <= asker->direct / 4 && asker->lines <= LINES_MOST &&
@@ -334,12 +336,14 @@ static void wrapper_round_begin(struct search *search)
 static int wrapper_round(struct search *search, bool first)
 {
     const struct profile *profile = search->profile;
+    const char *level = profile_get(profile, PROFILE_META_LEVEL);
+    bool of_mappings = level && !strcmp(level, memory_level_name(MEMORY_MAPPED));
     int found = 0;
     wrapper_round_begin(search);
     for (size_t i = 0; i < profile->site_count; i++)
-        wrapper_count_site(search, &profile->sites[i]);
+        wrapper_count_site(search, &profile->sites[i], of_mappings);
     for (size_t i = 0; i < profile->mapped_site_count; i++)
-        wrapper_count_site(search, &profile->mapped_sites[i]);
+        wrapper_count_site(search, &profile->mapped_sites[i], true);
     if (!wrapper_count_outer_frames(search))
         return -1;
     for (size_t i = 1; i < profile->function_count; i++)

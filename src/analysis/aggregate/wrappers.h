@@ -9,6 +9,7 @@
  *   it is named so   "alloc", "malloc", "new", "dup", "grow" is a word of its name; or very many
  *                    functions call it, of which none is most of them
  *   it is called     a path never begins with it
+ *   it maps nothing  who maps memory for many is an allocator, whose pages its callers share
  * A function that asks through a wrapper may be a wrapper too. */
 #ifndef TIDEMARK_AGGREGATE_WRAPPERS_H
 #define TIDEMARK_AGGREGATE_WRAPPERS_H

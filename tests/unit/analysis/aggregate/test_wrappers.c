@@ -210,6 +210,16 @@ static void what_is_freed_at_once_is_its_own(void **state)
     assert_false(is_passed_over(small));
 }
 
+/* Its pages are of many callers: it owns them itself. */
+static void who_maps_memory_is_an_allocator(void **state)
+{
+    (void)state;
+    struct small *small = small_profile("my_malloc", 4, 1);
+    small->profile.mapped_sites = &small->sites[3];
+    small->profile.mapped_site_count = 1;
+    assert_false(is_passed_over(small));
+}
+
 static void no_tree_is_too_strange(void **state)
 {
     (void)state;
@@ -238,6 +248,7 @@ int main(void)
         cmocka_unit_test(what_is_not_thin_is_none),
         cmocka_unit_test(a_path_that_begins_with_it_keeps_it),
         cmocka_unit_test(what_is_freed_at_once_is_its_own),
+        cmocka_unit_test(who_maps_memory_is_an_allocator),
         cmocka_unit_test(no_tree_is_too_strange),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
