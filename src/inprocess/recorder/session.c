@@ -386,9 +386,10 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
     instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
     check_begin(session_mode_of(header->stacks));
     unseen_tell_again();
-    if (!begun_before)
+    if (!begun_before) {
         families_begin();
-    if (begun_before) {
+        modules_saw_data();
+    } else {
         modules_log_again();
         pause_go_on();
     }

@@ -162,10 +162,17 @@ static bool areas_can_be_claimed(const struct smaps_mapping *mapping,
     case SMAPS_RESERVED:
         return !areas_is_file_like(claim->kind) || claim->kind == MAPPING_FILE; /* of /dev/zero */
     case SMAPS_THREAD_STACK:
-        return mapping->guessed;
+        return mapping->guessed || claim->owner == AREA_MMAP;
     default:
         return false;
     }
+}
+
+/* MAP_GROWSDOWN: what the kernel has put below what was asked for belongs to it. */
+static bool areas_has_grown(const struct smaps_mapping *mapping, const struct area_claim *claim)
+{
+    return mapping->flags & SMAPS_GROWS_DOWN && claim->owner == AREA_MMAP &&
+           claim->end == mapping->end;
 }
 
 /* What a file's or shared memory's mapping is, the kernel says; the claim adds the call path. */
@@ -191,7 +198,8 @@ static int areas_cut(struct areas *areas, const struct area *whole,
     for (; claim < end && claim->start < whole->end && !error; claim++) {
         if (!areas_can_be_claimed(mapping, claim))
             continue;
-        uint64_t from = claim->start > at ? claim->start : at;
+        bool is_all = claim->start < at || areas_has_grown(mapping, claim);
+        uint64_t from = is_all ? at : claim->start;
         uint64_t to = claim->end < whole->end ? claim->end : whole->end;
         struct area claimed = *whole;
         areas_give(&claimed, claim);
