@@ -3,6 +3,7 @@
  *
  *   owned ranges FILE   every kind of range; FILE is made, 64 pages long
  *   owned fork          a child has what its parent has mapped
+ *   owned heir FILE     and its child again, of every kind of range
  *   owned storm         32 threads map and unmap
  *   owned static        a program whose own code allocates nothing */
 #include <fcntl.h>
@@ -294,6 +295,20 @@ static void forks(void)
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+/* Nothing is mapped but what the parent's parent has. */
+static void leaves_to_heirs(int generations)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        free(keep(malloc(10)));
+        if (generations > 1)
+            leaves_to_heirs(generations - 1);
+        exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+}
+
 /* ---- Many threads ---- */
 
 VICTIM static char *own_in_the_storm(int pages)
@@ -329,6 +344,8 @@ int main(int argc, char **argv)
         ranges(argv[2]);
     else if (strcmp(argv[1], "fork") == 0)
         forks();
+    else if (strcmp(argv[1], "heir") == 0)
+        ranges(argv[2]), leaves_to_heirs(2);
     else if (strcmp(argv[1], "storm") == 0)
         storms();
     else
