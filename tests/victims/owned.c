@@ -278,6 +278,7 @@ static void forks(void)
 {
     char *both = own_before_the_fork(MAP_SHARED, 100), *mine = own_before_the_fork(MAP_PRIVATE, 60);
     char *gone = own_before_the_fork(MAP_PRIVATE, 5), *cut = own_before_the_fork(MAP_PRIVATE, 40);
+    touch(keep(malloc(2000 * PAGE)), 2000);
     munmap(gone, 5 * PAGE);
     munmap(cut + 10 * PAGE, 10 * PAGE);
     free(keep(malloc(10)));
