@@ -1,9 +1,10 @@
 /* One look at a running process without its live blocks, as at one that was attached to this moment:
  *
- *     bench_look PID [content] [rows]
+ *     bench_look PID [content] [rows] [blocks=BYTES]
  *
  * Prints what is resident by kind of owner, how the sum compares with smaps', and the processor time.
- * With "rows", each owner. */
+ * With "rows", each owner. With "blocks", as if its largest mapping without a file were full of live
+ * blocks of so many bytes, of a thousand call paths, in no order. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,35 @@ static void print_sums(const struct look *look)
            figure_or(look->sample.proportional_bytes, 0), look->sample.pass_ms);
 }
 
+static struct smaps_mapping look_largest(pid_t pid)
+{
+    struct smaps smaps = SMAPS_INIT;
+    struct smaps_mapping largest = {.start = 0};
+    if (smaps_read(&smaps, pid) == 0)
+        for (size_t i = 0; i < smaps.count; i++)
+            if (!*smaps.mappings[i].path &&
+                smaps.mappings[i].end - smaps.mappings[i].start > largest.end - largest.start)
+                largest = smaps.mappings[i];
+    largest.path = NULL;
+    smaps_release(&smaps);
+    return largest;
+}
+
+static void fill(struct look *look, uint64_t bytes)
+{
+    enum { PATHS = 1000, STRIDE = 7919 };
+    struct smaps_mapping into = look_largest(look->pid);
+    size_t count = bytes ? (into.end - into.start) / bytes : 0;
+    if (!count || live_list_reserve(&look->blocks, count) < 0)
+        return;
+    for (size_t i = 0, at = 0; i < count; i++, at = (at + STRIDE) % count)
+        look->blocks.blocks[i] = (struct live_entry){
+            .address = into.start + at * bytes, .size_bytes = bytes, .node = 1 + at % PATHS};
+    look->blocks.count = count;
+    look->unknown = NULL;
+    printf("live blocks\t%zu\n", count);
+}
+
 int main(int count, char **arguments)
 {
     struct look look;
@@ -61,7 +91,10 @@ int main(int count, char **arguments)
     look.over_pages = look.of_container = true;
     look.unknown = "before the recording";
     for (int i = 2; i < count; i++)
-        look.wants_content |= strcmp(arguments[i], "content") == 0;
+        if (strncmp(arguments[i], "blocks=", 7) == 0)
+            fill(&look, strtoull(arguments[i] + 7, NULL, 10));
+        else
+            look.wants_content |= strcmp(arguments[i], "content") == 0;
     look_take(&look);
     if (look.error) {
         fprintf(stderr, "%s\n", strerror(-look.error));

@@ -272,12 +272,13 @@ static void events_add_mapping(struct strbuf *out, const struct wire_record *rec
     uint32_t said = wire_detail_slack(record->detail);
 
     if (kind == WIRE_MMAP && said)
-        strbuf_addf(out, "%s%s%s%s%s  ",
+        strbuf_addf(out, "%s%s%s%s%s%s  ",
                     mapping_kind_name((enum mapping_kind)wire_mapping_kind(said)),
                     wire_mapping_is_reserved(said) ? ", reserved" : "",
                     wire_mapping_is_moved(said) ? ", moved" : "",
                     wire_mapping_is_stack(said) ? ", stack" : "",
-                    wire_mapping_is_fixed(said) ? ", fixed" : "");
+                    wire_mapping_is_fixed(said) ? ", fixed" : "",
+                    wire_mapping_is_inherited(said) ? ", inherited" : "");
     else if (kind == WIRE_MPROTECT)
         strbuf_addf(out, "%s  ", said ? "no access" : "access");
     else if (kind == WIRE_MADVISE)
@@ -380,6 +381,7 @@ static void events_write_mapping(struct json *json, const struct wire_record *re
         json_bool(json, "moved", wire_mapping_is_moved(said));
         json_bool(json, "stack", wire_mapping_is_stack(said));
         json_bool(json, "fixed", wire_mapping_is_fixed(said));
+        json_bool(json, "inherited", wire_mapping_is_inherited(said));
     } else if (kind == WIRE_MPROTECT) {
         json_bool(json, "access", !said);
     } else if (kind == WIRE_MADVISE) {

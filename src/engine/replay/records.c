@@ -271,10 +271,12 @@ static void records_on_mmap(struct replay *replay, const struct wire_record *rec
     uint32_t site = steps_site_of(replay, record);
 
     life_take_time(replay, record->ticks);
-    records_count_map(&replay->sites, site, record->size_bytes);
-    for
-        EACH_CUT(replay, life_label_here(replay, site))
-    records_count_map(&replay->regions.cuts, cut.site, record->size_bytes);
+    if (!wire_mapping_is_inherited(wire_detail_slack(record->detail))) {
+        records_count_map(&replay->sites, site, record->size_bytes);
+        for
+            EACH_CUT(replay, life_label_here(replay, site))
+        records_count_map(&replay->regions.cuts, cut.site, record->size_bytes);
+    }
     mapped_on_mmap(replay, record);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "model/mapping.h"
+#include "recorder/inherited.h"
 #include "recorder/locked.h"
 #include "recorder/session.h"
 #include "unwind/permitted_calls.h"
@@ -51,12 +52,16 @@ static void hooks_map_record(struct thread *thread, uintptr_t frame,
                              const struct unwind_start *start, void *address, size_t bytes,
                              uint32_t said)
 {
-    if (address != MAP_FAILED) {
-        thread_record_long(thread, frame, start, WIRE_MMAP, (uintptr_t)address, bytes, said, 0);
-        if (unlikely(pools_are_followed))
-            pools_memory_begins(thread, (uintptr_t)address, bytes);
-    } else
+    if (address == MAP_FAILED) {
         thread_record_long(thread, frame, start, WIRE_MMAP | WIRE_FAILED, 0, bytes, 0, 0);
+        return;
+    }
+    uint32_t node = thread_path_before(thread, frame, start);
+    thread_record_long_at(thread, frame, node, WIRE_MMAP, (uintptr_t)address, bytes, said, 0);
+    if (likely(inherited_is_kept))
+        inherited_maps(thread, (uintptr_t)address, bytes, node, said, 0);
+    if (unlikely(pools_are_followed))
+        pools_memory_begins(thread, (uintptr_t)address, bytes);
 }
 
 static void *hooks_map_call_mmap(void *address, size_t bytes, int protection, int flags, int fd,
@@ -100,6 +105,8 @@ HOOK int munmap(void *address, size_t bytes)
         struct unwind_start start = UNWIND_START_HERE();
         if (unlikely(pools_are_followed))
             pools_memory_is_unmapped(thread, frame, &start, (uintptr_t)address, bytes);
+        if (likely(inherited_is_kept))
+            inherited_unmaps(thread, (uintptr_t)address, bytes);
         thread_record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0);
     }
     return likely(real.munmap) ? real.munmap(address, bytes)
@@ -144,6 +151,19 @@ static void hooks_map_record_moved(struct thread *thread, uintptr_t frame, uint3
     thread_record_publish(&recording, ticks);
 }
 
+/* Where it is now, and no more where it was. */
+static void hooks_map_keep_moved(struct thread *thread, uint32_t node, uintptr_t old,
+                                 size_t old_bytes, uintptr_t mapped, size_t bytes, int flags)
+{
+    inherited_maps(thread, mapped, bytes, node, hooks_map_said_of_moved(old_bytes, flags), old);
+    if (!hooks_map_leaves_old(old_bytes, flags))
+        return;
+    if (mapped != old)
+        inherited_unmaps(thread, old, old_bytes);
+    else if (bytes < old_bytes)
+        inherited_unmaps(thread, old + bytes, old_bytes - bytes);
+}
+
 HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
     va_list rest;
@@ -163,6 +183,9 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
             hooks_map_record_moved(thread, frame, node, since, old, old_bytes);
         thread_record_long_at(thread, frame, node, WIRE_MMAP, (uintptr_t)mapped, bytes,
                               hooks_map_said_of_moved(old_bytes, flags), 0);
+        if (likely(inherited_is_kept))
+            hooks_map_keep_moved(thread, node, (uintptr_t)old, old_bytes, (uintptr_t)mapped, bytes,
+                                 flags);
     }
     return mapped;
 }
@@ -178,8 +201,11 @@ HOOK int mprotect(void *address, size_t bytes, int protection)
                                        : (int)syscall(SYS_mprotect, address, bytes, protection);
     if (thread && status == 0) {
         struct unwind_start start = UNWIND_START_HERE();
-        thread_record_long(thread, frame, &start, WIRE_MPROTECT, (uintptr_t)address, bytes,
-                           protection == PROT_NONE, 0);
+        uint32_t node = thread_path_before(thread, frame, &start);
+        thread_record_long_at(thread, frame, node, WIRE_MPROTECT, (uintptr_t)address, bytes,
+                              protection == PROT_NONE, 0);
+        if (likely(inherited_is_kept))
+            inherited_protects(thread, (uintptr_t)address, bytes, node, protection == PROT_NONE);
     }
     return status;
 }
@@ -259,6 +285,8 @@ HOOK int shmdt(const void *address)
     struct thread *thread = hooks_map_unmaps_nothing(address, 1) ? NULL : hooks_map_enter(frame);
     if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
+        if (likely(inherited_is_kept))
+            inherited_detaches(thread, (uintptr_t)address);
         thread_record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, 0, 0, 0);
     }
     return likely(real.shmdt) ? real.shmdt(address) : (int)syscall(SYS_shmdt, address);
@@ -268,11 +296,18 @@ HOOKED(shmdt)
 /* ---- The break ---- */
 
 static void hooks_map_record_brk(struct thread *thread, uintptr_t frame,
-                                 const struct unwind_start *start, void *end, intptr_t grown)
+                                 const struct unwind_start *start, uintptr_t end, intptr_t grown)
 {
     unsigned shrunk = grown < 0 ? WIRE_FAILED : 0;
-    thread_record_long(thread, frame, start, WIRE_BRK | shrunk, (uintptr_t)end,
-                       (uint64_t)(grown < 0 ? -grown : grown), 0, 0);
+    size_t bytes = (size_t)(grown < 0 ? -grown : grown);
+    uint32_t node = thread_path_before(thread, frame, start);
+    thread_record_long_at(thread, frame, node, WIRE_BRK | shrunk, end, bytes, 0, 0);
+    if (unlikely(!inherited_is_kept))
+        return;
+    if (shrunk)
+        inherited_unmaps(thread, end, bytes);
+    else
+        inherited_maps(thread, end - bytes, bytes, node, wire_mapping_of(MAPPING_BREAK, 0), 0);
 }
 
 HOOK int brk(void *end)
@@ -283,7 +318,7 @@ HOOK int brk(void *end)
     int status = REAL(brk)(end);
     if (thread && status == 0) {
         struct unwind_start start = UNWIND_START_HERE();
-        hooks_map_record_brk(thread, frame, &start, end, (intptr_t)end - before);
+        hooks_map_record_brk(thread, frame, &start, (uintptr_t)end, (intptr_t)end - before);
     }
     return status;
 }
@@ -296,7 +331,8 @@ HOOK void *sbrk(intptr_t increment)
     void *before = REAL(sbrk)(increment);
     if (thread && before != (void *)-1) {
         struct unwind_start start = UNWIND_START_HERE();
-        hooks_map_record_brk(thread, frame, &start, (char *)before + increment, increment);
+        hooks_map_record_brk(thread, frame, &start, (uintptr_t)before + (uintptr_t)increment,
+                             increment);
     }
     return before;
 }

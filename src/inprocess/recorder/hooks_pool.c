@@ -73,7 +73,7 @@ static uintptr_t pool_do_outermost(struct thread *thread, uintptr_t frame,
 }
 
 static void pool_record(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
-                        uint32_t node, const struct pool_block *block)
+                        uint32_t node, const struct span *block)
 {
     pools_block_begins(thread, frame, start, block);
     thread_record_long_at(thread, frame, node, WIRE_POOL, block->address,
@@ -96,7 +96,7 @@ static uintptr_t pool_allocate(struct thread *thread, uintptr_t frame,
     uintptr_t block = pool_block_of(call, result);
     uintptr_t pool = pool_argument(call, call->entry->row->pool);
     if (block)
-        pool_record(thread, frame, start, node, &(struct pool_block){block, pool_size(call), pool});
+        pool_record(thread, frame, start, node, &(struct span){block, pool_size(call), pool});
     return result;
 }
 
@@ -116,7 +116,7 @@ POOL_HOOK pool_allocates(PARAMETERS)
 static uintptr_t pool_resize(struct thread *thread, uintptr_t frame,
                              const struct unwind_start *start, const struct pool_call *call)
 {
-    struct pool_block old = {0};
+    struct span old = {0};
     uintptr_t address = pool_argument(call, call->entry->row->block);
     uint32_t node = thread_path_before(thread, frame, start);
     bool is_known = pools_block_ends(thread, frame, start, address, &old);
@@ -125,7 +125,7 @@ static uintptr_t pool_resize(struct thread *thread, uintptr_t frame,
     uintptr_t pool = pool_argument(call, call->entry->row->pool);
     if (block)
         pool_record(thread, frame, start, node,
-                    &(struct pool_block){block, pool_size(call), pool ? pool : old.pool});
+                    &(struct span){block, pool_size(call), pool ? pool : old.tag});
     else if (is_known && pool_size(call))
         pool_record(thread, frame, start, node, &old);
     return result;
@@ -146,7 +146,7 @@ POOL_HOOK pool_resizes(PARAMETERS)
 POOL_HOOK pool_frees(PARAMETERS)
 {
     const struct pool_call call = {entry, {ARGUMENTS}};
-    struct pool_block block;
+    struct span block;
     uintptr_t address = pool_argument(&call, entry->row->block);
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = address ? pool_enter(frame) : NULL;

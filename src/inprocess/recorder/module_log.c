@@ -16,6 +16,8 @@ enum {
     MODULES_MAX = 4096,
     PATH_MAX_BYTES = 4096, /* with NUL: no longer one can be opened */
     PATH_ARENA_BYTES = 1 << 16,
+    LARGE_DATA_BYTES = 256 << 10, /* of variables: worth their names in the ledger */
+    LARGE_AT_ONCE = 16,
     SHORT_PATH_BYTES = 512, /* on the stack, which may be a thread's of 16 KiB or a handler's */
 };
 
@@ -177,10 +179,8 @@ static bool modules_is_known(uintptr_t ip)
 
 /* Nothing of ours is locked while the loader is asked: whoever holds its lock may come here. But
  * nobody may leave by longjmp while we hold it. */
-void modules_saw_code(uintptr_t ip)
+static void modules_learn(uintptr_t ip)
 {
-    if (!shared_header() || !modules_ready() || modules_is_known(ip))
-        return;
     struct module_search search = {.ip = ip};
     uint64_t signals = signal_lock_block();
     dl_iterate_phdr(modules_search_one, &search);
@@ -189,6 +189,47 @@ void modules_saw_code(uintptr_t ip)
     if (search.long_path)
         private_return(search.long_path, PATH_MAX_BYTES);
     signal_lock_restore(signals);
+}
+
+struct modules_large {
+    uint32_t count;
+    uintptr_t at[LARGE_AT_ONCE];
+};
+
+static int modules_find_large(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct modules_large *large = context;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_W) ||
+            segment->p_memsz < LARGE_DATA_BYTES)
+            continue;
+        large->at[large->count++] = info->dlpi_addr + segment->p_vaddr;
+        break;
+    }
+    return large->count == LARGE_AT_ONCE;
+}
+
+void modules_saw_data(void)
+{
+    struct modules_large large = {0};
+    if (!shared_header() || !modules_ready())
+        return;
+    uint64_t signals = signal_lock_block();
+    dl_iterate_phdr(modules_find_large, &large);
+    signal_lock_restore(signals);
+    for (uint32_t i = 0; i < large.count; i++)
+        if (!modules_is_known(large.at[i]))
+            modules_learn(large.at[i]);
+}
+
+void modules_saw_code(uintptr_t ip)
+{
+    if (!shared_header() || !modules_ready() || modules_is_known(ip))
+        return;
+    modules_learn(ip);
+    modules_saw_data();
 }
 
 /* While modules are being taken out it may give another's, and then for a moment only. */

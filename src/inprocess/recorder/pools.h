@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "recorder/spans.h"
 
 struct thread;
 struct unwind_start;
@@ -31,17 +32,13 @@ void pools_memory_ends(struct thread *thread, uintptr_t frame, const struct unwi
 void pools_memory_is_unmapped(struct thread *thread, uintptr_t frame,
                               const struct unwind_start *start, uintptr_t address, size_t bytes);
 
-struct pool_block {
-    uintptr_t address;
-    size_t bytes;
-    uintptr_t pool; /* 0: not known */
-};
+/* The tag of a block is its pool; 0: not known. */
 /* What lay there ends, and the memory around it is a chunk's. To be recorded behind that. */
 void pools_block_begins(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
-                        const struct pool_block *block);
+                        const struct span *block);
 /* It ends, and is recorded to. False: none that is known begins there. */
 bool pools_block_ends(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
-                      uintptr_t address, struct pool_block *block);
+                      uintptr_t address, struct span *block);
 /* All of a pool's. */
 void pools_pool_ends(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                      uintptr_t pool);

@@ -25,6 +25,7 @@
 #include "recorder/hooks.h"
 #include "recorder/instrument.h"
 #include "recorder/locked.h"
+#include "recorder/inherited.h"
 #include "recorder/module_log.h"
 #include "recorder/user_names.h"
 #include "recorder/page_events.h"
@@ -376,6 +377,7 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
     thread_timed = header->flags & WIRE_FLAG_TIMED;
     thread_real_watched = thread_real_nests || thread_timed;
     pools_begin(header->pool_function_count != 0);
+    inherited_begin(follow, begun_before);
     thread_see_plain();
     if (!begun_before && !follow && !real_is_late())
         session_hide_from_children();
@@ -386,9 +388,10 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
     instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
     check_begin(session_mode_of(header->stacks));
     unseen_tell_again();
-    if (!begun_before)
+    if (!begun_before) {
         families_begin();
-    if (begun_before) {
+        modules_saw_data();
+    } else {
         modules_log_again();
         pause_go_on();
     }

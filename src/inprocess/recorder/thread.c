@@ -1,5 +1,6 @@
 /* Threads of the profiled program: their rings, and what happens when a ring is full. Runs inside
  * the program: no malloc, no stdio, errno kept. */
+#include "recorder/inherited.h"
 #include "recorder/thread.h"
 
 #include <errno.h>
@@ -356,6 +357,7 @@ struct thread *thread_begin(void)
         if (thread) {
             thread_current = thread;
             thread_record(thread, WIRE_THREAD_START);
+            inherited_tell(thread);
             thread_watch_end(thread);
             if (!thread->ring) /* the collector has gone */
                 thread = NULL;

@@ -146,6 +146,12 @@ static bool areas_is_file_like(enum mapping_kind kind)
            kind == MAPPING_SYSV;
 }
 
+/* MAP_GROWSDOWN, which no thread's stack is: what the kernel has put below belongs to it. */
+static bool areas_grows(const struct smaps_mapping *mapping, const struct area_claim *claim)
+{
+    return mapping->flags & SMAPS_GROWS_DOWN && claim->owner == AREA_MMAP;
+}
+
 /* Code, constants and variables of modules are the loader's, and [heap] is the allocator's: who
  * claims them is mistaken, but for a program that moves the break itself. */
 static bool areas_can_be_claimed(const struct smaps_mapping *mapping,
@@ -162,7 +168,7 @@ static bool areas_can_be_claimed(const struct smaps_mapping *mapping,
     case SMAPS_RESERVED:
         return !areas_is_file_like(claim->kind) || claim->kind == MAPPING_FILE; /* of /dev/zero */
     case SMAPS_THREAD_STACK:
-        return mapping->guessed;
+        return mapping->guessed || areas_grows(mapping, claim);
     default:
         return false;
     }
@@ -191,7 +197,9 @@ static int areas_cut(struct areas *areas, const struct area *whole,
     for (; claim < end && claim->start < whole->end && !error; claim++) {
         if (!areas_can_be_claimed(mapping, claim))
             continue;
-        uint64_t from = claim->start > at ? claim->start : at;
+        bool is_all =
+            claim->start < at || (areas_grows(mapping, claim) && claim->end == mapping->end);
+        uint64_t from = is_all ? at : claim->start;
         uint64_t to = claim->end < whole->end ? claim->end : whole->end;
         struct area claimed = *whole;
         areas_give(&claimed, claim);

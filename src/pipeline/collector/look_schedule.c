@@ -233,6 +233,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->wants_content = looks->wants_content;
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
+    look->knows_mappings = looks->gap.knows_mappings;
     look->at_threads = why == PROFILE_SAMPLE_END;
     look->waits = why == PROFILE_SAMPLE_END && atomic_load(&looks->view->header->exit_waiting) != 0;
     look->exit_stack =

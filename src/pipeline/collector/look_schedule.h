@@ -29,6 +29,7 @@ struct look_gap {
     const char *sentence; /* for people, not copied; NULL: it does */
     const char *owner;    /* what the memory of such blocks is called; a constant */
     bool is_sample;       /* the blocks that it knows are a few of all */
+    bool knows_mappings;  /* all that the program has mapped is known, though blocks are not */
 };
 
 /* `start_ns`: CLOCK_MONOTONIC at the beginning of the recording. NULL: out of memory. */

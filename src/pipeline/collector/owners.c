@@ -215,6 +215,11 @@ static struct profile_owner owners_of_mapping(const struct owners_request *reque
     return owners_key(PROFILE_OWNER_MAPPING, area->is_claimed ? area->path : 0, name);
 }
 
+static bool owners_is_allocators(const struct owners_request *request, const struct area *area)
+{
+    return request->unknown && request->knows_mappings && !area->is_claimed && area->is_anonymous;
+}
+
 /* The zeroed part of a module's variables has no name to the kernel. */
 static const char *owners_module(const struct smaps *smaps, size_t index)
 {
@@ -237,6 +242,9 @@ static struct profile_owner owners_of(const struct owners_request *request, cons
     const struct smaps_mapping *mapping = &request->smaps->mappings[area->mapping];
     switch (area->owner) {
     case AREA_MMAP:
+        if (owners_is_allocators(request, area))
+            return owners_key(PROFILE_OWNER_ALLOCATOR, 0, request->unknown);
+        return owners_of_mapping(request, area, mapping);
     case AREA_SHARED:
         return owners_of_mapping(request, area, mapping);
     case AREA_FILE:

@@ -11,7 +11,8 @@
  *     tool, [vdso], …          blocks                   tool, kernel, other
  *
  * Where the replay does not know all blocks (an attachment, a fork, a sample) nobody can tell what
- * of the allocator's memory is free: its rest is one row, whose name says why.
+ * of the allocator's memory is free: its rest is one row, whose name says why. A child of a fork
+ * knows what is mapped: anonymous memory that is not claimed is the allocator's, too.
  *
  * Invariant: rows' resident_bytes + touched pieces' = sample.resident_bytes, as residency_sum() has
  * left it. What smaps had counted and the page table no more is a row of its own.
@@ -44,6 +45,7 @@ struct owners_request {
     size_t thread_count;
     const char *unknown; /* NULL, or what the memory is called whose blocks are not known */
     bool has_all_blocks; /* false: the live blocks are a sample, and no owners */
+    bool knows_mappings; /* memory that is `unknown` and not claimed is the allocator's */
     bool knows_huge;     /* the page table says what is huge; else smaps of whole mappings does */
     bool knows_content;  /* the runs say what is blank */
     size_t limit;        /* of rows with a call path, those with most resident; 0: all */

@@ -290,6 +290,7 @@ static int look_make_owners(struct look *look, const struct residency *residency
                                      .thread_count = look->thread_count,
                                      .unknown = look->unknown,
                                      .has_all_blocks = !look->is_sample,
+                                     .knows_mappings = look->knows_mappings,
                                      .knows_huge = sweep->tells_zero,
                                      .knows_content = sweep->knows_content,
                                      .limit = look->owner_limit};

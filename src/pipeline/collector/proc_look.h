@@ -36,6 +36,7 @@ struct look {
     const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
                             there is no ledger then, but owners */
     bool is_sample;      /* `blocks` are a few of them all */
+    bool knows_mappings; /* what the program has mapped is claimed: the rest is the allocator's */
     bool at_threads;     /* their stacks too: they wait */
     bool over_graph;     /* with over_pages: which blocks can be reached; not of a sample */
     size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */

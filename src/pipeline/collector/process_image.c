@@ -110,7 +110,7 @@ static void process_image_sample_more_coarsely(struct process_image *image, uint
             (struct look_gap){"recording was over its budget (--budget-cpu) and went on by "
                               "samples: what of the heap's pages belongs to live blocks cannot be "
                               "told",
-                              SAMPLED_BLOCKS, true});
+                              SAMPLED_BLOCKS, true, false});
     if (image->writer)
         process_image_tell_budget(image, process_image_fact_for_profile);
 }
@@ -399,23 +399,23 @@ static struct look_gap process_image_gap(const struct process_image *image)
         return (struct look_gap){
             "recorded with --sample: what of the heap's pages belongs to live blocks cannot be "
             "told when most of them are not known",
-            SAMPLED_BLOCKS, true};
+            SAMPLED_BLOCKS, true, false};
     if (image->pages)
         return (struct look_gap){
             "recorded with --events=pages: what of the heap's pages belongs to live blocks cannot "
             "be told when most of them are not known",
-            SAMPLED_BLOCKS, true};
+            SAMPLED_BLOCKS, true, false};
     if (image->late)
         return (struct look_gap){
             "recorded from an attachment on: which of the heap's pages belong to blocks from "
             "before is not known",
-            "before the recording", false};
+            "before the recording", false, false};
     if (image->parent)
         return (struct look_gap){
             "the process was forked: which of the heap's pages belong to blocks that it inherited "
             "is not known",
-            "from the parent", false};
-    return (struct look_gap){NULL, NULL, false};
+            "from the parent", false, image->knows_mappings};
+    return (struct look_gap){NULL, NULL, false, false};
 }
 
 static void process_image_begin_replay(struct process_image *image, double tick_ns)
@@ -642,6 +642,15 @@ static void process_image_expect_pages(struct process_image *image)
     image->options.free_stacks = image->options.timed = image->options.trace = false;
 }
 
+/* A child begins with what its parent has mapped, unless that was attached to and does not know. */
+static bool process_image_knows_mappings(bool late)
+{
+    static _Atomic bool some_came_late;
+    if (late)
+        atomic_store(&some_came_late, true);
+    return !atomic_load(&some_came_late);
+}
+
 struct process_image *process_image_new(const struct collector_options *options, int socket,
                                         pid_t pid, pid_t parent, bool pages, bool first, bool named,
                                         bool late, struct process_image *replaced)
@@ -657,6 +666,7 @@ struct process_image *process_image_new(const struct collector_options *options,
     image->parent = parent;
     image->first = first;
     image->late = late;
+    image->knows_mappings = process_image_knows_mappings(late);
     image->keeps_file = named || late || options->trace || options->embed_sources;
     image->view.fd = -1;
     image->meter.statm_fd = -1;

@@ -55,8 +55,9 @@ struct process_image {
     int socket;
     pid_t pid, parent;
     bool first;
-    bool late;       /* it ran before we came, … */
-    uint64_t age_ns; /* … so long; 0: not known */
+    bool knows_mappings; /* all that it has mapped, as its parent has */
+    bool late;           /* it ran before we came, … */
+    uint64_t age_ns;     /* … so long; 0: not known */
     char *program, *executable, *command, *directory, *path, *trace_path;
     struct launcher launcher;
     char *boot; /* NULL: not known */

@@ -136,11 +136,12 @@ static inline uint64_t wire_detail_ticks(uint64_t detail)
  * four bits, 0 where that is not known, and these. Traces from before have 0. */
 enum {
     WIRE_MAPPING_KIND = 0xf,
-    WIRE_MAPPING_RESERVED = 1 << 4, /* PROT_NONE or MAP_NORESERVE */
-    WIRE_MAPPING_MOVED = 1 << 5,    /* by mremap. Its WIRE_MUNMAP is the record before this one,
+    WIRE_MAPPING_RESERVED = 1 << 4,  /* PROT_NONE or MAP_NORESERVE */
+    WIRE_MAPPING_MOVED = 1 << 5,     /* by mremap. Its WIRE_MUNMAP is the record before this one,
                                      * unless a signal handler has come in between */
-    WIRE_MAPPING_STACK = 1 << 6,    /* MAP_STACK or MAP_GROWSDOWN */
-    WIRE_MAPPING_FIXED = 1 << 7,    /* it may have replaced what was there */
+    WIRE_MAPPING_STACK = 1 << 6,     /* MAP_STACK or MAP_GROWSDOWN */
+    WIRE_MAPPING_FIXED = 1 << 7,     /* it may have replaced what was there */
+    WIRE_MAPPING_INHERITED = 1 << 8, /* no call: the child of a fork began with it */
 };
 
 static inline uint32_t wire_mapping_of(unsigned kind, unsigned flags)
@@ -166,6 +167,11 @@ static inline bool wire_mapping_is_stack(uint32_t slack)
 static inline bool wire_mapping_is_fixed(uint32_t slack)
 {
     return slack & WIRE_MAPPING_FIXED;
+}
+
+static inline bool wire_mapping_is_inherited(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_INHERITED;
 }
 
 /* How a WIRE_MADVISE gave pages back. */

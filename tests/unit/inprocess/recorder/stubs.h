@@ -12,6 +12,7 @@
 #include "collector/ring_merge.h"
 #include "collector/tracer.h"
 #include "collector/shared_view.h"
+#include "recorder/inherited.h"
 #include "recorder/instrument.h"
 #include "recorder/patch.h"
 #include "recorder/session.h"
@@ -42,6 +43,10 @@ void session_stop(void)
     atomic_store(&over, true);
     if (thread_current)
         thread_current->ring = NULL;
+}
+void inherited_tell(struct thread *thread)
+{
+    (void)thread;
 }
 bool patch_is_due(void)
 {

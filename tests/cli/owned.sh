@@ -1,0 +1,60 @@
+# Whose the resident pages are, page by page: every kind of range, and every way in which a part of it goes.
+. "$HERE/lib.sh"
+
+# Of each function: pages resident at the end; of its mappings: made, mapped, reserved.
+owned() { # PROFILE LIKE
+    rm -f "$1.db"
+    "$BIN/tidemark" unpack "$1" "$1.db"
+    sqlite3 -separator ' ' "$1.db" "SELECT function, sum(resident_bytes) / 4096.0 || ' of', kind FROM owners
+        WHERE sample = (SELECT max(id) FROM sample) AND function LIKE '$2' AND kind <> 'allocator' GROUP BY function, kind;
+        SELECT function.name, 'made', sum(alloc_count), 'live', sum(live_bytes) / 4096, 'reserved',
+            sum(reserved_bytes) / 4096
+        FROM mapped_site JOIN path ON path.id = mapped_site.path JOIN location_frame USING (location)
+        JOIN function ON function.id = location_frame.function
+        WHERE depth = 0 AND function.name LIKE '$2' GROUP BY function.name"
+    sqlite3 "$1.db" "SELECT 'off by', sum(owner.resident_bytes) - sample.resident_bytes FROM sample
+        JOIN owner ON owner.sample = sample.id GROUP BY sample.id ORDER BY sample.id DESC LIMIT 1"
+}
+
+echo "ranges:"
+try tidemark record -q -o ranges.tmk "$VICTIMS/owned" ranges "$PWD/file"
+cat out err
+owned ranges.tmk 'own%'
+
+echo "storm:"
+try tidemark record -q -o storm.tmk "$VICTIMS/owned" storm
+owned storm.tmk 'own%'
+
+# The child has what its parent has mapped, with the parent's call paths: 100 pages that it has read, 50
+# that are left of 60, and 30 that were left of 40 before. It has called mmap once.
+echo "fork:"
+try tidemark record -q --separate --trace -o '%n.%p.tmk' "$VICTIMS/owned" fork
+for profile in owned.*.tmk; do
+    [ "$(query "$profile" "SELECT value FROM meta WHERE key = 'started_by'")" = fork ] && child=$profile
+done
+owned "$child" 'own%'
+sqlite3 "$child.db" "SELECT 'calls', sum(map_count) FROM site"
+sqlite3 "$child.db" "SELECT name, kind, sum(resident_bytes) / 4096 > 2000 FROM owners
+    WHERE sample = (SELECT max(id) FROM sample) AND name = 'from the parent' GROUP BY name, kind"
+"$BIN/tidemark" replay -o again.tmk "${child%.tmk}.tmt" >out 2>&1 || cat out
+sqlite3 "$child.db" "SELECT alloc_count, alloc_bytes, live_bytes, peak_bytes FROM mapped_site ORDER BY path" >live
+query again.tmk "SELECT alloc_count, alloc_bytes, live_bytes, peak_bytes FROM mapped_site ORDER BY path" | diff live -
+"$BIN/tidemark" events -k mmap "${child%.tmk}.tmt" | grep -c ', inherited'
+
+# What three generations have mapped, and reserved, by function.
+echo "heirs:"
+try tidemark record -q --separate -o 'heir.%p.tmk' "$VICTIMS/owned" heir "$PWD/file"
+for profile in heir.*.tmk; do
+    query "$profile" "SELECT function.name, sum(live_bytes), sum(reserved_bytes)
+        FROM mapped_site JOIN path ON path.id = mapped_site.path JOIN location_frame USING (location)
+        JOIN function ON function.id = location_frame.function
+        WHERE depth = 0 AND (live_bytes OR reserved_bytes) GROUP BY function.name" >"$profile.mapped"
+done
+md5sum heir.*.mapped | cut -d' ' -f1 | uniq -c | awk '{ print $1, "alike" }'
+wc -l heir.*.mapped | awk '/total/ { print $1, "lines" }'
+
+# No call path leads through the program's code: its variables have names all the same.
+echo "static:"
+try tidemark record -q -o static.tmk "$VICTIMS/owned" static
+query static.tmk "SELECT name, resident_bytes FROM owners WHERE sample = (SELECT max(id) FROM sample)
+    AND kind = 'globals' ORDER BY resident_bytes DESC LIMIT 1"
