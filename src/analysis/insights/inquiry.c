@@ -245,15 +245,13 @@ void insight_add_paths(const struct inquiry *inquiry, struct insight *insight,
 
 struct site_name inquiry_site_name(const struct inquiry *inquiry, const struct site *site)
 {
-    struct strbuf name = STRBUF_INIT, shown = STRBUF_INIT;
+    struct strbuf shown = STRBUF_INIT;
     struct site_name out = {""};
-    frame_add_name(&name, inquiry->profile, site->frame);
-    name_add_short(&shown, name.data, TITLE_NAME_COLUMNS);
+    frame_add_owner(&shown, inquiry->profile, site->frame, " ← ", TITLE_NAME_COLUMNS);
     if (shown.length < sizeof out.text)
         memcpy(out.text, shown.data, shown.length + 1);
     else
         memcpy(out.text, "[a name too long]", sizeof "[a name too long]");
-    strbuf_release(&name);
     strbuf_release(&shown);
     return out;
 }
