@@ -78,8 +78,11 @@ void report_part_next(struct text *text, const char *cell)
 
 void report_part_next_figure(struct text *text, const char *figure)
 {
+    struct text_column column = *text->row.next++;
+    strbuf_add_repeated(&text->out, " ", column.gap);
+    column.gap = 0;
     style_begin(&text->out, &text->style, TONE_FIGURE);
-    report_part_next(text, figure);
+    text_cell_add(&text->out, figure, column);
     style_end(&text->out, &text->style);
 }
 
