@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "aggregate/match.h"
 
 struct frame call_sites_frame(const struct call_sites *sites, uint32_t node)
@@ -134,14 +135,9 @@ static uint32_t call_sites_child_for(struct callers *callers, const struct profi
         callers->nodes[parent].first_child = found;
         return found;
     }
-    if (callers->count == callers->capacity) {
-        size_t capacity = callers->capacity * 2;
-        struct caller *nodes = realloc(callers->nodes, capacity * sizeof *nodes);
-        if (!nodes)
-            return 0;
-        callers->nodes = nodes;
-        callers->capacity = capacity;
-    }
+    if (!array_make_bare_room(&callers->nodes, &callers->capacity, callers->count,
+                              sizeof *callers->nodes))
+        return 0;
     uint32_t made = (uint32_t)callers->count++;
     callers->nodes[made] = (struct caller){
         .frame = frame, .value = figure_of(0), .next = callers->nodes[parent].first_child};

@@ -59,10 +59,7 @@ static uint32_t diff_tree_child_of(struct diff_tree *tree, uint32_t parent, uint
 
 static double *diff_tree_grown(double *figures, size_t from, size_t to)
 {
-    double *more = realloc(figures, to * sizeof *more);
-    for (size_t i = from; more && i < to; i++)
-        more[i] = 0;
-    return more;
+    return array_make_room(&figures, &from, to - 1, sizeof *figures) ? figures : NULL;
 }
 
 static int diff_tree_grow_leaves(struct diff_tree *tree, bool sampled)

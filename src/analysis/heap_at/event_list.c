@@ -8,7 +8,7 @@
 #include "base/human.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/text.h"
+#include "base/text_table.h"
 #include "heap_at/heap_at.h"
 #include "heap_at/times.h"
 #include "aggregate/frames.h"
@@ -208,29 +208,26 @@ static bool events_is_wanted(const struct stream *stream, uint32_t number,
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-static void events_cell(struct strbuf *out, const char *text, size_t columns, bool left)
-{
-    if (left)
-        text_add_left(out, text, columns);
-    else
-        text_add_right(out, text, columns);
-    strbuf_add_char(out, ' ');
-}
+static const struct text_column events_columns[] = {
+    {NULL, NUMBER, TEXT_RIGHT, 0}, {NULL, TIME, TEXT_RIGHT, 1},    {NULL, THREAD, TEXT_RIGHT, 1},
+    {NULL, KIND, TEXT_LEFT, 1},    {NULL, ADDRESS, TEXT_RIGHT, 1}, {NULL, SIZE, TEXT_RIGHT, 1},
+    {NULL, 0, TEXT_LEFT, GAP}};
+enum { USED = NUMBER + TIME + THREAD + KIND + ADDRESS + SIZE + 5 + GAP }; /* before the last */
 
-static struct human events_text_of(uint32_t tid)
+/* The first cells of an event, or of a note, which has no number. */
+static struct text_row events_begin_row(struct stream *stream, const char *number, uint64_t ticks,
+                                        uint32_t tid, const char *kind)
 {
-    struct human text;
-
-    snprintf(text.text, sizeof text.text, "%u", tid);
-    return text;
-}
-
-static void events_add_time(struct stream *stream, uint64_t ticks)
-{
+    struct text_row row = text_row_begin(&stream->out, events_columns);
     char text[32];
 
+    text_row_add(&row, number);
     snprintf(text, sizeof text, "%.6fs", (double)heap_at_ns(&stream->clock, ticks) * 1e-9);
-    events_cell(&stream->out, text, TIME, false);
+    text_row_add(&row, text);
+    snprintf(text, sizeof text, "%u", tid);
+    text_row_add(&row, tid == UINT32_MAX ? "-" : text);
+    text_row_add(&row, kind);
+    return row;
 }
 
 static void events_add_frames(struct stream *stream, uint32_t node, size_t used)
@@ -285,6 +282,19 @@ static void events_add_mapping(struct strbuf *out, const struct wire_record *rec
         strbuf_addf(out, "%s  ", events_advice_name(said));
 }
 
+static void events_add_address(struct text_row *row, const struct wire_record *record,
+                               struct shown_kind what)
+{
+    char text[32] = "";
+
+    if (what.failed)
+        snprintf(text, sizeof text, "failed");
+    else if (what.has_address)
+        snprintf(text, sizeof text, "0x%llx",
+                 (unsigned long long)(record->kind_address & WIRE_ADDRESS_MASK));
+    text_row_add(row, text);
+}
+
 static void events_text_record(struct stream *stream, uint64_t number, uint32_t tid,
                                const struct wire_record *record, struct shown_kind what,
                                struct figure lived_ticks)
@@ -293,19 +303,10 @@ static void events_text_record(struct stream *stream, uint64_t number, uint32_t 
     char text[32];
 
     snprintf(text, sizeof text, "#%llu", (unsigned long long)number);
-    events_cell(out, text, NUMBER, false);
-    events_add_time(stream, record->ticks);
-    events_cell(out, tid == UINT32_MAX ? "-" : events_text_of(tid).text, THREAD, false);
-    events_cell(out, what.name, KIND, true);
-    if (what.has_address && !what.failed) {
-        snprintf(text, sizeof text, "0x%llx",
-                 (unsigned long long)(record->kind_address & WIRE_ADDRESS_MASK));
-        events_cell(out, text, ADDRESS, false);
-    } else {
-        events_cell(out, what.failed ? "failed" : "", ADDRESS, false);
-    }
-    events_cell(out, what.has_size ? human_exact(record->size_bytes).text : "", SIZE, false);
-    strbuf_add_char(out, ' ');
+    struct text_row row = events_begin_row(stream, text, record->ticks, tid, what.name);
+    events_add_address(&row, record, what);
+    text_row_add(&row, what.has_size ? human_exact(record->size_bytes).text : "");
+    text_row_add(&row, "");
     if (figure_known(lived_ticks))
         strbuf_addf(
             out, "after %s  ",
@@ -313,8 +314,7 @@ static void events_text_record(struct stream *stream, uint64_t number, uint32_t 
     if (what.class == RECORD_MAPPING && !what.failed)
         events_add_mapping(out, record);
     if (what.has_path)
-        events_add_frames(stream, events_node_of(stream, record),
-                          NUMBER + TIME + THREAD + KIND + ADDRESS + SIZE + 7);
+        events_add_frames(stream, events_node_of(stream, record), USED);
     else if (events_says(what))
         strbuf_addf(out, "%s\n", events_said(stream, record));
     else if (what.class == RECORD_LOST)
@@ -329,10 +329,8 @@ static void events_text_note(struct stream *stream, const struct trace_note *not
 {
     struct strbuf *out = &stream->out;
 
-    events_cell(out, "", NUMBER, false);
-    events_add_time(stream, ticks);
-    events_cell(out, tid == UINT32_MAX ? "-" : events_text_of(tid).text, THREAD, false);
-    events_cell(out, name, KIND, true);
+    events_begin_row(stream, "", ticks, tid, name);
+    strbuf_add_char(out, ' ');
     if (note->kind == TRACE_SAMPLE)
         strbuf_addf(out, "resident %s, virtual %s", human_bytes(note->values[1]).text,
                     human_bytes(note->values[2]).text);

@@ -46,7 +46,7 @@ void job_note(struct job_text *text, const char *string)
 
 void job_figure(struct job_text *text, const char *figure, size_t columns)
 {
-    text_add_right(&text->out, figure, columns);
+    text_cell_add(&text->out, figure, (struct text_column){NULL, columns, TEXT_RIGHT, 0});
 }
 
 void job_bytes(struct job_text *text, struct figure bytes, size_t columns)

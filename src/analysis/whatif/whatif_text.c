@@ -10,7 +10,7 @@
 #include "format/names.h"
 #include "whatif/whatif.h"
 
-enum { NAME_LEAST = 9, NAME_MOST = 34, FIGURE = 12, LABEL = 12, FIGURES = 5 };
+enum { NAME_LEAST = 9, NAME_MOST = 34, FIGURE = 12, LABEL = 12, SPAN = 23, FIGURES = 5 };
 
 struct page {
     struct strbuf *out;
@@ -300,8 +300,9 @@ static void whatif_text_add_ranges(struct page *page)
         const struct whatif_row *row = &page->whatif->rows[i];
         whatif_text_begin_row(page, row);
         strbuf_add_string(page->out, "  peak ");
-        text_add_left(page->out,
-                      whatif_text_span(page, &row->peak_bytes, figure_human_bytes, &text), 23);
+        text_cell_add(page->out,
+                      whatif_text_span(page, &row->peak_bytes, figure_human_bytes, &text),
+                      (struct text_column){NULL, SPAN, TEXT_LEFT, 0});
         strbuf_add_string(page->out, "  CPU ");
         strbuf_add_string(page->out,
                           whatif_text_span(page, &row->cpu_ns, figure_human_duration, &text));
@@ -314,8 +315,7 @@ static void whatif_text_add_ranges(struct page *page)
 
 static void whatif_text_add_wrapped(struct page *page, const char *label, const char *string)
 {
-    strbuf_add_string(page->out, "  ");
-    text_add_left(page->out, label, LABEL);
+    text_cell_add(page->out, label, (struct text_column){NULL, LABEL, TEXT_LEFT, 2});
     text_add_wrapped(page->out, string, LABEL + 2, page->style->columns);
     strbuf_add_char(page->out, '\n');
 }

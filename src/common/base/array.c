@@ -1,6 +1,6 @@
-/* Growth of arrays by doubling (array.h): adding n items one by one costs O(n). New items are
- * zeroed. array_make_room() returns false when there is no memory, and array_need_room() ends the
- * tool. */
+/* Growth of arrays by doubling (array.h): adding n items one by one costs O(n). The functions with
+ * "make" return false when there is no memory, those with "need" end the tool. "Bare" room has
+ * whatever bits; other room is zeroed. */
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 
 enum { FIRST = 32 };
 
-bool array_make_room(void *array, size_t *room, size_t count, size_t item_bytes)
+bool array_make_bare_room(void *array, size_t *room, size_t count, size_t item_bytes)
 {
     size_t wanted = *room ? *room : FIRST;
-    char *items;
+    void *items;
     if (count < *room)
         return true;
     while (wanted <= count && !__builtin_mul_overflow(wanted, 2, &wanted))
@@ -21,14 +21,31 @@ bool array_make_room(void *array, size_t *room, size_t count, size_t item_bytes)
     items = wanted > count ? reallocarray(items, wanted, item_bytes) : NULL;
     if (!items)
         return false;
-    memset(items + *room * item_bytes, 0, (wanted - *room) * item_bytes);
     memcpy(array, &items, sizeof items);
     *room = wanted;
+    return true;
+}
+
+bool array_make_room(void *array, size_t *room, size_t count, size_t item_bytes)
+{
+    size_t before = *room;
+    char *items;
+    if (!array_make_bare_room(array, room, count, item_bytes))
+        return false;
+    memcpy(&items, array, sizeof items);
+    if (*room > before)
+        memset(items + before * item_bytes, 0, (*room - before) * item_bytes);
     return true;
 }
 
 void array_need_room(void *array, size_t *room, size_t count, size_t item_bytes)
 {
     if (!array_make_room(array, room, count, item_bytes))
+        memory_exhausted();
+}
+
+void array_need_bare_room(void *array, size_t *room, size_t count, size_t item_bytes)
+{
+    if (!array_make_bare_room(array, room, count, item_bytes))
         memory_exhausted();
 }

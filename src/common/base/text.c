@@ -140,28 +140,6 @@ void text_add_cut(struct strbuf *out, const char *string, size_t columns)
     strbuf_add_string(out, string);
 }
 
-void text_add_right(struct strbuf *out, const char *string, size_t columns)
-{
-    size_t width = text_width(string);
-    if (width < columns)
-        strbuf_add_repeated(out, " ", columns - width);
-    strbuf_add_string(out, string);
-}
-
-void text_add_left(struct strbuf *out, const char *string, size_t columns)
-{
-    size_t width = text_width(string);
-    strbuf_add_string(out, string);
-    strbuf_add_repeated(out, " ", width < columns ? columns - width : 0);
-}
-
-void text_add_apart(struct strbuf *out, const char *string, size_t columns)
-{
-    size_t width = text_width(string);
-    strbuf_add_repeated(out, " ", width < columns ? columns - width : 1);
-    strbuf_add_string(out, string);
-}
-
 void text_add_wrapped(struct strbuf *out, const char *string, size_t indent, size_t columns)
 {
     size_t column = indent;

@@ -26,13 +26,6 @@ size_t text_char_width(uint32_t code_point);
 /* Adds `string` (safe UTF-8) cut to at most `columns`, the cut in the middle shown as "…". */
 void text_add_cut(struct strbuf *out, const char *string, size_t columns);
 
-/* Adds `string` (safe UTF-8) at the right end of `columns`; all of it where it is wider. */
-void text_add_right(struct strbuf *out, const char *string, size_t columns);
-/* The same at the left end. */
-void text_add_left(struct strbuf *out, const char *string, size_t columns);
-/* At the right end, but at least one blank behind what stands there already. */
-void text_add_apart(struct strbuf *out, const char *string, size_t columns);
-
 /* Adds `string` (safe UTF-8) wrapped at `columns`; lines after the first begin with `indent`
  * spaces. The first line is taken to begin at column `indent` already. No final newline. */
 void text_add_wrapped(struct strbuf *out, const char *string, size_t indent, size_t columns);

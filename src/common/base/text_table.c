@@ -14,13 +14,19 @@ struct text_row text_row_begin(struct strbuf *out, const struct text_column *col
     return (struct text_row){out, columns};
 }
 
+void text_cell_add(struct strbuf *out, const char *text, struct text_column column)
+{
+    size_t width = text_width(text), blanks = width < column.width ? column.width - width : 0;
+    if (column.side == TEXT_APART && !blanks)
+        blanks = 1;
+    strbuf_add_repeated(out, " ", column.gap + (column.side == TEXT_LEFT ? 0 : blanks));
+    strbuf_add_string(out, text);
+    strbuf_add_repeated(out, " ", column.side == TEXT_LEFT ? blanks : 0);
+}
+
 void text_row_add(struct text_row *row, const char *text)
 {
-    static void (*const add[])(struct strbuf *, const char *, size_t) = {
-        [TEXT_RIGHT] = text_add_right, [TEXT_LEFT] = text_add_left, [TEXT_APART] = text_add_apart};
-    const struct text_column *column = row->next++;
-    strbuf_add_repeated(row->out, " ", column->gap);
-    add[column->side](row->out, text, column->width);
+    text_cell_add(row->out, text, *row->next++);
 }
 
 void text_row_add_headings(struct strbuf *out, const struct text_column *columns, size_t count)

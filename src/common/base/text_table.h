@@ -32,6 +32,9 @@ struct text_column {
     size_t gap; /* blanks before it */
 };
 
+/* Adds one cell, safe UTF-8, with its gap. Its heading does not matter. */
+void text_cell_add(struct strbuf *out, const char *text, struct text_column column);
+
 struct text_row {
     struct strbuf *out;
     const struct text_column *next;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/array.h"
 #include "base/error.h"
 #include "jobdir/scan.h"
 
@@ -172,12 +173,12 @@ static const char *manifest_session_of_all(const struct manifest_job *job)
 static int manifest_take_over(struct manifest_job *to, struct manifest_job *from)
 {
     size_t count = to->process_count + from->process_count;
-    struct manifest_process *processes = realloc(to->processes, count * sizeof *processes);
-    if (!processes)
+    if (count &&
+        !array_make_room(&to->processes, &to->process_room, count - 1, sizeof *to->processes))
         return -ENOMEM;
-    memcpy(processes + to->process_count, from->processes, from->process_count * sizeof *processes);
-    to->processes = processes;
-    to->process_count = to->process_room = count;
+    memcpy(to->processes + to->process_count, from->processes,
+           from->process_count * sizeof *to->processes);
+    to->process_count = count;
     from->process_count = 0;
     return manifest_settle(to);
 }

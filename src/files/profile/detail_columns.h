@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "model/detail.h"
 
 /* What a field is, and how it stands in its column. A column that a file does not have yet reads as
  * NULL; a row without what it refers to is left out. */
@@ -74,5 +75,21 @@ enum detail {
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];
+
+/* Rows whose struct in memory is another. */
+struct detail_peak {
+    uint32_t id; /* its place in the order of time */
+    struct peak peak;
+};
+struct detail_share {
+    uint32_t peak, rank;
+    struct peak_share share;
+};
+struct detail_point {
+    uint32_t path;
+    struct curve_point point;
+    struct figure threshold_bytes;
+    uint32_t level; /* enum memory_level */
+};
 
 #endif

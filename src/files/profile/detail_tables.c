@@ -65,6 +65,16 @@ const char *const profile_container_names[PROFILE_CONTAINER_KINDS] = {
         .type = kind, __VA_ARGS__                                                                  \
     }
 
+/* What a graph look says of live blocks: of all of them in a sample, and of each call path's. */
+#define REACHABILITY_FIELDS                                                                        \
+    FIELD("lost_count", lost_count, DETAIL_MAYBE), FIELD("lost_bytes", lost_bytes, DETAIL_MAYBE),  \
+        FIELD("indirect_count", indirect_count, DETAIL_MAYBE),                                     \
+        FIELD("indirect_bytes", indirect_bytes, DETAIL_MAYBE),                                     \
+        FIELD("possible_count", possible_count, DETAIL_MAYBE),                                     \
+        FIELD("possible_bytes", possible_bytes, DETAIL_MAYBE),                                     \
+        FIELD("reachable_count", reachable_count, DETAIL_MAYBE),                                   \
+        FIELD("reachable_bytes", reachable_bytes, DETAIL_MAYBE)
+
 /* clang-format off */
 static const struct detail_column distribution_columns[] = {
     FIELD("kind", kind, DETAIL_KIND, .limit = DISTRIBUTION_KINDS),
@@ -164,14 +174,7 @@ static const struct detail_column sample_columns[] = {
     FIELD("returnable_bytes", returnable_bytes, DETAIL_MAYBE),
     FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
     FIELD("pass_ms", pass_ms, DETAIL_REAL),
-    FIELD("lost_count", lost_count, DETAIL_MAYBE),
-    FIELD("lost_bytes", lost_bytes, DETAIL_MAYBE),
-    FIELD("indirect_count", indirect_count, DETAIL_MAYBE),
-    FIELD("indirect_bytes", indirect_bytes, DETAIL_MAYBE),
-    FIELD("possible_count", possible_count, DETAIL_MAYBE),
-    FIELD("possible_bytes", possible_bytes, DETAIL_MAYBE),
-    FIELD("reachable_count", reachable_count, DETAIL_MAYBE),
-    FIELD("reachable_bytes", reachable_bytes, DETAIL_MAYBE),
+    REACHABILITY_FIELDS,
     FIELD("high_water_bytes", high_water_bytes, DETAIL_MAYBE),
 };
 
@@ -201,14 +204,7 @@ static const struct detail_column residency_columns[] = {
     FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
     FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
     FIELD("pinning_count", pinning_count, DETAIL_MAYBE),
-    FIELD("lost_count", lost_count, DETAIL_MAYBE),
-    FIELD("lost_bytes", lost_bytes, DETAIL_MAYBE),
-    FIELD("indirect_count", indirect_count, DETAIL_MAYBE),
-    FIELD("indirect_bytes", indirect_bytes, DETAIL_MAYBE),
-    FIELD("possible_count", possible_count, DETAIL_MAYBE),
-    FIELD("possible_bytes", possible_bytes, DETAIL_MAYBE),
-    FIELD("reachable_count", reachable_count, DETAIL_MAYBE),
-    FIELD("reachable_bytes", reachable_bytes, DETAIL_MAYBE),
+    REACHABILITY_FIELDS,
 };
 
 #undef ROW

@@ -12,22 +12,6 @@
 
 struct blocks;
 
-/* Rows whose struct in memory is another. */
-struct detail_peak {
-    uint32_t id; /* its place in the order of time */
-    struct peak peak;
-};
-struct detail_share {
-    uint32_t peak, rank;
-    struct peak_share share;
-};
-struct detail_point {
-    uint32_t path;
-    struct curve_point point;
-    struct figure threshold_bytes;
-    uint32_t level; /* enum memory_level */
-};
-
 /* The tables and blocks of a recorded database; those of rows, if they are not there yet; and the
  * views over them. */
 void detail_create(struct strbuf *sql);

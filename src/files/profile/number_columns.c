@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/varint.h"
 
 enum { SAMPLES = 64 };
@@ -233,13 +234,9 @@ static bool number_columns_get_numbers(struct bytes *from, enum columns_encoding
 static uint64_t *number_columns_make_room(struct columns *columns)
 {
     size_t needed = (columns->count + 1) * columns->rows;
-    if (needed > columns->capacity) {
-        uint64_t *numbers = realloc(columns->numbers, 2 * needed * sizeof *numbers);
-        if (!numbers)
-            return NULL;
-        columns->numbers = numbers;
-        columns->capacity = 2 * needed;
-    }
+    if (!array_make_bare_room(&columns->numbers, &columns->capacity, needed,
+                              sizeof *columns->numbers))
+        return NULL;
     return columns->numbers + columns->count * columns->rows;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/strbuf.h"
 #include "profile/intern.h"
 #include "profile/profile.h"
@@ -32,15 +33,9 @@ static uint32_t *profile_builder_index_place(struct profile_builder *builder,
 {
     bool is_new;
     uint32_t number = intern_number(&builder->functions, key->data, key->length, &is_new);
-    if (number >= builder->function_room) {
-        size_t room = 2 * (size_t)number + 64;
-        uint32_t *grown = realloc(builder->function_of, room * sizeof *grown);
-        if (!grown)
-            return NULL;
-        memset(grown + builder->function_room, 0, (room - builder->function_room) * sizeof *grown);
-        builder->function_of = grown;
-        builder->function_room = room;
-    }
+    if (!array_make_room(&builder->function_of, &builder->function_room, number,
+                         sizeof *builder->function_of))
+        return NULL;
     return number ? &builder->function_of[number] : NULL;
 }
 

@@ -7,23 +7,15 @@
 #include <lz4.h>
 #include <stdlib.h>
 #include <zstd.h>
+#include "base/array.h"
 
 enum { WORTH_PACKING = 32, USUAL_LEVEL = 3 };
 
 int sink_reserve(struct byte_sink *sink, size_t bytes)
 {
-    unsigned char *data;
-    size_t room = sink->count + bytes;
-
-    if (room <= sink->room)
+    if (sink->count + bytes <= sink->room)
         return 0;
-    room = room < 2 * sink->room ? 2 * sink->room : room;
-    data = realloc(sink->data, room);
-    if (!data)
-        return -ENOMEM;
-    sink->data = data;
-    sink->room = room;
-    return 0;
+    return array_make_bare_room(&sink->data, &sink->room, sink->count + bytes - 1, 1) ? 0 : -ENOMEM;
 }
 
 /* ---- Packing ------------------------------------------------------------------------------- */
@@ -156,18 +148,9 @@ static int byte_columns_unpack(struct unpacker *unpacker, const struct packed_co
 
 static int byte_columns_make_room(struct unpacker *unpacker, size_t bytes)
 {
-    unsigned char *plain;
-
     if (!unpacker->zstd && !(unpacker->zstd = ZSTD_createDCtx()))
         return -ENOMEM;
-    if (unpacker->plain && bytes <= unpacker->room)
-        return 0;
-    plain = realloc(unpacker->plain, bytes + 1);
-    if (!plain)
-        return -ENOMEM;
-    unpacker->plain = plain;
-    unpacker->room = bytes;
-    return 0;
+    return array_make_bare_room(&unpacker->plain, &unpacker->room, bytes, 1) ? 0 : -ENOMEM;
 }
 
 int unpacker_unpack(struct unpacker *unpacker, const unsigned char *body, size_t bytes,

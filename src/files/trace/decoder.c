@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "trace/huge.h"
 
 enum { CUT_BYTES_MAX = 31 };
@@ -344,17 +345,10 @@ static bool decoder_decode_runs(struct decoder *decoder, const struct decoded_ki
 
 static int decoder_make_note_room(struct decoder *decoder)
 {
-    struct trace_placed_note *notes;
-    size_t room = decoder->note_room ? 2 * decoder->note_room : 64;
-
-    if (decoder->note_count < decoder->note_room)
-        return 0;
-    notes = realloc(decoder->notes, room * sizeof *notes);
-    if (!notes)
-        return -ENOMEM;
-    decoder->notes = notes;
-    decoder->note_room = room;
-    return 0;
+    return array_make_bare_room(&decoder->notes, &decoder->note_room, decoder->note_count,
+                                sizeof *decoder->notes)
+               ? 0
+               : -ENOMEM;
 }
 
 /* Values that this version does not know are skipped. */

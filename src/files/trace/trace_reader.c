@@ -813,7 +813,7 @@ int trace_nodes(const struct trace *trace, size_t index, struct trace_node **nod
 struct module_list {
     struct trace_module *all;
     char **paths;
-    size_t count, room;
+    size_t count, room, path_room;
 };
 
 static int trace_reader_place_module(struct module_list *list, const struct trace_module *module,
@@ -825,18 +825,9 @@ static int trace_reader_place_module(struct module_list *list, const struct trac
         i++;
     if (i == MODULES_MAX)
         return -EBADMSG;
-    if (i == list->room) {
-        size_t room = list->room ? 2 * list->room : 32;
-        struct trace_module *all = realloc(list->all, room * sizeof *all);
-        char **paths;
-        if (all)
-            list->all = all;
-        paths = all ? realloc(list->paths, room * sizeof *paths) : NULL;
-        if (!paths)
-            return -ENOMEM;
-        list->paths = paths;
-        list->room = room;
-    }
+    if (!array_make_bare_room(&list->all, &list->room, i, sizeof *list->all) ||
+        !array_make_bare_room(&list->paths, &list->path_room, i, sizeof *list->paths))
+        return -ENOMEM;
     if (i == list->count)
         list->count++;
     else

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "trace/decoder.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "trace/block_ends.h"
 #include "trace/node_map.h"
@@ -29,15 +30,9 @@ static void trace_state_release_lists(struct lists *lists)
 /* Owns the net deltas from then on, whatever it returns. */
 static int trace_state_add_list(struct lists *lists, struct net_deltas deltas)
 {
-    if (lists->count == lists->room) {
-        size_t room = lists->room ? 2 * lists->room : 64;
-        struct net_deltas *all = realloc(lists->all, room * sizeof *all);
-        if (!all) {
-            net_deltas_release(&deltas);
-            return -ENOMEM;
-        }
-        lists->all = all;
-        lists->room = room;
+    if (!array_make_bare_room(&lists->all, &lists->room, lists->count, sizeof *lists->all)) {
+        net_deltas_release(&deltas);
+        return -ENOMEM;
     }
     lists->all[lists->count++] = deltas;
     return 0;

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "export/exporting.h"
@@ -49,12 +50,8 @@ static uint32_t export_dhat_frame_number(struct dhat *dhat, struct frame frame)
     bool is_new;
     export_dhat_frame_text(dhat, &text, frame);
     uint32_t number = export_intern(&dhat->frames, text.data, text.length, &is_new);
-    if (is_new && number > dhat->capacity) {
-        dhat->capacity = 2 * (size_t)number;
-        dhat->texts = realloc(dhat->texts, dhat->capacity * sizeof *dhat->texts);
-        if (!dhat->texts)
-            memory_exhausted();
-    }
+    if (is_new)
+        array_need_bare_room(&dhat->texts, &dhat->capacity, number - 1, sizeof *dhat->texts);
     if (is_new)
         dhat->texts[number - 1] = text;
     else

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/human.h"
 #include "base/memory.h"
 #include "export/exporting.h"
@@ -85,12 +86,7 @@ static void export_dot_add_edge(struct dot *dot, uint32_t from, uint32_t to, siz
     uint32_t key[] = {from, to};
     bool is_new;
     uint32_t at = export_intern(&dot->numbers, (char *)key, sizeof key, &is_new) - 1;
-    if (at >= dot->edge_capacity) {
-        dot->edge_capacity = 2 * (size_t)at + 256;
-        dot->edges = realloc(dot->edges, dot->edge_capacity * sizeof *dot->edges);
-        if (!dot->edges)
-            memory_exhausted();
-    }
+    array_need_bare_room(&dot->edges, &dot->edge_capacity, at, sizeof *dot->edges);
     if (is_new)
         dot->edges[at] = (struct edge){.from = from, .to = to};
     dot->edges[at].value += dot->edges[at].seen == site + 1 ? 0 : value;

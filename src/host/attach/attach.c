@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/error.h"
 #include "attach/target_memory.h"
 #include "attach/permission.h"
@@ -156,6 +157,7 @@ static int attach_list_threads(pid_t pid, pid_t **tids, size_t *count)
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
     DIR *directory = opendir(path);
+    size_t room = 0;
     *tids = NULL;
     *count = 0;
     if (!directory)
@@ -163,11 +165,9 @@ static int attach_list_threads(pid_t pid, pid_t **tids, size_t *count)
     for (struct dirent *entry; (entry = readdir(directory));) {
         if (!isdigit((unsigned char)entry->d_name[0]))
             continue;
-        pid_t *more = realloc(*tids, (*count + 1) * sizeof *more);
-        if (!more)
+        if (!array_make_bare_room(tids, &room, *count, sizeof **tids))
             break;
-        *tids = more;
-        more[(*count)++] = (pid_t)atoi(entry->d_name);
+        (*tids)[(*count)++] = (pid_t)atoi(entry->d_name);
     }
     closedir(directory);
     return *count ? 0 : -ESRCH;
@@ -352,7 +352,7 @@ static int attach_load(struct host *host, struct tracee *thread, const char *pat
 
 struct standstill {
     struct tracee *threads;
-    size_t count;
+    size_t count, room;
 };
 
 static bool attach_holds(const struct standstill *all, pid_t tid)
@@ -366,15 +366,11 @@ static bool attach_holds(const struct standstill *all, pid_t tid)
 /* 1: it stands; 0: it has ended (its process may list it for long). */
 static int attach_stop_another(struct standstill *all, pid_t pid, pid_t tid)
 {
-    struct tracee *threads = realloc(all->threads, (all->count + 1) * sizeof *threads);
-    if (!threads)
+    if (!array_make_bare_room(&all->threads, &all->room, all->count, sizeof *all->threads))
         return -ENOMEM;
-    all->threads = threads;
-    int status = attach_seize(&threads[all->count], pid, tid);
-    if (status == 0) {
-        all->count++;
-        status = tracee_stop(&threads[all->count - 1]);
-    }
+    int status = attach_seize(&all->threads[all->count], pid, tid);
+    if (status == 0)
+        status = tracee_stop(&all->threads[all->count++]);
     return status == 0 ? 1 : status == -ESRCH ? 0 : status;
 }
 
@@ -407,7 +403,7 @@ static void attach_release_all(struct standstill *all)
     for (size_t i = all->count; i-- > 0;)
         tracee_release(&all->threads[i]);
     free(all->threads);
-    *all = (struct standstill){NULL, 0};
+    *all = (struct standstill){0};
 }
 
 static struct tracee *attach_one_that_stands(const struct host *host, const struct standstill *all)
@@ -426,7 +422,7 @@ static struct tracee *attach_one_that_stands(const struct host *host, const stru
 /* 0, or -EAGAIN: a thread is in our code. */
 static int attach_forget_once(const struct host *host)
 {
-    struct standstill all = {NULL, 0};
+    struct standstill all = {0};
     uintptr_t result = (uintptr_t)-EAGAIN;
     int status = attach_stop_all(&all, host->pid);
     if (status < 0) {

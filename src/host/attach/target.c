@@ -8,6 +8,7 @@
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "attach/target_memory.h"
 #include "procfs/process.h"
 
@@ -27,11 +28,10 @@ static bool target_goes_on(const struct target_module *module,
 static struct target_module *target_module_add(struct target *target,
                                                const struct process_mapping *mapping)
 {
-    struct target_module *modules = realloc(target->modules, (target->count + 1) * sizeof *modules);
-    if (!modules)
+    if (!array_make_bare_room(&target->modules, &target->room, target->count,
+                              sizeof *target->modules))
         return NULL;
-    target->modules = modules;
-    struct target_module *module = &modules[target->count];
+    struct target_module *module = &target->modules[target->count];
     *module = (struct target_module){
         .path = strdup(mapping->path), .inode = mapping->inode, .start = mapping->start};
     if (!module->path)

@@ -20,7 +20,7 @@ struct target_module {
 struct target {
     pid_t pid;
     struct target_module *modules; /* in the order of their addresses */
-    size_t count;
+    size_t count, room;
 };
 
 /* 0 or -errno. */

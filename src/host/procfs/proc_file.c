@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/array.h"
 
 enum { PROC_PART_BYTES = 4096 };
 
@@ -159,6 +160,8 @@ void proc_lines_release(struct proc_lines *lines)
     *lines = (struct proc_lines){.fd = -1};
 }
 
+enum { LINES_FIRST = 16384 };
+
 /* Makes room behind what is there: first by moving that to the front, then by growing. */
 static bool proc_make_room(struct proc_lines *lines)
 {
@@ -169,15 +172,10 @@ static bool proc_make_room(struct proc_lines *lines)
     }
     if (lines->end < lines->capacity)
         return true;
-    size_t capacity = lines->capacity ? lines->capacity * 2 : 16384;
-    char *grown = realloc(lines->data, capacity);
-    if (!grown) {
-        lines->error = -ENOMEM;
-        return false;
-    }
-    lines->data = grown;
-    lines->capacity = capacity;
-    return true;
+    if (array_make_bare_room(&lines->data, &lines->capacity, lines->end + LINES_FIRST - 1, 1))
+        return true;
+    lines->error = -ENOMEM;
+    return false;
 }
 
 static bool proc_read_more(struct proc_lines *lines)

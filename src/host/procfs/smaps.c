@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/array.h"
 
 #include "procfs/process.h"
 
@@ -162,14 +163,9 @@ static bool smaps_is_header(const char *line)
 
 static struct smaps_mapping *smaps_mapping_new(struct smaps *smaps)
 {
-    if (smaps->count == smaps->capacity) {
-        size_t capacity = smaps->capacity ? smaps->capacity * 2 : 256;
-        struct smaps_mapping *grown = realloc(smaps->mappings, capacity * sizeof *grown);
-        if (!grown)
-            return NULL;
-        smaps->mappings = grown;
-        smaps->capacity = capacity;
-    }
+    if (!array_make_bare_room(&smaps->mappings, &smaps->capacity, smaps->count,
+                              sizeof *smaps->mappings))
+        return NULL;
     return &smaps->mappings[smaps->count];
 }
 

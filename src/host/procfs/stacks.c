@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
@@ -43,14 +44,9 @@ static uint64_t stacks_read_pointer(pid_t pid, pid_t tid)
 
 static int stacks_add_thread(struct stacks *stacks, pid_t tid, uint64_t pointer)
 {
-    if (stacks->count == stacks->capacity) {
-        size_t capacity = stacks->capacity ? stacks->capacity * 2 : 64;
-        struct stacks_thread *grown = realloc(stacks->threads, capacity * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        stacks->threads = grown;
-        stacks->capacity = capacity;
-    }
+    if (!array_make_bare_room(&stacks->threads, &stacks->capacity, stacks->count,
+                              sizeof *stacks->threads))
+        return -ENOMEM;
     stacks->threads[stacks->count++] = (struct stacks_thread){
         .tid = tid,
         .stack_pointer = pointer,

@@ -100,17 +100,6 @@ static uintptr_t pool_allocate(struct thread *thread, uintptr_t frame,
     return result;
 }
 
-POOL_HOOK pool_allocates(PARAMETERS)
-{
-    const struct pool_call call = {entry, {ARGUMENTS}};
-    uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = thread_paused ? NULL : pool_enter(frame);
-    if (!thread)
-        return pool_do(&call);
-    struct unwind_start start = UNWIND_START_HERE();
-    return pool_allocate(thread, frame, &start, &call);
-}
-
 /* The old block's life ends before the call, as its place may be another thread's before that is over. If
  * the call fails it begins anew. */
 static uintptr_t pool_resize(struct thread *thread, uintptr_t frame,
@@ -131,7 +120,9 @@ static uintptr_t pool_resize(struct thread *thread, uintptr_t frame,
     return result;
 }
 
-POOL_HOOK pool_resizes(PARAMETERS)
+/* Without an old block a resize is an allocation. A function that only allocates has no argument for the
+ * old block. */
+POOL_HOOK pool_allocates_or_resizes(PARAMETERS)
 {
     const struct pool_call call = {entry, {ARGUMENTS}};
     uintptr_t frame = HOOK_FRAME();
@@ -174,9 +165,8 @@ const void *hooks_pool_hook_of(const struct family_row *row)
 {
     switch (row->does) {
     case FAMILY_POOL_ALLOCATES:
-        return pool_allocates;
     case FAMILY_POOL_RESIZES:
-        return pool_resizes;
+        return pool_allocates_or_resizes;
     case FAMILY_POOL_FREES:
         return pool_frees;
     default:

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "profile_build/clock.h"
+#include "base/array.h"
 #include "base/allocator.h"
 #include "base/human.h"
 #include "collector/process_image.h"
@@ -65,11 +66,11 @@ struct collector {
     char session[96];
     int socket;
     struct member *members;
-    size_t member_count, member_room;
+    size_t member_count, member_room, poll_room;
     struct caller callers[CALLERS];
     size_t caller_count;
     struct process_image_result *results;
-    size_t result_count;
+    size_t result_count, result_room;
     pid_t own_child, named; /* named: the first of all, 0 if there was none */
     bool any;
     bool has_no_room; /* for a newcomer: descriptors are short */
@@ -298,19 +299,12 @@ const struct process_image_result *collector_result(const struct collector *coll
 
 static struct member *collector_member_add(struct collector *collector)
 {
-    if (collector->member_count == collector->member_room) {
-        size_t room = collector->member_room ? 2 * collector->member_room : 16;
-        struct member *members = realloc(collector->members, room * sizeof *members);
-        struct pollfd *polls =
-            realloc(collector->polls, (room + POLLS_OF_OURS + CALLERS) * sizeof *polls);
-        if (members)
-            collector->members = members;
-        if (polls)
-            collector->polls = polls;
-        if (!members || !polls)
-            return NULL;
-        collector->member_room = room;
-    }
+    if (!array_make_bare_room(&collector->members, &collector->member_room, collector->member_count,
+                              sizeof *collector->members) ||
+        !array_make_bare_room(&collector->polls, &collector->poll_room,
+                              collector->member_count + POLLS_OF_OURS + CALLERS,
+                              sizeof *collector->polls))
+        return NULL;
     return &collector->members[collector->member_count++];
 }
 
@@ -648,10 +642,9 @@ static void collector_reap(struct collector *collector, bool wait)
             i++;
             continue;
         }
-        struct process_image_result *results = memory_need(
-            realloc(collector->results, (collector->result_count + 1) * sizeof *results));
-        collector->results = results;
-        process_image_join(member->image, &results[collector->result_count++]);
+        array_need_bare_room(&collector->results, &collector->result_room, collector->result_count,
+                             sizeof *collector->results);
+        process_image_join(member->image, &collector->results[collector->result_count++]);
         *member = collector->members[--collector->member_count];
     }
 }

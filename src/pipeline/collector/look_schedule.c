@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/array.h"
 #include "base/strbuf.h"
 #include "collector/own_group.h"
 #include "procfs/proc_file.h"
@@ -72,7 +73,7 @@ struct look_schedule {
     int graph_error; /* of the last look that was to make a graph */
 
     struct look *done; /* and not taken yet */
-    size_t done_count;
+    size_t done_count, done_room;
 
     struct look now; /* under way if `is_busy` */
     bool is_busy;
@@ -138,15 +139,11 @@ static void look_schedule_add_claim(struct look *look, uint64_t start, uint64_t 
                                     enum area_owner owner)
 {
     uint64_t end;
-    size_t count = look->claim_count;
     if (!bytes || __builtin_add_overflow(start, bytes, &end))
         return;
-    if ((count & (count - 1)) == 0) { /* full at every power of two */
-        struct area_claim *claims = realloc(look->claims, (count ? 2 * count : 1) * sizeof *claims);
-        if (!claims)
-            return;
-        look->claims = claims;
-    }
+    if (!array_make_bare_room(&look->claims, &look->claim_room, look->claim_count,
+                              sizeof *look->claims))
+        return;
     look->claims[look->claim_count++] =
         (struct area_claim){.start = start, .end = end, .owner = owner};
 }
@@ -319,21 +316,18 @@ static void look_schedule_raise_peak(struct look_schedule *looks, const struct l
 static void look_schedule_keep(struct look_schedule *looks)
 {
     struct look *look = &looks->now;
-    struct look *done = NULL;
     looks->spent_ns += look->cpu_ns;
     look_schedule_judge(looks, look);
     look_schedule_raise_peak(looks, look);
     if (look->tool_rss_bytes)
         looks->tool_excess_bytes = (int64_t)(looks->tool_expected_bytes - look->tool_rss_bytes);
     look_schedule_tell_threads(looks, look);
-    if (look->error != -ESRCH)
-        done = realloc(looks->done, (looks->done_count + 1) * sizeof *done);
-    if (!done) {
+    if (look->error == -ESRCH || !array_make_bare_room(&looks->done, &looks->done_room,
+                                                       looks->done_count, sizeof *looks->done)) {
         look_release(look);
         return;
     }
-    looks->done = done;
-    done[looks->done_count++] = *look;
+    looks->done[looks->done_count++] = *look;
     look_init(look, looks->pid);
 }
 
@@ -461,7 +455,7 @@ struct look *look_schedule_take(struct look_schedule *looks, size_t *count)
     struct look *taken = looks->done;
     *count = looks->done_count;
     looks->done = NULL;
-    looks->done_count = 0;
+    looks->done_count = looks->done_room = 0;
     return taken;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/array.h"
 #include "collector/graph_look.h"
 #include "collector/look_sweep.h"
 #include "collector/quota.h"
@@ -375,17 +376,13 @@ static int look_keep_thread(pid_t tid, void *context)
     char name[sizeof look->threads->name];
     if (process_thread_name(look->pid, tid, name) < 0)
         return 0; /* ended since it was listed */
-    size_t count = look->thread_count;
-    if ((count & (count - 1)) == 0) { /* full at every power of two */
-        struct look_thread *threads =
-            realloc(look->threads, (count ? 2 * count : 1) * sizeof *threads);
-        if (!threads)
-            return -ENOMEM;
-        look->threads = threads;
-    }
-    look->threads[look->thread_count++] = (struct look_thread){
+    if (!array_make_bare_room(&look->threads, &look->thread_room, look->thread_count,
+                              sizeof *look->threads))
+        return -ENOMEM;
+    struct look_thread *thread = &look->threads[look->thread_count++];
+    *thread = (struct look_thread){
         .tid = tid, .stack_touched_bytes = FIGURE_UNKNOWN, .stack_reach_bytes = FIGURE_UNKNOWN};
-    memcpy(look->threads[count].name, name, sizeof name);
+    memcpy(thread->name, name, sizeof name);
     return 0;
 }
 
@@ -423,13 +420,11 @@ static void look_tell_stack(struct look *look, const struct stacks_thread *stack
 static void look_read_stacks(struct look *look, struct pages *pages)
 {
     struct stacks stacks = STACKS_INIT;
-    struct area_claim *claims = NULL;
-    if (stacks_read(&stacks, look->pid, &look->smaps, pages, look->places, look->place_count) == 0)
-        claims =
-            realloc(look->claims, (look->claim_count + stacks.count + 1) * sizeof *look->claims);
-    if (claims)
-        look->claims = claims;
-    for (size_t i = 0; claims && i < stacks.count; i++) {
+    bool has_room = stacks_read(&stacks, look->pid, &look->smaps, pages, look->places,
+                                look->place_count) == 0 &&
+                    array_make_bare_room(&look->claims, &look->claim_room,
+                                         look->claim_count + stacks.count, sizeof *look->claims);
+    for (size_t i = 0; has_room && i < stacks.count; i++) {
         const struct stacks_thread *stack = &stacks.threads[i];
         if (stack->evidence == STACKS_UNKNOWN)
             continue;
@@ -437,7 +432,7 @@ static void look_read_stacks(struct look *look, struct pages *pages)
         look->claims[look->claim_count++] = (struct area_claim){
             .start = stack->start, .end = stack->end, .owner = AREA_STACK, .tid = stack->tid};
     }
-    if (claims)
+    if (has_room)
         look->claim_count = areas_prune_claims(look->claims, look->claim_count);
     stacks_release(&stacks);
 }

@@ -43,7 +43,7 @@ struct look {
     size_t owner_limit;  /* of owners likewise */
     struct live_list blocks;
     struct area_claim *claims; /* malloc'd; the look's */
-    size_t claim_count;
+    size_t claim_count, claim_room;
     struct stacks_place *places; /* in threads' stacks, by thread; malloc'd; the look's */
     size_t place_count;
     uint64_t exit_stack; /* wire.h */
@@ -61,7 +61,7 @@ struct look {
     size_t island_count;
     struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
-    size_t thread_count;
+    size_t thread_count, thread_room;
     struct profile_container *containers; /* names are `parts`' */
     struct cgroup_parts parts;
     uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
+#include "base/array.h"
 #include "base/error.h"
 #include "base/human.h"
 #include "base/old_file.h"
@@ -48,7 +49,7 @@ struct tracer {
     struct chunk *filling;
     size_t module_cursor;
     struct told_module *modules;
-    size_t module_count;
+    size_t module_count, module_room;
     bool running; /* the thread */
     pthread_t thread;
     _Atomic bool failed;
@@ -380,8 +381,8 @@ static void tracer_put_module(struct tracer *tracer, const struct told_module *t
 static void tracer_add_module(void *context, const struct wire_module *source)
 {
     struct tracer *tracer = context;
-    tracer->modules =
-        memory_need(realloc(tracer->modules, (tracer->module_count + 1) * sizeof *tracer->modules));
+    array_need_bare_room(&tracer->modules, &tracer->module_room, tracer->module_count,
+                         sizeof *tracer->modules);
     struct told_module *told = &tracer->modules[tracer->module_count++];
     *told = (struct told_module){source, atomic_load_explicit(&source->died, memory_order_relaxed)};
     tracer_put_module(tracer, told);

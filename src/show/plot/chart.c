@@ -7,17 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/strbuf.h"
 #include "base/memory.h"
 
 /* What is highest does not touch the upper edge. */
 #define HEADROOM 1.04
-
-static void *chart_grown(void *items, size_t *capacity, size_t size)
-{
-    *capacity = *capacity ? *capacity * 2 : 16;
-    return memory_need(reallocarray(items, *capacity, size));
-}
 
 static char *chart_copied(const char *text)
 {
@@ -67,8 +62,7 @@ void chart_set_note(struct chart *chart, const char *format, ...)
 struct chart_series *chart_add(struct chart *chart, const char *name, enum chart_shape shape,
                                unsigned colour)
 {
-    if (chart->count == chart->capacity)
-        chart->series = chart_grown(chart->series, &chart->capacity, sizeof *chart->series);
+    array_need_bare_room(&chart->series, &chart->capacity, chart->count, sizeof *chart->series);
     struct chart_series *series = &chart->series[chart->count++];
     *series = (struct chart_series){.name = chart_copied(name), .shape = shape, .colour = colour};
     return series;
@@ -76,15 +70,14 @@ struct chart_series *chart_add(struct chart *chart, const char *name, enum chart
 
 void chart_add_point(struct chart_series *series, double x, double y)
 {
-    if (series->count == series->capacity)
-        series->points = chart_grown(series->points, &series->capacity, sizeof *series->points);
+    array_need_bare_room(&series->points, &series->capacity, series->count, sizeof *series->points);
     series->points[series->count++] = (struct chart_point){x, y};
 }
 
 void chart_add_place(struct chart *chart, const char *name)
 {
-    if (chart->place_count == chart->place_capacity)
-        chart->places = chart_grown(chart->places, &chart->place_capacity, sizeof *chart->places);
+    array_need_bare_room(&chart->places, &chart->place_capacity, chart->place_count,
+                         sizeof *chart->places);
     chart->places[chart->place_count++] = chart_copied(name);
 }
 

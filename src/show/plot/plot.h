@@ -32,7 +32,7 @@ struct plot_run {
     const char *path;        /* the caller's */
     struct profile *profile; /* NULL: samples */
     struct plot_samples *samples;
-    size_t sample_count;
+    size_t sample_count, sample_room;
 };
 int plot_run_open(struct plot_run *run, const char *path, struct strbuf *why);
 void plot_run_close(struct plot_run *run);

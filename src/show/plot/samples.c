@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/regular.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -74,26 +75,19 @@ static struct plot_samples *samples_of(struct plot_run *run, const char *functio
             return &run->samples[i];
     if (run->sample_count == FUNCTIONS_MAX)
         return NULL;
-    struct plot_samples *more =
-        reallocarray(run->samples, run->sample_count + 1, sizeof *run->samples);
-    if (!more)
+    if (!array_make_bare_room(&run->samples, &run->sample_room, run->sample_count,
+                              sizeof *run->samples))
         return NULL;
-    run->samples = more;
-    more[run->sample_count] =
+    run->samples[run->sample_count] =
         (struct plot_samples){.function = *function ? strdup(function) : NULL};
-    return &more[run->sample_count++];
+    return &run->samples[run->sample_count++];
 }
 
 static int samples_add(struct plot_samples *samples, double x, double y)
 {
-    if (samples->count == samples->capacity) {
-        size_t capacity = samples->capacity ? samples->capacity * 2 : 64;
-        struct chart_point *more = reallocarray(samples->points, capacity, sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        samples->points = more;
-        samples->capacity = capacity;
-    }
+    if (!array_make_bare_room(&samples->points, &samples->capacity, samples->count,
+                              sizeof *samples->points))
+        return -ENOMEM;
     samples->points[samples->count++] = (struct chart_point){x, y};
     return 0;
 }

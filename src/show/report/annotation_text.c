@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "base/text_table.h"
 #include "aggregate/estimate.h"
 #include "aggregate/facts.h"
 #include "format/names.h"
@@ -24,9 +25,10 @@
 enum {
     FIGURE_COLUMNS = 10, /* "1023 KiB", right-aligned, with what parts it from its neighbour */
     SHARE_COLUMNS = 8,
+    OWN_COLUMNS = 3,
     FOLD_LEAST = 4,          /* fewer lines than this are shown rather than folded */
     ROOM_FOR_TEXT = 55,      /* before further columns are added unasked */
-    OWN_COLUMNS_MAX = 3,     /* of those */
+    EXTRA_COLUMNS_MAX = 3,   /* of those */
     CALLEE_LEAST_PERCENT = 5 /* of the metric: what a line must have to say what it calls */
 };
 
@@ -37,6 +39,9 @@ struct text {
     size_t metric;
     size_t extra[METRIC_CHOICES], extra_count;
     size_t number_columns, gutter; /* gutter: all that stands left of the text */
+    /* exclusive, inclusive, share, the extra ones, and the number of the line */
+    struct text_column columns[OWN_COLUMNS + METRIC_CHOICES + 1];
+    struct text_row row; /* the next cell */
 };
 
 /* ---- Columns ------------------------------------------------------------------------------- */
@@ -55,7 +60,7 @@ static void annotation_text_choose_extra(struct text *text)
             size_t left = 2 * FIGURE_COLUMNS + SHARE_COLUMNS + text->number_columns + 3 +
                           (text->extra_count + 1) * FIGURE_COLUMNS;
             if (!strcmp(metrics[j].name, usual[i]) && j != text->metric &&
-                metric_is_known(&metrics[j], total) && text->extra_count < OWN_COLUMNS_MAX &&
+                metric_is_known(&metrics[j], total) && text->extra_count < EXTRA_COLUMNS_MAX &&
                 left + ROOM_FOR_TEXT <= text->style.columns)
                 text->extra[text->extra_count++] = j;
         }
@@ -77,11 +82,11 @@ static void annotation_text_add_figure(struct text *text, size_t metric, struct 
                                        bool strong)
 {
     if (figure_zero(value)) {
-        strbuf_add_repeated(&text->out, " ", FIGURE_COLUMNS);
+        text_row_add(&text->row, "");
         return;
     }
     style_begin(&text->out, &text->style, strong ? TONE_FIGURE : TONE_AREA);
-    text_add_right(&text->out, annotation_text_figure(text, metric, value).text, FIGURE_COLUMNS);
+    text_row_add(&text->row, annotation_text_figure(text, metric, value).text);
     style_end(&text->out, &text->style);
 }
 
@@ -90,26 +95,40 @@ static void annotation_text_add_figures(struct text *text, const struct line_sum
     size_t metric = text->metric;
     bool own = figure_positive(sums->exclusive[metric]);
     struct figure inclusive = sums->inclusive[metric];
+    text->row = text_row_begin(&text->out, text->columns);
     annotation_text_add_figure(text, metric, sums->exclusive[metric], true);
     annotation_text_add_figure(text, metric, inclusive, own);
     double total = figure_double(text->annotation->lines.totals[metric]);
-    text_add_right(&text->out,
-                   figure_zero(inclusive) ? ""
-                                          : human_percent(figure_double(inclusive), total).text,
-                   SHARE_COLUMNS);
+    text_row_add(&text->row,
+                 figure_zero(inclusive) ? "" : human_percent(figure_double(inclusive), total).text);
     for (size_t i = 0; i < text->extra_count; i++)
         annotation_text_add_figure(text, text->extra[i], sums->inclusive[text->extra[i]], false);
+}
+
+static struct text_column *annotation_text_number_column(struct text *text)
+{
+    return &text->columns[OWN_COLUMNS + text->extra_count];
+}
+
+static void annotation_text_lay_out(struct text *text)
+{
+    static const struct text_column own[OWN_COLUMNS] = {
+        {"exclusive", FIGURE_COLUMNS, TEXT_RIGHT, 0},
+        {"inclusive", FIGURE_COLUMNS, TEXT_RIGHT, 0},
+        {"share", SHARE_COLUMNS, TEXT_RIGHT, 0}};
+    memcpy(text->columns, own, sizeof own);
+    for (size_t i = 0; i < text->extra_count; i++)
+        text->columns[OWN_COLUMNS + i] =
+            (struct text_column){metrics[text->extra[i]].name, FIGURE_COLUMNS, TEXT_RIGHT, 0};
+    *annotation_text_number_column(text) =
+        (struct text_column){"line", text->number_columns + 1, TEXT_RIGHT, 0};
 }
 
 static void annotation_text_add_heading(struct text *text, const char *last)
 {
     struct strbuf line = STRBUF_INIT;
-    text_add_right(&line, "exclusive", FIGURE_COLUMNS);
-    text_add_right(&line, "inclusive", FIGURE_COLUMNS);
-    text_add_right(&line, "share", SHARE_COLUMNS);
-    for (size_t i = 0; i < text->extra_count; i++)
-        text_add_right(&line, metrics[text->extra[i]].name, FIGURE_COLUMNS);
-    text_add_right(&line, last, text->number_columns + 1);
+    annotation_text_number_column(text)->heading = last;
+    text_row_add_headings(&line, text->columns, OWN_COLUMNS + text->extra_count + 1);
     strbuf_add_char(&line, '\n');
     style_add(&text->out, &text->style, TONE_DIM, line.data);
     strbuf_release(&line);
@@ -133,7 +152,7 @@ static void annotation_text_add_number(struct text *text, uint32_t number)
     char digits[16] = "?";
     if (number)
         snprintf(digits, sizeof digits, "%u", number);
-    text_add_right(&gutter, digits, text->number_columns + 1);
+    text_cell_add(&gutter, digits, *annotation_text_number_column(text));
     strbuf_add_string(&gutter, style_sign(&text->style, " │ ", " | "));
     style_add(&text->out, &text->style,
               number && number == text->annotation->wanted ? TONE_TITLE : TONE_DIM, gutter.data);
@@ -392,6 +411,7 @@ static void annotation_text_set_gutter(struct text *text)
          rest >= 10000; rest /= 10)
         text->number_columns++;
     annotation_text_choose_extra(text);
+    annotation_text_lay_out(text);
     text->gutter =
         (2 + text->extra_count) * FIGURE_COLUMNS + SHARE_COLUMNS + text->number_columns + 4;
 }

@@ -11,5 +11,11 @@
  * bytes are passed over: each document has its own form of them. */
 void detail_json_columns(struct json *json, enum detail table, const char *first, const char *last,
                          const void *row);
+/* The same as elements of an array that is open. */
+void detail_json_values(struct json *json, enum detail table, const char *first, const char *last,
+                        const void *row);
+/* A member that is an array of objects with all columns; null: there are no rows. */
+void detail_json_rows(struct json *json, const char *name, enum detail table, const void *rows,
+                      size_t count);
 
 #endif

@@ -20,20 +20,20 @@ static bool report_json_detail_begin_rows(struct writer *writer, const char *nam
 
 static void report_json_detail_write_peak(struct writer *writer, const struct peak *peak)
 {
-    json_object(&writer->json, NULL);
-    json_unsigned(&writer->json, "time_ns", peak->ticks);
-    json_unsigned(&writer->json, "bytes", peak->bytes);
-    json_figure(&writer->json, "valley_bytes", peak->valley_bytes);
+    const struct detail_peak row = {0, *peak};
     bool kept = peak->share_count || !peak->bytes;
+    json_object(&writer->json, NULL);
+    detail_json_columns(&writer->json, DETAIL_PEAKS, "time_ns", "valley_bytes", &row);
     report_json_unsigned_if(writer, kept, "rest_bytes", peak->rest_bytes);
     if (kept)
         json_array(&writer->json, "shares");
     else
         json_null(&writer->json, "shares");
     for (size_t i = 0; i < peak->share_count; i++) {
+        const struct detail_share share = {0, 0, peak->shares[i]};
         json_object(&writer->json, NULL);
-        json_unsigned(&writer->json, "bytes", peak->shares[i].bytes);
-        report_json_path(writer, peak->shares[i].node);
+        detail_json_columns(&writer->json, DETAIL_PEAK_SHARES, "bytes", NULL, &share);
+        report_json_path(writer, share.share.node);
         json_end(&writer->json);
     }
     if (kept)
@@ -53,13 +53,14 @@ void report_json_peaks(struct writer *writer)
 static void report_json_detail_write_curve(struct writer *writer, const struct curve *curve)
 {
     json_object(&writer->json, NULL);
+    struct detail_point row = {.threshold_bytes = curve->threshold_bytes};
     report_json_path(writer, curve->node);
-    json_figure(&writer->json, "threshold_bytes", curve->threshold_bytes);
+    detail_json_columns(&writer->json, DETAIL_CURVES, "threshold_bytes", "threshold_bytes", &row);
     json_array(&writer->json, "points");
     for (uint32_t i = 0; i < curve->count; i++) {
+        row.point = curve->points[i];
         json_array(&writer->json, NULL);
-        json_unsigned(&writer->json, NULL, curve->points[i].ticks);
-        json_unsigned(&writer->json, NULL, curve->points[i].bytes);
+        detail_json_values(&writer->json, DETAIL_CURVES, "time_ns", "bytes", &row);
         json_end(&writer->json);
     }
     json_end(&writer->json);
@@ -94,11 +95,9 @@ static const struct {
 static void report_json_detail_write_bin(struct writer *writer, const struct distribution_row *row)
 {
     json_array(&writer->json, NULL);
-    json_unsigned(&writer->json, NULL, row->x);
-    if (kinds[row->kind].has_y)
-        json_unsigned(&writer->json, NULL, row->y);
-    json_unsigned(&writer->json, NULL, row->count);
-    json_unsigned(&writer->json, NULL, row->bytes);
+    const char *last = kinds[row->kind].has_y ? "y" : "x";
+    detail_json_values(&writer->json, DETAIL_DISTRIBUTIONS, "x", last, row);
+    detail_json_values(&writer->json, DETAIL_DISTRIBUTIONS, "count", NULL, row);
     json_end(&writer->json);
 }
 
@@ -135,15 +134,8 @@ void report_json_distributions(struct writer *writer)
 /* By position in "threads"; null: all pairs that are not listed. */
 void report_json_exchanges(struct writer *writer)
 {
-    if (!report_json_detail_begin_rows(writer, "exchanges", writer->profile->exchange_count))
-        return;
-    for (size_t i = 0; i < writer->profile->exchange_count; i++) {
-        json_object(&writer->json, NULL);
-        detail_json_columns(&writer->json, DETAIL_EXCHANGES, NULL, NULL,
-                            &writer->profile->exchanges[i]);
-        json_end(&writer->json);
-    }
-    json_end(&writer->json);
+    detail_json_rows(&writer->json, "exchanges", DETAIL_EXCHANGES, writer->profile->exchanges,
+                     writer->profile->exchange_count);
 }
 
 static void report_json_detail_write_layers(struct writer *writer, uint32_t thread)
@@ -169,8 +161,8 @@ static void report_json_detail_write_stack(struct writer *writer, size_t first, 
     const struct stack_peak *deepest = &peaks[end - 1];
     json_object(&writer->json, NULL);
     report_json_unsigned_if(writer, deepest->thread != UINT32_MAX, "thread", deepest->thread);
-    json_unsigned(&writer->json, "bytes", deepest->bytes);
-    json_unsigned(&writer->json, "time_ns", deepest->ticks);
+    detail_json_columns(&writer->json, DETAIL_STACK_PEAKS, "bytes", "bytes", deepest);
+    detail_json_columns(&writer->json, DETAIL_STACK_PEAKS, "time_ns", "time_ns", deepest);
     if (deepest->node) {
         json_object(&writer->json, "path");
         report_json_path(writer, deepest->node);
@@ -181,8 +173,7 @@ static void report_json_detail_write_stack(struct writer *writer, size_t first, 
     json_array(&writer->json, "growth");
     for (size_t i = first; i < end; i++) {
         json_array(&writer->json, NULL);
-        json_unsigned(&writer->json, NULL, peaks[i].ticks);
-        json_unsigned(&writer->json, NULL, peaks[i].bytes);
+        detail_json_values(&writer->json, DETAIL_STACK_PEAKS, "time_ns", "bytes", &peaks[i]);
         json_end(&writer->json);
     }
     json_end(&writer->json);
@@ -299,15 +290,8 @@ void report_json_samples(struct writer *writer)
 
 void report_json_mappings(struct writer *writer)
 {
-    if (!report_json_detail_begin_rows(writer, "mappings", writer->profile->mapping_count))
-        return;
-    for (size_t i = 0; i < writer->profile->mapping_count; i++) {
-        json_object(&writer->json, NULL);
-        detail_json_columns(&writer->json, DETAIL_MAPPINGS, NULL, NULL,
-                            &writer->profile->mappings[i]);
-        json_end(&writer->json);
-    }
-    json_end(&writer->json);
+    detail_json_rows(&writer->json, "mappings", DETAIL_MAPPINGS, writer->profile->mappings,
+                     writer->profile->mapping_count);
 }
 
 static void report_json_detail_write_residency(struct writer *writer)

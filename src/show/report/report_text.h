@@ -43,10 +43,7 @@ uint32_t *report_part_groups(const struct text *text, const uint32_t *nodes, siz
                              size_t *groups);
 /* Ends a line; spaces at its end go. */
 void report_part_end(struct text *text);
-/* A figure, right-aligned in `columns`. */
-void report_part_figure(struct text *text, const char *figure, size_t columns);
-void report_part_cell(struct text *text, const char *figure, size_t columns);
-/* The same, left-aligned and cut; made safe for a terminal. */
+/* A name at the end of a row: cut to `columns`, and made safe for a terminal. */
 void report_part_name(struct text *text, const char *name, size_t columns);
 /* The headings of a table with a newline; a row of it, and its cells one by one. */
 void report_part_headings(struct text *text, const struct text_column *columns, size_t count);
@@ -58,7 +55,6 @@ void report_part_next_name(struct text *text, const char *name);
 /* From `begin` to `end` of a scale of `whole` that is `columns` wide; what is above 0 is seen. With
  * no newline. */
 void report_part_bar(struct text *text, double begin, double end, double whole, size_t columns);
-/* A row of columns of eighths. */
 
 /* ---- Sections ------------------------------------------------------------------------------ */
 

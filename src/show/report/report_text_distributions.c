@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "model/figure_human.h"
 
-enum { LABEL = 12, COUNT = 10, SHARE = 8, BINS = 66, MAP_ROWS = 24, MAP_COLUMNS = 48 };
+enum { LABEL = 12, COUNT = 10, SHARE = 8, GAP = 2, BINS = 66, MAP_ROWS = 24, MAP_COLUMNS = 48 };
 
 typedef struct human human_of(uint64_t value);
 
@@ -132,6 +132,13 @@ static bool report_text_distributions_add_bars(struct text *text, uint32_t kind,
 
 /* ---- The commonest values ------------------------------------------------------------------ */
 
+enum { EXACT = LABEL + 4 };
+static const struct text_column report_text_distributions_exact_columns[] = {
+    {NULL, EXACT, TEXT_RIGHT, 0},
+    {NULL, COUNT, TEXT_RIGHT, 0},
+    {NULL, COUNT, TEXT_RIGHT, 0},
+    {NULL, 0, TEXT_LEFT, GAP}};
+
 static int report_text_distributions_add_commonest(struct text *text, uint32_t kind,
                                                    const char *title, const char *sign)
 {
@@ -153,12 +160,13 @@ static int report_text_distributions_add_commonest(struct text *text, uint32_t k
         const struct distribution_row *row = &rows.at[order[i]];
         struct strbuf size = STRBUF_INIT;
         strbuf_addf(&size, "%s%s B", sign, human_exact(row->x).text);
-        report_part_cell(text, size.data, LABEL + 4);
-        report_part_figure(text, human_count(row->count).text, COUNT);
-        report_part_cell(text, human_bytes(row->bytes).text, COUNT);
-        strbuf_add_string(&text->out, "  ");
+        report_part_row(text, report_text_distributions_exact_columns);
+        report_part_next(text, size.data);
+        report_part_next_figure(text, human_count(row->count).text);
+        report_part_next(text, human_bytes(row->bytes).text);
+        report_part_next(text, "");
         report_part_bar(text, 0, (double)row->count, (double)most,
-                        text->style.columns - LABEL - 4 - 2 * COUNT - 2);
+                        text->style.columns - EXACT - 2 * COUNT - GAP);
         strbuf_add_char(&text->out, '\n');
         strbuf_release(&size);
     }
@@ -188,13 +196,16 @@ static const char *report_text_distributions_shade(const struct style *style, ui
     return (style->utf8 ? utf8 : ascii)[below > 4 ? 0 : 4 - below];
 }
 
+static const struct text_column report_text_distributions_map_columns[] = {
+    {NULL, LABEL, TEXT_RIGHT, 0}};
+
 static void report_text_distributions_add_map(struct text *text, const struct map *map,
                                               const char *title, human_of *human)
 {
     report_part_title(text, title, "darker: more blocks, by powers of four");
     for (unsigned row = map->last_row + 1; row-- > map->first_row;) {
-        report_part_cell(text, human_bytes(report_text_distributions_bin_begin(row * 2)).text,
-                         LABEL);
+        report_part_row(text, report_text_distributions_map_columns);
+        report_part_next(text, human_bytes(report_text_distributions_bin_begin(row * 2)).text);
         strbuf_add_string(&text->out, style_sign(&text->style, " │", " |"));
         style_begin(&text->out, &text->style, TONE_AREA);
         for (size_t column = 0; column < map->columns; column++)
@@ -286,6 +297,14 @@ int report_section_lifetimes(struct text *text)
     return 0;
 }
 
+enum { JUMP_TO = 9, ARROW = 3 };
+static const struct text_column report_text_distributions_jump_columns[] = {
+    {NULL, LABEL, TEXT_RIGHT, 0},
+    {NULL, ARROW, TEXT_LEFT, 0},
+    {NULL, JUMP_TO, TEXT_RIGHT, 0},
+    {NULL, COUNT, TEXT_RIGHT, 0},
+    {NULL, 0, TEXT_LEFT, GAP}};
+
 static int report_text_distributions_add_jumps(struct text *text)
 {
     struct rows rows = report_text_distributions_rows_of(text->profile, DISTRIBUTION_REALLOC);
@@ -301,13 +320,14 @@ static int report_text_distributions_add_jumps(struct text *text)
         return -ENOMEM;
     for (size_t i = 0; i < rows.count && i < text->options->top; i++) {
         const struct distribution_row *row = &rows.at[order[i]];
-        report_part_cell(text, human_bytes(row->x).text, LABEL);
-        strbuf_add_string(&text->out, style_sign(&text->style, " → ", " > "));
-        report_part_cell(text, human_bytes(row->y).text, 9);
-        report_part_figure(text, human_count(row->count).text, COUNT);
-        strbuf_add_string(&text->out, "  ");
+        report_part_row(text, report_text_distributions_jump_columns);
+        report_part_next(text, human_bytes(row->x).text);
+        report_part_next(text, style_sign(&text->style, " → ", " > "));
+        report_part_next(text, human_bytes(row->y).text);
+        report_part_next_figure(text, human_count(row->count).text);
+        report_part_next(text, "");
         report_part_bar(text, 0, (double)row->count, (double)most,
-                        text->style.columns - LABEL - 12 - COUNT - 2);
+                        text->style.columns - LABEL - ARROW - JUMP_TO - COUNT - GAP);
         strbuf_add_char(&text->out, '\n');
     }
     if (!rows.count)

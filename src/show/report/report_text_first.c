@@ -14,7 +14,9 @@
 #include "insights/insight.h"
 #include "model/figure_human.h"
 
-enum { FIRST_ROWS = 3, FIRST_USED = 22 };
+enum { FIRST_ROWS = 3, FIGURE = 10, SHARE = 7, GAP = 2, FIRST_USED = 1 + FIGURE + SHARE + 2 * GAP };
+static const struct text_column report_text_first_columns[] = {
+    {NULL, FIGURE, TEXT_RIGHT, 1}, {NULL, SHARE, TEXT_RIGHT, GAP}, {NULL, 0, TEXT_LEFT, GAP}};
 
 /* ---- Holders ------------------------------------------------------------------------------- */
 
@@ -22,9 +24,10 @@ static void report_text_first_add_holder(struct text *text, const struct site_gr
                                          double whole)
 {
     struct figure value = call_sites_group_value(group, 0);
-    strbuf_add_string(&text->out, " ");
-    report_part_figure(text, figure_human_bytes(value).text, 10);
-    strbuf_addf(&text->out, "  %7s  ", human_percent(figure_double(value), whole).text);
+    report_part_row(text, report_text_first_columns);
+    report_part_next_figure(text, figure_human_bytes(value).text);
+    report_part_next(text, human_percent(figure_double(value), whole).text);
+    report_part_next(text, "");
     report_part_frame(text, group->frame, FIRST_USED, false);
 }
 

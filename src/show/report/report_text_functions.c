@@ -20,6 +20,14 @@
 #include "aggregate/top_down.h"
 
 enum { FIGURE = 11, SHARE = 9, COLUMN = 11, GAP = 2 };
+enum { OWN_COLUMNS = 4, OWN_HEADINGS = 3, HEADINGS_MAX = OWN_COLUMNS + REPORT_COLUMNS_MAX };
+
+/* Figure and share of the chosen kind, the same of the other one, and the columns of --columns. */
+struct functions_layout {
+    struct text_column columns[HEADINGS_MAX];
+    size_t headings; /* up to the last column that has one */
+    size_t used;     /* how wide all columns are, with the gap before the name */
+};
 
 /* The metric that --sort names; the first one without it. */
 static size_t report_text_functions_chosen_metric(const struct text *text)
@@ -113,28 +121,34 @@ static size_t report_text_functions_column_width(size_t position)
     return width > COLUMN ? width : COLUMN;
 }
 
-static void report_text_functions_add_heading(struct text *text)
+static struct functions_layout report_text_functions_lay_out(const struct text *text)
 {
     const struct report_columns *columns = &text->options->functions_columns;
     bool inclusive = text->options->inclusive;
-    style_begin(&text->out, &text->style, TONE_DIM);
-    report_part_cell(text, inclusive ? "inclusive" : "exclusive", FIGURE);
-    report_part_cell(text, inclusive ? "exclusive" : "inclusive", SHARE + FIGURE);
-    for (size_t i = 0; i < columns->count; i++)
-        report_part_cell(text, report_text_functions_column_title(columns->at[i]),
-                         report_text_functions_column_width(columns->at[i]) + (i ? 0 : SHARE));
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
+    struct functions_layout layout = {{{inclusive ? "inclusive" : "exclusive", FIGURE, 0, 0},
+                                       {"", SHARE, TEXT_RIGHT, 0},
+                                       {inclusive ? "exclusive" : "inclusive", FIGURE, 0, 0},
+                                       {"", SHARE, TEXT_RIGHT, 0}},
+                                      columns->count ? OWN_COLUMNS + columns->count : OWN_HEADINGS,
+                                      2 * (FIGURE + SHARE) + GAP};
+    for (size_t i = 0; i < columns->count; i++) {
+        struct text_column *column = &layout.columns[OWN_COLUMNS + i];
+        *column =
+            (struct text_column){report_text_functions_column_title(columns->at[i]),
+                                 report_text_functions_column_width(columns->at[i]), TEXT_RIGHT, 0};
+        layout.used += column->width;
+    }
+    return layout;
 }
 
-static void report_text_functions_add_share(struct text *text, struct figure value,
-                                            struct figure total)
+static void report_text_functions_next_share(struct text *text, struct figure value,
+                                             struct figure total)
 {
-    report_part_cell(text, human_percent(figure_double(value), figure_double(total)).text, SHARE);
+    report_part_next(text, human_percent(figure_double(value), figure_double(total)).text);
 }
 
-static void report_text_functions_add_row(struct text *text, size_t metric,
-                                          const struct function_row *row)
+static void report_text_functions_add_row(struct text *text, const struct functions_layout *layout,
+                                          size_t metric, const struct function_row *row)
 {
     const struct report_columns *columns = &text->options->functions_columns;
     const struct call_metrics *exclusive = &row->exclusive.metrics;
@@ -143,19 +157,16 @@ static void report_text_functions_add_row(struct text *text, size_t metric,
     const struct call_metrics *second = text->options->inclusive ? exclusive : inclusive;
     struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
     struct figure a = metric_of(&metrics[metric], first), b = metric_of(&metrics[metric], second);
-    report_part_figure(text, metric_human(&metrics[metric], a).text, FIGURE);
-    report_text_functions_add_share(text, a, total);
-    report_part_cell(text, metric_human(&metrics[metric], b).text, FIGURE);
-    report_text_functions_add_share(text, b, total);
-    size_t used = 2 * (FIGURE + SHARE) + GAP;
-    for (size_t i = 0; i < columns->count; i++) {
-        size_t width = report_text_functions_column_width(columns->at[i]);
-        report_part_cell(text, report_text_functions_column_value(text, columns->at[i], first).text,
-                         width);
-        used += width;
-    }
+    report_part_row(text, layout->columns);
+    report_part_next_figure(text, metric_human(&metrics[metric], a).text);
+    report_text_functions_next_share(text, a, total);
+    report_part_next(text, metric_human(&metrics[metric], b).text);
+    report_text_functions_next_share(text, b, total);
+    for (size_t i = 0; i < columns->count; i++)
+        report_part_next(text,
+                         report_text_functions_column_value(text, columns->at[i], first).text);
     strbuf_add_repeated(&text->out, " ", GAP);
-    report_text_functions_add(text, row->key, frame_at(row->code, row->line), used);
+    report_text_functions_add(text, row->key, frame_at(row->code, row->line), layout->used);
 }
 
 static struct figure report_text_functions_row_value(const struct function_row *row, size_t metric,
@@ -168,17 +179,18 @@ static struct figure report_text_functions_row_value(const struct function_row *
 static void report_text_functions_add_rows(struct text *text, const struct functions *functions,
                                            size_t metric, const uint32_t *order)
 {
+    struct functions_layout layout = report_text_functions_lay_out(text);
     bool inclusive = text->options->inclusive;
     size_t with = 0;
     for (size_t i = 0; i < functions->count; i++)
         with += figure_positive(
             report_text_functions_row_value(&functions->rows[i], metric, inclusive));
     if (with)
-        report_text_functions_add_heading(text);
+        report_part_headings(text, layout.columns, layout.headings);
     else
         report_part_note(text, metrics[metric].none);
     for (size_t i = 0; i < with && i < text->options->top; i++)
-        report_text_functions_add_row(text, metric, &functions->rows[order[i]]);
+        report_text_functions_add_row(text, &layout, metric, &functions->rows[order[i]]);
     struct strbuf rest = STRBUF_INIT;
     if (with > text->options->top) {
         strbuf_addf(&rest, "%s more (--top)", human_exact(with - text->options->top).text);
@@ -217,7 +229,11 @@ struct tree {
     size_t metric, lines;
     struct strbuf prefix;
 };
-enum { TREE_LINES = 120, CHAIN_LINES = 4 };
+enum { TREE_LINES = 120, CHAIN_LINES = 4, TREE_HEADINGS = 3 };
+static const struct text_column tree_columns[] = {{"inclusive", FIGURE, TEXT_RIGHT, 0},
+                                                  {"", SHARE, TEXT_RIGHT, 0},
+                                                  {"exclusive", FIGURE, TEXT_RIGHT, 0},
+                                                  {"", 0, TEXT_LEFT, GAP}};
 static const double tree_least = 0.01; /* of the whole: what weighs less is not shown */
 
 static void report_text_functions_add_tree_line(struct tree *tree, uint32_t index,
@@ -226,12 +242,12 @@ static void report_text_functions_add_tree_line(struct tree *tree, uint32_t inde
     struct text *text = tree->text;
     const struct top_down_node *node = &tree->nodes.nodes[index];
     const struct metric *metric = &metrics[tree->metric];
-    report_part_figure(text, metric_human(metric, node->inclusive).text, FIGURE);
-    report_text_functions_add_share(text, node->inclusive, tree->nodes.nodes[0].inclusive);
-    report_part_cell(text,
-                     figure_zero(node->exclusive) ? "" : metric_human(metric, node->exclusive).text,
-                     FIGURE);
-    strbuf_add_repeated(&text->out, " ", GAP);
+    report_part_row(text, tree_columns);
+    report_part_next_figure(text, metric_human(metric, node->inclusive).text);
+    report_text_functions_next_share(text, node->inclusive, tree->nodes.nodes[0].inclusive);
+    report_part_next(
+        text, figure_zero(node->exclusive) ? "" : metric_human(metric, node->exclusive).text);
+    report_part_next(text, "");
     style_begin(&text->out, &text->style, TONE_DIM);
     strbuf_add_string(&text->out, tree->prefix.data);
     strbuf_add_string(&text->out, branch);
@@ -344,11 +360,7 @@ int report_section_tree(struct text *text)
                 metric_human(&metrics[tree.metric], whole).text);
     report_part_title(text, "Call tree", rest.data);
     if (figure_positive(whole)) {
-        style_begin(&text->out, &text->style, TONE_DIM);
-        report_part_cell(text, "inclusive", FIGURE);
-        report_part_cell(text, "exclusive", SHARE + FIGURE);
-        style_end(&text->out, &text->style);
-        strbuf_add_char(&text->out, '\n');
+        report_part_headings(text, tree_columns, TREE_HEADINGS);
         report_text_functions_add_children(&tree, 0,
                                            text->options->depth ? text->options->depth : 1);
     } else {

@@ -11,6 +11,8 @@
 #include "model/figure_human.h"
 
 enum { CELL = 11, SECTION = 9 };
+static const struct text_column report_text_globals_columns[] = {
+    {NULL, CELL, TEXT_RIGHT, 0}, {NULL, SECTION, TEXT_LEFT, 2}, {NULL, 0, TEXT_LEFT, 0}};
 
 static const char *const section_names[PROFILE_SECTIONS] = {
     [PROFILE_SECTION_DATA] = ".data",     [PROFILE_SECTION_BSS] = ".bss",
@@ -43,9 +45,9 @@ static void report_text_globals_add_section(struct text *text, int section)
     }
     if (figure_zero(bytes) && figure_zero(variables))
         return;
-    report_part_figure(text, figure_human_bytes(bytes).text, CELL);
-    strbuf_add_string(&text->out, "  ");
-    report_part_name(text, report_text_globals_section_name(section), SECTION);
+    report_part_row(text, report_text_globals_columns);
+    report_part_next_figure(text, figure_human_bytes(bytes).text);
+    report_part_next(text, report_text_globals_section_name(section));
     strbuf_addf(&text->out, "%s in %s variable%s", figure_human_bytes(named).text,
                 figure_human_exact(variables).text, human_plural(figure_or(variables, 0)));
     strbuf_add_char(&text->out, '\n');
@@ -87,10 +89,10 @@ static void report_text_globals_add_variable(struct text *text,
     else if (module)
         name_add_place(&place, name_base(module), 0, room * 9 / 20);
     name_add_short(&name, variable->name ? variable->name : "?", room - text_width(place.data) - 2);
-    report_part_figure(text, human_bytes(variable->bytes).text, CELL);
-    strbuf_add_string(&text->out, "  ");
-    report_part_name(text, report_text_globals_section_name(variable->section), SECTION);
-    strbuf_add_string(&text->out, name.data);
+    report_part_row(text, report_text_globals_columns);
+    report_part_next_figure(text, human_bytes(variable->bytes).text);
+    report_part_next(text, report_text_globals_section_name(variable->section));
+    report_part_next(text, name.data);
     if (place.length) {
         strbuf_add_repeated(&text->out, " ", room - text_width(name.data) - text_width(place.data));
         style_add(&text->out, &text->style, TONE_DIM, place.data);

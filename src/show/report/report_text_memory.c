@@ -18,6 +18,11 @@
 #include "model/figure_human.h"
 
 enum { NAME = 20, FIGURE = 11, SHARE = 9 };
+static const struct text_column report_text_memory_ledger_columns[] = {
+    {NULL, NAME, TEXT_LEFT, 2},
+    {NULL, FIGURE, TEXT_RIGHT, 0},
+    {NULL, SHARE, TEXT_RIGHT, 0},
+    {NULL, 0, TEXT_LEFT, 2}};
 
 static const char *const why_names[] = {"start", "resident peak", "mark", "end"};
 static const char *report_text_memory_why_name(int why)
@@ -73,12 +78,12 @@ static void report_text_memory_add_ledger_line(struct text *text, const char *na
                                                double whole)
 {
     size_t used = 2 + NAME + FIGURE + SHARE + 2;
-    strbuf_add_string(&text->out, "  ");
-    report_part_name(text, name, NAME);
-    report_part_figure(text, figure, FIGURE);
-    report_part_cell(text, human_percent(end - begin, whole).text, SHARE);
+    report_part_row(text, report_text_memory_ledger_columns);
+    report_part_next_name(text, name);
+    report_part_next_figure(text, figure);
+    report_part_next(text, human_percent(end - begin, whole).text);
     if (end > begin) {
-        strbuf_add_string(&text->out, "  ");
+        report_part_next(text, "");
         report_part_bar(text, begin, end, whole, text->style.columns - used);
     }
     strbuf_add_char(&text->out, '\n');

@@ -202,16 +202,19 @@ report_text_owners_of(const struct text *text, const struct profile_sample *samp
 /* ---- The first screen ---------------------------------------------------------------------- */
 
 enum { FIRST_ROWS = 3, FIRST_USED = 33 };
+static const struct text_column report_text_owners_first_columns[] = {{NULL, 10, TEXT_RIGHT, 1},
+                                                                      {NULL, 7, TEXT_RIGHT, 2},
+                                                                      {NULL, 9, TEXT_LEFT, 2},
+                                                                      {NULL, 0, TEXT_LEFT, 2}};
 
 static void report_text_owners_add_first(struct text *text, const struct profile_owner *row,
                                          double whole)
 {
-    strbuf_add_string(&text->out, " ");
-    report_part_figure(text, figure_human_bytes(row->resident_bytes).text, 10);
-    strbuf_addf(&text->out, "  %7s  ",
-                human_percent(figure_double(row->resident_bytes), whole).text);
-    report_part_name(text, profile_owner_names[row->kind], 9);
-    strbuf_add_string(&text->out, "  ");
+    report_part_row(text, report_text_owners_first_columns);
+    report_part_next_figure(text, figure_human_bytes(row->resident_bytes).text);
+    report_part_next(text, human_percent(figure_double(row->resident_bytes), whole).text);
+    report_part_next_name(text, profile_owner_names[row->kind]);
+    report_part_next(text, "");
     if (report_text_owners_has_path(row))
         report_part_path(text, row->path, FIRST_USED, false);
     else

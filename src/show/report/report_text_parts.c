@@ -58,18 +58,6 @@ void report_part_path(struct text *text, uint32_t node, size_t used, bool strong
 
 /* ---- Cells --------------------------------------------------------------------------------- */
 
-void report_part_cell(struct text *text, const char *figure, size_t columns)
-{
-    text_add_right(&text->out, figure, columns);
-}
-
-void report_part_figure(struct text *text, const char *figure, size_t columns)
-{
-    style_begin(&text->out, &text->style, TONE_FIGURE);
-    report_part_cell(text, figure, columns);
-    style_end(&text->out, &text->style);
-}
-
 void report_part_headings(struct text *text, const struct text_column *columns, size_t count)
 {
     style_begin(&text->out, &text->style, TONE_DIM);
@@ -90,8 +78,11 @@ void report_part_next(struct text *text, const char *cell)
 
 void report_part_next_figure(struct text *text, const char *figure)
 {
+    struct text_column column = *text->row.next++;
+    strbuf_add_repeated(&text->out, " ", column.gap);
+    column.gap = 0;
     style_begin(&text->out, &text->style, TONE_FIGURE);
-    report_part_next(text, figure);
+    text_cell_add(&text->out, figure, column);
     style_end(&text->out, &text->style);
 }
 

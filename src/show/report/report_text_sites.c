@@ -20,7 +20,11 @@
 #include "aggregate/metric_choice.h"
 
 enum {
-    FIGURE_COLUMNS = 22,
+    FIGURE = 11,
+    SHARE = 7,
+    GAP = 2,
+    SIGN = 2,
+    FIGURE_COLUMNS = FIGURE + GAP + SHARE + GAP,
     BAR_COLUMNS = 12,
     LEVELS = 4,
     MAX_LINES = 24,
@@ -35,6 +39,18 @@ struct tree {
     struct strbuf prefix; /* what stands left of the lines of the current level */
     size_t level, lines;
 };
+
+/* A branch's sign is as wide as all that stands left of it: its share is a table of one row. */
+static const struct text_column report_text_sites_branch_columns[] = {{NULL, SHARE, TEXT_RIGHT, 0},
+                                                                      {NULL, 0, TEXT_LEFT, 1}};
+/* An estimate has its error bar behind the figure. */
+static const struct text_column report_text_sites_columns[] = {
+    {NULL, FIGURE, TEXT_RIGHT, 0}, {NULL, SHARE, TEXT_RIGHT, GAP}, {NULL, 0, TEXT_LEFT, GAP}};
+static const struct text_column report_text_sites_bar_columns[] = {
+    {NULL, FIGURE, TEXT_RIGHT, 0},
+    {NULL, BAR_COLUMNS, TEXT_RIGHT, 0},
+    {NULL, SHARE, TEXT_RIGHT, GAP},
+    {NULL, 0, TEXT_LEFT, GAP}};
 
 /* What a branch must weigh, as a part of its site, and how many are shown, by level. */
 static const struct {
@@ -67,10 +83,12 @@ static void report_text_sites_add_branch(struct tree *tree, uint32_t child, bool
     const struct style *style = &tree->text->style;
     report_text_sites_add_prefix(tree, last ? style_sign(style, "└─", "`-")
                                             : style_sign(style, "├─", "|-"));
-    strbuf_addf(&tree->text->out, "%7s ",
-                human_percent(figure_double(caller->value), figure_double(tree->total)).text);
-    report_part_frame(tree->text, caller->frame, report_text_sites_prefix_columns(tree) + 10,
-                      false);
+    report_part_row(tree->text, report_text_sites_branch_columns);
+    report_part_next(tree->text,
+                     human_percent(figure_double(caller->value), figure_double(tree->total)).text);
+    report_part_next(tree->text, "");
+    report_part_frame(tree->text, caller->frame,
+                      report_text_sites_prefix_columns(tree) + SIGN + SHARE + 1, false);
     size_t before = tree->prefix.length;
     strbuf_addf(&tree->prefix, "%s  ", last ? " " : style_sign(style, "│", "|"));
     tree->level++;
@@ -89,12 +107,14 @@ static void report_text_sites_add_rest(struct tree *tree, uint32_t child, bool f
     report_text_sites_add_prefix(tree, first ? style_sign(&tree->text->style, "↑ ", "^ ")
                                              : style_sign(&tree->text->style, "└─", "`-"));
     struct strbuf line = STRBUF_INIT;
-    if (first)
+    struct text_row row = text_row_begin(&line, report_text_sites_branch_columns);
+    if (first) {
         strbuf_addf(&line, "%s callers\n", human_exact(count).text);
-    else
-        strbuf_addf(&line, "%7s %zu more caller%s\n",
-                    human_percent(figure_double(value), figure_double(tree->total)).text, count,
-                    count == 1 ? "" : "s");
+    } else {
+        text_row_add(&row, human_percent(figure_double(value), figure_double(tree->total)).text);
+        text_row_add(&row, "");
+        strbuf_addf(&line, "%zu more caller%s\n", count, count == 1 ? "" : "s");
+    }
     style_add(&tree->text->out, &tree->text->style, TONE_DIM, line.data);
     strbuf_release(&line);
 }
@@ -194,22 +214,27 @@ static struct human report_text_sites_figure_of(const struct text *text, size_t 
     return figure;
 }
 
+static bool report_text_sites_has_bars(const struct text *text, size_t metric)
+{
+    return report_text_sites_is_estimate(text, metric) && report_text_sites_has_variance(metric);
+}
+
 /* The figure of a call site, and its error bar if it has one. */
 static void report_text_sites_add_figure(struct text *text, size_t metric,
                                          const struct site_group *group)
 {
     struct figure value = call_sites_group_value(group, metric);
-    struct strbuf figure = STRBUF_INIT;
-    strbuf_addf(&figure, "%11s", report_text_sites_figure_of(text, metric, value).text);
-    style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
-    if (text->figure_columns > FIGURE_COLUMNS) {
+    bool bars = report_text_sites_has_bars(text, metric);
+    report_part_row(text, bars ? report_text_sites_bar_columns : report_text_sites_columns);
+    report_part_next_figure(text, report_text_sites_figure_of(text, metric, value).text);
+    if (bars) {
         struct human bar = estimate_bar(text->profile, value,
                                         metric_variance(&metrics[metric], &group->merged.metrics),
                                         text->style.utf8);
-        strbuf_add_repeated(&text->out, " ", BAR_COLUMNS - text_width(bar.text));
-        style_add(&text->out, &text->style, TONE_DIM, bar.text);
+        style_begin(&text->out, &text->style, TONE_DIM);
+        report_part_next(text, bar.text);
+        style_end(&text->out, &text->style);
     }
-    strbuf_release(&figure);
 }
 
 static int report_text_sites_add(struct text *text, size_t metric, const struct site_group *group)
@@ -221,8 +246,8 @@ static int report_text_sites_add(struct text *text, size_t metric, const struct 
     if (error)
         return error;
     report_text_sites_add_figure(text, metric, group);
-    strbuf_addf(&text->out, "  %7s  ",
-                human_percent(figure_double(value), figure_double(total)).text);
+    report_part_next(text, human_percent(figure_double(value), figure_double(total)).text);
+    report_part_next(text, "");
     report_part_frame(text, group->frame, text->figure_columns, true);
     if (metric_is_freed(&metrics[metric]))
         report_text_sites_add_freed(text, group);
@@ -280,6 +305,23 @@ static void report_text_sites_add_section_title(struct text *text, size_t metric
         report_text_sites_add_freed_total(text);
 }
 
+/* All that are below the last one that is shown. */
+static void report_text_sites_add_others(struct strbuf *line, const struct text *text,
+                                         size_t metric, struct figure value, size_t count)
+{
+    struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
+    bool bars = report_text_sites_has_bars(text, metric);
+    struct text_row row =
+        text_row_begin(line, bars ? report_text_sites_bar_columns : report_text_sites_columns);
+    text_row_add(&row, report_text_sites_figure_of(text, metric, value).text);
+    if (bars)
+        text_row_add(&row, "");
+    text_row_add(&row, human_percent(figure_double(value), figure_double(total)).text);
+    text_row_add(&row, "");
+    strbuf_addf(line, "%s more call site%s (--top)\n", human_exact(count).text,
+                count == 1 ? "" : "s");
+}
+
 static int report_text_sites_add_section(struct text *text, size_t metric)
 {
     size_t max =
@@ -288,9 +330,8 @@ static int report_text_sites_add_section(struct text *text, size_t metric)
     if (!top)
         return -ENOMEM;
     size_t count = call_sites_top(&text->sites, metric, top, max);
-    bool bars =
-        report_text_sites_is_estimate(text, metric) && report_text_sites_has_variance(metric);
-    text->figure_columns = FIGURE_COLUMNS + (bars ? BAR_COLUMNS : 0);
+    text->figure_columns =
+        FIGURE_COLUMNS + (report_text_sites_has_bars(text, metric) ? BAR_COLUMNS : 0);
     report_text_sites_add_section_title(text, metric, count);
     int error = 0;
     struct figure shown = figure_of(0);
@@ -307,13 +348,7 @@ static int report_text_sites_add_section(struct text *text, size_t metric)
                     : report_text_sites_is_estimate(text, metric) ? "nothing of it is in the sample"
                                                                   : metrics[metric].none);
     else if (count > max)
-        strbuf_addf(
-            &rest, "%11s%*s  %7s  %s more call site%s (--top)\n",
-            report_text_sites_figure_of(text, metric, left).text, bars ? BAR_COLUMNS : 0, "",
-            human_percent(figure_double(left),
-                          figure_double(metric_of(&metrics[metric], &text->profile->program.total)))
-                .text,
-            human_exact(count - max).text, count - max == 1 ? "" : "s");
+        report_text_sites_add_others(&rest, text, metric, left, count - max);
     style_add(&text->out, &text->style, TONE_DIM, rest.data);
     strbuf_release(&rest);
     return error;

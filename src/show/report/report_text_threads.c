@@ -104,18 +104,24 @@ static void report_text_threads_add_thread_name(struct strbuf *out, const struct
     strbuf_addf(out, "%s%u", length ? " " : "", thread->tid);
 }
 
+static const struct text_column report_text_threads_exchange_columns[] = {
+    {NULL, CELL, TEXT_RIGHT, 0}, {NULL, CELL, TEXT_RIGHT, 0}, {NULL, 0, TEXT_LEFT, 2}};
+
 static void report_text_threads_add_exchange(struct text *text, const struct exchange *row)
 {
     struct strbuf owner = STRBUF_INIT, freer = STRBUF_INIT;
-    report_part_figure(text, human_count(row->count).text, CELL);
-    report_part_cell(text, human_bytes(row->bytes).text, CELL);
+    report_part_row(text, report_text_threads_exchange_columns);
+    report_part_next_figure(text, human_count(row->count).text);
+    report_part_next(text, human_bytes(row->bytes).text);
     if (row->owner == UINT32_MAX) {
-        strbuf_add_string(&text->out, "  all other pairs\n");
+        report_part_next(text, "all other pairs");
+        report_part_end(text);
         return;
     }
+    report_part_next(text, "");
     report_text_threads_add_thread_name(&owner, text->profile, row->owner);
     report_text_threads_add_thread_name(&freer, text->profile, row->freer);
-    strbuf_addf(&text->out, "  %s %s %s\n", owner.data, style_sign(&text->style, "→", "->"),
+    strbuf_addf(&text->out, "%s %s %s\n", owner.data, style_sign(&text->style, "→", "->"),
                 freer.data);
     strbuf_release(&owner);
     strbuf_release(&freer);

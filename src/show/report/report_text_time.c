@@ -10,7 +10,16 @@
 
 /* Of the highest peak: one that is lower is not for the overview. */
 #define LEAST_PEAK 0.10
-enum { FIGURE = 11, OVERVIEW_PEAKS = 4, MAX_SPARK = 80 };
+enum { FIGURE = 11, WHEN = 20, SHARE = 9, GAP = 2, OVERVIEW_PEAKS = 4, MAX_SPARK = 80 };
+static const struct text_column report_text_time_peak_columns[] = {{NULL, FIGURE, TEXT_RIGHT, 0},
+                                                                   {NULL, WHEN, TEXT_LEFT, 0},
+                                                                   {NULL, SHARE, TEXT_RIGHT, 0},
+                                                                   {NULL, 0, TEXT_LEFT, GAP}};
+/* Below a peak, so that its figure stands out. */
+static const struct text_column report_text_time_share_columns[] = {
+    {NULL, 2 * FIGURE, TEXT_RIGHT, 0}, {NULL, SHARE, TEXT_RIGHT, 0}, {NULL, 0, TEXT_LEFT, GAP}};
+static const struct text_column report_text_time_curve_columns[] = {{NULL, FIGURE, TEXT_RIGHT, 0},
+                                                                    {NULL, 0, TEXT_LEFT, GAP}};
 
 static uint64_t report_text_time_duration(const struct profile *profile)
 {
@@ -70,19 +79,20 @@ static void report_text_time_add_peak_line(struct text *text, const struct peak 
 {
     struct strbuf when = STRBUF_INIT;
     struct peak_sites sites = report_text_time_sites_of(text, peak);
-    report_part_figure(text, human_bytes(peak->bytes).text, FIGURE);
+    report_part_row(text, report_text_time_peak_columns);
+    report_part_next_figure(text, human_bytes(peak->bytes).text);
     strbuf_addf(&when, "  after %s", human_duration(peak->ticks).text);
-    report_part_name(text, when.data, 20);
+    report_part_next(text, when.data);
     if (sites.count) {
         const struct peak_share *site = &sites.items[0];
         bool all = !peak->rest_bytes || report_text_time_is_highest(text->profile, peak);
         struct human share = human_percent((double)site->bytes, (double)peak->bytes);
         struct strbuf cell = STRBUF_INIT;
         strbuf_addf(&cell, "%s%s", all ? "" : text->style.utf8 ? "≥ " : "> ", share.text);
-        report_part_cell(text, cell.data, 9);
+        report_part_next(text, cell.data);
         strbuf_release(&cell);
-        strbuf_add_string(&text->out, "  ");
-        report_part_path(text, site->node, FIGURE + 20 + 11, false);
+        report_part_next(text, "");
+        report_part_path(text, site->node, FIGURE + WHEN + SHARE + GAP, false);
     } else {
         report_part_end(text);
     }
@@ -133,19 +143,21 @@ void report_overview_peaks(struct text *text)
 static void report_text_time_add_share(struct text *text, uint64_t bytes, uint64_t of,
                                        const char *instead, uint32_t node)
 {
-    report_part_cell(text, human_bytes(bytes).text, 2 * FIGURE);
-    report_part_cell(text, human_percent((double)bytes, (double)of).text, 9);
-    strbuf_add_string(&text->out, "  ");
+    report_part_row(text, report_text_time_share_columns);
+    report_part_next(text, human_bytes(bytes).text);
+    report_part_next(text, human_percent((double)bytes, (double)of).text);
+    report_part_next(text, instead ? instead : "");
     if (instead)
-        strbuf_addf(&text->out, "%s\n", instead);
+        strbuf_add_char(&text->out, '\n');
     else
-        report_part_path(text, node, 2 * FIGURE + 11, false);
+        report_part_path(text, node, 2 * FIGURE + SHARE + GAP, false);
 }
 
 static void report_text_time_add_peak(struct text *text, const struct peak *peak)
 {
     struct strbuf line = STRBUF_INIT;
-    report_part_figure(text, human_bytes(peak->bytes).text, FIGURE);
+    report_part_row(text, report_text_time_peak_columns);
+    report_part_next_figure(text, human_bytes(peak->bytes).text);
     strbuf_addf(&line, "  after %s", human_duration(peak->ticks).text);
     if (figure_known(peak->valley_bytes))
         strbuf_addf(&line, ", then down to %s", figure_human_bytes(peak->valley_bytes).text);
@@ -319,11 +331,12 @@ static void report_text_time_add_curve(struct text *text, const struct site_curv
 {
     uint64_t values[MAX_SPARK];
     report_text_time_sample_curve(curve, steps, span, values, columns);
-    report_part_figure(text, human_bytes(curve->top_bytes).text, FIGURE);
-    strbuf_add_string(&text->out, "  ");
+    report_part_row(text, report_text_time_curve_columns);
+    report_part_next_figure(text, human_bytes(curve->top_bytes).text);
+    report_part_next(text, "");
     style_add_spark(&text->out, &text->style, values, columns, curve->top_bytes);
-    strbuf_add_string(&text->out, "  ");
-    report_part_path(text, curve->node, FIGURE + 4 + columns, false);
+    strbuf_add_repeated(&text->out, " ", GAP);
+    report_part_path(text, curve->node, FIGURE + 2 * GAP + columns, false);
 }
 
 static void report_text_time_add_curves(struct text *text, const struct site_curves *curves,

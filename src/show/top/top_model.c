@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/human.h"
 #include "base/text.h"
+#include "base/text_table.h"
 #include "base/memory.h"
 #include "aggregate/facts.h"
 #include "aggregate/frames.h"
@@ -295,8 +296,7 @@ double top_model_rate(const struct top_model *model)
 
 void top_add_field(struct strbuf *out, const char *text)
 {
-    strbuf_add_char(out, ' ');
-    text_add_right(out, text, TOP_FIGURE - 1);
+    text_cell_add(out, text, (struct text_column){NULL, TOP_FIGURE - 1, TEXT_RIGHT, 1});
 }
 
 size_t top_figures_shown(size_t columns)

@@ -36,6 +36,21 @@ static void many_at_once_have_room(void **state)
     free(bytes);
 }
 
+static void bare_room_keeps_what_was_there(void **state)
+{
+    uint32_t *numbers = NULL;
+    size_t room = 0;
+    (void)state;
+    for (size_t count = 0; count < 1000; count++) {
+        array_need_bare_room(&numbers, &room, count, sizeof *numbers);
+        assert_true(room > count);
+        numbers[count] = (uint32_t)count;
+    }
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(numbers[i], i);
+    free(numbers);
+}
+
 static void without_memory_all_stays(void **state)
 {
     uint64_t *numbers = NULL;
@@ -55,6 +70,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_there_stays_and_what_is_new_is_zero),
         cmocka_unit_test(many_at_once_have_room),
+        cmocka_unit_test(bare_room_keeps_what_was_there),
         cmocka_unit_test(without_memory_all_stays),
     };
     return cmocka_run_group_tests_name("base/array", tests, NULL, NULL);

@@ -64,11 +64,18 @@ static void a_cell_has_its_place(void **state)
 {
     struct strbuf out = STRBUF_INIT;
     (void)state;
-    text_add_left(&out, "ab", 4), text_add_right(&out, "c", 3), text_add_apart(&out, "d", 2);
+    text_cell_add(&out, "ab", (struct text_column){NULL, 4, TEXT_LEFT, 0});
+    text_cell_add(&out, "c", (struct text_column){NULL, 3, TEXT_RIGHT, 0});
+    text_cell_add(&out, "d", (struct text_column){NULL, 2, TEXT_APART, 0});
     assert_string_equal(out.data, "ab    c d");
     strbuf_reset(&out);
-    text_add_left(&out, "wide", 2), text_add_right(&out, "er", 1), text_add_apart(&out, "than", 4);
+    text_cell_add(&out, "wide", (struct text_column){NULL, 2, TEXT_LEFT, 0});
+    text_cell_add(&out, "er", (struct text_column){NULL, 1, TEXT_RIGHT, 0});
+    text_cell_add(&out, "than", (struct text_column){NULL, 4, TEXT_APART, 0});
     assert_string_equal(out.data, "wideer than");
+    strbuf_reset(&out);
+    text_cell_add(&out, "é", (struct text_column){NULL, 3, TEXT_RIGHT, 2});
+    assert_string_equal(out.data, "    é");
     strbuf_release(&out);
 }
 
