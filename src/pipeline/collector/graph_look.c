@@ -395,6 +395,10 @@ int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out
 {
     struct graph_look_job job = {asked, out, 0};
     *out = (struct graph_look){0};
+    if (!asked->blocks->count) { /* what points to nothing need not be read */
+        graph_look_set_rows(asked, figure_of(0));
+        return 0;
+    }
     graph_look_set_rows(asked, FIGURE_UNKNOWN);
     int error =
         graph_look_stands(asked) ? graph_look_run(asked, out) : graph_look_run_on_thread(&job);
