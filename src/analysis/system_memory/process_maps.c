@@ -144,13 +144,16 @@ int maps_group(struct maps *maps, enum maps_order order, bool all)
  * see them. */
 static void process_maps_find_stacks(struct maps *maps, pid_t pid)
 {
+    struct stacks stacks = STACKS_INIT;
     uint64_t *pointers = NULL;
     size_t count = 0;
-    if (stacks_pointers(pid, NULL, 0, &pointers, &count) != 0)
-        return;
-    const struct smaps_hints hints = {.stack_pointers = pointers, .stack_pointer_count = count};
-    smaps_classify(&maps->smaps, &hints);
+    if (stacks_list(&stacks, pid) == 0 &&
+        stacks_pointers(&stacks, NULL, 0, &pointers, &count) == 0) {
+        const struct smaps_hints hints = {.stack_pointers = pointers, .stack_pointer_count = count};
+        smaps_classify(&maps->smaps, &hints);
+    }
     free(pointers);
+    stacks_release(&stacks);
 }
 
 static int process_maps_read_status(struct maps *maps, pid_t pid)

@@ -14,7 +14,7 @@
 /* What is kept: of each size from SMALLEST_BYTES on so many, if no more than that has to be cleared. */
 #define KEPT_SIZES     5
 #define KEPT_OF_A_SIZE 32
-#define KEPT_USED_MOST ((size_t)64 << 10)
+#define KEPT_USED_MOST ((size_t)256 << 10) /* to map it anew costs a fault a page */
 
 static struct {
     pthread_mutex_t lock;

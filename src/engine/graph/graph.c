@@ -1,6 +1,7 @@
 /* Begins and frees a graph, and finds the block that an address lies in. An index has for each page
  * the first block that reaches into it; the blocks of one page are searched by halves. Blocks of
- * many pages would fill the index, so they stand in a sorted list of their own. */
+ * many pages would fill the index, so they stand in a sorted list of their own. A few blocks need no
+ * index: to map it would take longer than to search them. */
 #include "graph/graph.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@ enum {
     LEAF_LOG2 = 18, /* pages of a leaf: 1 GiB of addresses */
     ROOT_LOG2 = 18, /* leaves: 2^48 bytes of addresses */
     LARGE_PAGES = 4096,
+    FEW = 1024, /* blocks without an index */
 };
 #define LEAF_MASK     ((1u << LEAF_LOG2) - 1)
 #define ADDRESSES_END (1ull << (PAGE_LOG2 + LEAF_LOG2 + ROOT_LOG2))
@@ -70,7 +72,7 @@ static int graph_index(struct graph *graph)
         return -ERANGE;
     graph->low = graph->blocks[0].address;
     graph->span = end - graph->low;
-    for (uint32_t i = 0; i < graph->count; i++) {
+    for (uint32_t i = 0; graph->leaves && i < graph->count; i++) {
         int error = graph_index_block(graph, i);
         if (error)
             return error;
@@ -107,10 +109,18 @@ static uint32_t graph_last_before(const struct graph *graph, uint32_t low, uint3
     return low;
 }
 
+static uint32_t graph_find_of_few(const struct graph *graph, uint64_t address)
+{
+    uint32_t found = graph_last_before(graph, 0, graph->count, address);
+    return graph_holds(&graph->blocks[found], address) ? found : GRAPH_NONE;
+}
+
 uint32_t graph_find(const struct graph *graph, uint64_t address)
 {
     if (address - graph->low >= graph->span)
         return GRAPH_NONE;
+    if (!graph->leaves)
+        return graph_find_of_few(graph, address);
     uint64_t page = address >> PAGE_LOG2;
     const uint32_t *leaf = graph->leaves[page >> LEAF_LOG2];
     uint32_t entry = leaf ? leaf[page & LEAF_MASK] : 0;
@@ -134,10 +144,12 @@ int graph_begin(struct graph *graph, const struct graph_block *blocks, size_t co
     *graph = (struct graph){.blocks = blocks, .count = (uint32_t)count, .memory = *memory};
     if (count > GRAPH_MAX_COUNT)
         return -ERANGE;
-    graph->leaves = calloc(1u << ROOT_LOG2, sizeof *graph->leaves);
+    if (count > FEW)
+        graph->leaves = calloc(1u << ROOT_LOG2, sizeof *graph->leaves);
     graph->first = calloc(count + 1, sizeof *graph->first);
     graph->known = calloc(count + 1, sizeof *graph->known);
-    int error = graph->leaves && graph->first && graph->known ? 0 : -ENOMEM;
+    bool has_index = graph->leaves || count <= FEW;
+    int error = has_index && graph->first && graph->known ? 0 : -ENOMEM;
     if (!error && count)
         error = graph_index(graph);
     if (error)

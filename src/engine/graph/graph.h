@@ -53,7 +53,8 @@ struct graph {
     uint32_t count;
     struct graph_memory memory;
     uint64_t low, span; /* no block has an address outside [low, low + span) */
-    uint32_t **leaves;  /* by GiB: number + 1 of the first block that reaches into a page */
+    uint32_t **leaves;  /* by GiB: number + 1 of the first block that reaches into a page; NULL: the
+                           blocks are few */
     uint32_t *large;    /* numbers of the blocks that are not in there */
     size_t large_count, large_room;
     struct graph_edges roots, edges;

@@ -13,6 +13,8 @@
 enum { LEVEL = 1 };
 
 enum { CODE_NULL, CODE_TEXT, CODE_BLOB, CODE_REAL, CODE_WHOLE, CODE_CHANGE };
+/* Of a number that is one more than the last: a varint of one byte (2: 1 by zigzag). */
+enum { NEXT_NUMBER = CODE_CHANGE + 2 };
 
 /* What the next row of the same statement is compared with. */
 static void profile_log_remember(struct values *before, const struct values *values)
@@ -129,16 +131,19 @@ void profile_log_add(struct profile_log *log, int statement, const struct values
     profile_log_remember(&log->before, values);
 }
 
-void profile_log_add_next(struct profile_log *log)
+void profile_log_add_next(struct profile_log *log, size_t count)
 {
+    size_t bit_bytes = (log->before.count + 7) / 8, row_bytes = 1 + bit_bytes + 1;
     struct value *first = &log->before.at[0];
-    unsigned char bits[(VALUES_MAX + 7) / 8] = {1};
-    uint64_t number = (uint64_t)first->number + 1;
-    log->count++;
-    strbuf_add_char(&log->rows, (char)log->statement);
-    strbuf_add(&log->rows, bits, (log->before.count + 7) / 8);
-    profile_log_add_number(&log->rows, number, (uint64_t)first->number);
-    first->number = (int64_t)number;
+    char *row = strbuf_extend(&log->rows, count * row_bytes);
+    for (size_t i = 0; i < count; i++, row += row_bytes) {
+        memset(row, 0, row_bytes);
+        row[0] = (char)log->statement;
+        row[1] = 1;
+        row[1 + bit_bytes] = NEXT_NUMBER;
+    }
+    log->count += count;
+    first->number += (int64_t)count;
 }
 
 /* ---- Packing: compressing needs some memory, which a thread keeps for its next log. ---- */

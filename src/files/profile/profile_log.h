@@ -36,8 +36,8 @@ struct profile_log {
 void profile_log_init(struct profile_log *log);
 void profile_log_release(struct profile_log *log);
 void profile_log_add(struct profile_log *log, int statement, const struct values *values);
-/* The row before once more, its first value, which is a number, higher by one. */
-void profile_log_add_next(struct profile_log *log);
+/* The row before `count` times more, its first value, which is a number, higher by one each time. */
+void profile_log_add_next(struct profile_log *log, size_t count);
 
 /* Appends the rows, compressed. 0, -ENOMEM, or -EFBIG: there are more than readers take. */
 int profile_log_pack(const struct profile_log *log, struct strbuf *out);

@@ -632,11 +632,15 @@ int profile_put_timeline(struct profile_writer *writer, const struct timeline_bu
     if (!error)
         error = profile_put_integer(writer, "bucket_ns",
                                     bucket_ns > INT64_MAX ? INT64_MAX : (int64_t)bucket_ns);
-    for (size_t i = 0; i < count && !error; i++)
-        if (writer->log && i && memcmp(&buckets[i], &buckets[i - 1], sizeof *buckets) == 0)
-            profile_log_add_next(writer->log);
-        else
-            error = profile_writer_put_bucket(writer, i, &buckets[i]);
+    for (size_t i = 0, alike; i < count && !error; i += 1 + alike) {
+        alike = 0;
+        error = profile_writer_put_bucket(writer, i, &buckets[i]);
+        while (writer->log && i + alike + 1 < count &&
+               memcmp(&buckets[i + alike + 1], &buckets[i], sizeof *buckets) == 0)
+            alike++;
+        if (!error && alike)
+            profile_log_add_next(writer->log, alike);
+    }
     return error;
 }
 

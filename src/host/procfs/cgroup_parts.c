@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/regular.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
@@ -33,7 +34,9 @@ enum { MAX_NAMED = 32, NAMED_BYTES = 256 << 10 };
 /* Asking by mincore maps the file: not more of it than this. */
 #define MINCORE_BYTES (64ull << 30)
 
-#define RECENT_NS 200000000u
+/* How old a reading may be that many share: that, or so many times what it took. */
+#define RECENT_NS    200000000u
+#define RECENT_TIMES 20
 
 /* ---- Parts --------------------------------------------------------------------------------- */
 
@@ -160,7 +163,20 @@ struct filing {
         ino_t inode;
     } seen[MAX_FILES];
     size_t count;
+    /* Hashes of what maps says of files that were found; 0: none. A program maps a file in five
+     * pieces, and all processes have the same libraries. */
+    uint64_t mapped[2 * MAX_FILES];
 };
+
+/* The hash's place: it is there, or may go there. */
+static uint64_t *cgroup_parts_mapped_place(struct filing *filing, uint64_t hash)
+{
+    enum { PLACES = sizeof filing->mapped / sizeof *filing->mapped, PROBES = 8 };
+    uint64_t *place = NULL;
+    for (unsigned i = 0; i < PROBES && (!place || (*place && *place != hash)); i++)
+        place = &filing->mapped[(hash + i) % PLACES];
+    return place;
+}
 
 static bool cgroup_parts_is_new(struct filing *filing, const struct stat *status)
 {
@@ -190,22 +206,25 @@ static bool cgroup_parts_is_memory(const struct statfs *system)
 
 /* `path` leads to the file: a link of /proc is followed without opening what is no plain file. One
  * with a lease on it is left out, rather than waited for. */
-static void cgroup_parts_add_file(struct filing *filing, const char *path, const char *name)
+static bool cgroup_parts_add_file(struct filing *filing, const char *path, const char *name)
 {
     struct stat status;
     struct statfs system;
     uint64_t bytes;
     if (statfs(path, &system) < 0 || !cgroup_parts_is_local(&system) || stat(path, &status) < 0 ||
-        !S_ISREG(status.st_mode) || !cgroup_parts_is_new(filing, &status))
-        return;
+        !S_ISREG(status.st_mode))
+        return false;
+    if (!cgroup_parts_is_new(filing, &status))
+        return true;
     int fd = regular_file_open(path, &status);
     if (fd < 0)
-        return;
+        return true;
     if (cgroup_parts_cached(fd, (uint64_t)status.st_size, &bytes))
         cgroup_parts_add(filing->parts,
                          cgroup_parts_is_memory(&system) ? CGROUP_TMPFS : CGROUP_PAGE_CACHE, name,
                          bytes);
     close(fd);
+    return true;
 }
 
 static void cgroup_parts_add_open_files(struct filing *filing, pid_t pid)
@@ -225,7 +244,23 @@ static void cgroup_parts_add_open_files(struct filing *filing, pid_t pid)
         closedir(files);
 }
 
-/* "START-END PERMISSIONS OFFSET DEVICE INODE  PATH" */
+/* "START-END PERMISSIONS OFFSET DEVICE INODE  PATH"; `name` is the path. */
+static void cgroup_parts_add_mapped_file(struct filing *filing, pid_t pid, const char *line,
+                                         const char *name)
+{
+    char path[PATH_MAX + 32];
+    const char *device = line;
+    for (unsigned i = 0; i < 3 && device; i++)
+        device = (device = strchr(device, ' ')) ? device + 1 : NULL;
+    uint64_t hash = device ? hash_bytes(device, strlen(device)) | 1 : 0;
+    uint64_t *place = cgroup_parts_mapped_place(filing, hash);
+    if (hash && *place == hash)
+        return;
+    snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, name);
+    if (cgroup_parts_add_file(filing, path, name) && hash)
+        *place = hash;
+}
+
 static void cgroup_parts_add_mapped_files(struct filing *filing, pid_t pid)
 {
     struct proc_lines lines = {0};
@@ -234,11 +269,10 @@ static void cgroup_parts_add_mapped_files(struct filing *filing, pid_t pid)
         return;
     proc_lines_start(&lines, fd);
     for (char *line; (line = proc_lines_next(&lines));) {
-        char *name = strchr(line, '/'), path[PATH_MAX + 32];
+        const char *name = strchr(line, '/');
         if (!name || strncmp(name, "/dev/", 5) == 0 || strncmp(name, "/memfd:", 7) == 0)
             continue;
-        snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, name);
-        cgroup_parts_add_file(filing, path, name);
+        cgroup_parts_add_mapped_file(filing, pid, line, name);
     }
     proc_lines_release(&lines);
     close(fd);
@@ -461,7 +495,7 @@ int cgroup_parts_read(struct cgroup_parts *parts, pid_t pid)
 static struct {
     pthread_mutex_t lock;
     struct strbuf group; /* of the process that asked */
-    uint64_t read_ns;
+    uint64_t read_ns, cost_ns; /* when it began, and what it took */
     struct cgroup_parts parts;
 } recent_parts = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};
 
@@ -484,13 +518,16 @@ static int cgroup_parts_recent_locked(struct cgroup_parts *parts, pid_t pid,
                                       const struct strbuf *group)
 {
     uint64_t now_ns = cgroup_parts_now_ns();
-    bool is_same = recent_parts.read_ns && now_ns - recent_parts.read_ns < RECENT_NS &&
+    uint64_t most_ns = RECENT_TIMES * recent_parts.cost_ns;
+    most_ns = most_ns > RECENT_NS ? most_ns : RECENT_NS;
+    bool is_same = recent_parts.read_ns && now_ns - recent_parts.read_ns < most_ns &&
                    strcmp(recent_parts.group.data, group->data) == 0;
     int error = is_same ? 0 : cgroup_parts_read(&recent_parts.parts, pid);
     if (!is_same) {
         strbuf_reset(&recent_parts.group);
         strbuf_add(&recent_parts.group, group->data, group->length);
         recent_parts.read_ns = error ? 0 : now_ns;
+        recent_parts.cost_ns = cgroup_parts_now_ns() - now_ns;
     }
     if (!error)
         cgroup_parts_copy(parts, &recent_parts.parts);

@@ -50,8 +50,8 @@ struct cgroup_parts {
 /* Of the group whose limit is the tightest, as cgroup_read() says, else of the process's own. */
 int cgroup_parts_read(struct cgroup_parts *parts, pid_t pid);
 int cgroup_parts_read_place(struct cgroup_parts *parts, const struct cgroup_place *place);
-/* A reading at most a fifth of a second old, which many processes share; parts are copied.
- * Thread-safe. */
+/* A reading at most a fifth of a second old, or twenty times what it took, which many processes
+ * share; parts are copied. Thread-safe. */
 int cgroup_parts_recent(struct cgroup_parts *parts, pid_t pid);
 void cgroup_parts_release(struct cgroup_parts *parts);
 

@@ -88,17 +88,22 @@ static int page_table_scan(struct pages *pages, uint64_t start, uint64_t end,
     return count < 0 ? -errno : count;
 }
 
-/* Asks for one page: what the kernel does not know it says at once. */
+/* Asks for one page: what the kernel does not know it says at once, and the same of all processes. */
 static int page_table_probe_scan(struct pages *pages)
 {
+    static _Atomic uint64_t known; /* categories; 0: nobody has asked yet */
     struct scan_argument argument;
     uint64_t page = process_page_bytes();
+    if ((pages->categories = known))
+        return 0;
     pages->categories = CATEGORIES_OLD | CATEGORY_GUARD;
     int result = page_table_scan(pages, page, 2 * page, &argument);
     if (result == -EINVAL) {
         pages->categories = CATEGORIES_OLD;
         result = page_table_scan(pages, page, 2 * page, &argument);
     }
+    if (result >= 0)
+        known = pages->categories;
     return result < 0 ? -ENOTTY : 0;
 }
 

@@ -233,7 +233,7 @@ static int smaps_read_lines(struct smaps *smaps)
             mapping = smaps_take_header(smaps, line, &error);
             record = smaps_record_begin(mapping ? &mapping->bytes : &unwanted);
             smaps->damaged += !mapping;
-        } else if (strncmp(line, "VmFlags:", 8) == 0) {
+        } else if (*line == 'V' && strncmp(line, "VmFlags:", 8) == 0) {
             if (mapping)
                 mapping->flags = smaps_parse_flags(line + 8);
         } else {
@@ -359,6 +359,8 @@ static const struct kind_name {
 
 static bool smaps_name_matches(const char *pattern, const char *path)
 {
+    if (pattern[0] != path[0] || pattern[1] != path[1]) /* most names are none of these */
+        return false;
     size_t length = strlen(pattern);
     if (pattern[length - 1] == '*')
         return strncmp(pattern, path, length - 1) == 0;
@@ -374,9 +376,11 @@ static enum smaps_kind smaps_kind_by_name(const struct smaps_mapping *mapping)
         return mapping->shared ? SMAPS_SHARED_MEMORY : SMAPS_ANONYMOUS;
     for (size_t i = 0; i < sizeof kind_names / sizeof *kind_names; i++) {
         const struct kind_name *entry = &kind_names[i];
+        if (!smaps_name_matches(entry->name, mapping->path))
+            continue;
         bool unnamed =
             strncmp(entry->name, "/SYSV", 5) == 0 || strncmp(entry->name, "/memfd:", 7) == 0;
-        if (smaps_name_matches(entry->name, mapping->path) && (!unnamed || mapping->deleted))
+        if (!unnamed || mapping->deleted)
             return entry->kind;
     }
     return SMAPS_OTHER;

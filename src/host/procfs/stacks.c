@@ -75,14 +75,16 @@ static int stacks_thread_compare(const void *left, const void *right)
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-static int stacks_list_threads(struct stacks *stacks, pid_t pid)
+int stacks_list(struct stacks *stacks, pid_t pid)
 {
     struct listing listing = {stacks, pid};
     stacks->count = 0;
     int error = proc_threads(pid, stacks_list_thread, &listing);
     if (!error && !stacks->count)
         error = -ESRCH;
-    if (!error)
+    if (error)
+        stacks->count = 0;
+    else
         qsort(stacks->threads, stacks->count, sizeof *stacks->threads, stacks_thread_compare);
     return error;
 }
@@ -105,22 +107,19 @@ static uint64_t stacks_address_of(const struct stacks_thread *thread,
     return place ? place->address : 0;
 }
 
-int stacks_pointers(pid_t pid, const struct stacks_place *places, size_t place_count,
-                    uint64_t **pointers, size_t *count)
+int stacks_pointers(const struct stacks *stacks, const struct stacks_place *places,
+                    size_t place_count, uint64_t **pointers, size_t *count)
 {
-    struct stacks stacks = STACKS_INIT;
-    int error = stacks_list_threads(&stacks, pid);
     *count = 0;
-    *pointers = error ? NULL : malloc(stacks.count * sizeof **pointers);
-    if (!error && !*pointers)
-        error = -ENOMEM;
-    for (size_t i = 0; !error && i < stacks.count; i++) {
-        uint64_t address = stacks_address_of(&stacks.threads[i], places, place_count);
+    *pointers = malloc((stacks->count + 1) * sizeof **pointers);
+    if (!*pointers)
+        return -ENOMEM;
+    for (size_t i = 0; i < stacks->count; i++) {
+        uint64_t address = stacks_address_of(&stacks->threads[i], places, place_count);
         if (address)
             (*pointers)[(*count)++] = address;
     }
-    stacks_release(&stacks);
-    return error;
+    return 0;
 }
 
 void stacks_release(struct stacks *stacks)
@@ -256,7 +255,7 @@ static int stacks_read_thread(struct stacks_thread *thread, pid_t pid, const str
 int stacks_read(struct stacks *stacks, pid_t pid, const struct smaps *smaps, struct pages *pages,
                 const struct stacks_place *places, size_t place_count)
 {
-    int error = stacks_list_threads(stacks, pid);
+    int error = 0;
     for (size_t i = 0; !error && i < stacks->count; i++)
         error = stacks_read_thread(&stacks->threads[i], pid, smaps, pages,
                                    stacks_address_of(&stacks->threads[i], places, place_count));

@@ -63,15 +63,18 @@ struct stacks {
 };
 #define STACKS_INIT ((struct stacks){0})
 
-/* Reads all threads' stack pointers, finds their extents in `smaps` (of the same process, read just
- * before or after) and what was touched by `pages` (NULL: unknown). `places`: sorted by thread. */
+/* Lists all threads with their stack pointers. */
+int stacks_list(struct stacks *stacks, pid_t pid);
+/* Finds the extents of the listed threads' stacks in `smaps` (of the same process, read just before
+ * or after) and what was touched by `pages` (NULL: unknown). `places`: sorted by thread. */
 int stacks_read(struct stacks *stacks, pid_t pid, const struct smaps *smaps, struct pages *pages,
                 const struct stacks_place *places, size_t place_count);
 void stacks_release(struct stacks *stacks); /* may be used again afterwards */
 
-/* The stack pointers, or places, for smaps_classify(): malloc'd, only those that are known. */
-int stacks_pointers(pid_t pid, const struct stacks_place *places, size_t place_count,
-                    uint64_t **pointers, size_t *count);
+/* The listed threads' stack pointers, or places, for smaps_classify(): malloc'd, only those that are
+ * known. */
+int stacks_pointers(const struct stacks *stacks, const struct stacks_place *places,
+                    size_t place_count, uint64_t **pointers, size_t *count);
 
 /* The stack pointer in a text of /proc/PID/task/TID/syscall; 0 if it says none. */
 uint64_t stacks_parse_syscall(const char *text);

@@ -614,12 +614,20 @@ static bool session_may_exit(const struct wire_header *header)
            (reached == WIRE_SESSION_LOOKED && !(header->flags & WIRE_FLAG_EXIT_WAITS));
 }
 
+/* A process that has recorded no call path has no blocks to look for. It has never walked a stack
+ * either, and would read the tables of our library and the C library for this walk alone. */
+static bool session_may_have_blocks(const struct wire_header *header)
+{
+    return header->stacks == WIRE_STACKS_NONE || atomic_load(&header->node_count) > 1;
+}
+
 /* Ours are the last handlers: the program's memory is as it will ever be, and quiet. */
 static __attribute__((noinline)) void session_wait_for_collector(struct wire_header *header)
 {
     struct timespec step = {0, 20 * 1000 * 1000};
     struct unwind_start here = UNWIND_START_HERE();
-    atomic_store(&header->exit_stack, unwind_stack_beyond(&here, (uintptr_t)real.quick_exit));
+    if (session_may_have_blocks(header))
+        atomic_store(&header->exit_stack, unwind_stack_beyond(&here, (uintptr_t)real.quick_exit));
     atomic_store(&header->exit_waiting, 1);
     for (uint32_t waited_ms = 0; waited_ms < header->exit_wait_ms; waited_ms += 20) {
         uint32_t reached = atomic_load(&header->session_state);

@@ -338,12 +338,20 @@ static int graph_look_begin(struct sweep *sweep)
     return graph_begin(&sweep->graph, sweep->blocks, list->count, &memory);
 }
 
+/* The only thread there is waits in its exit, and none can begin: nothing has to be stopped. */
+static bool graph_look_stands(const struct graph_look_asked *asked)
+{
+    return asked->waits && asked->threads->count == 1;
+}
+
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
     struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
     int error = graph_look_begin(&sweep);
     if (!error)
-        error = graph_threads_stop(&sweep.threads, asked->pid, asked->waits, asked->exit_stack);
+        error = graph_look_stands(asked)
+                    ? graph_threads_take(&sweep.threads, asked->threads, asked->exit_stack)
+                    : graph_threads_stop(&sweep.threads, asked->pid, asked->exit_stack);
     if (!error) {
         graph_look_add_registers(&sweep);
         error = graph_look_sweep(&sweep);
@@ -372,21 +380,31 @@ static void *graph_look_thread(void *context)
     return NULL;
 }
 
-/* On a thread of its own: with its end the kernel lets go of all threads of the program that it holds,
- * also of those that could not be stopped in time. */
+/* With the thread's end the kernel lets go of all threads of the program that it holds, also of those
+ * that could not be stopped in time. */
+static int graph_look_run_on_thread(struct graph_look_job *job)
+{
+    pthread_t thread;
+    int error = -pthread_create(&thread, NULL, graph_look_thread, job);
+    if (!error)
+        pthread_join(thread, NULL);
+    return error ? error : job->error;
+}
+
 int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out)
 {
     struct graph_look_job job = {asked, out, 0};
-    pthread_t thread;
     *out = (struct graph_look){0};
+    if (!asked->blocks->count) { /* what points to nothing need not be read */
+        graph_look_set_rows(asked, figure_of(0));
+        return 0;
+    }
     graph_look_set_rows(asked, FIGURE_UNKNOWN);
-    int error = -pthread_create(&thread, NULL, graph_look_thread, &job);
+    int error =
+        graph_look_stands(asked) ? graph_look_run(asked, out) : graph_look_run_on_thread(&job);
     if (error)
-        return error;
-    pthread_join(thread, NULL);
-    if (job.error)
         graph_look_release(out);
-    return job.error;
+    return error;
 }
 
 void graph_look_release(struct graph_look *look)

@@ -20,6 +20,7 @@
 #include "collector/live_list.h"
 #include "procfs/page_table.h"
 #include "procfs/smaps.h"
+#include "procfs/stacks.h"
 #include "profile/profile.h"
 
 /* `blocks`: sorted and disjoint; their `row` is a place in `rows`. */
@@ -31,6 +32,7 @@ struct graph_look_asked {
     struct pages *pages;
     uint64_t exit_stack; /* wire.h */
     bool waits;          /* the process stands in its exit; else its threads are stopped */
+    const struct stacks *threads; /* as listed before */
     bool has_unknown;    /* there are blocks that `blocks` does not have: all of the allocator's
                             memory beside these counts as roots */
     struct profile_residency *rows;

@@ -3,12 +3,10 @@
 #include "collector/graph_threads.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include "base/array.h"
 #include "procfs/process.h"
 #include "procfs/proc_file.h"
-#include "procfs/stacks.h"
 
 /* Below the stack pointer (System V ABI, AMD64, 3.2.2); AArch64 has none. */
 enum { RED_ZONE_BYTES = 128, PASSES = 100 };
@@ -59,16 +57,6 @@ static int graph_threads_stop_from(struct graph_threads *threads, size_t from, p
     return error;
 }
 
-static void graph_threads_read_pointer(struct graph_thread *thread, pid_t pid)
-{
-    struct strbuf text = STRBUF_INIT;
-    char name[48];
-    snprintf(name, sizeof name, "task/%d/syscall", (int)thread->tid);
-    if (proc_read(pid, name, 4096, &text) == 0)
-        thread->stack_pointer = stacks_parse_syscall(text.data);
-    strbuf_release(&text);
-}
-
 /* The thread that exits stands in the C library's code and in ours: what that has on the stack is
  * left over from others. */
 static void graph_threads_lift(struct graph_threads *threads, uint64_t exit_stack)
@@ -81,7 +69,7 @@ static void graph_threads_lift(struct graph_threads *threads, uint64_t exit_stac
     }
 }
 
-int graph_threads_stop(struct graph_threads *threads, pid_t pid, bool waits, uint64_t exit_stack)
+int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_stack)
 {
     struct gathering gathering = {threads, pid, true};
     int error = 0;
@@ -89,10 +77,6 @@ int graph_threads_stop(struct graph_threads *threads, pid_t pid, bool waits, uin
         size_t before = threads->count;
         gathering.has_new = false;
         error = proc_threads(pid, graph_threads_add, &gathering);
-        if (!error && threads->count == 1 && waits) {
-            graph_threads_read_pointer(&threads->list[0], pid);
-            break;
-        }
         if (!error)
             error = graph_threads_stop_from(threads, before, pid);
     }
@@ -101,6 +85,20 @@ int graph_threads_stop(struct graph_threads *threads, pid_t pid, bool waits, uin
     else
         graph_threads_lift(threads, exit_stack);
     return error;
+}
+
+int graph_threads_take(struct graph_threads *threads, const struct stacks *stacks,
+                       uint64_t exit_stack)
+{
+    for (size_t i = 0; i < stacks->count; i++) {
+        if (!array_make_room(&threads->list, &threads->capacity, threads->count,
+                             sizeof *threads->list))
+            return -ENOMEM;
+        threads->list[threads->count++] = (struct graph_thread){
+            .tid = stacks->threads[i].tid, .stack_pointer = stacks->threads[i].stack_pointer};
+    }
+    graph_threads_lift(threads, exit_stack);
+    return 0;
 }
 
 void graph_threads_release(struct graph_threads *threads)

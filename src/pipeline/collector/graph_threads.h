@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 #include "attach/tracee.h"
+#include "procfs/stacks.h"
 
 struct graph_thread {
     pid_t tid;
@@ -24,9 +25,11 @@ struct graph_threads {
 /* `exit_stack`: where the stack of the thread that waits in its exit begins to be the program's; 0:
  * none does, or it is not known.
  *
- * A process that waits and has one thread is not stopped: all its registers that matter are
- * on its stack. All others stand when this returns. 0 or -errno: nobody stands then. */
-int graph_threads_stop(struct graph_threads *threads, pid_t pid, bool waits, uint64_t exit_stack);
+ * All threads stand when this returns. 0 or -errno: nobody stands then. */
+int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_stack);
+/* The threads of a process that stands by itself: all registers that matter are on the stacks. */
+int graph_threads_take(struct graph_threads *threads, const struct stacks *stacks,
+                       uint64_t exit_stack);
 /* They run on. */
 void graph_threads_release(struct graph_threads *threads);
 

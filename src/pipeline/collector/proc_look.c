@@ -25,6 +25,7 @@ void look_init(struct look *look, pid_t pid)
         .pid = pid,
         .blocks = LIVE_LIST_INIT,
         .smaps = SMAPS_INIT,
+        .stacks = STACKS_INIT,
         .owners = OWNERS_INIT,
         .parts = CGROUP_PARTS_INIT,
         .sample = {.resident_bytes = unknown, .proportional_bytes = unknown,
@@ -59,6 +60,7 @@ void look_release(struct look *look)
     cgroup_parts_release(&look->parts);
     free(look->threads);
     smaps_release(&look->smaps);
+    stacks_release(&look->stacks);
     look_init(look, look->pid);
 }
 
@@ -142,11 +144,8 @@ static int look_classify(struct look *look)
         if (look->claims[i].owner == AREA_TOOL)
             tool[count++] =
                 (struct smaps_hint){look->claims[i].start, look->claims[i].end, SMAPS_TOOL};
-    if (look->over_pages && stacks_pointers(look->pid, look->places, look->place_count, &pointers,
-                                            &pointer_count) < 0) {
-        pointers = NULL;
-        pointer_count = 0;
-    }
+    if (look->over_pages)
+        stacks_pointers(&look->stacks, look->places, look->place_count, &pointers, &pointer_count);
     struct smaps_hints hints = {tool, count, pointers, pointer_count};
     error = smaps_classify(&look->smaps, &hints);
     free(pointers);
@@ -216,6 +215,7 @@ static int look_take_mappings(struct look *look)
 static int look_read_mappings(struct look *look)
 {
     int error = smaps_read(&look->smaps, look->pid);
+    stacks_list(&look->stacks, look->pid);
     if (!error)
         error = look_classify(look);
     if (error)
@@ -312,6 +312,7 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
                                            .pages = pages,
                                            .exit_stack = look->exit_stack,
                                            .waits = look->waits,
+                                           .threads = &look->stacks,
                                            /* one that ran on has newer blocks than the list */
                                            .has_unknown = look->unknown || !look->waits,
                                            .rows = residency->rows,
@@ -370,9 +371,9 @@ done:
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-static int look_keep_thread(pid_t tid, void *context)
+/* Sorted by number, as the stacks are. */
+static int look_keep_thread(struct look *look, pid_t tid)
 {
-    struct look *look = context;
     char name[sizeof look->threads->name];
     if (process_thread_name(look->pid, tid, name) < 0)
         return 0; /* ended since it was listed */
@@ -402,9 +403,9 @@ static struct look_thread *look_thread_find(const struct look *look, pid_t tid)
 
 static void look_read_threads(struct look *look)
 {
-    proc_threads(look->pid, look_keep_thread, look);
-    if (look->thread_count)
-        qsort(look->threads, look->thread_count, sizeof *look->threads, look_thread_compare);
+    for (size_t i = 0; i < look->stacks.count; i++)
+        if (look_keep_thread(look, look->stacks.threads[i].tid))
+            return;
 }
 
 static void look_tell_stack(struct look *look, const struct stacks_thread *stack)
@@ -419,13 +420,13 @@ static void look_tell_stack(struct look *look, const struct stacks_thread *stack
 /* The extents of stacks are claims too. Without memory for them stacks are of no thread. */
 static void look_read_stacks(struct look *look, struct pages *pages)
 {
-    struct stacks stacks = STACKS_INIT;
-    bool has_room = stacks_read(&stacks, look->pid, &look->smaps, pages, look->places,
+    struct stacks *stacks = &look->stacks;
+    bool has_room = stacks_read(stacks, look->pid, &look->smaps, pages, look->places,
                                 look->place_count) == 0 &&
                     array_make_bare_room(&look->claims, &look->claim_room,
-                                         look->claim_count + stacks.count, sizeof *look->claims);
-    for (size_t i = 0; has_room && i < stacks.count; i++) {
-        const struct stacks_thread *stack = &stacks.threads[i];
+                                         look->claim_count + stacks->count, sizeof *look->claims);
+    for (size_t i = 0; has_room && i < stacks->count; i++) {
+        const struct stacks_thread *stack = &stacks->threads[i];
         if (stack->evidence == STACKS_UNKNOWN)
             continue;
         look_tell_stack(look, stack);
@@ -434,7 +435,6 @@ static void look_read_stacks(struct look *look, struct pages *pages)
     }
     if (has_room)
         look->claim_count = areas_prune_claims(look->claims, look->claim_count);
-    stacks_release(&stacks);
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
@@ -464,8 +464,8 @@ void look_take(struct look *look)
     uint64_t begin_ns = look_thread_cpu_ns();
     quota_take(QUOTA_LOOK);
     look->claim_count = areas_prune_claims(look->claims, look->claim_count);
-    look_read_threads(look);
     int error = look_read_mappings(look);
+    look_read_threads(look);
     look_note_error(look, error);
     if (look->over_pages && !error)
         look_at_pages(look); /* at once: a process that runs does not stand still in between */

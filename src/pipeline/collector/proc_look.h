@@ -69,6 +69,7 @@ struct look {
     int error; /* 0, or why the sample or its ledger are not known: -errno of process/ */
     uint64_t cpu_ns;
     struct smaps smaps;
+    struct stacks stacks; /* listed once, when smaps was read */
 };
 
 /* A look with nothing known and nothing asked. */

@@ -466,6 +466,7 @@ static int profile_build_write_touched(struct writer *writer, const struct proc_
     if (!proc_sample->touched_count || !writer->globals)
         return 0;
     globals_end(writer->globals);
+    variables.least_bytes = VARIABLE_BYTES;
     variable_owners_divide(&variables, proc_sample->touched, proc_sample->touched_count,
                            profile_build_find_module, writer);
     variable_owners_cut(&variables, VARIABLES_OF_A_SAMPLE, VARIABLE_BYTES);

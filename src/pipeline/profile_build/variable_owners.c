@@ -20,24 +20,31 @@ static struct profile_owner *variable_owners_new(struct variable_owners *owners,
     return &owners->rows[owners->count++];
 }
 
-static struct profile_owner *variable_owners_nameless(struct variable_owners *owners,
-                                                      const char *module)
+/* The module's row of that name; `row`: its number + 1, if it is known and the last module's. */
+static struct profile_owner *variable_owners_common(struct variable_owners *owners, size_t *row,
+                                                    const char *name)
 {
-    if (owners->nameless && strcmp(owners->module, module) == 0)
-        return &owners->rows[owners->nameless - 1];
-    struct profile_owner *row = variable_owners_new(owners, NAMELESS, module);
-    owners->nameless = owners->count;
+    if (!*row) {
+        variable_owners_new(owners, name, owners->module);
+        *row = owners->count;
+    }
+    return &owners->rows[*row - 1];
+}
+
+static void variable_owners_enter(struct variable_owners *owners, const char *module)
+{
+    if (owners->module && strcmp(owners->module, module) == 0)
+        return;
     owners->module = module;
-    return row;
+    owners->nameless = owners->smaller = 0;
 }
 
 static struct profile_owner *variable_owners_of(struct variable_owners *owners,
-                                                const struct globals_place *place,
-                                                const char *module)
+                                                const struct globals_place *place)
 {
     if (owners->last == place)
         return &owners->rows[owners->last_row];
-    struct profile_owner *row = variable_owners_new(owners, place->name, module);
+    struct profile_owner *row = variable_owners_new(owners, place->name, owners->module);
     row->count = figure_of(1);
     row->virtual_bytes = figure_of(place->bytes);
     owners->last = place;
@@ -47,6 +54,12 @@ static struct profile_owner *variable_owners_of(struct variable_owners *owners,
 
 /* ---- Shares -------------------------------------------------------------------------------- */
 
+/* Of a piece. */
+struct variable_share {
+    uint64_t bytes, proportional;
+    uint64_t count, virtual_bytes; /* of variables that are new, in a share of many */
+};
+
 /* All of a piece's bytes are of a kind, or none are. */
 static void variable_owners_add_part(struct figure *to, struct figure whole, uint64_t bytes)
 {
@@ -55,23 +68,31 @@ static void variable_owners_add_part(struct figure *to, struct figure whole, uin
     *to = figure_add(*to, whole);
 }
 
-/* [start, end) of the piece. */
 static void variable_owners_add(struct profile_owner *row, const struct proc_touched *piece,
-                                uint64_t start, uint64_t end)
+                                const struct variable_share *share)
 {
-    uint64_t bytes = end - start, pss = figure_or(piece->proportional_bytes, 0);
-    double length = (double)(piece->end - piece->start);
-    uint64_t from = (uint64_t)((double)pss * (double)(start - piece->start) / length);
-    uint64_t to = (uint64_t)((double)pss * (double)(end - piece->start) / length);
     bool is_huge = !figure_known(piece->huge_bytes) || figure_positive(piece->huge_bytes);
-    variable_owners_add_part(&row->resident_bytes, piece->resident_bytes, bytes);
-    variable_owners_add_part(&row->swapped_bytes, piece->swapped_bytes, bytes);
-    variable_owners_add_part(&row->huge_bytes, piece->huge_bytes, bytes);
-    variable_owners_add_part(&row->shared_bytes, piece->shared_bytes, bytes);
-    variable_owners_add_part(&row->zero_bytes, piece->zero_bytes, bytes);
+    variable_owners_add_part(&row->resident_bytes, piece->resident_bytes, share->bytes);
+    variable_owners_add_part(&row->swapped_bytes, piece->swapped_bytes, share->bytes);
+    variable_owners_add_part(&row->huge_bytes, piece->huge_bytes, share->bytes);
+    variable_owners_add_part(&row->shared_bytes, piece->shared_bytes, share->bytes);
+    variable_owners_add_part(&row->zero_bytes, piece->zero_bytes, share->bytes);
     row->huge_idle_bytes =
         figure_add(row->huge_idle_bytes, is_huge ? FIGURE_UNKNOWN : FIGURE_OF(0));
-    row->proportional_bytes = figure_add(row->proportional_bytes, figure_of(to - from));
+    row->proportional_bytes = figure_add(row->proportional_bytes, figure_of(share->proportional));
+    row->count = figure_add(row->count, figure_of(share->count));
+    row->virtual_bytes = figure_add(row->virtual_bytes, figure_of(share->virtual_bytes));
+}
+
+/* [start, end) of the piece. */
+static void variable_share_grow(struct variable_share *share, const struct proc_touched *piece,
+                                uint64_t start, uint64_t end)
+{
+    double pss = (double)figure_or(piece->proportional_bytes, 0);
+    double length = (double)(piece->end - piece->start);
+    share->bytes += end - start;
+    share->proportional += (uint64_t)(pss * (double)(end - piece->start) / length) -
+                           (uint64_t)(pss * (double)(start - piece->start) / length);
 }
 
 /* The first place that ends above `address`, which is as in the file. */
@@ -88,24 +109,58 @@ static size_t variable_owners_first(const struct variable_module *module, uint64
     return low;
 }
 
+/* One that is too small for a row of its own is seen once, in the piece that it begins in or is seen
+ * in first. */
+static void variable_owners_add_small(struct variable_owners *owners, struct variable_share *small,
+                                      const struct globals_place *place)
+{
+    if (owners->last == place)
+        return;
+    owners->last = place;
+    small->count++;
+    small->virtual_bytes += place->bytes;
+}
+
+static void variable_owners_add_place(struct variable_owners *owners,
+                                      const struct proc_touched *piece,
+                                      struct variable_share *small,
+                                      const struct globals_place *place, uint64_t start,
+                                      uint64_t end)
+{
+    struct variable_share share = {0};
+    if (place->bytes < owners->least_bytes) {
+        variable_owners_add_small(owners, small, place);
+        variable_share_grow(small, piece, start, end);
+        return;
+    }
+    variable_share_grow(&share, piece, start, end);
+    variable_owners_add(variable_owners_of(owners, place), piece, &share);
+}
+
 static void variable_owners_add_piece(struct variable_owners *owners,
                                       const struct proc_touched *piece,
                                       const struct variable_module *module)
 {
+    struct variable_share nameless = {0}, small = {0};
     uint64_t at = piece->start;
+    variable_owners_enter(owners, piece->module);
     for (size_t i = variable_owners_first(module, at - module->bias);
          i < module->place_count && module->places[i].address + module->bias < piece->end; i++) {
         const struct globals_place *place = &module->places[i];
         uint64_t start = place->address + module->bias, end = start + place->bytes;
         start = start > at ? start : at;
         end = end < piece->end ? end : piece->end;
-        if (start > at)
-            variable_owners_add(variable_owners_nameless(owners, piece->module), piece, at, start);
-        variable_owners_add(variable_owners_of(owners, place, piece->module), piece, start, end);
+        variable_share_grow(&nameless, piece, at, start);
+        variable_owners_add_place(owners, piece, &small, place, start, end);
         at = end;
     }
-    if (at < piece->end)
-        variable_owners_add(variable_owners_nameless(owners, piece->module), piece, at, piece->end);
+    variable_share_grow(&nameless, piece, at, piece->end);
+    if (nameless.bytes)
+        variable_owners_add(variable_owners_common(owners, &owners->nameless, NAMELESS), piece,
+                            &nameless);
+    if (small.bytes)
+        variable_owners_add(variable_owners_common(owners, &owners->smaller, SMALLER), piece,
+                            &small);
 }
 
 void variable_owners_divide(struct variable_owners *owners, const struct proc_touched *pieces,
@@ -127,10 +182,19 @@ static uint64_t variable_owners_size(const struct profile_owner *row)
     return figure_or(row->resident_bytes, 0) + figure_or(row->swapped_bytes, 0);
 }
 
+static bool variable_owners_is_joined(const struct profile_owner *row)
+{
+    return *row->name == '(' && strcmp(row->name, SMALLER) == 0;
+}
+
+/* The rows that are joined already stand behind all others. */
 static int variable_owners_compare(const void *left, const void *right)
 {
     const struct profile_owner *a = left, *b = right;
     uint64_t left_bytes = variable_owners_size(a), right_bytes = variable_owners_size(b);
+    bool is_left_joined = variable_owners_is_joined(a), is_right_joined = variable_owners_is_joined(b);
+    if (is_left_joined != is_right_joined)
+        return is_left_joined ? 1 : -1;
     if (left_bytes != right_bytes)
         return left_bytes > right_bytes ? -1 : 1;
     return strcmp(a->name, b->name);
@@ -155,6 +219,7 @@ void variable_owners_cut(struct variable_owners *owners, size_t limit, uint64_t 
     if (owners->count)
         qsort(owners->rows, owners->count, sizeof *owners->rows, variable_owners_compare);
     while (large < owners->count && large < limit &&
+           !variable_owners_is_joined(&owners->rows[large]) &&
            variable_owners_size(&owners->rows[large]) >= least)
         large++;
     size_t kept = large;

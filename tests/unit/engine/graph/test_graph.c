@@ -253,16 +253,18 @@ static void lists_rings_and_middles(void **state)
     graph_release(&graph);
 }
 
-/* Blocks of many pages, of no bytes, and side by side at the pages' ends. */
-static void addresses_find_their_blocks(void **state)
+/* Blocks of many pages, of no bytes, and side by side at the pages' ends; `more` behind them. */
+static void addresses_find_their_blocks_of(size_t more)
 {
-    (void)state;
-    const struct graph_block blocks[] = {
+    static struct graph_block blocks[6 + 2000] = {
         {0x1000, 1},       {0x1001, 0}, {0x1ff8, 16}, {0x2008, 4096}, {0x10000000, 1ull << 40},
         {0x20000000000, 8}};
     struct graph_memory memory = {process_read, process_is_vtable, NULL};
     struct graph graph;
-    assert_int_equal(graph_begin(&graph, blocks, 6, &memory), 0);
+    for (size_t i = 0; i < more; i++)
+        blocks[6 + i] = (struct graph_block){0x30000000000 + 64 * i, 48};
+    assert_int_equal(graph_begin(&graph, blocks, 6 + more, &memory), 0);
+    assert_int_equal(graph.leaves != NULL, more != 0);
     static const struct {
         uint64_t address;
         uint32_t block;
@@ -285,7 +287,20 @@ static void addresses_find_their_blocks(void **state)
                  {UINT64_MAX, GRAPH_NONE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_int_equal(graph_find(&graph, cases[i].address), cases[i].block);
+    for (uint32_t i = 0; i < more; i++) {
+        assert_int_equal(graph_find(&graph, 0x30000000000 + 64 * i + 47), 6 + i);
+        assert_int_equal(graph_find(&graph, 0x30000000000 + 64 * i + 48), GRAPH_NONE);
+    }
     graph_release(&graph);
+}
+
+static void addresses_find_their_blocks(void **state)
+{
+    (void)state;
+    struct graph_memory memory = {process_read, process_is_vtable, NULL};
+    struct graph graph;
+    addresses_find_their_blocks_of(0);
+    addresses_find_their_blocks_of(2000); /* by the index */
     const struct graph_block high = {1ull << 48, 8};
     assert_int_equal(graph_begin(&graph, &high, 1, &memory), -34);
 }

@@ -626,10 +626,10 @@ static void a_row_that_follows_is_the_same_told_shortly(void **state)
     profile_log_init(&shortly);
     for (int64_t i = 0; i < 300; i++) {
         log_pair(&whole, i, 42);
-        if (i)
-            profile_log_add_next(&shortly);
-        else
+        if (!i)
             log_pair(&shortly, i, 42);
+        else if (i <= 100 || i == 299)
+            profile_log_add_next(&shortly, i == 299 ? 199 : 1);
     }
     log_pair(&whole, 1000, 43);
     log_pair(&shortly, 1000, 43);

@@ -195,6 +195,7 @@ static void stacks_are_as_deep_as_they_were_used(void **state)
     struct pages pages;
     assert_int_equal(smaps_read(&smaps, victim.pid), 0);
     assert_int_equal(page_table_open(&pages, victim.pid), 0);
+    assert_int_equal(stacks_list(&stacks, victim.pid), 0);
     assert_int_equal(stacks_read(&stacks, victim.pid, &smaps, &pages, NULL, 0), 0);
     assert_int_equal(stacks.count, 1 + SHAPES);
 
@@ -236,6 +237,7 @@ static void a_place_stands_in_for_a_stack_pointer(void **state)
     struct pages pages;
     assert_int_equal(smaps_read(&smaps, victim.pid), 0);
     assert_int_equal(page_table_open(&pages, victim.pid), 0);
+    assert_int_equal(stacks_list(&stacks, victim.pid), 0);
     assert_int_equal(stacks_read(&stacks, victim.pid, &smaps, &pages, &place, 1), 0);
     const struct stacks_thread *found = thread_of(&stacks, running->tid);
     assert_int_equal(found->evidence, STACKS_GUARDED);
@@ -245,6 +247,7 @@ static void a_place_stands_in_for_a_stack_pointer(void **state)
     assert_int_equal(number_of(found->depth_bytes), UNKNOWN);
     assert_true(number_of(found->touched_bytes) >= running->use_bytes);
     /* without a page table the extent is known, its use is not */
+    assert_int_equal(stacks_list(&stacks, victim.pid), 0);
     assert_int_equal(stacks_read(&stacks, victim.pid, &smaps, NULL, &place, 1), 0);
     assert_int_equal(thread_of(&stacks, running->tid)->evidence, STACKS_GUARDED);
     assert_int_equal(number_of(thread_of(&stacks, running->tid)->touched_bytes), UNKNOWN);
@@ -262,10 +265,12 @@ static void stack_pointers_name_their_mappings(void **state)
     struct victim victim = victim_start(start_threads, process);
     victim_settle(victim, SHAPES); /* all but one, with main */
     struct smaps smaps = SMAPS_INIT;
+    struct stacks stacks = STACKS_INIT;
     struct smaps_hints hints = {0};
     uint64_t *pointers;
     size_t count;
-    assert_int_equal(stacks_pointers(victim.pid, NULL, 0, &pointers, &count), 0);
+    assert_int_equal(stacks_list(&stacks, victim.pid), 0);
+    assert_int_equal(stacks_pointers(&stacks, NULL, 0, &pointers, &count), 0);
     assert_int_equal(count, SHAPES); /* with main, without the one that runs */
     hints.stack_pointers = pointers;
     hints.stack_pointer_count = count;
@@ -277,6 +282,7 @@ static void stack_pointers_name_their_mappings(void **state)
     assert_true(guarded->guessed);
     assert_int_equal(other->kind, SMAPS_ANONYMOUS);
     free(pointers);
+    stacks_release(&stacks);
     smaps_release(&smaps);
     victim_end(victim);
     munmap(process, sizeof *process);
@@ -315,9 +321,11 @@ static void what_is_gone_is_said_so(void **state)
     struct pages pages;
     assert_int_equal(smaps_read(&smaps, victim.pid), 0);
     assert_int_equal(page_table_open(&pages, victim.pid), 0);
+    assert_int_equal(stacks_list(&stacks, victim.pid), 0);
     victim_end(victim);
     assert_int_equal(stacks_read(&stacks, victim.pid, &smaps, &pages, NULL, 0), -ESRCH);
     assert_int_equal(stacks.count, 0);
+    assert_int_equal(stacks_list(&stacks, victim.pid), -ESRCH);
     page_table_close(&pages);
     stacks_release(&stacks);
     smaps_release(&smaps);

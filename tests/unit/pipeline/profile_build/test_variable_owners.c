@@ -154,6 +154,61 @@ static void each_byte_is_of_the_variable_that_lies_there(void **state)
     }
 }
 
+static int compare_rows(const void *left, const void *right)
+{
+    const struct profile_owner *a = left, *b = right;
+    int by_module = strcmp(a->module, b->module);
+    return by_module ? by_module : strcmp(a->name, b->name);
+}
+
+static void assert_same_row(const struct profile_owner *a, const struct profile_owner *b)
+{
+    assert_string_equal(a->module, b->module);
+    assert_string_equal(a->name, b->name);
+    assert_true(figure_equal(a->count, b->count));
+    assert_true(figure_equal(a->virtual_bytes, b->virtual_bytes));
+    assert_true(figure_equal(a->resident_bytes, b->resident_bytes));
+    assert_true(figure_equal(a->swapped_bytes, b->swapped_bytes));
+    assert_true(figure_equal(a->proportional_bytes, b->proportional_bytes));
+    assert_true(figure_equal(a->huge_bytes, b->huge_bytes));
+    assert_true(figure_equal(a->huge_idle_bytes, b->huge_idle_bytes));
+    assert_true(figure_equal(a->shared_bytes, b->shared_bytes));
+    assert_true(figure_equal(a->zero_bytes, b->zero_bytes));
+}
+
+/* Those that can never have a row of their own are joined at once. */
+static void small_variables_are_joined_while_pieces_are_divided(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 300; round++) {
+        static struct world world;
+        struct variable_owners late = VARIABLE_OWNERS_INIT, early = VARIABLE_OWNERS_INIT;
+        uint64_t least = 1 + below(60);
+        memset(&world, 0, sizeof world);
+        make_places(&world, 0);
+        make_places(&world, 1);
+        make_pieces(&world);
+        early.least_bytes = least;
+        variable_owners_divide(&late, world.pieces, world.piece_count, find_module, &world);
+        variable_owners_divide(&early, world.pieces, world.piece_count, find_module, &world);
+        for (size_t i = 0, joined = 0; i < early.count; i++) {
+            joined += strcmp(early.rows[i].name, "(smaller variables)") == 0;
+            assert_true(joined <= MODULES);
+        }
+        variable_owners_cut(&late, SIZE_MAX, least);
+        variable_owners_cut(&early, SIZE_MAX, least);
+        assert_int_equal(early.count, late.count);
+        if (late.count) {
+            qsort(late.rows, late.count, sizeof *late.rows, compare_rows);
+            qsort(early.rows, early.count, sizeof *early.rows, compare_rows);
+        }
+        for (size_t i = 0; i < late.count; i++)
+            assert_same_row(&early.rows[i], &late.rows[i]);
+        variable_owners_release(&late);
+        variable_owners_release(&early);
+    }
+}
+
 static bool find_none(void *context, uint64_t address, struct variable_module *module)
 {
     (void)context, (void)address, (void)module;
@@ -178,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_byte_is_of_the_variable_that_lies_there),
+        cmocka_unit_test(small_variables_are_joined_while_pieces_are_divided),
         cmocka_unit_test(what_lies_in_no_known_module_has_no_name),
     };
     const char *given = getenv("SEED");
