@@ -16,7 +16,7 @@ ALARMS = ("warning", "severe")
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80
 TIMEOUT = 120
 
-HEADER = re.compile(r"^\W*(truth|what|real|expect|flags|link|run|args|needs|wrapper|small):\s*(.*?)\s*(?:\*/)?\s*$")
+HEADER = re.compile(r"^\W*(truth|what|real|expect|flags|link|run|args|needs|wrapper|place|small):\s*(.*?)\s*(?:\*/)?\s*$")
 MARK = re.compile(r"guilty:\s*([^*]+?)\s*(?:\*/)?\s*$")
 
 
@@ -110,7 +110,9 @@ def build(case, folder):
             raise Skip(f"the package {package} is not installed")
         flags += out.split()
     if case.extension == ".rs":
-        flags = ["-g", "-C", "opt-level=1"]
+        flags = ["-C", "opt-level=1"]
+    if case.extension in (".c", ".cpp"):
+        flags = ["-I" + HERE, *flags, "-pthread"]
     status, _, err = run([compiler, "-g", case.path, *flags, "-o", program], cwd=folder)
     if status:
         raise Broken(f"does not build: {err[:500]}")
@@ -121,6 +123,12 @@ def environment():
     kept = {name: value for name, value in os.environ.items()
             if name not in ("LD_PRELOAD", "TIDEMARK_OPTIONS", "TIDEMARK_SESSION")}
     return dict(kept, LC_ALL="C.UTF-8", COLUMNS=str(SCREEN_COLUMNS), TERM="dumb", NO_COLOR="1")
+
+
+def need(case):
+    for name in case.word("needs").split():
+        if not shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin") and not os.path.exists(name):
+            raise Skip(f"{name} is not installed")
 
 
 def feed(process, script):
@@ -155,10 +163,36 @@ def finish(process):
         raise Broken(f"ran longer than {TIMEOUT} s")
 
 
+def limited(command, limit, folder):
+    """In a control group of so many bytes, of version 1 or 2, which lives as long as the run."""
+    for top, name in (("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")):
+        group = os.path.join(top, f"tidemark-truth-{os.getpid()}-{os.path.basename(folder)}")
+        try:
+            os.mkdir(group)
+        except OSError:
+            continue
+        try:
+            with open(os.path.join(group, name), "w", encoding="ascii") as file:
+                file.write(str(limit))
+            run(["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group, *command], cwd=folder, env=environment())
+            return
+        except OSError:
+            continue
+        finally:
+            for _ in range(100):
+                try:
+                    os.rmdir(group)
+                    break
+                except OSError:
+                    time.sleep(0.05)
+    raise Skip("no control group can be made")
+
+
 def record(case, tidemark, folder):
     """Runs the case as its line "run:" says and returns its profiles."""
     if case.extension == ".sh":
         return record_workload(case, tidemark, folder)
+    need(case)
     program = build(case, folder)
     how, _, rest = case.word("run", "record").partition(" ")
     profile = os.path.join(folder, "run.tmk")
@@ -170,6 +204,8 @@ def record(case, tidemark, folder):
         process = start([*recorded, *command], folder)
         feed(process, rest)
         finish(process)
+    elif how == "limit":
+        limited(recorded + command, int(rest) << 20, folder)
     elif how == "attach":
         after, during = map(float, rest.split())
         process = start(command, folder)
@@ -182,7 +218,7 @@ def record(case, tidemark, folder):
             raise Broken(f"attach: {err[:300]}")
         finish(process)
     else:
-        sys.exit(f"{case.name}: 'run: {how}' is not record, service or attach")
+        sys.exit(f"{case.name}: 'run: {how}' is not record, service, attach or limit")
     if not os.path.exists(profile):
         raise Broken("no profile was written")
     return [profile]
@@ -199,9 +235,7 @@ numbers() { awk -v n="$1" 'BEGIN { for (i = 1; i <= n; i++) print i * 7919 % 100
 
 
 def record_workload(case, tidemark, folder):
-    for need in case.word("needs").split():
-        if not shutil.which(need, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
-            raise Skip(f"{need} is not installed")
+    need(case)
     profiles = os.path.join(folder, "profiles")
     os.mkdir(profiles)
     with open(case.path, encoding="utf-8") as source:
@@ -260,6 +294,8 @@ def judge_first(case, insights):
     frame = owner_frame(case, first)
     for function, line in case.marks:
         place = f"{case.file}:{line}"
+        if case.word("place") == "variable" and says(first["title"], function):
+            return None # variables have no paths
         named = says(first["title"], function) or says(frame.get("function"), function)
         at = frame.get("line") == line or place in first["title"]
         if named and at and (not case.wrappers or says(first["title"], function)):
@@ -271,6 +307,8 @@ def judge_first(case, insights):
 
 def judge_screen(case, screen):
     for function, line in case.marks:
+        if says(screen, function) and case.word("place") == "variable":
+            return None
         if says(screen, function) and re.search(re.escape(case.file) + f":{line}" + r"(?!\d)", screen):
             return None
     names = any(says(screen, function) for function, _ in case.marks)
