@@ -15,6 +15,8 @@ int main()
     for (int t = 0; t < 20; t++)
         threads.emplace_back([t] {
             histogram[t]++;
+            std::vector<int> mine(100, t);
+            use(mine.data());
             use(histogram.data());
             pause_ms(400);
         });
