@@ -1,5 +1,5 @@
 // truth: sick
-// what: a thread_local table of 100 KiB in 20 threads, of which each uses a line
+// what: a thread_local table of 100 KiB in 20 threads, of which each uses a little
 // expect: thread-local-storage
 // place: variable
 #include "truth.h"
