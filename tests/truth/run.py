@@ -14,6 +14,7 @@ FOLDERS = ("sick", "historical", "healthy", "holdout")
 COMPILERS = {".c": ("CC", "cc"), ".cpp": ("CXX", "c++"), ".f90": ("FC", "gfortran"), ".rs": ("RUSTC", "rustc")}
 ALARMS = ("warning", "severe")
 SCREEN_LINES, SCREEN_COLUMNS = 24, 80
+SCREEN_TITLE = 24 # so much of a title is not broken by a line's end
 TIMEOUT = 120
 
 HEADER = re.compile(r"^\W*(truth|what|real|expect|flags|link|run|args|needs|wrapper|place|small):\s*(.*?)\s*(?:\*/)?\s*$")
@@ -52,7 +53,7 @@ class Case:
     def check(self):
         if self.word("truth") not in ("sick", "healthy"):
             sys.exit(f"{self.name}: its head has no line 'truth: sick' or 'truth: healthy'")
-        if self.sick and not (self.expect and self.marks):
+        if self.sick and not (self.expect and (self.marks or self.word("place") == "none")):
             sys.exit(f"{self.name}: a sick case has a line 'expect: RULE…' and a mark 'guilty: FUNCTION'")
         if not self.sick and self.marks:
             sys.exit(f"{self.name}: a healthy case has no 'guilty:' mark")
@@ -291,6 +292,8 @@ def judge_first(case, insights):
     if first["id"] not in case.expect:
         where = next((i + 1 for i, insight in enumerate(insights) if insight["id"] in case.expect), None)
         return f"another rule first; the right one is {'number ' + str(where) if where else 'silent'}"
+    if case.word("place") == "none":
+        return None
     frame = owner_frame(case, first)
     for function, line in case.marks:
         place = f"{case.file}:{line}"
@@ -305,7 +308,11 @@ def judge_first(case, insights):
     return f"another place: {frame.get('function')} {os.path.basename(frame.get('file') or '?')}:{frame.get('line')}"
 
 
-def judge_screen(case, screen):
+def judge_screen(case, insights, screen):
+    """None if the first screen names the guilty function and line."""
+    if case.word("place") == "none":
+        title = insights[0]["title"][:SCREEN_TITLE] if insights else None
+        return None if title and title in screen else "the finding is not there"
     for function, line in case.marks:
         if says(screen, function) and case.word("place") == "variable":
             return None
@@ -330,7 +337,7 @@ def judge(case, tidemark, scratch):
         result["first"] = first and {key: first[key] for key in ("id", "severity", "title")}
         if case.sick:
             result["first_wrong"] = judge_first(case, insights)
-            result["screen_wrong"] = judge_screen(case, screen)
+            result["screen_wrong"] = judge_screen(case, insights, screen)
         else:
             result["alarms"] = [{key: i[key] for key in ("id", "severity", "title")} for i in alarms]
             result["first_wrong"] = "; ".join(f"{i['severity']} {i['id']}: {i['title']}" for i in alarms) or None

@@ -11,6 +11,7 @@ NOINLINE static void thumbnail_keep(int i, const char *pixels)
 {
     thumbnails[i] = malloc(200); /* guilty: thumbnail_keep */
     memcpy(thumbnails[i], pixels, 200);
+    use(thumbnails[i]);
 }
 
 NOINLINE static void gallery_show(void)

@@ -16,5 +16,9 @@ fn main() {
     for i in 0..500000 {
         connect(&mut edges, i, i * 7 % 1000);
     }
-    println!("{}", edges.iter().map(|e| e.from ^ e.to).sum::<u64>());
+    let mut sum = 0;
+    for round in 0..200 {
+        sum += edges.iter().map(|e| e.from ^ e.to ^ round).sum::<u64>();
+    }
+    println!("{}", sum);
 }

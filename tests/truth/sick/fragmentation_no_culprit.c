@@ -1,6 +1,7 @@
 /* truth: sick
  * what: 60 MB that were freed stay with the allocator, which may not trim; no block pins them
- * expect: fragmentation */
+ * expect: fragmentation
+ * place: none */
 #include "truth.h"
 #include <malloc.h>
 
@@ -8,7 +9,7 @@ NOINLINE static void index_build(void)
 {
     static char *parts[6000];
     for (int i = 0; i < 6000; i++) {
-        parts[i] = malloc(10000); /* guilty: index_build */
+        parts[i] = malloc(10000);
         memset(parts[i], 1, 10000);
     }
     for (int i = 0; i < 6000; i++)

@@ -1,6 +1,6 @@
 /* truth: sick
  * what: a pool of chunks never shrinks, because one of its two users gives nothing back
- * expect: leak-growth leak-possible grew-until-teardown leak-lost
+ * expect: leak-growth leak-possible teardown-growth leak-lost
  * wrapper: pool_take pool_grow */
 #include "truth.h"
 
@@ -51,7 +51,7 @@ NOINLINE static void message_send(int i)
 int main(void)
 {
     for (int i = 0; i < 20000; i++) {
-        if (i % 10 == 0)
+        if (i % 7 == 3)
             message_send(i);
         timer_start(i);
         pace(i, 25);

@@ -16,7 +16,10 @@ int main()
     for (int i = 0; i < 1000000; i++)
         number_add(i);
     long sum = 0;
-    for (int i : numbers)
-        sum += i;
+    for (int round = 0; round < 100; round++)
+        for (int i : numbers)
+            sum += i;
+    for (int i = 0; i < 500; i++)
+        pause_ms(1);
     printf("%ld\n", sum);
 }

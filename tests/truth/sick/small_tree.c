@@ -39,6 +39,10 @@ int main(void)
 {
     for (unsigned i = 0; i < 300000; i++)
         tree_insert((int)(i * 2654435761u >> 1));
+    for (int i = 0; i < 500; i++) {
+        use(root->left);
+        pause_ms(1);
+    }
     tree_free(root);
     return 0;
 }

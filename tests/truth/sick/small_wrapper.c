@@ -37,6 +37,8 @@ int main(void)
         if (i % 1000 == 0)
             file_read(i);
     }
+    for (int i = 0; i < 500; i++)
+        pause_ms(1);
     while (chain) {
         void *next = *(void **)chain;
         free(chain);
