@@ -17,7 +17,7 @@ SCREEN_LINES, SCREEN_COLUMNS = 24, 80
 SCREEN_TITLE = 24 # so much of a title is not broken by a line's end
 TIMEOUT = 120
 
-HEADER = re.compile(r"^\W*(truth|what|real|expect|flags|link|run|args|needs|wrapper|place|small):\s*(.*?)\s*(?:\*/)?\s*$")
+HEADER = re.compile(r"^\W*(truth|what|real|expect|flags|link|run|args|options|needs|wrapper|place|small):\s*(.*?)\s*(?:\*/)?\s*$")
 MARK = re.compile(r"guilty:\s*([^*]+?)\s*(?:\*/)?\s*$")
 
 
@@ -198,7 +198,7 @@ def record(case, tidemark, folder):
     how, _, rest = case.word("run", "record").partition(" ")
     profile = os.path.join(folder, "run.tmk")
     command = [program, *case.word("args").split()]
-    recorded = [tidemark, "record", "-q", "-o", profile, "--"]
+    recorded = [tidemark, "record", "-q", *case.word("options").split(), "-o", profile, "--"]
     if how == "record":
         run([*recorded, *command], cwd=folder, env=environment())
     elif how == "service":
