@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world check-storm check-faults check-attach check-takeover fuzz bench install uninstall clean
+.PHONY: help demo build check check-asan check-tsan check-world check-truth check-storm check-faults check-attach check-takeover fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -14,6 +14,7 @@ help:
 	@echo 'make build    build (release) into build/release'
 	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
 	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
+	@echo 'make check-truth  known sick and healthy programs: is the first answer the right one (doc/TRUTH.md)'
 	@echo 'make check-storm  thousands of processes under record, with few descriptors'
 	@echo 'make check-faults  every system call of recorder, collector and attach fails or is killed in turn (doc/FAULTS.md)'
 	@echo 'make check-attach  500 kills of attach beside services with one thread and many, 200 cycles (half an hour)'
@@ -62,6 +63,12 @@ check-world:
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
 	@INSTALL=1 tests/world/run.sh
+
+check-truth:
+	@tools/setup.sh build test
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release -j $(JOBS)
+	@TIDEMARK=$$PWD/$(TIDEMARK) python3 tests/truth/run.py
 
 check-storm:
 	@tools/setup.sh build test
