@@ -109,7 +109,7 @@ static void graph_look_add_registers(struct sweep *sweep)
     for (size_t i = 0; i < sweep->threads.count; i++) {
         const struct tracee *tracee = &sweep->threads.list[i].tracee;
         if (tracee->stopped)
-            graph_add_roots(&sweep->graph, (const uint64_t *)&tracee->registers,
+            graph_add_roots(&sweep->graph, 0, (const uint64_t *)&tracee->registers,
                             sizeof tracee->registers / WORD);
     }
 }
@@ -136,7 +136,8 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
         return;
     if (graph_look_is_libc(sweep->asked, area))
         graph_look_forget_arena(sweep, words, count);
-    graph_add_roots(&sweep->graph, words, count);
+    graph_add_roots(&sweep->graph, start + (uint64_t)((char *)words - (char *)sweep->words), words,
+                    count);
 }
 
 static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t from, uint64_t to)
