@@ -153,6 +153,7 @@ struct graph_holders {
 struct graph_dominators {
     uint32_t holder_count, node_count;
     uint32_t count;       /* orders; order 0 is the root */
+    uint32_t unheld;      /* the first order of ranges that nothing points to, and what they hold */
     uint32_t *nodes;      /* by order */
     uint32_t *orders;     /* by node; GRAPH_NONE: it cannot be reached */
     uint32_t *dominators; /* by order: the order of the nearest one; of 0: 0 */

@@ -105,6 +105,8 @@ static void graph_dominate_begin_rank(struct way *way, uint32_t node)
     bool is_first = node <= holders->count
                         ? node == 1 || holders->ranks[node - 1] != holders->ranks[node - 2]
                         : !way->has_ranges;
+    if (!way->has_ranges && node > holders->count)
+        way->out->unheld = way->out->count;
     way->has_ranges = node > holders->count;
     if (is_first)
         way->starts[way->start_count++] = way->out->count;
@@ -271,6 +273,7 @@ static int graph_dominate_run(struct way *way)
         error = graph_dominate_sort_roots(way);
     if (error)
         return error;
+    way->out->unheld = GRAPH_NONE;
     graph_dominate_search(way);
     way->semi = graph_dominate_array(way->out->count);
     way->stack = graph_dominate_array(way->out->count);
