@@ -170,4 +170,16 @@ static inline uint32_t graph_node_of_block(const struct graph_dominators *domina
     return 1 + dominators->holder_count + block;
 }
 
+/* A chain of pointers: from a root's word to nodes[0], from that to nodes[1], and so on. */
+enum { GRAPH_CHAIN_RANKS = 8 };
+struct graph_chain {
+    uint32_t root;   /* index into roots; GRAPH_NONE: nodes[0] is a range that nothing points to */
+    uint32_t *nodes; /* blocks; from graph.count on ranges. malloc'd */
+    uint32_t count;  /* 0: nothing leads there */
+};
+/* The shortest one to the block, from roots of the lowest rank that has one. `ranks`: by root, below
+ * GRAPH_CHAIN_RANKS. With graph_keep_holders(). 0, -ENOMEM or -ERANGE. */
+int graph_chain_find(struct graph *graph, const uint8_t *ranks, uint32_t block,
+                     struct graph_chain *out);
+
 #endif

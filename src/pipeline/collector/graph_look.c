@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "collector/graph_held.h"
 #include "collector/graph_threads.h"
 #include "graph/graph.h"
 #include "procfs/proc_file.h"
@@ -16,7 +17,9 @@ enum { SMALLEST_PAGE_BYTES = 4096, WORD = sizeof(uint64_t), PIECE_WORDS = 32768,
 
 struct sweep {
     const struct graph_look_asked *asked;
-    struct graph graph;
+    struct graph *graph; /* in `own`, or in what is kept */
+    struct graph own;
+    struct graph_held held;
     struct graph_threads threads;
     struct graph_block *blocks;
     size_t area, block;
@@ -98,7 +101,7 @@ static bool graph_look_is_libc(const struct graph_look_asked *asked, const struc
 static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t block = graph_find(&sweep->graph, words[i]);
+        uint32_t block = graph_find(sweep->graph, words[i]);
         if (block != GRAPH_NONE && graph_look_is_chunk_header(&sweep->blocks[block], words[i]))
             words[i] = 0;
     }
@@ -109,7 +112,7 @@ static void graph_look_add_registers(struct sweep *sweep)
     for (size_t i = 0; i < sweep->threads.count; i++) {
         const struct tracee *tracee = &sweep->threads.list[i].tracee;
         if (tracee->stopped)
-            graph_add_roots(&sweep->graph, 0, (const uint64_t *)&tracee->registers,
+            graph_add_roots(sweep->graph, 0, (const uint64_t *)&tracee->registers,
                             sizeof tracee->registers / WORD);
     }
 }
@@ -134,9 +137,14 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
     uint64_t *words = graph_look_words(sweep, start, from > first ? from : first, to, &count);
     if (!count || !graph_look_is_root(sweep->asked, area))
         return;
+    uint32_t range = sweep->held.held ? sweep->held.ranges[sweep->area] : GRAPH_NONE;
+    if (range != GRAPH_NONE) {
+        graph_add_range_words(sweep->graph, range, words, count);
+        return;
+    }
     if (graph_look_is_libc(sweep->asked, area))
         graph_look_forget_arena(sweep, words, count);
-    graph_add_roots(&sweep->graph, start + (uint64_t)((char *)words - (char *)sweep->words), words,
+    graph_add_roots(sweep->graph, start + (uint64_t)((char *)words - (char *)sweep->words), words,
                     count);
 }
 
@@ -144,7 +152,7 @@ static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t f
 {
     size_t count;
     const uint64_t *words = graph_look_words(sweep, start, from, to, &count);
-    graph_add_words(&sweep->graph, (uint32_t)sweep->block, words, count);
+    graph_add_words(sweep->graph, (uint32_t)sweep->block, words, count);
 }
 
 /* A piece of an area has been read. */
@@ -192,7 +200,7 @@ static int graph_look_visit(const struct page_table_run *run, void *context)
         else
             got = SMALLEST_PAGE_BYTES; /* it is gone meanwhile, or nobody may read it */
     }
-    return sweep->graph.no_memory ? -ENOMEM : 0;
+    return sweep->graph->no_memory ? -ENOMEM : 0;
 }
 
 static int graph_look_sweep(struct sweep *sweep)
@@ -288,7 +296,7 @@ static void graph_look_drop_empty(struct graph_look *out, size_t count)
 static int graph_look_solve(struct sweep *sweep, struct graph_look *out)
 {
     struct graph_reach reach;
-    int error = graph_reach(&sweep->graph, &reach);
+    int error = graph_reach(sweep->graph, &reach);
     if (error)
         return error;
     error = graph_look_fill_islands(sweep->asked, &reach, out);
@@ -322,26 +330,52 @@ void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample 
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static int graph_look_begin(struct sweep *sweep)
+static int graph_look_list_blocks(struct sweep *sweep)
 {
     const struct live_list *list = sweep->asked->blocks;
-    struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable, sweep};
-    sweep->words = malloc(PIECE_WORDS * WORD);
     sweep->blocks = calloc(list->count + 1, sizeof *sweep->blocks);
-    if (!sweep->words || !sweep->blocks)
+    if (!sweep->blocks)
         return -ENOMEM;
-    sweep->memory_fd = proc_open(sweep->asked->pid, "mem");
-    if (sweep->memory_fd < 0)
-        return sweep->memory_fd == -EACCES ? -EPERM : sweep->memory_fd;
     for (size_t i = 0; i < list->count; i++)
         sweep->blocks[i] =
             (struct graph_block){list->blocks[i].address, list->blocks[i].size_bytes};
-    return graph_begin(&sweep->graph, sweep->blocks, list->count, &memory);
+    return 0;
+}
+
+static int graph_look_begin(struct sweep *sweep)
+{
+    struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable, sweep};
+    sweep->words = malloc(PIECE_WORDS * WORD);
+    int error = sweep->words ? graph_look_list_blocks(sweep) : -ENOMEM;
+    if (error)
+        return error;
+    sweep->memory_fd = proc_open(sweep->asked->pid, "mem");
+    if (sweep->memory_fd < 0)
+        return sweep->memory_fd == -EACCES ? -EPERM : sweep->memory_fd;
+    error = graph_begin(&sweep->own, sweep->blocks, sweep->asked->blocks->count, &memory);
+    if (!error && sweep->asked->names)
+        error = graph_held_begin(&sweep->held, sweep->asked, sweep->memory_fd, &sweep->own);
+    if (sweep->held.held)
+        sweep->graph = &sweep->held.held->graph;
+    return error;
+}
+
+static void graph_look_end(struct sweep *sweep)
+{
+    if (sweep->held.held && sweep->held.held->blocks)
+        sweep->blocks = NULL; /* they went with the graph */
+    graph_held_release(&sweep->held);
+    graph_release(&sweep->own);
+    if (sweep->memory_fd >= 0)
+        close(sweep->memory_fd);
+    free(sweep->blocks);
+    free(sweep->words);
 }
 
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
     struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
+    sweep.graph = &sweep.own;
     int error = graph_look_begin(&sweep);
     if (!error)
         error = graph_threads_stop(&sweep.threads, asked->pid, asked->waits, asked->exit_stack);
@@ -349,14 +383,17 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
         graph_look_add_registers(&sweep);
         error = graph_look_sweep(&sweep);
     }
+    if (!error && asked->path_to && sweep.held.held)
+        error = graph_held_find_chain(&sweep.held, asked, sweep.memory_fd);
     graph_threads_release(&sweep.threads);
     if (!error)
         error = graph_look_solve(&sweep, out);
-    graph_release(&sweep.graph);
-    if (sweep.memory_fd >= 0)
-        close(sweep.memory_fd);
-    free(sweep.blocks);
-    free(sweep.words);
+    if (!error) {
+        out->held = sweep.held.held;
+        sweep.blocks = out->held ? NULL : sweep.blocks;
+        sweep.held.held = NULL;
+    }
+    graph_look_end(&sweep);
     return error;
 }
 
@@ -393,5 +430,6 @@ int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out
 void graph_look_release(struct graph_look *look)
 {
     free(look->islands);
+    held_free(look->held);
     *look = (struct graph_look){0};
 }

@@ -20,7 +20,11 @@
 #include "collector/live_list.h"
 #include "procfs/page_table.h"
 #include "procfs/smaps.h"
+#include "procfs/stacks.h"
 #include "profile/profile.h"
+#include "profile_build/held.h"
+
+struct owners_request;
 
 /* `blocks`: sorted and disjoint; their `row` is a place in `rows`. */
 struct graph_look_asked {
@@ -35,12 +39,19 @@ struct graph_look_asked {
                             memory beside these counts as roots */
     struct profile_residency *rows;
     size_t row_count;
+
+    /* who holds what: NULL: nobody asks */
+    const struct owners_request *names; /* whose areas are */
+    const struct stacks_place *threads; /* thread pointers */
+    size_t thread_count;
+    uint64_t path_to; /* an address whose chain of pointers is wanted; 0: none */
 };
 
 /* Islands by the call path of their heads; `sample` of the rows is 0. */
 struct graph_look {
     struct profile_island *islands;
     size_t island_count;
+    struct held *held; /* with `names`; who takes it frees it */
 };
 
 /* Fills in what the rows say of lost, indirect, possible and reachable blocks, too. 0 or -errno:

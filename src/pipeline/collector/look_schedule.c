@@ -239,6 +239,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
         why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
     look->over_graph = (why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK) &&
                        look_schedule_has_room_for_graph(looks);
+    look->wants_held = look->over_graph;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     look->owner_limit = why == PROFILE_SAMPLE_END ? OWNER_ROWS : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);

@@ -38,6 +38,8 @@ struct look {
     bool is_sample;      /* `blocks` are a few of them all */
     bool at_threads;     /* their stacks too: they wait */
     bool over_graph;     /* with over_pages: which blocks can be reached; not of a sample */
+    bool wants_held;     /* with over_graph: who holds what */
+    uint64_t path_to;    /* with wants_held: the chain to this address; 0: none */
     size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */
     size_t owner_limit;  /* of owners likewise */
     struct live_list blocks;
@@ -58,6 +60,7 @@ struct look {
     size_t cell_count;
     struct profile_island *islands; /* of lost blocks, by path */
     size_t island_count;
+    struct held *held;           /* with wants_held; NULL else */
     struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
     size_t thread_count;
