@@ -35,7 +35,8 @@ struct attach_options {
 static const char *const shared_options[] = {
     "output",      "quiet", "pack",          "trace",       "compress",  "follow", "stacks",
     "free-stacks", "timed", "embed-sources", "looks",       "max-depth", "sample", "budget-cpu",
-    "for",         "until", "start-on",      "snapshot-at", "on-full",   "ring",   "page-content"};
+    "for",         "until", "start-on",      "snapshot-at", "on-full",   "ring",   "page-content",
+    "held"};
 
 static bool cmd_attach_is_shared(const struct option_entry *entry)
 {
