@@ -51,4 +51,4 @@ try tidemark leaks killed.tmk
 sentence "not known: "
 try tidemark check -b budget.toml killed.tmk
 try tidemark leaks
-sentence "no profile given"
+sentence "no profile and no process given"

@@ -30,7 +30,8 @@ const char *held_by_missing(const struct profile *profile)
     if (no_graph || no_ledger)
         return no_graph ? no_graph : no_ledger;
     if (facts_graph_sample(profile))
-        return "nobody asked for it (tidemark record --held, or tidemark held PID while it runs), or "
+        return "nobody asked for it (tidemark record --held, or tidemark held PID while it runs), "
+               "or "
                "the recording is of an older version";
     if (!profile->complete)
         return "the program still runs, and no snapshot was taken: tidemark held PID takes one";
@@ -153,10 +154,10 @@ static bool held_by_is_shown(enum held_by_what by, const struct profile_holder *
     return by == HELD_BY_HOLDER || !of->parent;
 }
 
-static int held_by_add(struct gathering *gathering, const struct profile_holder *of,
-                       size_t most_id)
+static int held_by_add(struct gathering *gathering, const struct profile_holder *of, size_t most_id)
 {
-    uint32_t parent = of->parent && of->parent < of->id ? gathering->rows[of->parent] : HELD_BY_NONE;
+    uint32_t parent =
+        of->parent && of->parent < of->id ? gathering->rows[of->parent] : HELD_BY_NONE;
     held_by_count_all(gathering, of);
     if (!held_by_is_shown(gathering->holders->by, of) || of->id > most_id)
         return 0;
@@ -230,7 +231,8 @@ static int held_by_compare(const void *left, const void *right, void *context)
     const struct held_by *holders = context;
     const struct held_by_row *a = &holders->rows[*(const uint32_t *)left];
     const struct held_by_row *b = &holders->rows[*(const uint32_t *)right];
-    bool a_is_rest = a->of->kind == PROFILE_HOLDER_REST, b_is_rest = b->of->kind == PROFILE_HOLDER_REST;
+    bool a_is_rest = a->of->kind == PROFILE_HOLDER_REST,
+         b_is_rest = b->of->kind == PROFILE_HOLDER_REST;
     int64_t of_a = (int64_t)(a->retained.bytes - a->old.bytes);
     int64_t of_b = (int64_t)(b->retained.bytes - b->old.bytes);
     if (a_is_rest != b_is_rest)

@@ -73,9 +73,10 @@ int held_by_chain_text(FILE *out, const struct held_by *holders, const struct st
         size_t used = i ? held_by_chain_add_offset(&text, style, &steps[i - 1], &steps[i]) : 0;
         held_by_add_line(&text, style, &holders->now, &holder, used, i == 0);
     }
-    int error = fwrite(text.data ? text.data : "", 1, text.length, out) == text.length && !fflush(out)
-                    ? 0
-                    : -errno;
+    int error =
+        fwrite(text.data ? text.data : "", 1, text.length, out) == text.length && !fflush(out)
+            ? 0
+            : -errno;
     strbuf_release(&text);
     return error;
 }

@@ -37,7 +37,7 @@ static void held_by_add_thread(struct strbuf *out, const struct profile_holder *
     strbuf_add_string(out, " of thread");
     if (holder->name) {
         strbuf_add_char(out, ' ');
-        text_add_safe_string(out, holder->name);
+        strbuf_add_string(out, holder->name);
     }
     if (figure_get(holder->thread, &tid))
         strbuf_addf(out, " (%llu)", (unsigned long long)tid);
@@ -49,8 +49,9 @@ void held_by_add_what(struct strbuf *out, const struct profile_holder *holder)
     case PROFILE_HOLDER_VARIABLE:
     case PROFILE_HOLDER_SEVERAL:
         if (holder->module) {
-            strbuf_add_string(out, holder->kind == PROFILE_HOLDER_VARIABLE ? "variable of "
-                                                                           : "several holders, of ");
+            strbuf_add_string(out, holder->kind == PROFILE_HOLDER_VARIABLE
+                                       ? "variable of "
+                                       : "several holders, of ");
             text_add_safe_string(out, held_by_library(holder));
         } else {
             strbuf_add_string(out, "several holders");
@@ -79,13 +80,13 @@ static void held_by_add_name(struct strbuf *out, const struct profile_holder *ho
         strbuf_add_string(out, "registers");
         break;
     case PROFILE_HOLDER_ALLOCATOR:
-        strbuf_add_string(out, "the allocator's memory beside the blocks that are known");
+        strbuf_add_string(out, "allocator: free, or blocks that are not known");
         break;
     case PROFILE_HOLDER_REST:
         strbuf_addf(out, "%s more", human_exact(holder->merged).text);
         break;
     case PROFILE_HOLDER_SEVERAL:
-        text_add_safe_string(out, holder->name ? holder->name : "mappings");
+        strbuf_add_string(out, holder->name ? holder->name : "mappings");
         strbuf_add_string(out, " and others");
         break;
     default:
@@ -99,6 +100,20 @@ static bool held_by_has_frame(const struct profile_holder *holder)
            (holder->kind == PROFILE_HOLDER_MAPPING && holder->path);
 }
 
+/* What is no name is not shortened as one. */
+static void held_by_add_plain(struct strbuf *out, const struct style *style, const char *text,
+                              bool strong)
+{
+    struct strbuf safe = STRBUF_INIT;
+    text_add_safe_string(&safe, text);
+    if (strong)
+        style_add(out, style, TONE_TITLE, safe.data ? safe.data : "");
+    else
+        strbuf_add_string(out, safe.data ? safe.data : "");
+    strbuf_add_char(out, '\n');
+    strbuf_release(&safe);
+}
+
 void held_by_add_line(struct strbuf *out, const struct style *style,
                       const struct held_by_side *side, const struct profile_holder *holder,
                       size_t used, bool strong)
@@ -106,8 +121,7 @@ void held_by_add_line(struct strbuf *out, const struct style *style,
     struct strbuf name = STRBUF_INIT, what = STRBUF_INIT;
     struct frame_walk walk;
     if (held_by_has_frame(holder)) {
-        struct frame frame =
-            frame_walk_begin(&walk, side->profile, side->hidden, holder->path);
+        struct frame frame = frame_walk_begin(&walk, side->profile, side->hidden, holder->path);
         if (holder->kind == PROFILE_HOLDER_MAPPING) {
             strbuf_add_string(out, "mapping of ");
             used += 11;
@@ -117,8 +131,10 @@ void held_by_add_line(struct strbuf *out, const struct style *style,
     }
     held_by_add_name(&name, holder);
     held_by_add_what(&what, holder);
-    frame_add_columns(out, style, name.data ? name.data : "", what.data ? what.data : "", used,
-                      strong);
+    if (what.length)
+        frame_add_columns(out, style, name.data, what.data, used, strong);
+    else
+        held_by_add_plain(out, style, name.data, strong);
     strbuf_release(&name);
     strbuf_release(&what);
 }
@@ -206,9 +222,8 @@ static void held_by_add_row(const struct showing *showing, const struct held_by_
         held_by_add_grown(&cells, row);
     } else {
         text_row_add(&cells, human_bytes(row->retained.bytes).text);
-        text_row_add(&cells, human_percent((double)row->retained.bytes,
-                                          (double)holders->held.bytes)
-                                .text);
+        text_row_add(&cells,
+                     human_percent((double)row->retained.bytes, (double)holders->held.bytes).text);
         text_row_add(&cells, human_exact(row->retained.count).text);
     }
     text_row_add(&cells, "");

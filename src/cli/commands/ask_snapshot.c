@@ -1,4 +1,5 @@
-/* Asks collectors for snapshots (ask_snapshot.h): by a socket of each, whose names the kernel lists. */
+/* Asks collectors for snapshots (ask_snapshot.h). The kernel lists the names of their sockets. Each
+ * that answers has the process or says that it has not, and answers once more for each snapshot. */
 #include "commands/ask_snapshot.h"
 
 #include <errno.h>

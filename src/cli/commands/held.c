@@ -114,8 +114,9 @@ static int cmd_held_of(char **operands, int count, const struct arguments *argum
     struct profile *now = NULL, *before = NULL;
     bool is_process = profile_of_is_process(operands[count - 1]);
     if (arguments->path_to && !is_process)
-        return output_complain("held", "--path-to needs a process that is being recorded: a profile "
-                                       "keeps who holds what, and not each pointer");
+        return output_complain("held",
+                               "--path-to needs a process that is being recorded: a profile "
+                               "keeps who holds what, and not each pointer");
     int status = 0;
     if (count == 2)
         status = profile_of(&before, "held", operands[0], 0);

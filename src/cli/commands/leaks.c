@@ -44,10 +44,11 @@ static const struct option_entry entries[] = {
 static const struct options_command command = {
     .name = "leaks",
     .synopsis = "[options] PROFILE|PID",
-    .purpose = "Shows which blocks are lost: at the program's end, or at the last snapshot of one "
-               "that runs, no pointer led to them any more. Of a process that is being recorded: "
-               "now. No rebuild is needed. What was still reachable then is no leak and only summed "
-               "up.",
+    .purpose =
+        "Shows which blocks are lost: at the program's end, or at the last snapshot of one "
+        "that runs, no pointer led to them any more. Of a process that is being recorded: "
+        "now. No rebuild is needed. What was still reachable then is no leak and only summed "
+        "up.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark record -o run.tmk ./program && tidemark leaks run.tmk\n"

@@ -41,9 +41,8 @@ int cmd_snapshot(int argc, char **argv)
     if (operand + 1 != argc)
         return options_usage_error(&command, operand == argc ? "no process given"
                                                              : "more than one process given");
-    struct ask_snapshot ask = {.command = "snapshot",
-                               .timeout_ns = options.timeout_ns,
-                               .tell = cmd_snapshot_print};
+    struct ask_snapshot ask = {
+        .command = "snapshot", .timeout_ns = options.timeout_ns, .tell = cmd_snapshot_print};
     if (!ask_snapshot_parse_pid(argv[operand], &ask.pid))
         return options_usage_error(&command, "'%s' is no process id", argv[operand]);
     return ask_snapshot(&ask) ? OPTIONS_EXIT_FAILURE : 0;

@@ -91,7 +91,8 @@ static uint32_t graph_dominate_edge(const struct way *way, uint32_t node, uint32
         return graph_dominate_edge_of_holder(way, node - 1, number);
     uint32_t block = node - 1 - way->holders->count;
     bool is_block = block < graph->count;
-    const uint64_t *first = is_block ? graph->first + block : graph->range_first + block - graph->count;
+    const uint64_t *first =
+        is_block ? graph->first + block : graph->range_first + block - graph->count;
     const uint32_t *to = is_block ? graph->edges.to : graph->range_edges.to;
     return number < first[1] - first[0] ? graph_dominate_node(way, to[first[0] + number])
                                         : GRAPH_NONE;
@@ -297,8 +298,8 @@ int graph_dominate(struct graph *graph, const struct graph_holders *holders,
         return -ERANGE;
     graph_edges_finish(graph);
     int error = graph->no_memory ? -ENOMEM : graph_dominate_run(&way);
-    uint32_t *const arrays[] = {way.root_first, way.root_to, way.tree,   way.best, way.semi,
-                                way.stack,      way.before,  way.before_first};
+    uint32_t *const arrays[] = {way.root_first, way.root_to, way.tree,   way.best,
+                                way.semi,       way.stack,   way.before, way.before_first};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     if (error)

@@ -108,9 +108,9 @@ static uint32_t holder_tree_group_of(struct making *making, uint32_t order)
     if (making->no_memory)
         return GRAPH_NONE;
     if (is_range)
-        return holder_tree_below(making, parent, HOLDER_RANGE,
-                                 making->names->range(making->names->context,
-                                                      block - making->graph->count));
+        return holder_tree_below(
+            making, parent, HOLDER_RANGE,
+            making->names->range(making->names->context, block - making->graph->count));
     return holder_tree_below(making, parent, HOLDER_BLOCKS,
                              making->names->path(making->names->context, block));
 }
@@ -184,8 +184,8 @@ static uint32_t holder_tree_rest_of(struct cutting *cutting, uint32_t parent)
     uint32_t *rest = &cutting->rests[parent == GRAPH_NONE ? 2 * cutting->from->count : parent];
     if (!*rest) {
         unsigned depth = parent == GRAPH_NONE ? 0 : cutting->to.groups[parent].depth + 1u;
-        cutting->to.groups[cutting->to.count++] = (struct holder_group){
-            .parent = parent, .kind = HOLDER_REST, .depth = (uint8_t)depth};
+        cutting->to.groups[cutting->to.count++] =
+            (struct holder_group){.parent = parent, .kind = HOLDER_REST, .depth = (uint8_t)depth};
         *rest = (uint32_t)cutting->to.count;
     }
     return *rest - 1;

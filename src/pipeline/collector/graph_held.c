@@ -112,9 +112,9 @@ static void graph_held_add_area(struct held *held, const struct graph_look_asked
                                 const struct area *area, uint64_t tls_bytes)
 {
     struct held_place place = graph_held_place(asked, area);
-    const struct stacks_place *thread =
-        area->owner == AREA_STACK || area->owner == AREA_MMAP ? graph_held_thread_in(asked, area)
-                                                              : NULL;
+    const struct stacks_place *thread = area->owner == AREA_STACK || area->owner == AREA_MMAP
+                                            ? graph_held_thread_in(asked, area)
+                                            : NULL;
     if (!thread) {
         graph_held_add_place(held, place);
         return;

@@ -108,8 +108,8 @@ static struct holder held_holder_at(struct naming_holders *naming, uint64_t addr
 {
     const struct held_place *place = address ? held_place_at(naming->held, address) : NULL;
     if (!place)
-        return (struct holder){.kind = address ? PROFILE_HOLDER_ALLOCATOR
-                                               : PROFILE_HOLDER_REGISTERS};
+        return (struct holder){.kind =
+                                   address ? PROFILE_HOLDER_ALLOCATOR : PROFILE_HOLDER_REGISTERS};
     const struct globals_place *variable =
         place->kind == PROFILE_HOLDER_VARIABLE ? held_variable_at(naming, address) : NULL;
     return (struct holder){place->kind, variable ? variable->name : place->name, place->module,
@@ -218,15 +218,15 @@ static void held_tell_tree(const struct telling *telling, const struct holder_tr
     for (size_t i = 0; i < tree->count; i++) {
         const struct holder_group *group = &tree->groups[i];
         struct profile_holder *row = &out->rows[out->count++];
-        *row = (struct profile_holder){
-            .id = (uint32_t)i + 1,
-            .parent = group->parent == GRAPH_NONE ? 0 : group->parent + 1,
-            .thread = FIGURE_UNKNOWN,
-            .merged = group->merged,
-            .own_count = group->own_count,
-            .own_bytes = group->own_bytes,
-            .retained_count = group->retained_count,
-            .retained_bytes = group->retained_bytes};
+        *row =
+            (struct profile_holder){.id = (uint32_t)i + 1,
+                                    .parent = group->parent == GRAPH_NONE ? 0 : group->parent + 1,
+                                    .thread = FIGURE_UNKNOWN,
+                                    .merged = group->merged,
+                                    .own_count = group->own_count,
+                                    .own_bytes = group->own_bytes,
+                                    .retained_count = group->retained_count,
+                                    .retained_bytes = group->retained_bytes};
         held_name_row(telling, row, group);
     }
 }

@@ -28,7 +28,7 @@ struct proc_sample {
     size_t cell_count;
     struct profile_island *islands;
     size_t island_count;
-    struct held *held; /* NULL, or of what holders and chain are to be made */
+    struct held *held;              /* NULL, or of what holders and chain are to be made */
     struct profile_holder *holders; /* without `held`: as they were */
     size_t holder_count;
     struct profile_chain *chain;

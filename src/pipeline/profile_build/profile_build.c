@@ -447,8 +447,7 @@ static bool profile_build_find_module(void *context, uint64_t address,
         *found = (struct variable_module){module->entry.start, module->entry.end,
                                           module->entry.bias, NULL, 0};
         if (writer->globals)
-            found->places =
-                globals_places(writer->globals, (int64_t)i + 1, &found->place_count);
+            found->places = globals_places(writer->globals, (int64_t)i + 1, &found->place_count);
         return true;
     }
     return false;
@@ -532,9 +531,9 @@ static int profile_build_write_holders(struct writer *writer, const struct proc_
         return profile_build_solve_held(writer, proc_sample);
     int status =
         profile_build_put_holders(writer, proc_sample->holders, proc_sample->holder_count, id);
-    return status ? status
-                  : profile_build_put_chain(writer, proc_sample->chain, proc_sample->chain_count,
-                                            id);
+    return status
+               ? status
+               : profile_build_put_chain(writer, proc_sample->chain, proc_sample->chain_count, id);
 }
 
 static int profile_build_write_proc_sample(struct writer *writer,

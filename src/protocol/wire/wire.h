@@ -549,7 +549,8 @@ struct wire_hello {
     uint32_t parent;     /* pid of the parent of a fork, else 0 */
     uint32_t pages;      /* 1: what is recorded are pages ("Pages") */
     uint32_t unfollowed; /* enum wire_unfollowed; with WIRE_TAKEN_BACK: it could not be executed */
-    uint64_t path_to;    /* of WIRE_HELLO_SNAPSHOT: an address in a block, of which the snapshot is to say
+    uint64_t
+        path_to; /* of WIRE_HELLO_SNAPSHOT: an address in a block, of which the snapshot is to say
                           * how it is held; 0: none */
     char key[WIRE_KEY_BYTES]; /* of a session without one: 0 */
 };

@@ -151,7 +151,8 @@ static void random_trees(void **state)
         assert_int_equal(holder_tree_cut(&tree, random_below(200), random_below(4)), 0);
         check_tree(&sample, &tree);
         holder_tree_release(&tree);
-        assert_int_equal(holder_paths_make(&paths, &count, &sample.graph, &sample.found, &names), 0);
+        assert_int_equal(holder_paths_make(&paths, &count, &sample.graph, &sample.found, &names),
+                         0);
         for (size_t i = 0; i < count; i++)
             check_path(&sample, &paths[i]);
         free(paths);
