@@ -40,11 +40,11 @@ const char *const profile_container_names[PROFILE_CONTAINER_KINDS] = {
     [PROFILE_CONTAINER_KERNEL_OTHER] = "kernel", [PROFILE_CONTAINER_OTHER] = "other",
 };
 const char *const profile_holder_names[PROFILE_HOLDER_KINDS] = {
-    [PROFILE_HOLDER_VARIABLE] = "variable",   [PROFILE_HOLDER_TLS] = "thread-local",
-    [PROFILE_HOLDER_STACK] = "stack",         [PROFILE_HOLDER_REGISTERS] = "registers",
-    [PROFILE_HOLDER_MAPPING] = "mapping",     [PROFILE_HOLDER_ALLOCATOR] = "allocator",
-    [PROFILE_HOLDER_BLOCKS] = "blocks",       [PROFILE_HOLDER_SEVERAL] = "several",
-    [PROFILE_HOLDER_LOST] = "lost",           [PROFILE_HOLDER_REST] = "rest",
+    [PROFILE_HOLDER_VARIABLE] = "variable", [PROFILE_HOLDER_TLS] = "thread-local",
+    [PROFILE_HOLDER_STACK] = "stack",       [PROFILE_HOLDER_REGISTERS] = "registers",
+    [PROFILE_HOLDER_MAPPING] = "mapping",   [PROFILE_HOLDER_ALLOCATOR] = "allocator",
+    [PROFILE_HOLDER_BLOCKS] = "blocks",     [PROFILE_HOLDER_SEVERAL] = "several",
+    [PROFILE_HOLDER_LOST] = "lost",         [PROFILE_HOLDER_REST] = "rest",
     [PROFILE_HOLDER_PATH] = "path",
 };
 

@@ -346,7 +346,7 @@ struct profile_island {
     uint32_t path;
     uint64_t count, bytes;                   /* of the heads */
     uint64_t indirect_count, indirect_bytes; /* below them, of any call path */
-    struct figure oldest_ns, newest_ns;      /* when the first and the last head was allocated, since
+    struct figure oldest_ns, newest_ns; /* when the first and the last head was allocated, since
                                                 the program's start */
 };
 /* Of a sample that was put before; each path once. */
@@ -431,13 +431,13 @@ enum profile_holder_kind {
     PROFILE_HOLDER_TLS,          /* a thread's variables; `name`: the variable, or the thread */
     PROFILE_HOLDER_STACK,        /* `name`: the thread's */
     PROFILE_HOLDER_REGISTERS,
-    PROFILE_HOLDER_MAPPING,   /* memory that the program has mapped: by `path`, or of file `name` */
+    PROFILE_HOLDER_MAPPING, /* memory that the program has mapped: by `path`, or of file `name` */
     PROFILE_HOLDER_ALLOCATOR, /* its memory beside known blocks: blocks that are not known may be there */
-    PROFILE_HOLDER_BLOCKS,    /* of `path` */
-    PROFILE_HOLDER_SEVERAL,   /* what no holder keeps alone; `name`: the first of them */
-    PROFILE_HOLDER_LOST,      /* what nobody keeps */
-    PROFILE_HOLDER_REST,      /* `merged` rows that are too small or too deep */
-    PROFILE_HOLDER_PATH,      /* of the list: what the blocks of `path` retain, wherever they are */
+    PROFILE_HOLDER_BLOCKS,  /* of `path` */
+    PROFILE_HOLDER_SEVERAL, /* what no holder keeps alone; `name`: the first of them */
+    PROFILE_HOLDER_LOST,    /* what nobody keeps */
+    PROFILE_HOLDER_REST,    /* `merged` rows that are too small or too deep */
+    PROFILE_HOLDER_PATH,    /* of the list: what the blocks of `path` retain, wherever they are */
     PROFILE_HOLDER_KINDS
 };
 extern const char *const profile_holder_names[]; /* "variable" "thread-local" "stack" … */
@@ -463,9 +463,9 @@ struct profile_chain {
     uint32_t path;
     const char *name, *module;
     struct figure thread;
-    struct figure address, bytes;  /* unknown of registers */
-    struct figure pointer_offset;  /* in it, of the pointer to the next; unknown of the last */
-    struct figure target_offset;   /* where in the next it points to */
+    struct figure address, bytes; /* unknown of registers */
+    struct figure pointer_offset; /* in it, of the pointer to the next; unknown of the last */
+    struct figure target_offset;  /* where in the next it points to */
 };
 int profile_put_chain(struct profile_writer *, const struct profile_chain *rows, size_t count);
 

@@ -35,7 +35,7 @@
 #define PAGE_NS  10u
 
 /* Of a block in the tree of dominators. Of programs with few blocks nobody asks who holds them. */
-#define HELD_NS           600u
+#define HELD_NS           300u
 #define HELD_LEAST_BLOCKS 1000u
 #define HELD_MOST_BLOCKS  2000000u
 
