@@ -276,8 +276,12 @@ static int graph_look_fill_islands(const struct graph_look_asked *asked,
         const struct graph_island *island = &reach->islands[i];
         const struct live_entry *head = &asked->blocks->blocks[island->head];
         struct profile_island *row = &out->islands[head->row];
+        if (!row->count)
+            row->oldest_ns = row->newest_ns = figure_of(head->birth_ticks);
         row->path = head->node;
         row->count++;
+        row->oldest_ns = figure_min(row->oldest_ns, figure_of(head->birth_ticks));
+        row->newest_ns = figure_max(row->newest_ns, figure_of(head->birth_ticks));
         row->bytes += head->size_bytes;
         row->indirect_count += island->indirect_count;
         row->indirect_bytes += island->indirect_bytes;

@@ -47,7 +47,7 @@ struct graph_look_asked {
     uint64_t path_to; /* an address whose chain of pointers is wanted; 0: none */
 };
 
-/* Islands by the call path of their heads; `sample` of the rows is 0. */
+/* Islands by the call path of their heads; `sample` of the rows is 0, and their times are ticks. */
 struct graph_look {
     struct profile_island *islands;
     size_t island_count;

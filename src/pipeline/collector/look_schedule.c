@@ -43,11 +43,11 @@
  * them where that is more than looks may take. */
 #define CONTAINER_NS 20000000u
 
-/* The end waits for us: no longer than this, and no more memory than these blocks take (640 MB). */
+/* The end waits for us: no longer than this, and no more memory than these blocks take (800 MB). */
 #define LAST_LOOK_NS     5000000000u
 #define LAST_LOOK_BLOCKS 20000000u
 /* Of a block in the list that a look is given, and in what it counts. */
-#define LIST_BYTES 40u
+#define LIST_BYTES 48u
 
 /* Programs that end before that get the last look only. */
 #define START_NS 10000000u
@@ -133,8 +133,10 @@ static void look_schedule_copy_block(void *context, const struct replay_block *b
 {
     struct live_list *list = context;
     if (list->count < list->capacity)
-        list->blocks[list->count++] = (struct live_entry){
-            .address = block->address, .size_bytes = block->size_bytes, .node = block->node};
+        list->blocks[list->count++] = (struct live_entry){.address = block->address,
+                                                          .size_bytes = block->size_bytes,
+                                                          .node = block->node,
+                                                          .birth_ticks = block->birth_ticks};
 }
 
 static int look_schedule_copy_blocks(struct look_schedule *looks, struct look *look)

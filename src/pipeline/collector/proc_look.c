@@ -503,6 +503,15 @@ void look_take(struct look *look)
     look->sample.pass_ms = (double)look->cpu_ns / 1e6;
 }
 
+void look_scale_times(struct look *look, struct clock_scale scale)
+{
+    for (size_t i = 0; i < look->island_count; i++) {
+        struct profile_island *island = &look->islands[i];
+        island->oldest_ns = clock_moment_figure(scale, island->oldest_ns);
+        island->newest_ns = clock_moment_figure(scale, island->newest_ns);
+    }
+}
+
 struct proc_sample look_proc_sample(struct look *look)
 {
     return (struct proc_sample){.sample = &look->sample,

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "profile_build/clock.h"
 #include "profile_build/proc_sample.h"
 #include "collector/areas.h"
 #include "collector/live_list.h"
@@ -77,6 +78,8 @@ struct look {
 void look_init(struct look *look, pid_t pid);
 void look_take(struct look *look);
 void look_release(struct look *look);
+/* Ticks become nanoseconds since the start: of the islands. Once. */
+void look_scale_times(struct look *look, struct clock_scale scale);
 /* What a profile keeps of it; lives as long as the look. */
 struct proc_sample look_proc_sample(struct look *look);
 
