@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "collector/graph_copy.h"
 #include "collector/graph_held.h"
+#include "collector/graph_late.h"
 #include "collector/graph_threads.h"
 #include "graph/graph.h"
 #include "procfs/proc_file.h"
@@ -25,6 +27,9 @@ struct sweep {
     size_t area, block;
     uint64_t *words; /* PIECE_WORDS of them */
     int memory_fd;
+    struct page_table_range *ranges; /* what is read */
+    size_t range_count;
+    struct graph_copy copy; /* of it, unless the program waits for us anyway */
 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -40,7 +45,9 @@ static size_t graph_look_read(const struct sweep *sweep, uint64_t address, void 
 static bool graph_look_read_words(void *context, uint64_t address, uint64_t *words, size_t count)
 {
     const struct sweep *sweep = context;
-    return graph_look_read(sweep, address, words, count * WORD) == count * WORD;
+    size_t bytes = count * WORD;
+    return graph_copy_read(&sweep->copy, address, words, bytes) == bytes ||
+           graph_look_read(sweep, address, words, bytes) == bytes;
 }
 
 /* Tables of virtual functions lie in modules, and point to code. */
@@ -203,21 +210,77 @@ static int graph_look_visit(const struct page_table_run *run, void *context)
     return sweep->graph->no_memory ? -ENOMEM : 0;
 }
 
-static int graph_look_sweep(struct sweep *sweep)
+static int graph_look_find_ranges(struct sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
-    struct page_table_range *ranges = calloc(asked->areas->count + 1, sizeof *ranges);
-    size_t count = 0;
-    if (!ranges)
+    sweep->ranges = calloc(asked->areas->count + 1, sizeof *sweep->ranges);
+    if (!sweep->ranges)
         return -ENOMEM;
     for (size_t i = 0; i < asked->areas->count; i++) {
         const struct area *area = &asked->areas->list[i];
         if (area->holds_block || graph_look_is_root(asked, area))
-            ranges[count++] = (struct page_table_range){area->start, area->end};
+            sweep->ranges[sweep->range_count++] = (struct page_table_range){area->start, area->end};
     }
-    int error = page_table_visit(asked->pages, ranges, count, graph_look_visit, sweep);
+    return 0;
+}
+
+/* A run of the copy lies in one area. */
+static int graph_look_sweep_copy(struct sweep *sweep)
+{
+    const struct areas *areas = sweep->asked->areas;
+    uint64_t *buffer = sweep->words;
+    for (size_t i = 0; i < sweep->copy.count && !sweep->graph->no_memory; i++) {
+        const struct graph_copy_run *run = &sweep->copy.runs[i];
+        while (sweep->area < areas->count && areas->list[sweep->area].end <= run->start)
+            sweep->area++;
+        if (sweep->area == areas->count)
+            break;
+        sweep->words = (uint64_t *)(void *)(sweep->copy.bytes + run->at);
+        graph_look_add_piece(sweep, &areas->list[sweep->area], run->start, run->end);
+    }
+    sweep->words = buffer;
+    return sweep->graph->no_memory ? -ENOMEM : 0;
+}
+
+static int graph_look_visit_late(const struct page_table_run *run, void *context)
+{
+    struct sweep *sweep = context;
+    if ((run->state != PAGES_RESIDENT && run->state != PAGES_SWAPPED) || run->zero)
+        return 0;
+    for (uint64_t at = run->start, got; at < run->end; at += got) {
+        uint64_t bytes = run->end - at;
+        got = graph_look_read(sweep, at, sweep->words,
+                              bytes < PIECE_WORDS * WORD ? bytes : PIECE_WORDS * WORD);
+        graph_add_roots(sweep->graph, at, sweep->words, got / WORD);
+        got = got ? got : SMALLEST_PAGE_BYTES;
+    }
+    return 0;
+}
+
+/* A program that ran on may have memory by now that the areas do not have. No block that is known lies
+ * there, but pointers may. */
+static int graph_look_add_late(struct sweep *sweep)
+{
+    struct page_table_range *ranges;
+    size_t count;
+    int error = graph_late_find(sweep->asked->pid, sweep->asked->smaps, &ranges, &count);
+    if (!error && count)
+        error = page_table_visit(sweep->asked->pages, ranges, count, graph_look_visit_late, sweep);
     free(ranges);
     return error;
+}
+
+/* The program runs on as soon as its memory is copied, if there is room for that. */
+static int graph_look_sweep(struct sweep *sweep)
+{
+    const struct graph_look_asked *asked = sweep->asked;
+    bool is_copied = graph_copy_take(&sweep->copy, asked->pages, sweep->ranges, sweep->range_count,
+                                     sweep->memory_fd);
+    if (is_copied && !asked->path_to)
+        graph_threads_go_on(&sweep->threads);
+    return is_copied ? graph_look_sweep_copy(sweep)
+                     : page_table_visit(asked->pages, sweep->ranges, sweep->range_count,
+                                        graph_look_visit, sweep);
 }
 
 /* ---- What comes of it ------------------------------------------------------------------------ */
@@ -361,6 +424,10 @@ static int graph_look_begin(struct sweep *sweep)
         error = graph_held_begin(&sweep->held, sweep->asked, sweep->memory_fd, &sweep->own);
     if (sweep->held.held)
         sweep->graph = &sweep->held.held->graph;
+    if (!error)
+        error = graph_look_find_ranges(sweep);
+    if (!error && !sweep->asked->waits)
+        graph_copy_begin(&sweep->copy, sweep->asked->pages, sweep->ranges, sweep->range_count);
     return error;
 }
 
@@ -370,6 +437,8 @@ static void graph_look_end(struct sweep *sweep)
         sweep->blocks = NULL; /* they went with the graph */
     graph_held_release(&sweep->held);
     graph_release(&sweep->own);
+    graph_copy_release(&sweep->copy);
+    free(sweep->ranges);
     if (sweep->memory_fd >= 0)
         close(sweep->memory_fd);
     free(sweep->blocks);
@@ -385,6 +454,9 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
         error = graph_threads_stop(&sweep.threads, asked->pid, asked->waits, asked->exit_stack);
     if (!error) {
         graph_look_add_registers(&sweep);
+        error = asked->waits ? 0 : graph_look_add_late(&sweep);
+    }
+    if (!error) {
         error = graph_look_sweep(&sweep);
     }
     if (!error && asked->path_to && sweep.held.held)

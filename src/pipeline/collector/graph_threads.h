@@ -27,6 +27,8 @@ struct graph_threads {
  * A process that waits and has one thread is not stopped: all its registers that matter are
  * on its stack. All others stand when this returns. 0 or -errno: nobody stands then. */
 int graph_threads_stop(struct graph_threads *threads, pid_t pid, bool waits, uint64_t exit_stack);
+/* They run on; where they stood is still known. */
+void graph_threads_go_on(struct graph_threads *threads);
 /* They run on. */
 void graph_threads_release(struct graph_threads *threads);
 
