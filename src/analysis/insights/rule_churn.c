@@ -113,7 +113,7 @@ static bool rule_churn_is_packed(const struct inquiry *inquiry, const struct sit
     uint32_t node = profile->sites[inquiry->order[site->first]].path;
     const struct profile_code *code = &profile->codes[profile->nodes[node].location];
     const char *function =
-        frame_function(profile, (struct frame){profile->nodes[node].location, code->first_line});
+        frame_function(profile, frame_at(profile->nodes[node].location, code->first_line));
     return function && !strncmp(function, "_gfortran_", 10);
 }
 

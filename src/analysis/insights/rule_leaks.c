@@ -21,6 +21,16 @@
 #define GROWTH_BLOCKS 16
 /* At the end at least this much of the path's own peak must be alive. */
 #define GROWTH_KEPT 0.75
+/* It must go on for this much of the program's work, and up to this close to its end: what is
+ * filled in one phase is a table. */
+#define GROWTH_SPAN 0.5
+#define GROWTH_END  0.1
+/* What grows until the program frees all at its end: hardly anything was freed before, and hardly
+ * anything is left. */
+#define TEARDOWN_BYTES (1 << 20)
+#define TEARDOWN_SHARE 0.2  /* of the program's peak */
+#define TEARDOWN_MADE  1.25 /* bytes ever ÷ own peak, at most */
+#define TEARDOWN_LEFT  0.1
 
 #define LEAK_BYTES  (16 << 10)
 #define LEAK_BLOCKS 100
@@ -39,13 +49,42 @@ static double rule_leaks_kendall(const uint64_t *levels, size_t count)
     return (double)balance / ((double)(count * (count - 1)) / 2);
 }
 
+/* From where on and until when a path grows. */
+struct growth_span {
+    double from, until;
+};
+
+/* From its first point, or the work's beginning, to its highest. */
+static struct growth_span rule_leaks_span_of(const struct inquiry *inquiry,
+                                             const struct curve *curve)
+{
+    struct growth_span span = {(double)curve->points[0].ticks, 0};
+    uint64_t highest = 0;
+    for (size_t i = 0; i < curve->count; i++)
+        if (curve->points[i].bytes > highest) {
+            highest = curve->points[i].bytes;
+            span.until = (double)curve->points[i].ticks;
+        }
+    if (span.from < (double)inquiry->active_from_ns)
+        span.from = (double)inquiry->active_from_ns;
+    return span;
+}
+
+/* Does it go on while the program works, and is it not one phase of it? */
+static bool rule_leaks_span_is_long(const struct inquiry *inquiry, struct growth_span span)
+{
+    double work = (double)inquiry->active_until_ns - (double)inquiry->active_from_ns;
+    return span.until - span.from >= GROWTH_SPAN * work &&
+           span.until >= (double)inquiry->active_until_ns - GROWTH_END * work;
+}
+
 /* The curve is a staircase: a level holds until the next point. */
-static double rule_leaks_curve_rise(const struct curve *curve, uint64_t run_ns)
+static double rule_leaks_curve_rise(const struct curve *curve, struct growth_span span)
 {
     uint64_t levels[GROWTH_INTERVALS];
     size_t at = 0;
     for (size_t i = 0; i < GROWTH_INTERVALS; i++) {
-        double until = (double)run_ns * (double)(i + 1) / GROWTH_INTERVALS;
+        double until = span.from + (span.until - span.from) * (double)(i + 1) / GROWTH_INTERVALS;
         while (at < curve->count && (double)curve->points[at].ticks <= until)
             at++;
         levels[i] = at ? curve->points[at - 1].bytes : 0;
@@ -65,8 +104,9 @@ static bool rule_leaks_grows_to_the_end(const struct inquiry *inquiry,
         (double)rule_number(metrics->live_bytes) <
             GROWTH_KEPT * (double)rule_number_or_most(metrics->peak_bytes))
         return false;
-    *rise = rule_leaks_curve_rise(curve, inquiry->run_ns);
-    return *rise >= GROWTH_TAU;
+    struct growth_span span = rule_leaks_span_of(inquiry, curve);
+    *rise = rule_leaks_curve_rise(curve, span);
+    return *rise >= GROWTH_TAU && rule_leaks_span_is_long(inquiry, span);
 }
 
 struct growth {
@@ -172,6 +212,70 @@ void rule_leak_growth(struct inquiry *inquiry)
         rule_leaks_report_growth(inquiry, candidates.top[i].site, &candidates);
 }
 
+/* ---- Growth that the end hides --------------------------------------------------------------- */
+
+static bool rule_leaks_grows_to_teardown(const struct inquiry *inquiry,
+                                         const struct profile_site *path)
+{
+    const struct call_metrics *metrics = &path->metrics;
+    const struct curve *curve = inquiry_curve_of(inquiry->profile, path->path);
+    double peak = (double)rule_number(metrics->peak_bytes);
+    if (!curve || curve->count < GROWTH_POINTS || peak < TEARDOWN_BYTES ||
+        rule_number(metrics->free_count) < GROWTH_BLOCKS ||
+        (double)rule_number_or_most(metrics->live_bytes) > TEARDOWN_LEFT * peak ||
+        (double)rule_bytes_of(metrics) > TEARDOWN_MADE * peak)
+        return false;
+    struct growth_span span = rule_leaks_span_of(inquiry, curve);
+    return rule_leaks_span_is_long(inquiry, span) &&
+           rule_leaks_curve_rise(curve, span) >= GROWTH_TAU;
+}
+
+static uint64_t rule_leaks_teardown_bytes(const struct inquiry *inquiry, const struct site *site)
+{
+    uint64_t bytes = 0;
+    if (rule_number(site->metrics.peak_bytes) < TEARDOWN_BYTES)
+        return 0;
+    for (size_t i = 0; i < site->count; i++) {
+        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        if (rule_leaks_grows_to_teardown(inquiry, path))
+            bytes += rule_number(path->metrics.peak_bytes);
+    }
+    return bytes;
+}
+
+static void rule_leaks_report_teardown(struct inquiry *inquiry, const struct candidate *candidate)
+{
+    struct insight *insight = insight_begin(inquiry, candidate->cost,
+                                            rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    insight_title(insight, "%s grows to %s until the program ends, and only then frees it",
+                  inquiry_site_name(inquiry, candidate->site).text,
+                  human_bytes(candidate->cost).text);
+    insight_add_bytes(insight, "peak_bytes", candidate->cost);
+    insight_add_count(insight, "alloc_count", rule_blocks_of(&candidate->site->metrics));
+    insight_add_share(insight, "peak_share", insight->cost);
+    insight_add_paths(inquiry, insight, candidate->site, METRIC_ROW(peak_bytes), INSIGHT_BYTES);
+    insight->advice = "A program that runs longer needs more: free what is done with while it "
+                      "works, or bound the container. Where all of it is needed to the end, it is "
+                      "right as it is.";
+}
+
+void rule_teardown_growth(struct inquiry *inquiry)
+{
+    struct candidates candidates = {0};
+    uint64_t least = (uint64_t)(TEARDOWN_SHARE * (double)rule_number(inquiry->total->peak_bytes));
+    if (!inquiry_has_curves(inquiry)) {
+        inquiry_silent(inquiry, "not recorded: how call paths grow over time");
+        return;
+    }
+    for (size_t i = 0; i < inquiry->site_count; i++) {
+        uint64_t bytes = rule_leaks_teardown_bytes(inquiry, &inquiry->sites[i]);
+        if (bytes && bytes >= least)
+            inquiry_candidates_add(&candidates, &inquiry->sites[i], bytes);
+    }
+    for (size_t i = 0; i < candidates.count; i++)
+        rule_leaks_report_teardown(inquiry, &candidates.top[i]);
+}
+
 /* ---- Live at the end ----------------------------------------------------------------------- */
 
 static bool rule_leaks_is_one_time(const struct inquiry *inquiry,
@@ -199,9 +303,11 @@ static void rule_leaks_count_site(const struct inquiry *inquiry, const struct si
         remains->one_time_blocks += blocks;
         return;
     }
-    uint64_t lost_bytes = rule_lost_bytes(inquiry, site);
+    uint64_t lost_bytes = rule_lost_bytes(inquiry, site),
+             lost_count = rule_lost_count(inquiry, site);
     if (lost_bytes > growth.bytes) { /* another finding has it */
         bytes -= bytes < lost_bytes ? bytes : lost_bytes;
+        blocks -= blocks < lost_count ? blocks : lost_count;
         growth.bytes = growth.blocks = 0;
     }
     remains->growing_bytes += growth.bytes;

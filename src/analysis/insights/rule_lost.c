@@ -15,7 +15,7 @@ struct lost {
     uint64_t bytes, count, island_count;
 };
 
-static void rule_lost_count(struct lost *lost, const struct profile_island *island)
+static void rule_lost_add_island(struct lost *lost, const struct profile_island *island)
 {
     lost->bytes += island->bytes + island->indirect_bytes;
     lost->count += island->count + island->indirect_count;
@@ -30,13 +30,18 @@ static struct lost rule_lost_of(const struct inquiry *inquiry, const struct site
     struct lost lost = {0};
     for (size_t i = 0; i < count; i++)
         if (inquiry->site_of_node[islands[i].path] == number)
-            rule_lost_count(&lost, &islands[i]);
+            rule_lost_add_island(&lost, &islands[i]);
     return lost;
 }
 
 uint64_t rule_lost_bytes(const struct inquiry *inquiry, const struct site *site)
 {
     return rule_lost_of(inquiry, site).bytes;
+}
+
+uint64_t rule_lost_count(const struct inquiry *inquiry, const struct site *site)
+{
+    return rule_lost_of(inquiry, site).count;
 }
 
 static void rule_lost_add_paths(struct inquiry *inquiry, struct insight *insight,
@@ -85,7 +90,7 @@ static struct lost *rule_lost_by_site(const struct inquiry *inquiry)
     for (size_t i = 0; i < count && lost; i++) {
         uint32_t site = inquiry->site_of_node[islands[i].path];
         if (site != UINT32_MAX)
-            rule_lost_count(&lost[site], &islands[i]);
+            rule_lost_add_island(&lost[site], &islands[i]);
     }
     return lost;
 }

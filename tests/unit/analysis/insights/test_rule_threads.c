@@ -32,7 +32,7 @@ static void producers_and_consumers_are_named(void **state)
                     "exchanged_count 20000, exchanged_bytes 20000000, owner_share 0.500, "
                     "calls_share 0.200, exchanged_in_all 149999, owner 'reader (11)', freer "
                     "'thread 12'");
-    assert_severity(insight, "warning");
+    assert_severity(insight, "notice");
     built_free(built);
 }
 
