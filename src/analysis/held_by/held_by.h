@@ -75,6 +75,8 @@ static inline const struct held_by_side *held_by_side_of(const struct held_by *h
 const char *held_by_library(const struct profile_holder *holder);
 /* "variable of libx.so", "stack of a thread" … Safe. */
 void held_by_add_what(struct strbuf *out, const struct profile_holder *holder);
+/* Name and what it is, in a few words. Safe. */
+void held_by_add_short(struct strbuf *out, const struct profile_holder *holder);
 /* What follows name and call path of a holder on its line. `used`: columns before it. */
 void held_by_add_line(struct strbuf *out, const struct style *style,
                       const struct held_by_side *side, const struct profile_holder *holder,

@@ -12,6 +12,7 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "base/text_table.h"
+#include "format/names.h"
 #include "model/figure_human.h"
 
 enum { NAME_AT = 36, INDENT = 2 };
@@ -92,6 +93,18 @@ static void held_by_add_name(struct strbuf *out, const struct profile_holder *ho
     default:
         strbuf_add_string(out, holder->name ? holder->name : "(unnamed)");
     }
+}
+
+void held_by_add_short(struct strbuf *out, const struct profile_holder *holder)
+{
+    struct strbuf name = STRBUF_INIT;
+    held_by_add_name(&name, holder);
+    name_add_short(out, name.data, 40);
+    if (holder->kind == PROFILE_HOLDER_VARIABLE && holder->module) {
+        strbuf_add_string(out, " of ");
+        text_add_safe_string(out, held_by_library(holder));
+    }
+    strbuf_release(&name);
 }
 
 static bool held_by_has_frame(const struct profile_holder *holder)
