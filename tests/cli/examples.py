@@ -107,7 +107,7 @@ g++ -g -O1 -fno-builtin -I '{ROOT}/include' mesh.cpp parser.o -o solver '{os.pat
 for name in {" ".join(PROGRAMS[1:])}; do ln solver $name; done
 touch input.dat input.xml chip.gds big.mesh
 ln -s '{ROOT}/examples' examples
-tidemark record -q --trace -o run.tmk ./solver
+tidemark record -q --trace --held -o run.tmk ./solver
 for name in before after old new main solver; do cp run.tmk $name.tmk; done
 cp run.tmt solver.tmt
 cp run.tmk tidemark.solver.1234.tmk

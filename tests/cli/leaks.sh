@@ -17,7 +17,7 @@ done
 
 echo "== text"
 tidemark record -q -o run.tmk "$VICTIMS/lost" lose_list
-tidemark leaks -w 80 run.tmk | sed 's/([0-9.]* [^ ]* after/(T after/; s/[^ ]*lost\.c:[0-9]*/lost.c:N/; s/  *lost.c/ lost.c/'
+tidemark leaks -w 80 run.tmk | sed 's/allocated .*/allocated T before/; s/([0-9.]* [^ ]* after/(T after/; s/[^ ]*lost\.c:[0-9]*/lost.c:N/; s/  *lost.c/ lost.c/'
 echo "== of several threads, one of which waits"
 tidemark record -q -o run.tmk "$VICTIMS/lost" on_waiting_stack
 tidemark leaks run.tmk | head -1
@@ -51,4 +51,4 @@ try tidemark leaks killed.tmk
 sentence "not known: "
 try tidemark check -b budget.toml killed.tmk
 try tidemark leaks
-sentence "no profile given"
+sentence "no profile and no process given"

@@ -55,6 +55,10 @@ static void leaks_add_to_group(struct leaks_group *group, const struct profile_i
     uint64_t bytes = island->bytes + island->indirect_bytes;
     leaks_sum_up(&group->heads, island->count, island->bytes);
     leaks_sum_up(&group->below, island->indirect_count, island->indirect_bytes);
+    group->oldest_ns =
+        group->node ? figure_min(group->oldest_ns, island->oldest_ns) : island->oldest_ns;
+    group->newest_ns =
+        group->node ? figure_max(group->newest_ns, island->newest_ns) : island->newest_ns;
     if (!group->node || bytes > group->node_bytes) {
         group->node = island->path;
         group->node_bytes = bytes;

@@ -43,6 +43,8 @@ static void leaks_json_group(struct json *json, const struct leaks *leaks,
     json_unsigned(json, "bytes", group->heads.bytes);
     json_unsigned(json, "indirect_blocks", group->below.count);
     json_unsigned(json, "indirect_bytes", group->below.bytes);
+    json_figure(json, "oldest_ns", group->oldest_ns);
+    json_figure(json, "newest_ns", group->newest_ns);
     leaks_json_stack(json, leaks, group->node);
     json_end(json);
 }

@@ -68,6 +68,24 @@ static void leaks_text_add_callers(struct strbuf *out, const struct leaks *leaks
     }
 }
 
+/* "for 98.0 ms to 1.20 s": how long ago the heads were allocated. */
+static void leaks_text_add_age(struct strbuf *out, const struct leaks *leaks,
+                               const struct leaks_group *group, const struct style *style)
+{
+    uint64_t oldest, newest, now = leaks->sample->time_ns;
+    struct strbuf line = STRBUF_INIT;
+    if (!figure_get(group->oldest_ns, &oldest) || !figure_get(group->newest_ns, &newest))
+        return;
+    strbuf_addf(&line, "allocated %s", human_duration(now > oldest ? now - oldest : 0).text);
+    if (newest != oldest)
+        strbuf_addf(&line, " to %s", human_duration(now > newest ? now - newest : 0).text);
+    strbuf_add_string(&line, " before");
+    strbuf_add_repeated(out, " ", NAME_AT);
+    style_add(out, style, TONE_DIM, line.data);
+    strbuf_add_char(out, '\n');
+    strbuf_release(&line);
+}
+
 static void leaks_text_add_group(struct strbuf *out, const struct leaks *leaks,
                                  const struct leaks_group *group, const struct style *style)
 {
@@ -82,6 +100,7 @@ static void leaks_text_add_group(struct strbuf *out, const struct leaks *leaks,
     text_row_add(&row, "");
     leaks_text_add_name(out, leaks, style, group->frame, true);
     leaks_text_add_callers(out, leaks, group, style);
+    leaks_text_add_age(out, leaks, group, style);
     strbuf_release(&below);
 }
 

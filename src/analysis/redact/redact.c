@@ -289,6 +289,20 @@ static void redact_owner(struct redaction *redaction, struct profile_owner *owne
         redact_name(redaction, &owner->name, "thread");
 }
 
+/* What the name of a holder of that kind is. */
+static void redact_holder(struct redaction *redaction, int kind, const char **name,
+                          const char **module)
+{
+    redact_path(redaction, module);
+    if (kind == PROFILE_HOLDER_MAPPING)
+        redact_path(redaction, name);
+    else if (kind == PROFILE_HOLDER_STACK || kind == PROFILE_HOLDER_REGISTERS ||
+             (kind == PROFILE_HOLDER_TLS && !*module))
+        redact_name(redaction, name, "thread");
+    else
+        redact_name(redaction, name, "variable");
+}
+
 /* Processes of the container may be others' than the recorded ones. */
 static void redact_container(struct redaction *redaction, struct profile_container *container)
 {
@@ -307,6 +321,12 @@ static void redact_run(struct redaction *redaction)
         redact_owner(redaction, &profile->owners[i]);
     for (size_t i = 0; i < profile->container_count; i++)
         redact_container(redaction, &profile->containers[i]);
+    for (size_t i = 0; i < profile->holder_count; i++)
+        redact_holder(redaction, profile->holders[i].kind, &profile->holders[i].name,
+                      &profile->holders[i].module);
+    for (size_t i = 0; i < profile->chain_count; i++)
+        redact_holder(redaction, profile->chains[i].kind, &profile->chains[i].name,
+                      &profile->chains[i].module);
     for (size_t i = 0; i < profile->mapping_count; i++)
         redact_path(redaction, &profile->mappings[i].path);
     for (size_t i = 0; i < profile->mark_count; i++)

@@ -11,6 +11,7 @@
 #include "base/term.h"
 #include "commands/known_leaks.h"
 #include "commands/output.h"
+#include "commands/profile_of.h"
 #include "leaks/leaks.h"
 #include "profile/profile.h"
 
@@ -43,14 +44,17 @@ static const struct option_entry entries[] = {
 
 static const struct options_command command = {
     .name = "leaks",
-    .synopsis = "[options] PROFILE",
-    .purpose = "Shows which blocks are lost: at the program's end, or at the last snapshot of one "
-               "that runs, no pointer led to them any more. No rebuild is needed. What was still "
-               "reachable then is no leak and only summed up.",
+    .synopsis = "[options] PROFILE|PID",
+    .purpose =
+        "Shows which blocks are lost: at the program's end, or at the last snapshot of one "
+        "that runs, no pointer led to them any more. Of a process that is being recorded: "
+        "now. No rebuild is needed. What was still reachable then is no leak and only summed "
+        "up.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark record -o run.tmk ./program && tidemark leaks run.tmk\n"
                 "  tidemark leaks --json run.tmk | jq .lost.bytes\n"
+                "  tidemark leaks $(pidof -s server)\n"
                 "In CI: tidemark check with lost = 0 (doc/BUDGET.md).\n",
 };
 
@@ -90,9 +94,9 @@ static int cmd_leaks_of(const char *path, const struct arguments *arguments)
     int status = 0;
     for (size_t i = 0; i < arguments->suppressions.count && !status; i++)
         status = known_leaks_read("leaks", &suppressions, arguments->suppressions.files[i]);
-    if (!status && profile_read(&profile, path))
-        status = output_complain("leaks", error_text());
-    else if (!status) {
+    if (!status)
+        status = profile_of(&profile, "leaks", path, 0);
+    if (!status) {
         status = cmd_leaks_find(profile, &suppressions, arguments);
         profile_free(profile);
     }
@@ -106,7 +110,7 @@ int cmd_leaks(int argc, char **argv)
     int operand = options_parse(&command, argc, argv, &arguments);
     int status = operand < 0 ? OPTIONS_EXIT_STATUS(operand) : 0;
     if (operand >= 0 && operand + 1 != argc)
-        status = options_usage_error(&command, operand == argc ? "no profile given"
+        status = options_usage_error(&command, operand == argc ? "no profile and no process given"
                                                                : "more than one profile given");
     else if (operand >= 0)
         status = cmd_leaks_of(argv[operand], &arguments);

@@ -142,6 +142,10 @@ static const struct option_entry entries[] = {
      "look "
      "(default: yes)",
      TO(looks), true, NULL},
+    {"held", 0, OPTION_SWITCH, NULL,
+     "at the end, find out who holds which blocks, however many there are (default: where that "
+     "takes less than 1 % of the run)",
+     TO(held), true, NULL},
     {"page-content", 0, OPTION_SWITCH, NULL,
      "looks read the pages too, to tell those of nothing but zeros; nothing of them is kept "
      "(default: no)",
@@ -517,6 +521,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.pool_functions = options->allocator_functions ? &pool_functions : NULL;
     wanted.looks = options->looks;
     wanted.page_content = options->page_content;
+    wanted.held = options->held;
     wanted.pack = options->pack;
     wanted.separate = options->separate;
     wanted.trace = options->trace;

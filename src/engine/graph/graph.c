@@ -136,6 +136,19 @@ uint32_t graph_find(const struct graph *graph, uint64_t address)
     return graph->large_count ? graph_find_large(graph, address) : GRAPH_NONE;
 }
 
+uint32_t graph_find_range(const struct graph *graph, uint64_t address)
+{
+    uint32_t low = 0, high = graph->range_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (graph->ranges[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && graph_holds(&graph->ranges[low - 1], address) ? low - 1 : GRAPH_NONE;
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 int graph_begin(struct graph *graph, const struct graph_block *blocks, size_t count,
@@ -157,6 +170,31 @@ int graph_begin(struct graph *graph, const struct graph_block *blocks, size_t co
     return error;
 }
 
+static void graph_widen(struct graph *graph, uint64_t start, uint64_t end)
+{
+    uint64_t low = graph->span && graph->low < start ? graph->low : start;
+    uint64_t high = graph->span && graph->low + graph->span > end ? graph->low + graph->span : end;
+    graph->low = low;
+    graph->span = high - low;
+}
+
+/* Addresses in ranges are looked up too, so the graph's span has them. */
+int graph_keep_holders(struct graph *graph, const struct graph_block *ranges, size_t count)
+{
+    if (count > GRAPH_MAX_COUNT - graph->count)
+        return -ERANGE;
+    graph->range_first = calloc(count + 1, sizeof *graph->range_first);
+    if (!graph->range_first)
+        return -ENOMEM;
+    graph->keeps_holders = true;
+    graph->ranges = ranges;
+    graph->range_count = (uint32_t)count;
+    if (count)
+        graph_widen(graph, ranges[0].address,
+                    ranges[count - 1].address + ranges[count - 1].size_bytes);
+    return graph->low + graph->span <= ADDRESSES_END ? 0 : -ERANGE;
+}
+
 static void graph_release_leaves(struct graph *graph)
 {
     uint64_t first = graph->low >> (PAGE_LOG2 + LEAF_LOG2);
@@ -175,5 +213,8 @@ void graph_release(struct graph *graph)
     free(graph->edges.to);
     free(graph->first);
     free(graph->known);
+    free(graph->root_at);
+    free(graph->range_edges.to);
+    free(graph->range_first);
     *graph = (struct graph){0};
 }

@@ -2,22 +2,25 @@
  *
  *   roots     ┊ ──▶ 7, 3 …                                  variables, stacks, registers
  *   blocks    ┊ 0 ──▶ 4, 9   ┊ 1 ──▶        ┊ 2 ──▶ 0 …               by the words that lie in them
+ *   ranges    ┊ 0 ──▶ 5, 2   ┊ 1 ──▶ …                       what the program has mapped itself
  *
  * The graph is conservative: each aligned word that is an address in a live block counts as a
  * pointer, as in valgrind's memcheck. A pointer is a *start* pointer if it is the address of the
  * block, or one of those that C++ makes of it (graph_scan.c). Any other address inside is an
  * *interior* pointer.
  *
- * Order of use: graph_begin(), graph_add_roots() for all roots, graph_add_words() for the blocks in
- * the order of their numbers, then graph_reach().
+ * Order of use: graph_begin(), graph_keep_holders() if graph_dominate() will be asked,
+ * graph_add_roots() for all roots, graph_add_words() for the blocks and graph_add_range_words() for
+ * the ranges in the order of their numbers, then graph_reach() and graph_dominate(), in any order.
  *
  * Invariants
  *   blocks[i].address + size <= blocks[i + 1].address                  (a block of 0 bytes takes 1)
  *   first[i] <= first[i + 1],  edges of block i = to[first[i] .. first[i + 1])
  *   block number of an edge = edge & ~GRAPH_INTERIOR < count
  *
- * Memory: 4 bytes an edge, 5 bytes a block and 1 MiB for each GiB of addresses with blocks, beside
- * what the reach takes. Not thread-safe; different graphs are independent. */
+ * Memory: 4 bytes an edge, 9 bytes a block and 1 MiB for each GiB of addresses with blocks, beside
+ * what reach and dominators take; 8 bytes a root where holders are kept. Not thread-safe; different
+ * graphs are independent. */
 #ifndef TIDEMARK_GRAPH_GRAPH_H
 #define TIDEMARK_GRAPH_GRAPH_H
 
@@ -62,6 +65,16 @@ struct graph {
     uint32_t next;   /* the block after the one whose words were added last */
     uint8_t *known;  /* of each block: what graph_scan.c found out about its beginning */
     bool no_memory;
+
+    /* with graph_keep_holders() */
+    bool keeps_holders;
+    uint64_t *root_at; /* by root: where its word lies; 0: in no memory */
+    size_t root_room;
+    const struct graph_block *ranges;
+    uint32_t range_count;
+    struct graph_edges range_edges;
+    uint64_t *range_first; /* range_count + 1 of them */
+    uint32_t next_range;
 };
 
 /* 0, -ENOMEM, or -ERANGE: more blocks, or higher addresses, than fit. `blocks` must outlive the
@@ -70,14 +83,25 @@ int graph_begin(struct graph *graph, const struct graph_block *blocks, size_t co
                 const struct graph_memory *memory);
 void graph_release(struct graph *graph);
 
-/* The words of memory that is no block: of a variable, a stack, a register. */
-void graph_add_roots(struct graph *graph, const uint64_t *words, size_t count);
+/* Roots' places are kept, and ranges become nodes: memory that is no block, and that pointers lead
+ * from and to. Sorted by address and disjoint, beside blocks too; they must outlive the graph. Before
+ * anything is added. 0 or -ENOMEM. */
+int graph_keep_holders(struct graph *graph, const struct graph_block *ranges, size_t count);
+
+/* The words of memory that is no block: of a variable, a stack, a register. They lie from `address`
+ * on; 0: in no memory. */
+void graph_add_roots(struct graph *graph, uint64_t address, const uint64_t *words, size_t count);
 /* The next words of a block, aligned ones only. Blocks come in the order of their numbers; those
  * without words may be left out. */
 void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words, size_t count);
+/* The next words of a range, likewise. To graph_reach() they are roots. */
+void graph_add_range_words(struct graph *graph, uint32_t range, const uint64_t *words,
+                           size_t count);
 
 /* The number of the block that an address lies in; GRAPH_NONE: in none. */
 uint32_t graph_find(const struct graph *graph, uint64_t address);
+/* The same of ranges. */
+uint32_t graph_find_range(const struct graph *graph, uint64_t address);
 
 /* ---- What can be reached --------------------------------------------------------------------- */
 
@@ -107,5 +131,56 @@ struct graph_reach {
 /* Finishes the edges. 0 or -ENOMEM. */
 int graph_reach(struct graph *graph, struct graph_reach *reach);
 void graph_reach_release(struct graph_reach *reach);
+
+/* ---- Who keeps it ---------------------------------------------------------------------------- */
+
+/* A holder is what the caller makes of roots: a variable, a stack. Holders have a *rank*, and what
+ * one of a lower rank leads to is not looked for in those of higher ranks: a stack that points into
+ * a table for a moment does not keep what the table keeps. So each node belongs to the lowest rank
+ * from which it can be reached, and only edges within a rank count. A range that nothing points to
+ * is a holder itself, of a rank behind all others. */
+struct graph_holders {
+    const uint32_t *of_roots; /* by root */
+    const uint8_t *ranks;     /* by holder, rising */
+    uint32_t count;
+};
+
+/* Nodes are the root (0), the holders, the blocks and the ranges, in this order. A node *dominates*
+ * another if every chain of pointers within its rank passes through it: if it let go, that one
+ * would be lost, or kept by a higher rank.
+ *
+ * Nodes that can be reached have an *order* in which a search from the root meets them; a dominator
+ * comes before what it dominates. */
+struct graph_dominators {
+    uint32_t holder_count, node_count;
+    uint32_t count;       /* orders; order 0 is the root */
+    uint32_t unheld;      /* the first order of ranges that nothing points to, and what they hold */
+    uint32_t *nodes;      /* by order */
+    uint32_t *orders;     /* by node; GRAPH_NONE: it cannot be reached */
+    uint32_t *dominators; /* by order: the order of the nearest one; of 0: 0 */
+};
+
+/* 0, -ENOMEM, or -ERANGE: more edges than fit. */
+int graph_dominate(struct graph *graph, const struct graph_holders *holders,
+                   struct graph_dominators *out);
+void graph_dominators_release(struct graph_dominators *dominators);
+
+static inline uint32_t graph_node_of_block(const struct graph_dominators *dominators,
+                                           uint32_t block)
+{
+    return 1 + dominators->holder_count + block;
+}
+
+/* A chain of pointers: from a root's word to nodes[0], from that to nodes[1], and so on. */
+enum { GRAPH_CHAIN_RANKS = 8 };
+struct graph_chain {
+    uint32_t root;   /* index into roots; GRAPH_NONE: nodes[0] is a range that nothing points to */
+    uint32_t *nodes; /* blocks; from graph.count on ranges. malloc'd */
+    uint32_t count;  /* 0: nothing leads there */
+};
+/* The shortest one to the block, from roots of the lowest rank that has one. `ranks`: by root, below
+ * GRAPH_CHAIN_RANKS. With graph_keep_holders(). 0, -ENOMEM or -ERANGE. */
+int graph_chain_find(struct graph *graph, const uint8_t *ranks, uint32_t block,
+                     struct graph_chain *out);
 
 #endif

@@ -4,11 +4,13 @@
 
 #include "graph/graph.h"
 
-/* Blocks whose words were not added have no edges. */
+/* Blocks and ranges whose words were not added have no edges. */
 static inline void graph_edges_finish(struct graph *graph)
 {
     while (graph->next <= graph->count)
         graph->first[graph->next++] = graph->edges.count;
+    while (graph->keeps_holders && graph->next_range <= graph->range_count)
+        graph->range_first[graph->next_range++] = graph->range_edges.count;
 }
 
 static inline uint32_t graph_edge_block(uint32_t edge)

@@ -34,8 +34,8 @@ static void graph_reach_follow(struct search *search, uint32_t edge, uint8_t fro
     uint32_t block = graph_edge_block(edge);
     uint8_t class =
         from == GRAPH_REACHABLE && !(edge & GRAPH_INTERIOR) ? GRAPH_REACHABLE : GRAPH_POSSIBLE;
-    if (search->reach->classes[block] >= class)
-        return;
+    if (block >= search->graph->count || search->reach->classes[block] >= class)
+        return; /* ranges are roots anyway */
     search->reach->classes[block] = class;
     graph_reach_push(search, block);
 }
@@ -45,6 +45,8 @@ static void graph_reach_from_roots(struct search *search)
     const struct graph *graph = search->graph;
     for (size_t i = 0; i < graph->roots.count; i++)
         graph_reach_follow(search, graph->roots.to[i], GRAPH_REACHABLE);
+    for (size_t i = 0; i < graph->range_edges.count; i++)
+        graph_reach_follow(search, graph->range_edges.to[i], GRAPH_REACHABLE);
     while (search->depth) {
         uint32_t block = search->stack[--search->depth];
         for (uint64_t at = graph->first[block]; at < graph->first[block + 1]; at++)
@@ -58,7 +60,7 @@ static void graph_reach_from_roots(struct search *search)
 static void graph_reach_take_in(struct search *search, uint32_t head, uint32_t block)
 {
     struct graph_reach *reach = search->reach;
-    if (block == head || reach->classes[block] != GRAPH_LOST)
+    if (block == head || block >= search->graph->count || reach->classes[block] != GRAPH_LOST)
         return;
     reach->classes[block] = GRAPH_INDIRECT;
     reach->heads[block] = head;

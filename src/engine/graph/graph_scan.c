@@ -74,13 +74,14 @@ static bool graph_scan_is_start(struct graph *graph, uint32_t number, uint64_t a
     return *known & KNOWN_VTABLE && graph_scan_is_second_base(graph, address);
 }
 
-/* GRAPH_NONE: the word is no pointer to a block. */
+/* GRAPH_NONE: the word is no pointer to a block or a range. */
 static uint32_t graph_scan_edge(struct graph *graph, uint64_t word)
 {
     uint32_t number = graph_find(graph, word);
-    if (number == GRAPH_NONE)
-        return GRAPH_NONE;
-    return number | (graph_scan_is_start(graph, number, word) ? 0 : GRAPH_INTERIOR);
+    if (number != GRAPH_NONE)
+        return number | (graph_scan_is_start(graph, number, word) ? 0 : GRAPH_INTERIOR);
+    number = graph->range_count ? graph_find_range(graph, word) : GRAPH_NONE;
+    return number == GRAPH_NONE ? GRAPH_NONE : graph->count + number;
 }
 
 static void graph_scan_add(struct graph *graph, struct graph_edges *edges, uint32_t edge)
@@ -91,14 +92,40 @@ static void graph_scan_add(struct graph *graph, struct graph_edges *edges, uint3
         edges->to[edges->count++] = edge;
 }
 
-void graph_add_roots(struct graph *graph, const uint64_t *words, size_t count)
+static void graph_scan_add_root(struct graph *graph, uint64_t address, uint32_t edge)
+{
+    size_t count = graph->roots.count;
+    if (graph->keeps_holders &&
+        !array_make_room(&graph->root_at, &graph->root_room, count, sizeof *graph->root_at)) {
+        graph->no_memory = true;
+        return;
+    }
+    if (graph->keeps_holders)
+        graph->root_at[count] = address;
+    graph_scan_add(graph, &graph->roots, edge);
+}
+
+void graph_add_roots(struct graph *graph, uint64_t address, const uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (words[i] - graph->low >= graph->span)
             continue;
         uint32_t edge = graph_scan_edge(graph, words[i]);
         if (edge != GRAPH_NONE)
-            graph_scan_add(graph, &graph->roots, edge);
+            graph_scan_add_root(graph, address ? address + i * WORD : 0, edge);
+    }
+}
+
+/* `self`: where the words lie. What points to itself holds nothing by that. */
+static void graph_scan_words(struct graph *graph, struct graph_edges *edges, uint32_t self,
+                             const uint64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (words[i] - graph->low >= graph->span)
+            continue;
+        uint32_t edge = graph_scan_edge(graph, words[i]);
+        if (edge != GRAPH_NONE && (edge & ~GRAPH_INTERIOR) != self)
+            graph_scan_add(graph, edges, edge);
     }
 }
 
@@ -106,11 +133,12 @@ void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words,
 {
     while (graph->next <= block)
         graph->first[graph->next++] = graph->edges.count;
-    for (size_t i = 0; i < count; i++) {
-        if (words[i] - graph->low >= graph->span)
-            continue;
-        uint32_t edge = graph_scan_edge(graph, words[i]);
-        if (edge != GRAPH_NONE && (edge & ~GRAPH_INTERIOR) != block)
-            graph_scan_add(graph, &graph->edges, edge);
-    }
+    graph_scan_words(graph, &graph->edges, block, words, count);
+}
+
+void graph_add_range_words(struct graph *graph, uint32_t range, const uint64_t *words, size_t count)
+{
+    while (graph->next_range <= range)
+        graph->range_first[graph->next_range++] = graph->range_edges.count;
+    graph_scan_words(graph, &graph->range_edges, graph->count + range, words, count);
 }

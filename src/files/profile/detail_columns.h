@@ -72,6 +72,8 @@ enum detail {
     DETAIL_STACK_LAYERS,
     DETAIL_OWNERS,
     DETAIL_CONTAINERS,
+    DETAIL_HOLDERS,
+    DETAIL_CHAINS,
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];

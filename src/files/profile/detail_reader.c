@@ -33,6 +33,8 @@ union row {
     struct stack_layer stack_layer;
     struct profile_owner owner;
     struct profile_container container;
+    struct profile_holder holder;
+    struct profile_chain chain;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -64,6 +66,8 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_STACK_LAYERS] = PLACE(stack_layer),
     [DETAIL_OWNERS] = PLACE(owner),
     [DETAIL_CONTAINERS] = PLACE(container),
+    [DETAIL_HOLDERS] = PLACE(holder),
+    [DETAIL_CHAINS] = PLACE(chain),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

@@ -39,6 +39,14 @@ const char *const profile_container_names[PROFILE_CONTAINER_KINDS] = {
     [PROFILE_CONTAINER_SOCKETS] = "sockets",     [PROFILE_CONTAINER_TMPFS] = "tmpfs",
     [PROFILE_CONTAINER_KERNEL_OTHER] = "kernel", [PROFILE_CONTAINER_OTHER] = "other",
 };
+const char *const profile_holder_names[PROFILE_HOLDER_KINDS] = {
+    [PROFILE_HOLDER_VARIABLE] = "variable", [PROFILE_HOLDER_TLS] = "thread-local",
+    [PROFILE_HOLDER_STACK] = "stack",       [PROFILE_HOLDER_REGISTERS] = "registers",
+    [PROFILE_HOLDER_MAPPING] = "mapping",   [PROFILE_HOLDER_ALLOCATOR] = "allocator",
+    [PROFILE_HOLDER_BLOCKS] = "blocks",     [PROFILE_HOLDER_SEVERAL] = "several",
+    [PROFILE_HOLDER_LOST] = "lost",         [PROFILE_HOLDER_REST] = "rest",
+    [PROFILE_HOLDER_PATH] = "path",
+};
 
 /* ---- Columns ------------------------------------------------------------------------------- */
 
@@ -216,6 +224,8 @@ static const struct detail_column island_columns[] = {
     FIELD("bytes", bytes, DETAIL_PLAIN),
     FIELD("indirect_count", indirect_count, DETAIL_PLAIN),
     FIELD("indirect_bytes", indirect_bytes, DETAIL_PLAIN),
+    FIELD("oldest_ns", oldest_ns, DETAIL_MAYBE),
+    FIELD("newest_ns", newest_ns, DETAIL_MAYBE),
 };
 
 #undef ROW
@@ -381,6 +391,40 @@ static const struct detail_column container_columns[] = {
     FIELD("name", name, DETAIL_TEXT),
     FIELD("bytes", bytes, DETAIL_MAYBE),
 };
+
+#undef ROW
+#define ROW struct profile_holder
+static const struct detail_column holder_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("parent", parent, DETAIL_SMALL),
+    FIELD("kind", kind, DETAIL_KIND, .limit = PROFILE_HOLDER_KINDS, .names = profile_holder_names),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("name", name, DETAIL_TEXT),
+    FIELD("module", module, DETAIL_TEXT),
+    FIELD("thread", thread, DETAIL_MAYBE),
+    FIELD("merged", merged, DETAIL_PLAIN),
+    FIELD("own_count", own_count, DETAIL_PLAIN),
+    FIELD("own_bytes", own_bytes, DETAIL_PLAIN),
+    FIELD("retained_count", retained_count, DETAIL_PLAIN),
+    FIELD("retained_bytes", retained_bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct profile_chain
+static const struct detail_column chain_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("step", step, DETAIL_SMALL),
+    FIELD("kind", kind, DETAIL_KIND, .limit = PROFILE_HOLDER_KINDS, .names = profile_holder_names),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("name", name, DETAIL_TEXT),
+    FIELD("module", module, DETAIL_TEXT),
+    FIELD("thread", thread, DETAIL_MAYBE),
+    FIELD("address", address, DETAIL_MAYBE),
+    FIELD("bytes", bytes, DETAIL_MAYBE),
+    FIELD("pointer_offset", pointer_offset, DETAIL_MAYBE),
+    FIELD("target_offset", target_offset, DETAIL_MAYBE),
+};
 #undef ROW
 
 _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
@@ -433,6 +477,10 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
     [DETAIL_OWNERS] = TABLE("owner", ")", "sample,kind,path,rowid", owner_columns, struct profile_owner),
     [DETAIL_CONTAINERS] = TABLE("container", ")", "sample,kind,rowid", container_columns,
                          struct profile_container),
+    [DETAIL_HOLDERS] = TABLE("holder", ",PRIMARY KEY(sample,id)) WITHOUT ROWID", "sample,id",
+                      holder_columns, struct profile_holder),
+    [DETAIL_CHAINS] = TABLE("chain", ",PRIMARY KEY(sample,step)) WITHOUT ROWID", "sample,step",
+                     chain_columns, struct profile_chain),
 };
 /* clang-format on */
 

@@ -146,7 +146,8 @@ int profile_put_sample(struct profile_writer *writer, const struct profile_sampl
 {
     struct detail_writer *details = profile_writing_details(writer);
     static const enum detail parts[] = {DETAIL_MAPPINGS, DETAIL_RESIDENCIES, DETAIL_HEAP_PAGES,
-                                        DETAIL_OWNERS,   DETAIL_CONTAINERS,  DETAIL_ISLANDS};
+                                        DETAIL_OWNERS,   DETAIL_CONTAINERS,  DETAIL_ISLANDS,
+                                        DETAIL_HOLDERS,  DETAIL_CHAINS};
     int error = 0;
     bool was_there = sample->id <= details->last_sample;
     for (size_t i = 0; was_there && i < sizeof parts / sizeof *parts && !error; i++)
@@ -171,6 +172,17 @@ int profile_put_owners(struct profile_writer *writer, const struct profile_owner
                        size_t count)
 {
     return detail_writer_put_rows(writer, DETAIL_OWNERS, rows, count);
+}
+
+int profile_put_holders(struct profile_writer *writer, const struct profile_holder *rows,
+                        size_t count)
+{
+    return detail_writer_put_rows(writer, DETAIL_HOLDERS, rows, count);
+}
+
+int profile_put_chain(struct profile_writer *writer, const struct profile_chain *rows, size_t count)
+{
+    return detail_writer_put_rows(writer, DETAIL_CHAINS, rows, count);
 }
 
 int profile_put_containers(struct profile_writer *writer, const struct profile_container *rows,

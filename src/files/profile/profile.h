@@ -346,6 +346,8 @@ struct profile_island {
     uint32_t path;
     uint64_t count, bytes;                   /* of the heads */
     uint64_t indirect_count, indirect_bytes; /* below them, of any call path */
+    struct figure oldest_ns, newest_ns; /* when the first and the last head was allocated, since
+                                                the program's start */
 };
 /* Of a sample that was put before; each path once. */
 int profile_put_islands(struct profile_writer *writer, const struct profile_island *rows,
@@ -422,6 +424,50 @@ struct profile_container {
 };
 int profile_put_containers(struct profile_writer *, const struct profile_container *rows,
                            size_t count);
+
+/* Who keeps the live blocks (engine/graph/holder_tree.h): a tree, and a list of call paths beside. */
+enum profile_holder_kind {
+    PROFILE_HOLDER_VARIABLE = 0, /* `name` in `module` */
+    PROFILE_HOLDER_TLS,          /* a thread's variables; `name`: the variable, or the thread */
+    PROFILE_HOLDER_STACK,        /* `name`: the thread's */
+    PROFILE_HOLDER_REGISTERS,
+    PROFILE_HOLDER_MAPPING, /* memory that the program has mapped: by `path`, or of file `name` */
+    PROFILE_HOLDER_ALLOCATOR, /* its memory beside known blocks: blocks that are not known may be there */
+    PROFILE_HOLDER_BLOCKS,  /* of `path` */
+    PROFILE_HOLDER_SEVERAL, /* what no holder keeps alone; `name`: the first of them */
+    PROFILE_HOLDER_LOST,    /* what nobody keeps */
+    PROFILE_HOLDER_REST,    /* `merged` rows that are too small or too deep */
+    PROFILE_HOLDER_PATH,    /* of the list: what the blocks of `path` retain, wherever they are */
+    PROFILE_HOLDER_KINDS
+};
+extern const char *const profile_holder_names[]; /* "variable" "thread-local" "stack" … */
+struct profile_holder {
+    uint32_t sample, id; /* 1 …; a parent comes before its children */
+    uint32_t parent;     /* 0: none */
+    int kind;
+    uint32_t path;
+    const char *name, *module; /* or NULL */
+    struct figure thread;      /* tid */
+    uint64_t merged;
+    uint64_t own_count, own_bytes;           /* its blocks; of all rows but those of kind PATH these
+                                                add up to all live blocks */
+    uint64_t retained_count, retained_bytes; /* with what hangs below */
+};
+int profile_put_holders(struct profile_writer *, const struct profile_holder *rows,
+                        size_t count); /* of a sample that was put before */
+
+/* How a block that somebody has asked for is held: from a root to the block, a row each. */
+struct profile_chain {
+    uint32_t sample, step; /* 0: the root */
+    int kind;              /* as of holders; blocks: one block */
+    uint32_t path;
+    const char *name, *module;
+    struct figure thread;
+    struct figure address, bytes; /* unknown of registers */
+    struct figure pointer_offset; /* in it, of the pointer to the next; unknown of the last */
+    struct figure target_offset;  /* where in the next it points to */
+};
+int profile_put_chain(struct profile_writer *, const struct profile_chain *rows, size_t count);
 
 /* Of a profile of a whole job (`tidemark job -o`): its processes, their memory over time, its
  * nodes. doc/FORMAT-profile.md defines each column. */
@@ -594,6 +640,10 @@ struct profile {
     struct profile_owner *owners; /* by sample, kind, path, name */
     size_t container_count;
     struct profile_container *containers; /* by sample, kind */
+    size_t holder_count;
+    struct profile_holder *holders; /* by sample, id */
+    size_t chain_count;
+    struct profile_chain *chains; /* by sample, step */
     size_t source_count;
     struct profile_source {
         const char *path, *text;

@@ -416,14 +416,15 @@ static void collector_welcome(struct collector *collector, int fd, const struct 
 
 /* Of process `pid`, or all; `fd` (taken over): who wants to be told, or -1. */
 static size_t collector_snapshot_members(struct collector *collector, pid_t pid, const char *why,
-                                         int fd)
+                                         uint64_t path_to, int fd)
 {
     size_t count = 0;
     for (size_t i = 0; i < collector->member_count; i++) {
         struct member *member = &collector->members[i];
         if (member->ending || (pid && process_image_pid(member->image) != pid))
             continue;
-        process_image_snapshot(member->image, why, fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3));
+        process_image_snapshot(member->image, why, path_to,
+                               fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3));
         count++;
     }
     return count;
@@ -431,7 +432,7 @@ static size_t collector_snapshot_members(struct collector *collector, pid_t pid,
 
 void collector_snapshot(struct collector *collector, const char *why)
 {
-    collector_snapshot_members(collector, 0, why, -1);
+    collector_snapshot_members(collector, 0, why, 0, -1);
 }
 
 static void collector_hear_snapshot(struct collector *collector, int fd,
@@ -439,7 +440,7 @@ static void collector_hear_snapshot(struct collector *collector, int fd,
 {
     static const char none = WIRE_ANSWER_NONE;
     if (!collector_snapshot_members(collector, (pid_t)hello->parent,
-                                    "asked for (tidemark snapshot)", fd))
+                                    "asked for (tidemark snapshot)", hello->path_to, fd))
         send(fd, &none, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     close(fd);
     quota_give(QUOTA_NEWCOMER);

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "collector/graph_copy.h"
+#include "collector/graph_held.h"
+#include "collector/graph_late.h"
 #include "collector/graph_threads.h"
 #include "graph/graph.h"
 #include "procfs/proc_file.h"
@@ -16,12 +19,17 @@ enum { SMALLEST_PAGE_BYTES = 4096, WORD = sizeof(uint64_t), PIECE_WORDS = 32768,
 
 struct sweep {
     const struct graph_look_asked *asked;
-    struct graph graph;
+    struct graph *graph; /* in `own`, or in what is kept */
+    struct graph own;
+    struct graph_held held;
     struct graph_threads threads;
     struct graph_block *blocks;
     size_t area, block;
     uint64_t *words; /* PIECE_WORDS of them */
     int memory_fd;
+    struct page_table_range *ranges; /* what is read */
+    size_t range_count;
+    struct graph_copy copy; /* of it, unless the program waits for us anyway */
 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -37,7 +45,9 @@ static size_t graph_look_read(const struct sweep *sweep, uint64_t address, void 
 static bool graph_look_read_words(void *context, uint64_t address, uint64_t *words, size_t count)
 {
     const struct sweep *sweep = context;
-    return graph_look_read(sweep, address, words, count * WORD) == count * WORD;
+    size_t bytes = count * WORD;
+    return graph_copy_read(&sweep->copy, address, words, bytes) == bytes ||
+           graph_look_read(sweep, address, words, bytes) == bytes;
 }
 
 /* Tables of virtual functions lie in modules, and point to code. */
@@ -98,7 +108,7 @@ static bool graph_look_is_libc(const struct graph_look_asked *asked, const struc
 static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t block = graph_find(&sweep->graph, words[i]);
+        uint32_t block = graph_find(sweep->graph, words[i]);
         if (block != GRAPH_NONE && graph_look_is_chunk_header(&sweep->blocks[block], words[i]))
             words[i] = 0;
     }
@@ -109,7 +119,7 @@ static void graph_look_add_registers(struct sweep *sweep)
     for (size_t i = 0; i < sweep->threads.count; i++) {
         const struct tracee *tracee = &sweep->threads.list[i].tracee;
         if (tracee->stopped)
-            graph_add_roots(&sweep->graph, (const uint64_t *)&tracee->registers,
+            graph_add_roots(sweep->graph, 0, (const uint64_t *)&tracee->registers,
                             sizeof tracee->registers / WORD);
     }
 }
@@ -134,16 +144,22 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
     uint64_t *words = graph_look_words(sweep, start, from > first ? from : first, to, &count);
     if (!count || !graph_look_is_root(sweep->asked, area))
         return;
+    uint32_t range = sweep->held.held ? sweep->held.ranges[sweep->area] : GRAPH_NONE;
+    if (range != GRAPH_NONE) {
+        graph_add_range_words(sweep->graph, range, words, count);
+        return;
+    }
     if (graph_look_is_libc(sweep->asked, area))
         graph_look_forget_arena(sweep, words, count);
-    graph_add_roots(&sweep->graph, words, count);
+    graph_add_roots(sweep->graph, start + (uint64_t)((char *)words - (char *)sweep->words), words,
+                    count);
 }
 
 static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t from, uint64_t to)
 {
     size_t count;
     const uint64_t *words = graph_look_words(sweep, start, from, to, &count);
-    graph_add_words(&sweep->graph, (uint32_t)sweep->block, words, count);
+    graph_add_words(sweep->graph, (uint32_t)sweep->block, words, count);
 }
 
 /* A piece of an area has been read. */
@@ -191,24 +207,80 @@ static int graph_look_visit(const struct page_table_run *run, void *context)
         else
             got = SMALLEST_PAGE_BYTES; /* it is gone meanwhile, or nobody may read it */
     }
-    return sweep->graph.no_memory ? -ENOMEM : 0;
+    return sweep->graph->no_memory ? -ENOMEM : 0;
 }
 
-static int graph_look_sweep(struct sweep *sweep)
+static int graph_look_find_ranges(struct sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
-    struct page_table_range *ranges = calloc(asked->areas->count + 1, sizeof *ranges);
-    size_t count = 0;
-    if (!ranges)
+    sweep->ranges = calloc(asked->areas->count + 1, sizeof *sweep->ranges);
+    if (!sweep->ranges)
         return -ENOMEM;
     for (size_t i = 0; i < asked->areas->count; i++) {
         const struct area *area = &asked->areas->list[i];
         if (area->holds_block || graph_look_is_root(asked, area))
-            ranges[count++] = (struct page_table_range){area->start, area->end};
+            sweep->ranges[sweep->range_count++] = (struct page_table_range){area->start, area->end};
     }
-    int error = page_table_visit(asked->pages, ranges, count, graph_look_visit, sweep);
+    return 0;
+}
+
+/* A run of the copy lies in one area. */
+static int graph_look_sweep_copy(struct sweep *sweep)
+{
+    const struct areas *areas = sweep->asked->areas;
+    uint64_t *buffer = sweep->words;
+    for (size_t i = 0; i < sweep->copy.count && !sweep->graph->no_memory; i++) {
+        const struct graph_copy_run *run = &sweep->copy.runs[i];
+        while (sweep->area < areas->count && areas->list[sweep->area].end <= run->start)
+            sweep->area++;
+        if (sweep->area == areas->count)
+            break;
+        sweep->words = (uint64_t *)(void *)(sweep->copy.bytes + run->at);
+        graph_look_add_piece(sweep, &areas->list[sweep->area], run->start, run->end);
+    }
+    sweep->words = buffer;
+    return sweep->graph->no_memory ? -ENOMEM : 0;
+}
+
+static int graph_look_visit_late(const struct page_table_run *run, void *context)
+{
+    struct sweep *sweep = context;
+    if ((run->state != PAGES_RESIDENT && run->state != PAGES_SWAPPED) || run->zero)
+        return 0;
+    for (uint64_t at = run->start, got; at < run->end; at += got) {
+        uint64_t bytes = run->end - at;
+        got = graph_look_read(sweep, at, sweep->words,
+                              bytes < PIECE_WORDS * WORD ? bytes : PIECE_WORDS * WORD);
+        graph_add_roots(sweep->graph, at, sweep->words, got / WORD);
+        got = got ? got : SMALLEST_PAGE_BYTES;
+    }
+    return 0;
+}
+
+/* A program that ran on may have memory by now that the areas do not have. No block that is known lies
+ * there, but pointers may. */
+static int graph_look_add_late(struct sweep *sweep)
+{
+    struct page_table_range *ranges;
+    size_t count;
+    int error = graph_late_find(sweep->asked->pid, sweep->asked->smaps, &ranges, &count);
+    if (!error && count)
+        error = page_table_visit(sweep->asked->pages, ranges, count, graph_look_visit_late, sweep);
     free(ranges);
     return error;
+}
+
+/* The program runs on as soon as its memory is copied, if there is room for that. */
+static int graph_look_sweep(struct sweep *sweep)
+{
+    const struct graph_look_asked *asked = sweep->asked;
+    bool is_copied = graph_copy_take(&sweep->copy, asked->pages, sweep->ranges, sweep->range_count,
+                                     sweep->memory_fd);
+    if (is_copied && !asked->path_to)
+        graph_threads_go_on(&sweep->threads);
+    return is_copied ? graph_look_sweep_copy(sweep)
+                     : page_table_visit(asked->pages, sweep->ranges, sweep->range_count,
+                                        graph_look_visit, sweep);
 }
 
 /* ---- What comes of it ------------------------------------------------------------------------ */
@@ -267,8 +339,12 @@ static int graph_look_fill_islands(const struct graph_look_asked *asked,
         const struct graph_island *island = &reach->islands[i];
         const struct live_entry *head = &asked->blocks->blocks[island->head];
         struct profile_island *row = &out->islands[head->row];
+        if (!row->count)
+            row->oldest_ns = row->newest_ns = figure_of(head->birth_ticks);
         row->path = head->node;
         row->count++;
+        row->oldest_ns = figure_min(row->oldest_ns, figure_of(head->birth_ticks));
+        row->newest_ns = figure_max(row->newest_ns, figure_of(head->birth_ticks));
         row->bytes += head->size_bytes;
         row->indirect_count += island->indirect_count;
         row->indirect_bytes += island->indirect_bytes;
@@ -287,7 +363,7 @@ static void graph_look_drop_empty(struct graph_look *out, size_t count)
 static int graph_look_solve(struct sweep *sweep, struct graph_look *out)
 {
     struct graph_reach reach;
-    int error = graph_reach(&sweep->graph, &reach);
+    int error = graph_reach(sweep->graph, &reach);
     if (error)
         return error;
     error = graph_look_fill_islands(sweep->asked, &reach, out);
@@ -321,21 +397,52 @@ void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample 
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static int graph_look_begin(struct sweep *sweep)
+static int graph_look_list_blocks(struct sweep *sweep)
 {
     const struct live_list *list = sweep->asked->blocks;
-    struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable, sweep};
-    sweep->words = malloc(PIECE_WORDS * WORD);
     sweep->blocks = calloc(list->count + 1, sizeof *sweep->blocks);
-    if (!sweep->words || !sweep->blocks)
+    if (!sweep->blocks)
         return -ENOMEM;
-    sweep->memory_fd = proc_open(sweep->asked->pid, "mem");
-    if (sweep->memory_fd < 0)
-        return sweep->memory_fd == -EACCES ? -EPERM : sweep->memory_fd;
     for (size_t i = 0; i < list->count; i++)
         sweep->blocks[i] =
             (struct graph_block){list->blocks[i].address, list->blocks[i].size_bytes};
-    return graph_begin(&sweep->graph, sweep->blocks, list->count, &memory);
+    return 0;
+}
+
+static int graph_look_begin(struct sweep *sweep)
+{
+    struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable, sweep};
+    sweep->words = malloc(PIECE_WORDS * WORD);
+    int error = sweep->words ? graph_look_list_blocks(sweep) : -ENOMEM;
+    if (error)
+        return error;
+    sweep->memory_fd = proc_open(sweep->asked->pid, "mem");
+    if (sweep->memory_fd < 0)
+        return sweep->memory_fd == -EACCES ? -EPERM : sweep->memory_fd;
+    error = graph_begin(&sweep->own, sweep->blocks, sweep->asked->blocks->count, &memory);
+    if (!error && sweep->asked->names)
+        error = graph_held_begin(&sweep->held, sweep->asked, sweep->memory_fd, &sweep->own);
+    if (sweep->held.held)
+        sweep->graph = &sweep->held.held->graph;
+    if (!error)
+        error = graph_look_find_ranges(sweep);
+    if (!error && !sweep->asked->waits)
+        graph_copy_begin(&sweep->copy, sweep->asked->pages, sweep->ranges, sweep->range_count);
+    return error;
+}
+
+static void graph_look_end(struct sweep *sweep)
+{
+    if (sweep->held.held && sweep->held.held->blocks)
+        sweep->blocks = NULL; /* they went with the graph */
+    graph_held_release(&sweep->held);
+    graph_release(&sweep->own);
+    graph_copy_release(&sweep->copy);
+    free(sweep->ranges);
+    if (sweep->memory_fd >= 0)
+        close(sweep->memory_fd);
+    free(sweep->blocks);
+    free(sweep->words);
 }
 
 /* The only thread there is waits in its exit, and none can begin: nothing has to be stopped. */
@@ -347,6 +454,7 @@ static bool graph_look_stands(const struct graph_look_asked *asked)
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
     struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
+    sweep.graph = &sweep.own;
     int error = graph_look_begin(&sweep);
     if (!error)
         error = graph_look_stands(asked)
@@ -354,16 +462,22 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
                     : graph_threads_stop(&sweep.threads, asked->pid, asked->exit_stack);
     if (!error) {
         graph_look_add_registers(&sweep);
+        error = asked->waits ? 0 : graph_look_add_late(&sweep);
+    }
+    if (!error) {
         error = graph_look_sweep(&sweep);
     }
+    if (!error && asked->path_to && sweep.held.held)
+        error = graph_held_find_chain(&sweep.held, asked, sweep.memory_fd);
     graph_threads_release(&sweep.threads);
     if (!error)
         error = graph_look_solve(&sweep, out);
-    graph_release(&sweep.graph);
-    if (sweep.memory_fd >= 0)
-        close(sweep.memory_fd);
-    free(sweep.blocks);
-    free(sweep.words);
+    if (!error) {
+        out->held = sweep.held.held;
+        sweep.blocks = out->held ? NULL : sweep.blocks;
+        sweep.held.held = NULL;
+    }
+    graph_look_end(&sweep);
     return error;
 }
 
@@ -410,5 +524,6 @@ int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out
 void graph_look_release(struct graph_look *look)
 {
     free(look->islands);
+    held_free(look->held);
     *look = (struct graph_look){0};
 }

@@ -22,6 +22,9 @@
 #include "procfs/smaps.h"
 #include "procfs/stacks.h"
 #include "profile/profile.h"
+#include "profile_build/held.h"
+
+struct owners_request;
 
 /* `blocks`: sorted and disjoint; their `row` is a place in `rows`. */
 struct graph_look_asked {
@@ -30,19 +33,26 @@ struct graph_look_asked {
     const struct areas *areas;
     const struct live_list *blocks;
     struct pages *pages;
-    uint64_t exit_stack; /* wire.h */
-    bool waits;          /* the process stands in its exit; else its threads are stopped */
+    uint64_t exit_stack;          /* wire.h */
+    bool waits;                   /* the process stands in its exit; else its threads are stopped */
     const struct stacks *threads; /* as listed before */
-    bool has_unknown;    /* there are blocks that `blocks` does not have: all of the allocator's
+    bool has_unknown; /* there are blocks that `blocks` does not have: all of the allocator's
                             memory beside these counts as roots */
     struct profile_residency *rows;
     size_t row_count;
+
+    /* who holds what: NULL: nobody asks */
+    const struct owners_request *names; /* whose areas are */
+    const struct stacks_place *places;  /* thread pointers */
+    size_t place_count;
+    uint64_t path_to; /* an address whose chain of pointers is wanted; 0: none */
 };
 
-/* Islands by the call path of their heads; `sample` of the rows is 0. */
+/* Islands by the call path of their heads; `sample` of the rows is 0, and their times are ticks. */
 struct graph_look {
     struct profile_island *islands;
     size_t island_count;
+    struct held *held; /* with `names`; who takes it frees it */
 };
 
 /* Fills in what the rows say of lost, indirect, possible and reachable blocks, too. 0 or -errno:

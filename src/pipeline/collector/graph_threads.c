@@ -101,11 +101,18 @@ int graph_threads_take(struct graph_threads *threads, const struct stacks *stack
     return 0;
 }
 
-void graph_threads_release(struct graph_threads *threads)
+void graph_threads_go_on(struct graph_threads *threads)
 {
-    for (size_t i = 0; i < threads->count; i++)
+    for (size_t i = 0; i < threads->count; i++) {
         if (threads->list[i].tracee.tid)
             tracee_release(&threads->list[i].tracee);
+        threads->list[i].tracee.tid = 0;
+    }
+}
+
+void graph_threads_release(struct graph_threads *threads)
+{
+    graph_threads_go_on(threads);
     free(threads->list);
     *threads = GRAPH_THREADS_INIT;
 }

@@ -30,6 +30,8 @@ int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_s
 /* The threads of a process that stands by itself: all registers that matter are on the stacks. */
 int graph_threads_take(struct graph_threads *threads, const struct stacks *stacks,
                        uint64_t exit_stack);
+/* They run on; where they stood is still known. */
+void graph_threads_go_on(struct graph_threads *threads);
 /* They run on. */
 void graph_threads_release(struct graph_threads *threads);
 

@@ -10,6 +10,7 @@ struct live_entry {
     uint64_t address, size_bytes; /* as requested */
     uint32_t node;                /* call path */
     uint32_t row;                 /* of that in a residency */
+    uint64_t birth_ticks;         /* 0: not known */
 };
 
 struct live_list {

@@ -35,15 +35,20 @@
 #define BLOCK_NS 150u
 #define PAGE_NS  10u
 
+/* Of a block in the tree of dominators. Of programs with few blocks nobody asks who holds them. */
+#define HELD_NS           300u
+#define HELD_LEAST_BLOCKS 1000u
+#define HELD_MOST_BLOCKS  2000000u
+
 /* What the parts of a control group take: hundreds of files are asked. A look at a peak goes without
  * them where that is more than looks may take. */
 #define CONTAINER_NS 20000000u
 
-/* The end waits for us: no longer than this, and no more memory than these blocks take (640 MB). */
+/* The end waits for us: no longer than this, and no more memory than these blocks take (800 MB). */
 #define LAST_LOOK_NS     5000000000u
 #define LAST_LOOK_BLOCKS 20000000u
 /* Of a block in the list that a look is given, and in what it counts. */
-#define LIST_BYTES 40u
+#define LIST_BYTES 48u
 
 /* Programs that end before that get the last look only. */
 #define START_NS 10000000u
@@ -56,7 +61,8 @@ struct look_schedule {
     pid_t pid;
     uint64_t start_ns;
     struct look_gap gap;
-    bool wants_content;
+    bool wants_content, wants_held;
+    uint64_t path_to; /* of the look that is asked for now */
     struct view *view;
     struct event_sink *sink;
     uint64_t peak_bytes; /* the highest resident set that was looked at, or that begins a look */
@@ -117,14 +123,21 @@ void look_schedule_want_content(struct look_schedule *looks)
     looks->wants_content = true;
 }
 
+void look_schedule_want_held(struct look_schedule *looks)
+{
+    looks->wants_held = true;
+}
+
 /* ---- What a look is given ------------------------------------------------------------------ */
 
 static void look_schedule_copy_block(void *context, const struct replay_block *block)
 {
     struct live_list *list = context;
     if (list->count < list->capacity)
-        list->blocks[list->count++] = (struct live_entry){
-            .address = block->address, .size_bytes = block->size_bytes, .node = block->node};
+        list->blocks[list->count++] = (struct live_entry){.address = block->address,
+                                                          .size_bytes = block->size_bytes,
+                                                          .node = block->node,
+                                                          .birth_ticks = block->birth_ticks};
 }
 
 static int look_schedule_copy_blocks(struct look_schedule *looks, struct look *look)
@@ -213,6 +226,17 @@ static bool look_schedule_has_room_for_graph(struct look_schedule *looks)
     return has_room;
 }
 
+/* Who holds what is found after the program has gone on: at a snapshot always, and at the end if it is
+ * asked for, or is no more than looks may take. */
+static bool look_schedule_affords_held(const struct look_schedule *looks, const struct look *look)
+{
+    uint64_t blocks = look->blocks.count;
+    if (looks->wants_held || look->sample.why == PROFILE_SAMPLE_MARK)
+        return true;
+    return blocks >= HELD_LEAST_BLOCKS && blocks <= HELD_MOST_BLOCKS &&
+           looks->spent_ns + blocks * HELD_NS <= look->sample.time_ns / BUDGET_PART;
+}
+
 static void look_schedule_prepare(struct look_schedule *looks, enum profile_sample_why why,
                                   bool over_pages, uint64_t now_ns)
 {
@@ -237,6 +261,8 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
         why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
     look->over_graph = (why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK) &&
                        look_schedule_has_room_for_graph(looks);
+    look->wants_held = look->over_graph && look_schedule_affords_held(looks, look);
+    look->path_to = looks->path_to;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     look->owner_limit = why == PROFILE_SAMPLE_END ? OWNER_ROWS : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
@@ -427,10 +453,12 @@ static bool look_schedule_at_once(struct look_schedule *looks, enum profile_samp
     return over_pages;
 }
 
-void look_schedule_mark(struct look_schedule *looks, uint64_t now_ns)
+void look_schedule_mark(struct look_schedule *looks, uint64_t path_to, uint64_t now_ns)
 {
+    looks->path_to = path_to;
     if (!looks->denied)
         look_schedule_at_once(looks, PROFILE_SAMPLE_MARK, now_ns);
+    looks->path_to = 0;
 }
 
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns)

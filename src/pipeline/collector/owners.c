@@ -182,7 +182,7 @@ static struct amount owners_mapped(const struct smaps_mapping *mapping, uint64_t
 
 /* ---- Whose an area is ---------------------------------------------------------------------- */
 
-static const char *owners_thread_name(const struct owners_request *request, pid_t tid)
+const char *owners_thread_name(const struct owners_request *request, pid_t tid)
 {
     for (size_t i = 0; i < request->thread_count; i++)
         if (request->threads[i].tid == tid)
@@ -237,7 +237,7 @@ static struct profile_owner owners_of_globals(const struct owners_request *reque
     return key;
 }
 
-static struct profile_owner owners_of(const struct owners_request *request, const struct area *area)
+struct profile_owner owners_of_area(const struct owners_request *request, const struct area *area)
 {
     const struct smaps_mapping *mapping = &request->smaps->mappings[area->mapping];
     switch (area->owner) {
@@ -314,7 +314,7 @@ static void owners_add_swept(struct owners *owners, const struct owners_request 
     }
     if (area->owner == AREA_GLOBALS)
         owners_add_touched(owners, request, index, weight, &rest);
-    struct profile_owner key = owners_of(request, area);
+    struct profile_owner key = owners_of_area(request, area);
     struct amount amount = owners_swept(request, &rest, owners_weigh(weight, &rest));
     amount.virtual_bytes =
         area->owner == AREA_GLOBALS ? FIGURE_OF(0) : figure_of(area->end - area->start);
@@ -345,7 +345,7 @@ static void owners_add_mapping(struct owners *owners, const struct owners_reques
     struct residency_bytes found = {0};
     uint64_t rss = figure_or(mapping->bytes.rss, 0);
     if (!area_needs_pages(&areas[first])) {
-        struct profile_owner key = owners_of(request, &areas[first]);
+        struct profile_owner key = owners_of_area(request, &areas[first]);
         struct amount amount = owners_mapped(mapping, rss);
         amount.virtual_bytes = figure_of(mapping->end - mapping->start);
         amount.count = 1;

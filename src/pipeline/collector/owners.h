@@ -63,6 +63,10 @@ struct owners {
 };
 #define OWNERS_INIT ((struct owners){0})
 
+/* Whose an area is: kind, path, name, module, thread. Of the allocator's: nobody's by name. */
+struct profile_owner owners_of_area(const struct owners_request *request, const struct area *area);
+const char *owners_thread_name(const struct owners_request *request, pid_t tid);
+
 /* 0 or -ENOMEM: there are no rows then. */
 int owners_make(struct owners *owners, const struct owners_request *request);
 void owners_release(struct owners *owners);

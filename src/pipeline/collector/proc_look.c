@@ -55,6 +55,7 @@ void look_release(struct look *look)
     free(look->rows);
     free(look->cells);
     free(look->islands);
+    held_free(look->held);
     owners_release(&look->owners);
     free(look->containers);
     cgroup_parts_release(&look->parts);
@@ -276,25 +277,34 @@ static void look_forget_free(struct look *look, struct residency *residency)
         residency->rows[i].pinned_bytes = residency->rows[i].pinning_count = FIGURE_UNKNOWN;
 }
 
+/* The request's threads are the caller's to free. NULL threads: no memory. */
+static struct owners_request look_owners_request(const struct look *look,
+                                                 const struct residency *residency,
+                                                 struct owners_thread **threads)
+{
+    *threads = calloc(look->thread_count + 1, sizeof **threads);
+    for (size_t i = 0; *threads && i < look->thread_count; i++)
+        (*threads)[i] = (struct owners_thread){look->threads[i].tid, look->threads[i].name};
+    return (struct owners_request){.residency = residency,
+                                   .smaps = &look->smaps,
+                                   .pid = look->pid,
+                                   .threads = *threads,
+                                   .thread_count = *threads ? look->thread_count : 0,
+                                   .unknown = look->unknown,
+                                   .has_all_blocks = !look->is_sample,
+                                   .knows_mappings = look->knows_mappings,
+                                   .limit = look->owner_limit};
+}
+
 static int look_make_owners(struct look *look, const struct residency *residency,
                             const struct look_sweep *sweep)
 {
-    struct owners_thread *threads = calloc(look->thread_count + 1, sizeof *threads);
+    struct owners_thread *threads;
+    struct owners_request request = look_owners_request(look, residency, &threads);
     if (!threads)
         return -ENOMEM;
-    for (size_t i = 0; i < look->thread_count; i++)
-        threads[i] = (struct owners_thread){look->threads[i].tid, look->threads[i].name};
-    struct owners_request request = {.residency = residency,
-                                     .smaps = &look->smaps,
-                                     .pid = look->pid,
-                                     .threads = threads,
-                                     .thread_count = look->thread_count,
-                                     .unknown = look->unknown,
-                                     .has_all_blocks = !look->is_sample,
-                                     .knows_mappings = look->knows_mappings,
-                                     .knows_huge = sweep->tells_zero,
-                                     .knows_content = sweep->knows_content,
-                                     .limit = look->owner_limit};
+    request.knows_huge = sweep->tells_zero;
+    request.knows_content = sweep->knows_content;
     int error = owners_make(&look->owners, &request);
     free(threads);
     return error;
@@ -305,6 +315,8 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
                             const struct residency *residency)
 {
     struct graph_look graph;
+    struct owners_thread *threads;
+    const struct owners_request names = look_owners_request(look, residency, &threads);
     const struct graph_look_asked asked = {.pid = look->pid,
                                            .smaps = &look->smaps,
                                            .areas = areas,
@@ -316,13 +328,19 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
                                            /* one that ran on has newer blocks than the list */
                                            .has_unknown = look->unknown || !look->waits,
                                            .rows = residency->rows,
-                                           .row_count = residency->row_count};
+                                           .row_count = residency->row_count,
+                                           .names = look->wants_held ? &names : NULL,
+                                           .places = look->places,
+                                           .place_count = look->place_count,
+                                           .path_to = look->path_to};
     look->graph_error = graph_look_take(&asked, &graph);
+    free(threads);
     if (look->graph_error)
         return;
     graph_look_sum(&asked, &look->sample);
     look->islands = graph.islands;
     look->island_count = graph.island_count;
+    look->held = graph.held;
 }
 
 static int look_sweep_areas(struct look *look, struct pages *pages, struct areas *areas,
@@ -421,10 +439,10 @@ static void look_tell_stack(struct look *look, const struct stacks_thread *stack
 static void look_read_stacks(struct look *look, struct pages *pages)
 {
     struct stacks *stacks = &look->stacks;
-    bool has_room = stacks_read(stacks, look->pid, &look->smaps, pages, look->places,
-                                look->place_count) == 0 &&
-                    array_make_bare_room(&look->claims, &look->claim_room,
-                                         look->claim_count + stacks->count, sizeof *look->claims);
+    bool has_room =
+        stacks_read(stacks, look->pid, &look->smaps, pages, look->places, look->place_count) == 0 &&
+        array_make_bare_room(&look->claims, &look->claim_room, look->claim_count + stacks->count,
+                             sizeof *look->claims);
     for (size_t i = 0; has_room && i < stacks->count; i++) {
         const struct stacks_thread *stack = &stacks->threads[i];
         if (stack->evidence == STACKS_UNKNOWN)
@@ -481,6 +499,15 @@ void look_take(struct look *look)
     look->sample.pass_ms = (double)look->cpu_ns / 1e6;
 }
 
+void look_scale_times(struct look *look, struct clock_scale scale)
+{
+    for (size_t i = 0; i < look->island_count; i++) {
+        struct profile_island *island = &look->islands[i];
+        island->oldest_ns = clock_moment_figure(scale, island->oldest_ns);
+        island->newest_ns = clock_moment_figure(scale, island->newest_ns);
+    }
+}
+
 struct proc_sample look_proc_sample(struct look *look)
 {
     return (struct proc_sample){.sample = &look->sample,
@@ -492,6 +519,7 @@ struct proc_sample look_proc_sample(struct look *look)
                                 .cell_count = look->cell_count,
                                 .islands = look->islands,
                                 .island_count = look->island_count,
+                                .held = look->held,
                                 .owners = look->owners.rows,
                                 .owner_count = look->owners.count,
                                 .touched = look->owners.touched,

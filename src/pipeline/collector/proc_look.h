@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "profile_build/clock.h"
 #include "profile_build/proc_sample.h"
 #include "collector/areas.h"
 #include "collector/live_list.h"
@@ -39,6 +40,8 @@ struct look {
     bool knows_mappings; /* what the program has mapped is claimed: the rest is the allocator's */
     bool at_threads;     /* their stacks too: they wait */
     bool over_graph;     /* with over_pages: which blocks can be reached; not of a sample */
+    bool wants_held;     /* with over_graph: who holds what */
+    uint64_t path_to;    /* with wants_held: the chain to this address; 0: none */
     size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */
     size_t owner_limit;  /* of owners likewise */
     struct live_list blocks;
@@ -59,6 +62,7 @@ struct look {
     size_t cell_count;
     struct profile_island *islands; /* of lost blocks, by path */
     size_t island_count;
+    struct held *held;           /* with wants_held; NULL else */
     struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
     size_t thread_count, thread_room;
@@ -76,6 +80,8 @@ struct look {
 void look_init(struct look *look, pid_t pid);
 void look_take(struct look *look);
 void look_release(struct look *look);
+/* Ticks become nanoseconds since the start: of the islands. Once. */
+void look_scale_times(struct look *look, struct clock_scale scale);
 /* What a profile keeps of it; lives as long as the look. */
 struct proc_sample look_proc_sample(struct look *look);
 

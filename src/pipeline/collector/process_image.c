@@ -441,6 +441,8 @@ static struct look_schedule *process_image_new_looks(struct process_image *image
         image->pid, image->start.ns, process_image_gap(image), &image->view, &image->sink);
     if (looks && image->options.page_content)
         look_schedule_want_content(looks);
+    if (looks && image->options.held)
+        look_schedule_want_held(looks);
     return looks;
 }
 
@@ -737,9 +739,10 @@ void process_image_note_unfollowed(struct process_image *image, enum wire_unfoll
     atomic_fetch_add(&image->forks_unfollowed[kind], (uint32_t)difference);
 }
 
-void process_image_snapshot(struct process_image *image, const char *why, int answer)
+void process_image_snapshot(struct process_image *image, const char *why, uint64_t path_to,
+                            int answer)
 {
-    struct snapshot_request request = {.answer = answer};
+    struct snapshot_request request = {.answer = answer, .path_to = path_to};
     snprintf(request.why, sizeof request.why, "%s", *why ? why : "asked for");
     snapshots_ask(&image->snapshots, &request);
     if (atomic_load(&image->ready))

@@ -222,14 +222,16 @@ void process_image_flush_collect(struct process_image *image)
 }
 
 /* What was seen of the process since the last snapshot, for the one that is being written. */
-static void process_image_take_looks(struct process_image *image)
+static void process_image_take_looks(struct process_image *image, struct clock_scale scale)
 {
     image->taken = look_schedule_take(image->looks, &image->taken_count);
     image->proc_samples = calloc(image->taken_count + 1, sizeof *image->proc_samples);
     if (!image->proc_samples)
         return;
-    for (size_t i = 0; i < image->taken_count; i++)
+    for (size_t i = 0; i < image->taken_count; i++) {
+        look_scale_times(&image->taken[i], scale);
         image->proc_samples[i] = look_proc_sample(&image->taken[i]);
+    }
     image->snapshot.proc_samples = image->proc_samples;
     image->snapshot.proc_sample_count = image->taken_count;
 }
@@ -263,7 +265,7 @@ int process_image_take_snapshot(struct process_image *image)
         process_image_tell_trace_said(image);
     }
     if (status == 0 && image->looks)
-        process_image_take_looks(image);
+        process_image_take_looks(image, moment.scale);
     return status;
 }
 

@@ -14,8 +14,9 @@
 
 struct snapshot_request {
     char why[96];
-    bool urgent; /* memory may end any moment: no look at the process first */
-    int answer;  /* socket of who waits to be told; -1: nobody */
+    uint64_t path_to; /* an address in a block: how is it held? 0: nobody asks */
+    bool urgent;      /* memory may end any moment: no look at the process first */
+    int answer;       /* socket of who waits to be told; -1: nobody */
 };
 
 enum { SNAPSHOTS_WAITING = 16 };

@@ -131,6 +131,7 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
 {
     struct profile *known = rerun->supplement;
     size_t mapping = 0, row = 0, cell = 0, owner = 0, container = 0, island = 0, kept = 0;
+    size_t holder = 0, chain = 0;
     size_t count = known ? known->sample_count : 0;
     rerun->proc_samples = calloc(count + 1, sizeof *rerun->proc_samples);
     if (!rerun->proc_samples)
@@ -144,6 +145,8 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
             .rows = known->residencies ? known->residencies + row : NULL,
             .cells = known->heap_pages ? known->heap_pages + cell : NULL,
             .islands = known->islands ? known->islands + island : NULL,
+            .holders = known->holders ? known->holders + holder : NULL,
+            .chain = known->chains ? known->chains + chain : NULL,
             .owners = known->owners ? known->owners + owner : NULL,
             .containers = known->containers ? known->containers + container : NULL};
         for (; mapping < known->mapping_count && known->mappings[mapping].sample == id; mapping++)
@@ -154,6 +157,10 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
             proc_sample->cell_count++;
         for (; island < known->island_count && known->islands[island].sample == id; island++)
             proc_sample->island_count++;
+        for (; holder < known->holder_count && known->holders[holder].sample == id; holder++)
+            proc_sample->holder_count++;
+        for (; chain < known->chain_count && known->chains[chain].sample == id; chain++)
+            proc_sample->chain_count++;
         for (; owner < known->owner_count && known->owners[owner].sample == id; owner++)
             proc_sample->owner_count++;
         for (; container < known->container_count && known->containers[container].sample == id;

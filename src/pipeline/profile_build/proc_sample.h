@@ -3,7 +3,10 @@
 #define TIDEMARK_PROFILE_BUILD_PROC_SAMPLE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include "profile/profile.h"
+
+struct held; /* held.h */
 
 /* A piece of a module's variables that is resident or swapped: all its bytes are in each of the
  * figures, or none of them are. */
@@ -25,6 +28,11 @@ struct proc_sample {
     size_t cell_count;
     struct profile_island *islands;
     size_t island_count;
+    struct held *held;              /* NULL, or of what holders and chain are to be made */
+    struct profile_holder *holders; /* without `held`: as they were */
+    size_t holder_count;
+    struct profile_chain *chain;
+    size_t chain_count;
     struct profile_owner *owners;
     size_t owner_count;
     const struct proc_touched *touched; /* whose owners are variables; by address */

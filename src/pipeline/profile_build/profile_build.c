@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "profile_build/globals.h"
+#include "profile_build/held.h"
 #include "profile_build/naming.h"
 #include "profile_build/sources.h"
 #include "profile_build/variable_owners.h"
@@ -445,7 +446,8 @@ static bool profile_build_find_module(void *context, uint64_t address,
             continue;
         *found = (struct variable_module){module->entry.start, module->entry.end,
                                           module->entry.bias, NULL, 0};
-        found->places = globals_places(writer->globals, (int64_t)i + 1, &found->place_count);
+        if (writer->globals)
+            found->places = globals_places(writer->globals, (int64_t)i + 1, &found->place_count);
         return true;
     }
     return false;
@@ -491,6 +493,50 @@ static int profile_build_write_owners(struct writer *writer, const struct proc_s
                                         proc_sample->container_count);
 }
 
+static int profile_build_put_holders(struct writer *writer, struct profile_holder *rows,
+                                     size_t count, uint32_t sample)
+{
+    for (size_t i = 0; i < count; i++)
+        rows[i].sample = sample;
+    return count ? profile_put_holders(writer->profile, rows, count) : 0;
+}
+
+static int profile_build_put_chain(struct writer *writer, struct profile_chain *rows, size_t count,
+                                   uint32_t sample)
+{
+    for (size_t i = 0; i < count; i++)
+        rows[i].sample = sample;
+    return count ? profile_put_chain(writer->profile, rows, count) : 0;
+}
+
+/* Without memory for the dominators there are no rows: the sample is as it would be without. */
+static int profile_build_solve_held(struct writer *writer, const struct proc_sample *proc_sample)
+{
+    struct held_rows rows;
+    uint32_t id = proc_sample->sample->id;
+    if (writer->globals)
+        globals_end(writer->globals);
+    if (held_solve(proc_sample->held, profile_build_find_module, writer, &rows))
+        return 0;
+    int status = profile_build_put_holders(writer, rows.rows, rows.count, id);
+    if (status == 0)
+        status = profile_build_put_chain(writer, rows.chain, rows.chain_count, id);
+    held_rows_release(&rows);
+    return status;
+}
+
+static int profile_build_write_holders(struct writer *writer, const struct proc_sample *proc_sample)
+{
+    uint32_t id = proc_sample->sample->id;
+    if (proc_sample->held)
+        return profile_build_solve_held(writer, proc_sample);
+    int status =
+        profile_build_put_holders(writer, proc_sample->holders, proc_sample->holder_count, id);
+    return status
+               ? status
+               : profile_build_put_chain(writer, proc_sample->chain, proc_sample->chain_count, id);
+}
+
 static int profile_build_write_proc_sample(struct writer *writer,
                                            const struct proc_sample *proc_sample)
 {
@@ -513,6 +559,8 @@ static int profile_build_write_proc_sample(struct writer *writer,
             profile_put_heap_pages(writer->profile, proc_sample->cells, proc_sample->cell_count);
     if (status == 0)
         status = profile_build_write_owners(writer, proc_sample);
+    if (status == 0)
+        status = profile_build_write_holders(writer, proc_sample);
     return status ? status
                   : profile_put_islands(writer->profile, proc_sample->islands,
                                         proc_sample->island_count);
@@ -531,7 +579,7 @@ static void profile_build_want_globals(struct writer *writer, const struct origi
                                        const struct snapshot *snapshot)
 {
     for (size_t i = 0; !writer->globals && i < snapshot->proc_sample_count; i++)
-        if (snapshot->proc_samples[i].touched_count)
+        if (snapshot->proc_samples[i].touched_count || snapshot->proc_samples[i].held)
             profile_build_read_globals(writer, origins);
 }
 

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x3b5458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x3c5458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -555,6 +555,9 @@ struct wire_hello {
     uint32_t parent;     /* pid of the parent of a fork, else 0 */
     uint32_t pages;      /* 1: what is recorded are pages ("Pages") */
     uint32_t unfollowed; /* enum wire_unfollowed; with WIRE_TAKEN_BACK: it could not be executed */
+    uint64_t
+        path_to; /* of WIRE_HELLO_SNAPSHOT: an address in a block, of which the snapshot is to say
+                          * how it is held; 0: none */
     char key[WIRE_KEY_BYTES]; /* of a session without one: 0 */
 };
 

@@ -47,6 +47,9 @@ static const struct known {
     {"residency", "what a sample says of a call path's live blocks"},
     {"owner", "a sample's resident memory by owner"},
     {"container", "a sample's control group by kind and name"},
+    {"island", "lost blocks that nothing points to, by call path"},
+    {"holder", "who keeps the live blocks of a sample"},
+    {"chain", "how a block that was asked for is held"},
     {"heap_page", "pages of the heap, or stretches of them, by address"},
     {"source", "embedded source files"},
 };

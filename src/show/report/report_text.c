@@ -12,6 +12,7 @@
 #include "report/memory_graph.h"
 #include "aggregate/metric_choice.h"
 #include "aggregate/thread_totals.h"
+#include "held_by/held_by.h"
 #include "model/figure_human.h"
 
 enum { COMMAND_LINES = 6 }; /* at most, where it is not the first screen */
@@ -363,6 +364,51 @@ static void report_text_add_counts(struct text *text)
     strbuf_release(&line);
 }
 
+/* Of a look at the end, which knows what can still be reached. */
+static void report_text_add_lost(struct text *text)
+{
+    const struct profile_sample *sample = facts_graph_sample(text->profile);
+    if (!sample || sample->why != PROFILE_SAMPLE_END)
+        return;
+    struct figure bytes = figure_add(sample->lost_bytes, sample->indirect_bytes);
+    struct figure count = figure_add(sample->lost_count, sample->indirect_count);
+    if (figure_zero(count))
+        strbuf_add_string(&text->out, ", none lost");
+    else if (figure_known(count))
+        strbuf_addf(&text->out, ", of them lost %s in %s", figure_human_bytes(bytes).text,
+                    figure_human_exact(count).text);
+}
+
+/* Who keeps most of it: holders that have a name. */
+static void report_text_add_holders(struct text *text)
+{
+    enum { MOST = 3, LEAST_PERCENT = 5 };
+    struct held_by holders;
+    struct strbuf line = STRBUF_INIT;
+    size_t count, shown = 0;
+    if (held_by_missing(text->profile) ||
+        held_by_find(&holders, text->profile, NULL, HELD_BY_HOLDER))
+        return;
+    uint32_t *top = held_by_children(&holders, HELD_BY_NONE, &count);
+    for (size_t i = 0; top && i < count && shown < MOST; i++) {
+        const struct held_by_row *row = &holders.rows[top[i]];
+        if (row->retained.bytes * 100 < holders.held.bytes * LEAST_PERCENT ||
+            row->of->kind == PROFILE_HOLDER_REST)
+            continue;
+        strbuf_add_string(&line, shown++ ? "; " : "");
+        held_by_add_short(&line, row->of);
+        strbuf_addf(&line, " %s",
+                    human_percent((double)row->retained.bytes, (double)holders.held.bytes).text);
+    }
+    free(top);
+    if (shown) {
+        report_part_label(text, "held by");
+        report_part_wrapped(text, line.data);
+    }
+    strbuf_release(&line);
+    held_by_release(&holders);
+}
+
 static void report_text_add_leaks(struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
@@ -381,9 +427,11 @@ static void report_text_add_leaks(struct text *text)
     }
     strbuf_add_string(&text->out, facts_at_least(text->profile));
     report_text_add_bytes(text, total->live_bytes, total->live_variance);
-    strbuf_addf(&text->out, " in %s block%s\n",
-                estimate_count(text->profile, total->live_count).text,
+    strbuf_addf(&text->out, " in %s block%s", estimate_count(text->profile, total->live_count).text,
                 human_plural(figure_or(total->live_count, 0)));
+    report_text_add_lost(text);
+    strbuf_add_char(&text->out, '\n');
+    report_text_add_holders(text);
 }
 
 static void report_text_add_mapped(struct text *text)

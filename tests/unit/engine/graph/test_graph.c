@@ -1,5 +1,5 @@
 /* Graphs with known answers, and random ones against the plainest way to find the same: every block
- * for every word, classes by repeating until nothing changes. */
+ * for every word, classes by repeating until nothing changes, dominators by taking each node out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,8 @@
 #include <string.h>
 #include "graph/graph.h"
 
-enum { BLOCKS = 40, WORDS = 6, HOLDERS = 4, ROUNDS = 1000 };
+enum { BLOCKS = 40, WORDS = 6, HOLDERS = 4, RANGES = 3, NODES = 1 + HOLDERS + BLOCKS + RANGES };
+enum { ROUNDS = 1000, RANGE_RANK = 200, NO_RANK = 255 };
 
 #define VTABLE 0x7000000ull
 
@@ -21,7 +22,11 @@ struct process {
     uint64_t words[BLOCKS][WORDS];
     size_t count;
     uint64_t roots[HOLDERS][WORDS];
+    struct graph_block ranges[RANGES];
+    uint64_t range_words[RANGES][WORDS];
 };
+
+static const uint8_t ranks[HOLDERS] = {0, 0, 1, 3};
 
 static bool process_read(void *context, uint64_t address, uint64_t *words, size_t count)
 {
@@ -52,18 +57,22 @@ static void process_graph(struct process *process, struct graph *graph)
 {
     struct graph_memory memory = {process_read, process_is_vtable, process};
     assert_int_equal(graph_begin(graph, process->blocks, process->count, &memory), 0);
+    if (process->ranges[0].size_bytes)
+        assert_int_equal(graph_keep_holders(graph, process->ranges, RANGES), 0);
     for (uint32_t i = 0; i < HOLDERS; i++)
-        graph_add_roots(graph, process->roots[i], WORDS);
+        graph_add_roots(graph, 0x1000 * (i + 1), process->roots[i], WORDS);
     for (uint32_t i = 0; i < process->count; i++)
         graph_add_words(graph, i, process->words[i], process_word_count(process, i));
+    for (uint32_t i = 0; i < RANGES && process->ranges[i].size_bytes; i++)
+        graph_add_range_words(graph, i, process->range_words[i], WORDS);
 }
 
 /* ---- The plainest way ---- */
 
 struct plain {
-    size_t nodes;                                              /* root, holders, blocks */
-    uint8_t edges[1 + HOLDERS + BLOCKS][1 + HOLDERS + BLOCKS]; /* 0 none, 1 interior, 2 start */
-    uint8_t classes[BLOCKS];
+    size_t nodes, first_range;   /* root, holders, blocks, ranges */
+    uint8_t edges[NODES][NODES]; /* 0 none, 1 interior, 2 start */
+    uint8_t ranks[NODES];
 };
 
 static void plain_add(const struct process *process, struct plain *plain, size_t from,
@@ -82,12 +91,17 @@ static void plain_add(const struct process *process, struct plain *plain, size_t
         uint8_t *edge = &plain->edges[from][1 + HOLDERS + i];
         *edge = *edge > kind ? *edge : kind;
     }
+    for (size_t i = 0; i < RANGES; i++)
+        if (word - process->ranges[i].address < process->ranges[i].size_bytes &&
+            from != plain->first_range + i)
+            plain->edges[from][plain->first_range + i] = 2;
 }
 
 static void plain_make(const struct process *process, struct plain *plain)
 {
     memset(plain, 0, sizeof *plain);
-    plain->nodes = 1 + HOLDERS + process->count;
+    plain->first_range = 1 + HOLDERS + process->count;
+    plain->nodes = plain->first_range + RANGES;
     for (size_t i = 0; i < HOLDERS; i++) {
         plain->edges[0][1 + i] = 2;
         for (size_t k = 0; k < WORDS; k++)
@@ -96,6 +110,9 @@ static void plain_make(const struct process *process, struct plain *plain)
     for (size_t i = 0; i < process->count; i++)
         for (size_t k = 0; k < process_word_count(process, i); k++)
             plain_add(process, plain, 1 + HOLDERS + i, process->words[i][k]);
+    for (size_t i = 0; i < RANGES && process->ranges[i].size_bytes; i++)
+        for (size_t k = 0; k < WORDS; k++)
+            plain_add(process, plain, plain->first_range + i, process->range_words[i][k]);
 }
 
 /* Nodes that the root reaches, over start edges only or over all. */
@@ -103,6 +120,8 @@ static void plain_reach(const struct plain *plain, uint8_t least, bool *reached)
 {
     memset(reached, 0, plain->nodes * sizeof *reached);
     reached[0] = true;
+    for (size_t i = plain->first_range; i < plain->nodes; i++)
+        reached[i] = true; /* roots here */
     for (bool again = true; again;) {
         again = false;
         for (size_t i = 0; i < plain->nodes; i++)
@@ -115,7 +134,7 @@ static void plain_reach(const struct plain *plain, uint8_t least, bool *reached)
 static void plain_check_classes(const struct plain *plain, const struct process *process,
                                 const struct graph_reach *reach)
 {
-    bool start[1 + HOLDERS + BLOCKS], any[1 + HOLDERS + BLOCKS];
+    bool start[NODES], any[NODES];
     uint64_t lost_bytes = 0, sum = 0;
     plain_reach(plain, 2, start);
     plain_reach(plain, 1, any);
@@ -149,6 +168,82 @@ static void plain_check_islands(const struct plain *plain, const struct process 
         }
 }
 
+/* ---- Who keeps it, the plainest way ---- */
+
+static void plain_rank_from(struct plain *plain, size_t node, uint8_t rank)
+{
+    if (plain->ranks[node] != NO_RANK)
+        return;
+    plain->ranks[node] = rank;
+    for (size_t i = 0; i < plain->nodes; i++)
+        if (plain->edges[node][i])
+            plain_rank_from(plain, i, rank);
+}
+
+/* Each node has the lowest rank that it can be reached from. Edges between ranks go; the root gets
+ * edges to ranges that nothing leads to. */
+static void plain_rank(struct plain *plain)
+{
+    memset(plain->ranks, NO_RANK, sizeof plain->ranks);
+    for (size_t i = 0; i < HOLDERS; i++)
+        plain_rank_from(plain, 1 + i, ranks[i]);
+    for (size_t i = plain->first_range; i < plain->nodes; i++)
+        if (plain->ranks[i] == NO_RANK) {
+            plain->edges[0][i] = 1;
+            plain_rank_from(plain, i, RANGE_RANK);
+        }
+    for (size_t i = 1; i < plain->nodes; i++)
+        for (size_t k = 1; k < plain->nodes; k++)
+            if (plain->ranks[i] != plain->ranks[k])
+                plain->edges[i][k] = 0;
+}
+
+static void plain_search(const struct plain *plain, size_t node, size_t without, bool *reached)
+{
+    if (node == without || reached[node])
+        return;
+    reached[node] = true;
+    for (size_t i = 0; i < plain->nodes; i++)
+        if (plain->edges[node][i])
+            plain_search(plain, i, without, reached);
+}
+
+static bool dominates(const struct graph_dominators *found, uint32_t above, uint32_t order)
+{
+    while (order > above)
+        order = found->dominators[order];
+    return order == above;
+}
+
+static void plain_check_dominators(const struct plain *plain, const struct graph_dominators *found)
+{
+    bool all[NODES] = {false};
+    plain_search(plain, 0, SIZE_MAX, all);
+    for (size_t i = 0; i < plain->nodes; i++)
+        assert_int_equal(found->orders[i] != GRAPH_NONE, all[i]);
+    for (size_t node = 0; node < plain->nodes; node++) {
+        bool rest[NODES] = {false};
+        plain_search(plain, 0, node, rest);
+        for (size_t i = 0; i < plain->nodes && all[node]; i++)
+            if (all[i])
+                assert_int_equal(dominates(found, found->orders[node], found->orders[i]), !rest[i]);
+    }
+}
+
+static void check_holders(struct plain *plain, struct graph *graph)
+{
+    uint32_t of_roots[HOLDERS * WORDS];
+    struct graph_dominators found;
+    assert_true(graph->roots.count <= HOLDERS * WORDS);
+    for (size_t i = 0; i < graph->roots.count; i++)
+        of_roots[i] = (uint32_t)(graph->root_at[i] / 0x1000 - 1);
+    const struct graph_holders holders = {of_roots, ranks, HOLDERS};
+    assert_int_equal(graph_dominate(graph, &holders, &found), 0);
+    plain_rank(plain);
+    plain_check_dominators(plain, &found);
+    graph_dominators_release(&found);
+}
+
 /* ---- Random processes ---- */
 
 static uint64_t random_state = 0x1234567;
@@ -163,6 +258,8 @@ static uint64_t random_below(uint64_t limit)
 
 static uint64_t random_word(const struct process *process)
 {
+    if (process->ranges[0].size_bytes && random_below(8) == 0)
+        return process->ranges[random_below(RANGES)].address + random_below(0x2000);
     const struct graph_block *block = &process->blocks[random_below(process->count)];
     switch (random_below(8)) {
     case 0:
@@ -178,6 +275,16 @@ static uint64_t random_word(const struct process *process)
     }
 }
 
+/* Below the blocks, or above. */
+static void random_ranges(struct process *process)
+{
+    uint64_t address = random_below(2) ? 0x555400000000 : 0x7fff00000000;
+    for (size_t i = 0; i < RANGES; i++) {
+        process->ranges[i] = (struct graph_block){address, 0x1000};
+        address += 0x1000 + random_below(3) * 0x1000;
+    }
+}
+
 static void random_process(struct process *process)
 {
     memset(process, 0, sizeof *process);
@@ -187,6 +294,11 @@ static void random_process(struct process *process)
         process->blocks[i] = (struct graph_block){address, random_below(8 * WORDS + 1)};
         address += 64 + (random_below(5) ? 0 : random_below(1ull << 40) & ~15ull);
     }
+    if (random_below(2))
+        random_ranges(process);
+    for (size_t i = 0; i < RANGES; i++)
+        for (size_t k = 0; k < WORDS; k++)
+            process->range_words[i][k] = random_below(8) ? 0 : random_word(process);
     for (size_t i = 0; i < process->count; i++)
         for (size_t k = 0; k < WORDS; k++)
             process->words[i][k] = random_below(3) ? 0 : random_word(process);
@@ -209,6 +321,8 @@ static void random_graphs(void **state)
         assert_int_equal(graph_reach(&graph, &reach), 0);
         plain_check_classes(&plain, &process, &reach);
         plain_check_islands(&plain, &process, &reach);
+        if (process.ranges[0].size_bytes)
+            check_holders(&plain, &graph);
         graph_reach_release(&reach);
         graph_release(&graph);
     }
@@ -313,7 +427,7 @@ static void nothing_at_all(void **state)
     struct graph graph;
     struct graph_reach reach;
     assert_int_equal(graph_begin(&graph, NULL, 0, &memory), 0);
-    graph_add_roots(&graph, &word, 1);
+    graph_add_roots(&graph, 0, &word, 1);
     assert_int_equal(graph_reach(&graph, &reach), 0);
     assert_int_equal(reach.island_count, 0);
     graph_reach_release(&reach);

@@ -1,4 +1,5 @@
 # The tests that play the recorder see the wire and the replay as the collector does.
+tidemark_unit_test(collector graph_copy)
 tidemark_unit_test(collector ring_merge tm_replay tm_wire tm_base Threads::Threads)
 tidemark_unit_test(collector shared_view tm_wire tm_base Threads::Threads)
 tidemark_unit_test(collector tracer tm_trace tm_replay tm_wire tm_base Threads::Threads)
@@ -22,3 +23,6 @@ tidemark_fuzz(wire LIBS tm_collector tm_replay tm_wire tm_base Threads::Threads)
 # By hand, `ninja bench_look`: the cost of a look at a process that runs, and whose its pages are.
 add_executable(bench_look EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/pipeline/look.c)
 target_link_libraries(bench_look PRIVATE tm_collector tm_profile_build tm_procfs tm_base)
+# By hand, `ninja bench_graph`: the graph of the live blocks, and for how long the program stands still.
+add_executable(bench_graph EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/pipeline/graph.c)
+target_link_libraries(bench_graph PRIVATE tm_collector tm_profile_build tm_procfs tm_base)

@@ -1,0 +1,255 @@
+/* Gathers the rows of one or two profiles (held_by.h). Rows of two profiles are one if their keys are
+ * equal: numbers of call paths differ from one recording to the next, names do not. */
+#include "held_by/held_by.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "aggregate/facts.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+
+const struct profile_sample *held_by_sample(const struct profile *profile)
+{
+    if (!profile->holder_count)
+        return NULL;
+    uint32_t id = profile->holders[profile->holder_count - 1].sample;
+    for (size_t i = profile->sample_count; i-- > 0;)
+        if (profile->samples[i].id == id)
+            return &profile->samples[i];
+    return NULL;
+}
+
+const char *held_by_missing(const struct profile *profile)
+{
+    const char *no_graph = profile_get(profile, PROFILE_META_NO_GRAPH);
+    const char *no_ledger = profile_get(profile, PROFILE_META_NO_LEDGER);
+    if (held_by_sample(profile))
+        return NULL;
+    if (no_graph || no_ledger)
+        return no_graph ? no_graph : no_ledger;
+    if (facts_graph_sample(profile))
+        return "nobody asked for it (tidemark record --held, or tidemark held PID while it runs), "
+               "or "
+               "the recording is of an older version";
+    if (!profile->complete)
+        return "the program still runs, and no snapshot was taken: tidemark held PID takes one";
+    return "the recording has no look at the live blocks at the program's end: it was killed, or "
+           "recorded by an older version";
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+const char *held_by_library(const struct profile_holder *holder)
+{
+    if (holder->module) {
+        const char *slash = strrchr(holder->module, '/');
+        return slash ? slash + 1 : holder->module;
+    }
+    return profile_holder_names[holder->kind];
+}
+
+static uint64_t held_by_hash_text(uint64_t hash, const char *text)
+{
+    return hash_u64(hash ^ (text ? hash_bytes(text, strlen(text)) : 0));
+}
+
+/* All frames, hidden ones too: what a map makes of itself and of its values is apart. */
+static uint64_t held_by_hash_path(uint64_t hash, const struct held_by_side *side, uint32_t node)
+{
+    struct frame_walk walk = {side->profile, side->none_hidden, node, 0};
+    struct frame frame;
+    struct strbuf name = STRBUF_INIT;
+    while (frame_walk_next(&walk, &frame)) {
+        uint32_t line = 0;
+        strbuf_reset(&name);
+        frame_add_name(&name, side->profile, frame);
+        frame_file(side->profile, frame, &line);
+        hash = held_by_hash_text(hash + line, name.data);
+    }
+    strbuf_release(&name);
+    return hash;
+}
+
+static uint64_t held_by_key(const struct held_by *holders, const struct held_by_side *side,
+                            const struct profile_holder *of, uint64_t above)
+{
+    uint64_t hash = hash_u64(above + (uint64_t)of->kind + 1);
+    if (holders->by == HELD_BY_LIBRARY)
+        return held_by_hash_text(1, held_by_library(of));
+    hash = held_by_hash_text(hash, of->name);
+    hash = of->module ? held_by_hash_text(hash, held_by_library(of)) : hash;
+    return of->path ? held_by_hash_path(hash, side, of->path) : hash;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+struct gathering {
+    struct held_by *holders;
+    const struct held_by_side *side;
+    bool is_old;
+    uint32_t *rows; /* by id of the side's holders: its row; HELD_BY_NONE: it has none */
+    struct map by_key;
+};
+
+static uint32_t held_by_row(struct gathering *gathering, const struct profile_holder *of,
+                            uint32_t parent)
+{
+    struct held_by *holders = gathering->holders;
+    uint64_t above = parent == HELD_BY_NONE ? 0 : holders->rows[parent].key;
+    uint64_t key = held_by_key(holders, gathering->side, of, above);
+    uint32_t row;
+    for (struct map_probe probe = map_probe(&gathering->by_key, key); map_next(&probe, &row);)
+        if (holders->rows[row].key == key)
+            return row;
+    if (!array_make_room(&holders->rows, &holders->room, holders->count, sizeof *holders->rows) ||
+        !map_try_add(&gathering->by_key, key, (uint32_t)holders->count))
+        return HELD_BY_NONE;
+    holders->rows[holders->count] =
+        (struct held_by_row){.of = of,
+                             .is_old = gathering->is_old,
+                             .parent = parent,
+                             .depth = parent == HELD_BY_NONE ? 0 : holders->rows[parent].depth + 1,
+                             .key = key};
+    return (uint32_t)holders->count++;
+}
+
+static void held_by_sum_up(struct held_by_sum *sum, uint64_t count, uint64_t bytes)
+{
+    sum->count += count;
+    sum->bytes += bytes;
+}
+
+static void held_by_count_in(struct gathering *gathering, uint32_t row,
+                             const struct profile_holder *of)
+{
+    struct held_by_row *to = &gathering->holders->rows[row];
+    if (gathering->is_old) {
+        held_by_sum_up(&to->old, of->retained_count, of->retained_bytes);
+        return;
+    }
+    to->merged += of->merged;
+    held_by_sum_up(&to->own, of->own_count, of->own_bytes);
+    held_by_sum_up(&to->retained, of->retained_count, of->retained_bytes);
+}
+
+static void held_by_count_all(struct gathering *gathering, const struct profile_holder *of)
+{
+    struct held_by *holders = gathering->holders;
+    bool is_lost = of->kind == PROFILE_HOLDER_LOST, is_old = gathering->is_old;
+    if (of->parent || of->kind == PROFILE_HOLDER_PATH)
+        return;
+    struct held_by_sum *now = is_lost ? &holders->lost : &holders->held;
+    struct held_by_sum *old = is_lost ? &holders->old_lost : &holders->old_held;
+    held_by_sum_up(is_old ? old : now, of->retained_count, of->retained_bytes);
+}
+
+static bool held_by_is_shown(enum held_by_what by, const struct profile_holder *of)
+{
+    if (of->kind == PROFILE_HOLDER_LOST)
+        return false; /* it has a line of its own */
+    if (by == HELD_BY_PATH || of->kind == PROFILE_HOLDER_PATH)
+        return by == HELD_BY_PATH && of->kind == PROFILE_HOLDER_PATH;
+    return by == HELD_BY_HOLDER || !of->parent;
+}
+
+static int held_by_add(struct gathering *gathering, const struct profile_holder *of, size_t most_id)
+{
+    uint32_t parent =
+        of->parent && of->parent < of->id ? gathering->rows[of->parent] : HELD_BY_NONE;
+    held_by_count_all(gathering, of);
+    if (!held_by_is_shown(gathering->holders->by, of) || of->id > most_id)
+        return 0;
+    uint32_t row = held_by_row(gathering, of, parent);
+    if (row == HELD_BY_NONE)
+        return -ENOMEM;
+    gathering->rows[of->id] = row;
+    held_by_count_in(gathering, row, of);
+    return 0;
+}
+
+static int held_by_gather(struct gathering *gathering)
+{
+    const struct profile *profile = gathering->side->profile;
+    size_t ids = profile->holder_count;
+    int error = 0;
+    gathering->rows = malloc((ids + 1) * sizeof *gathering->rows);
+    if (!gathering->rows)
+        return -ENOMEM;
+    for (size_t i = 0; i <= ids; i++)
+        gathering->rows[i] = HELD_BY_NONE;
+    for (size_t i = 0; i < profile->holder_count && !error; i++)
+        if (profile->holders[i].sample == gathering->side->sample->id)
+            error = held_by_add(gathering, &profile->holders[i], ids);
+    free(gathering->rows);
+    return error;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static bool held_by_begin_side(struct held_by_side *side, const struct profile *profile)
+{
+    *side = (struct held_by_side){profile, held_by_sample(profile), frames_of_libraries(profile),
+                                  calloc(profile->line_count + 1, sizeof(bool))};
+    return side->hidden && side->none_hidden;
+}
+
+int held_by_find(struct held_by *holders, const struct profile *now, const struct profile *before,
+                 enum held_by_what by)
+{
+    *holders = (struct held_by){.by = by};
+    struct gathering gathering = {.holders = holders, .side = &holders->now};
+    bool there = held_by_begin_side(&holders->now, now) &&
+                 (!before || held_by_begin_side(&holders->before, before));
+    int error = there ? held_by_gather(&gathering) : -ENOMEM;
+    gathering.side = &holders->before;
+    gathering.is_old = true;
+    if (!error && before)
+        error = held_by_gather(&gathering);
+    map_release(&gathering.by_key);
+    if (error)
+        held_by_release(holders);
+    return error;
+}
+
+void held_by_release(struct held_by *holders)
+{
+    free(holders->now.hidden);
+    free(holders->now.none_hidden);
+    free(holders->before.hidden);
+    free(holders->before.none_hidden);
+    free(holders->rows);
+    *holders = (struct held_by){0};
+}
+
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+/* What matters: how much it is, of two profiles how much it has grown. The rest comes last. */
+static int held_by_compare(const void *left, const void *right, void *context)
+{
+    const struct held_by *holders = context;
+    const struct held_by_row *a = &holders->rows[*(const uint32_t *)left];
+    const struct held_by_row *b = &holders->rows[*(const uint32_t *)right];
+    bool a_is_rest = a->of->kind == PROFILE_HOLDER_REST,
+         b_is_rest = b->of->kind == PROFILE_HOLDER_REST;
+    int64_t of_a = (int64_t)(a->retained.bytes - a->old.bytes);
+    int64_t of_b = (int64_t)(b->retained.bytes - b->old.bytes);
+    if (a_is_rest != b_is_rest)
+        return a_is_rest ? 1 : -1;
+    if (of_a != of_b)
+        return of_a < of_b ? 1 : -1;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+uint32_t *held_by_children(const struct held_by *holders, uint32_t parent, size_t *count)
+{
+    uint32_t *children = calloc(holders->count + 1, sizeof *children);
+    *count = 0;
+    for (uint32_t i = 0; children && i < holders->count; i++)
+        if (holders->rows[i].parent == parent)
+            children[(*count)++] = i;
+    if (*count)
+        qsort_r(children, *count, sizeof *children, held_by_compare, (void *)holders);
+    return children;
+}

@@ -1,0 +1,96 @@
+/* Who keeps the live blocks: the rows that a look has left in a profile (engine/graph/holder_tree.h),
+ * as a tree of one profile, or of two side by side.
+ *
+ *   row     a holder (variable, stack, mapping), or the blocks of a call path below one
+ *   key     says what a row is and what it hangs below, alike in every profile of the program
+ *
+ * held_by.c gathers, held_by_text.c, held_by_chain.c and held_by_json.c show. Reads struct profile and
+ * nothing else. */
+#ifndef TIDEMARK_HELD_BY_HELD_BY_H
+#define TIDEMARK_HELD_BY_HELD_BY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "aggregate/frames.h"
+#include "format/style.h"
+#include "profile/profile.h"
+
+#define HELD_BY_CHOICE "holder|path|library"
+enum held_by_what { HELD_BY_HOLDER, HELD_BY_PATH, HELD_BY_LIBRARY };
+
+struct held_by_sum {
+    uint64_t count, bytes;
+};
+
+struct held_by_row {
+    const struct profile_holder *of; /* of the newer profile, or of the older where it is gone */
+    bool is_old;                     /* it is of the older */
+    uint32_t parent;                 /* index; HELD_BY_NONE: none */
+    uint32_t depth;
+    uint64_t key;
+    struct held_by_sum own, retained, old; /* old: retained in the older profile */
+    uint64_t merged;
+};
+#define HELD_BY_NONE UINT32_MAX
+
+struct held_by_side {
+    const struct profile *profile;
+    const struct profile_sample *sample;
+    bool *hidden, *none_hidden; /* by index of profile->lines */
+};
+
+struct held_by {
+    struct held_by_side now, before; /* before.profile NULL: there is one profile */
+    enum held_by_what by;
+    struct held_by_row *rows; /* a parent comes before its children */
+    size_t count, room;
+    struct held_by_sum held, lost, old_held, old_lost;
+};
+
+struct held_by_options {
+    struct style style;
+    size_t top;   /* rows below each */
+    size_t depth; /* levels */
+};
+
+/* The last look that says who holds what; NULL: there is none. */
+const struct profile_sample *held_by_sample(const struct profile *profile);
+/* A sentence why it is not known; NULL: it is. */
+const char *held_by_missing(const struct profile *profile);
+/* Only where nothing is missing. `before` may be NULL. 0 or -ENOMEM. */
+int held_by_find(struct held_by *holders, const struct profile *now, const struct profile *before,
+                 enum held_by_what by);
+void held_by_release(struct held_by *holders);
+
+/* ---- Showing --------------------------------------------------------------------------------- */
+
+static inline const struct held_by_side *held_by_side_of(const struct held_by *holders,
+                                                         const struct held_by_row *row)
+{
+    return row->is_old ? &holders->before : &holders->now;
+}
+/* The library of a holder, without its folders; what it is where it has none. */
+const char *held_by_library(const struct profile_holder *holder);
+/* "variable of libx.so", "stack of a thread" … Safe. */
+void held_by_add_what(struct strbuf *out, const struct profile_holder *holder);
+/* Name and what it is, in a few words. Safe. */
+void held_by_add_short(struct strbuf *out, const struct profile_holder *holder);
+/* What follows name and call path of a holder on its line. `used`: columns before it. */
+void held_by_add_line(struct strbuf *out, const struct style *style,
+                      const struct held_by_side *side, const struct profile_holder *holder,
+                      size_t used, bool strong);
+
+/* Indices of the children of `parent`, those that matter most first. malloc'd; NULL: no memory. */
+uint32_t *held_by_children(const struct held_by *holders, uint32_t parent, size_t *count);
+
+/* 0 or -errno of the stream. */
+int held_by_text(FILE *out, const struct held_by *holders, const struct held_by_options *options);
+int held_by_json(FILE *out, const struct held_by *holders);
+/* How the block that was asked for is held. */
+bool held_by_has_chain(const struct profile *profile);
+int held_by_chain_text(FILE *out, const struct held_by *holders, const struct style *style);
+int held_by_chain_json(FILE *out, const struct held_by *holders);
+
+#endif

@@ -1,0 +1,113 @@
+/* Holders as JSON (doc/HELD.md): all rows of the tree, the list of call paths, and the chain. */
+#include "held_by/held_by.h"
+
+#include "base/json.h"
+#include "model/figure_json.h"
+
+static void held_by_json_sum(struct json *json, const char *name, const struct held_by_sum *sum)
+{
+    json_object(json, name);
+    json_unsigned(json, "blocks", sum->count);
+    json_unsigned(json, "bytes", sum->bytes);
+    json_end(json);
+}
+
+static void held_by_json_text(struct json *json, const char *name, const char *text)
+{
+    if (text)
+        json_string(json, name, text);
+    else
+        json_null(json, name);
+}
+
+static void held_by_json_name(struct json *json, const struct held_by_side *side, int kind,
+                              const char *name, const char *module, struct figure thread,
+                              uint32_t path)
+{
+    struct frame_walk walk;
+    json_string(json, "kind", profile_holder_names[kind]);
+    held_by_json_text(json, "name", name);
+    held_by_json_text(json, "of", module);
+    json_figure(json, "thread", thread);
+    if (path)
+        frame_write(json, side->profile,
+                    frame_walk_begin(&walk, side->profile, side->hidden, path));
+}
+
+static void held_by_json_row(struct json *json, const struct held_by *holders, uint32_t index)
+{
+    const struct held_by_row *row = &holders->rows[index];
+    const struct profile_holder *of = row->of;
+    bool by_library = holders->by == HELD_BY_LIBRARY;
+    json_object(json, NULL);
+    json_unsigned(json, "id", index + 1);
+    json_unsigned(json, "parent", row->parent == HELD_BY_NONE ? 0 : row->parent + 1);
+    if (by_library)
+        json_string(json, "library", held_by_library(of));
+    else
+        held_by_json_name(json, held_by_side_of(holders, row), of->kind, of->name, of->module,
+                          of->thread, of->path);
+    json_unsigned(json, "merged", row->merged);
+    json_unsigned(json, "own_blocks", row->own.count);
+    json_unsigned(json, "own_bytes", row->own.bytes);
+    json_unsigned(json, "retained_blocks", row->retained.count);
+    json_unsigned(json, "retained_bytes", row->retained.bytes);
+    if (holders->before.profile) {
+        json_unsigned(json, "old_retained_blocks", row->old.count);
+        json_unsigned(json, "old_retained_bytes", row->old.bytes);
+    }
+    json_end(json);
+}
+
+static void held_by_json_when(struct json *json, const struct profile_sample *sample)
+{
+    json_string(json, "at", sample->why == PROFILE_SAMPLE_END ? "end" : "snapshot");
+    json_unsigned(json, "time_ns", sample->time_ns);
+}
+
+int held_by_json(FILE *out, const struct held_by *holders)
+{
+    struct json json = json_begin(out, true);
+    json_object(&json, NULL);
+    held_by_json_when(&json, holders->now.sample);
+    held_by_json_sum(&json, "held", &holders->held);
+    held_by_json_sum(&json, "lost", &holders->lost);
+    if (holders->before.profile) {
+        json_object(&json, "old");
+        held_by_json_when(&json, holders->before.sample);
+        held_by_json_sum(&json, "held", &holders->old_held);
+        held_by_json_sum(&json, "lost", &holders->old_lost);
+        json_end(&json);
+    }
+    json_array(&json, "holders");
+    for (uint32_t i = 0; i < holders->count; i++)
+        held_by_json_row(&json, holders, i);
+    json_end(&json);
+    json_end(&json);
+    return json_finish(&json);
+}
+
+int held_by_chain_json(FILE *out, const struct held_by *holders)
+{
+    const struct profile *profile = holders->now.profile;
+    struct json json = json_begin(out, true);
+    json_object(&json, NULL);
+    held_by_json_when(&json, holders->now.sample);
+    json_array(&json, "chain");
+    for (size_t i = 0; i < profile->chain_count; i++) {
+        const struct profile_chain *step = &profile->chains[i];
+        if (step->sample != holders->now.sample->id)
+            continue;
+        json_object(&json, NULL);
+        held_by_json_name(&json, &holders->now, step->kind, step->name, step->module, step->thread,
+                          step->path);
+        json_figure(&json, "address", step->address);
+        json_figure(&json, "bytes", step->bytes);
+        json_figure(&json, "pointer_offset", step->pointer_offset);
+        json_figure(&json, "target_offset", step->target_offset);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    return json_finish(&json);
+}

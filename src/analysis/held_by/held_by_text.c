@@ -1,0 +1,302 @@
+/* Holders for people: a sentence that says how much is held, and the tree.
+ *
+ *     retained   of all       blocks  held by
+ *     10.7 MiB   53.5 %      200,000  table                               variable of gt
+ *     10.7 MiB   53.5 %      200,000    main                                   gt.cpp:19
+ *
+ * Of two profiles what has grown, and what that was before. */
+#include "held_by/held_by.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "base/human.h"
+#include "base/text.h"
+#include "base/text_table.h"
+#include "format/names.h"
+#include "model/figure_human.h"
+
+enum { NAME_AT = 36, INDENT = 2 };
+
+static const struct text_column columns[] = {
+    {"retained", 12, TEXT_RIGHT, 0},
+    {"of all", 9, TEXT_RIGHT, 0},
+    {"blocks", 13, TEXT_RIGHT, 0},
+    {"held by", 0, TEXT_LEFT, 2},
+};
+static const struct text_column grown_columns[] = {
+    {"grown by", 12, TEXT_RIGHT, 0},
+    {"to", 11, TEXT_RIGHT, 0},
+    {"blocks", 11, TEXT_RIGHT, 0},
+    {"held by", 0, TEXT_LEFT, 2},
+};
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static void held_by_add_thread(struct strbuf *out, const struct profile_holder *holder)
+{
+    uint64_t tid;
+    strbuf_add_string(out, " of thread");
+    if (holder->name) {
+        strbuf_add_char(out, ' ');
+        strbuf_add_string(out, holder->name);
+    }
+    if (figure_get(holder->thread, &tid))
+        strbuf_addf(out, " (%llu)", (unsigned long long)tid);
+}
+
+void held_by_add_what(struct strbuf *out, const struct profile_holder *holder)
+{
+    switch (holder->kind) {
+    case PROFILE_HOLDER_VARIABLE:
+    case PROFILE_HOLDER_SEVERAL:
+        if (holder->module) {
+            strbuf_add_string(out, holder->kind == PROFILE_HOLDER_VARIABLE
+                                       ? "variable of "
+                                       : "several holders, of ");
+            text_add_safe_string(out, held_by_library(holder));
+        } else {
+            strbuf_add_string(out, "several holders");
+        }
+        break;
+    case PROFILE_HOLDER_MAPPING:
+        strbuf_add_string(out, "mapped by the program");
+        break;
+    default:
+        break;
+    }
+}
+
+static void held_by_add_name(struct strbuf *out, const struct profile_holder *holder)
+{
+    switch (holder->kind) {
+    case PROFILE_HOLDER_TLS:
+        strbuf_add_string(out, "thread-local variables");
+        held_by_add_thread(out, holder);
+        break;
+    case PROFILE_HOLDER_STACK:
+        strbuf_add_string(out, "stack");
+        held_by_add_thread(out, holder);
+        break;
+    case PROFILE_HOLDER_REGISTERS:
+        strbuf_add_string(out, "registers");
+        break;
+    case PROFILE_HOLDER_ALLOCATOR:
+        strbuf_add_string(out, "allocator: free, or blocks that are not known");
+        break;
+    case PROFILE_HOLDER_REST:
+        strbuf_addf(out, "%s more", human_exact(holder->merged).text);
+        break;
+    case PROFILE_HOLDER_SEVERAL:
+        strbuf_add_string(out, holder->name ? holder->name : "mappings");
+        strbuf_add_string(out, " and others");
+        break;
+    default:
+        strbuf_add_string(out, holder->name ? holder->name : "(unnamed)");
+    }
+}
+
+void held_by_add_short(struct strbuf *out, const struct profile_holder *holder)
+{
+    struct strbuf name = STRBUF_INIT;
+    held_by_add_name(&name, holder);
+    name_add_short(out, name.data, 40);
+    if (holder->kind == PROFILE_HOLDER_VARIABLE && holder->module) {
+        strbuf_add_string(out, " of ");
+        text_add_safe_string(out, held_by_library(holder));
+    }
+    strbuf_release(&name);
+}
+
+static bool held_by_has_frame(const struct profile_holder *holder)
+{
+    return holder->kind == PROFILE_HOLDER_BLOCKS || holder->kind == PROFILE_HOLDER_PATH ||
+           (holder->kind == PROFILE_HOLDER_MAPPING && holder->path);
+}
+
+/* What is no name is not shortened as one. */
+static void held_by_add_plain(struct strbuf *out, const struct style *style, const char *text,
+                              bool strong)
+{
+    struct strbuf safe = STRBUF_INIT;
+    text_add_safe_string(&safe, text);
+    if (strong)
+        style_add(out, style, TONE_TITLE, safe.data ? safe.data : "");
+    else
+        strbuf_add_string(out, safe.data ? safe.data : "");
+    strbuf_add_char(out, '\n');
+    strbuf_release(&safe);
+}
+
+void held_by_add_line(struct strbuf *out, const struct style *style,
+                      const struct held_by_side *side, const struct profile_holder *holder,
+                      size_t used, bool strong)
+{
+    struct strbuf name = STRBUF_INIT, what = STRBUF_INIT;
+    struct frame_walk walk;
+    if (held_by_has_frame(holder)) {
+        struct frame frame = frame_walk_begin(&walk, side->profile, side->hidden, holder->path);
+        if (holder->kind == PROFILE_HOLDER_MAPPING) {
+            strbuf_add_string(out, "mapping of ");
+            used += 11;
+        }
+        frame_add_line(out, style, side->profile, frame, used, strong);
+        return;
+    }
+    held_by_add_name(&name, holder);
+    held_by_add_what(&what, holder);
+    if (what.length)
+        frame_add_columns(out, style, name.data, what.data, used, strong);
+    else
+        held_by_add_plain(out, style, name.data, strong);
+    strbuf_release(&name);
+    strbuf_release(&what);
+}
+
+/* ---- Head ------------------------------------------------------------------------------------ */
+
+static void held_by_add_when(struct strbuf *out, const struct profile_sample *sample)
+{
+    strbuf_add_string(out, sample->why == PROFILE_SAMPLE_END ? "at the end" : "at a snapshot");
+    strbuf_addf(out, " (%s after the start)", human_duration(sample->time_ns).text);
+}
+
+static void held_by_add_sum(struct strbuf *out, const struct held_by_sum *sum)
+{
+    strbuf_addf(out, "%s in %s block%s", human_bytes(sum->bytes).text, human_exact(sum->count).text,
+                human_plural(sum->count));
+}
+
+static void held_by_add_verdict(struct strbuf *out, const struct held_by *holders,
+                                const struct style *style)
+{
+    struct strbuf line = STRBUF_INIT;
+    held_by_add_sum(&line, &holders->held);
+    strbuf_add_string(&line, holders->held.count == 1 ? " is held" : " are held");
+    style_add(out, style, TONE_TITLE, line.data);
+    strbuf_release(&line);
+    if (holders->lost.count) {
+        strbuf_add_string(out, ", ");
+        held_by_add_sum(out, &holders->lost);
+        strbuf_add_string(out, " lost (tidemark leaks)");
+    }
+    strbuf_add_char(out, '\n');
+    held_by_add_when(out, holders->now.sample);
+    if (holders->before.profile) {
+        strbuf_add_string(out, "; before ");
+        held_by_add_sum(out, &holders->old_held);
+        strbuf_add_char(out, ' ');
+        held_by_add_when(out, holders->before.sample);
+    }
+    strbuf_add_string(out, "\n\n");
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+struct showing {
+    struct strbuf *out;
+    const struct held_by *holders;
+    const struct held_by_options *options;
+};
+
+static struct strbuf held_by_signed_bytes(int64_t bytes)
+{
+    struct strbuf text = STRBUF_INIT;
+    uint64_t size = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
+    strbuf_addf(&text, "%s%s", bytes < 0 ? "-" : "+", human_bytes(size).text);
+    return text;
+}
+
+static void held_by_add_grown(struct text_row *cells, const struct held_by_row *row)
+{
+    int64_t count = (int64_t)(row->retained.count - row->old.count);
+    struct strbuf grown = held_by_signed_bytes((int64_t)(row->retained.bytes - row->old.bytes));
+    struct strbuf blocks = STRBUF_INIT;
+    strbuf_addf(&blocks, "%s%s", count < 0 ? "-" : "+",
+                human_exact(count < 0 ? 0 - (uint64_t)count : (uint64_t)count).text);
+    text_row_add(cells, grown.data);
+    text_row_add(cells, human_bytes(row->retained.bytes).text);
+    text_row_add(cells, blocks.data);
+    strbuf_release(&grown);
+    strbuf_release(&blocks);
+}
+
+static void held_by_add_row(const struct showing *showing, const struct held_by_row *row)
+{
+    const struct held_by *holders = showing->holders;
+    bool is_grown = holders->before.profile != NULL;
+    struct text_row cells = text_row_begin(showing->out, is_grown ? grown_columns : columns);
+    struct profile_holder holder = *row->of;
+    holder.merged = row->merged;
+    if (holders->by == HELD_BY_LIBRARY && row->of->kind != PROFILE_HOLDER_REST) {
+        holder.kind = PROFILE_HOLDER_KINDS; /* nothing but its name */
+        holder.name = held_by_library(row->of);
+    }
+    if (is_grown) {
+        held_by_add_grown(&cells, row);
+    } else {
+        text_row_add(&cells, human_bytes(row->retained.bytes).text);
+        text_row_add(&cells,
+                     human_percent((double)row->retained.bytes, (double)holders->held.bytes).text);
+        text_row_add(&cells, human_exact(row->retained.count).text);
+    }
+    text_row_add(&cells, "");
+    strbuf_add_repeated(showing->out, " ", INDENT * row->depth);
+    held_by_add_line(showing->out, &showing->options->style, held_by_side_of(holders, row), &holder,
+                     NAME_AT + INDENT * row->depth, row->depth == 0);
+}
+
+static void held_by_add_more(const struct showing *showing, const uint32_t *children, size_t from,
+                             size_t count, size_t depth)
+{
+    const struct held_by *holders = showing->holders;
+    struct held_by_row sum = {.depth = (uint32_t)depth};
+    struct profile_holder rest = {.kind = PROFILE_HOLDER_REST};
+    for (size_t i = from; i < count; i++) {
+        const struct held_by_row *row = &holders->rows[children[i]];
+        sum.retained.bytes += row->retained.bytes;
+        sum.retained.count += row->retained.count;
+        sum.old.bytes += row->old.bytes;
+        sum.old.count += row->old.count;
+        sum.merged += row->of->kind == PROFILE_HOLDER_REST ? row->merged : 1;
+    }
+    sum.of = &rest;
+    held_by_add_row(showing, &sum);
+}
+
+static bool held_by_is_unchanged(const struct held_by *holders, const struct held_by_row *row)
+{
+    return holders->before.profile && row->retained.bytes == row->old.bytes;
+}
+
+static void held_by_add_children(const struct showing *showing, uint32_t parent, size_t depth)
+{
+    size_t count, top = showing->options->top;
+    uint32_t *children = held_by_children(showing->holders, parent, &count);
+    size_t shown = count > top ? top : count;
+    for (size_t i = 0; i < shown; i++) {
+        const struct held_by_row *row = &showing->holders->rows[children[i]];
+        if (held_by_is_unchanged(showing->holders, row))
+            continue;
+        held_by_add_row(showing, row);
+        if (depth + 1 < showing->options->depth)
+            held_by_add_children(showing, children[i], depth + 1);
+    }
+    if (shown < count)
+        held_by_add_more(showing, children, shown, count, depth);
+    free(children);
+}
+
+int held_by_text(FILE *out, const struct held_by *holders, const struct held_by_options *options)
+{
+    struct strbuf text = STRBUF_INIT;
+    const struct showing showing = {&text, holders, options};
+    bool is_grown = holders->before.profile != NULL;
+    held_by_add_verdict(&text, holders, &options->style);
+    text_row_add_headings(&text, is_grown ? grown_columns : columns,
+                          sizeof columns / sizeof *columns);
+    strbuf_add_char(&text, '\n');
+    held_by_add_children(&showing, HELD_BY_NONE, 0);
+    int error = fwrite(text.data, 1, text.length, out) == text.length && !fflush(out) ? 0 : -errno;
+    strbuf_release(&text);
+    return error;
+}

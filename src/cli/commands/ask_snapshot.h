@@ -1,0 +1,30 @@
+/* Has the collector of a recorded process write a snapshot. The collector is found by asking all that
+ * listen on this machine (in this network namespace) whether the process is theirs: it may be
+ * `tidemark record`, or one in the background that nobody has started by hand. */
+#ifndef TIDEMARK_COMMANDS_ASK_SNAPSHOT_H
+#define TIDEMARK_COMMANDS_ASK_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "base/strbuf.h"
+
+struct ask_snapshot {
+    const char *command; /* that asks */
+    pid_t pid;           /* of the process, or of the collector: then of all that it records */
+    uint64_t path_to;    /* an address in a block: how is it held? 0: nobody asks */
+    uint64_t timeout_ns;
+    void (*tell)(void *context, const char *path); /* of each snapshot */
+    void *context;
+};
+
+/* Complains about what fails. 0, or -1: there is none, or not of all. */
+int ask_snapshot(const struct ask_snapshot *ask);
+/* A process id. False: it is none. */
+bool ask_snapshot_parse_pid(const char *text, pid_t *pid);
+
+/* The same of one process, for a command that reads it: its path. 0, or the exit status, complained. */
+int ask_snapshot_of(const char *command, pid_t pid, uint64_t path_to, struct strbuf *path);
+
+#endif

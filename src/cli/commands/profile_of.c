@@ -1,0 +1,37 @@
+/* Reads a profile, or has one written by the collector of a process (profile_of.h). The file of a
+ * process is removed when it is read: who wants to keep one asks for a snapshot. */
+#include "commands/profile_of.h"
+
+#include <unistd.h>
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "commands/ask_snapshot.h"
+#include "commands/output.h"
+
+bool profile_of_is_process(const char *operand)
+{
+    pid_t pid;
+    return ask_snapshot_parse_pid(operand, &pid) && access(operand, F_OK) != 0;
+}
+
+static int profile_of_process(struct profile **out, const char *command, const char *operand,
+                              uint64_t path_to)
+{
+    struct strbuf path = STRBUF_INIT;
+    pid_t pid;
+    ask_snapshot_parse_pid(operand, &pid);
+    int status = ask_snapshot_of(command, pid, path_to, &path);
+    if (!status && profile_read(out, path.data))
+        status = output_complain(command, error_text());
+    if (path.length)
+        unlink(path.data);
+    strbuf_release(&path);
+    return status;
+}
+
+int profile_of(struct profile **out, const char *command, const char *operand, uint64_t path_to)
+{
+    if (profile_of_is_process(operand))
+        return profile_of_process(out, command, operand, path_to);
+    return profile_read(out, operand) ? output_complain(command, error_text()) : 0;
+}

@@ -1,0 +1,152 @@
+/* What each call path retains (holder_tree.h). The tree of dominators is gone through from above
+ * with a mark for each path that is open: of a block whose path is open already the bytes are there. */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "graph/holder_tree.h"
+
+struct walk {
+    const struct graph *graph;
+    const struct graph_dominators *dominators;
+    const struct holder_names *names;
+    uint32_t *rows;            /* by order: its path's; GRAPH_NONE: it is no block */
+    uint32_t *first, *next;    /* by order: what it dominates, as a list; 0: none */
+    uint64_t *bytes, *counts;  /* by order: retained */
+    uint32_t *open;            /* by row: how many of its blocks are above */
+    struct holder_path *paths; /* rows */
+    size_t path_count, path_room;
+    struct map by_path;
+};
+
+static uint32_t holder_paths_row(struct walk *walk, uint32_t path)
+{
+    uint64_t hash = hash_u64(path);
+    uint32_t row;
+    for (struct map_probe probe = map_probe(&walk->by_path, hash); map_next(&probe, &row);)
+        if (walk->paths[row].path == path)
+            return row;
+    if (!array_make_room(&walk->paths, &walk->path_room, walk->path_count, sizeof *walk->paths) ||
+        !map_try_add(&walk->by_path, hash, (uint32_t)walk->path_count))
+        return GRAPH_NONE;
+    walk->paths[walk->path_count] = (struct holder_path){.path = path};
+    return (uint32_t)walk->path_count++;
+}
+
+static bool holder_paths_take_block(struct walk *walk, uint32_t order)
+{
+    uint32_t block = walk->dominators->nodes[order] - 1 - walk->dominators->holder_count;
+    walk->rows[order] = GRAPH_NONE;
+    if (walk->dominators->nodes[order] <= walk->dominators->holder_count ||
+        block >= walk->graph->count)
+        return true;
+    uint32_t row = holder_paths_row(walk, walk->names->path(walk->names->context, block));
+    if (row == GRAPH_NONE)
+        return false;
+    walk->rows[order] = row;
+    walk->bytes[order] = walk->graph->blocks[block].size_bytes;
+    walk->counts[order] = 1;
+    walk->paths[row].own_count++;
+    walk->paths[row].own_bytes += walk->bytes[order];
+    return true;
+}
+
+/* A dominator has a lower order, so sums go from the last order to the first. */
+static void holder_paths_link(struct walk *walk)
+{
+    const struct graph_dominators *dominators = walk->dominators;
+    for (uint32_t order = dominators->count; order-- > 1;) {
+        uint32_t above = dominators->dominators[order];
+        walk->bytes[above] += walk->bytes[order];
+        walk->counts[above] += walk->counts[order];
+        walk->next[order] = walk->first[above];
+        walk->first[above] = order;
+    }
+}
+
+static void holder_paths_enter(struct walk *walk, uint32_t order)
+{
+    uint32_t row = walk->rows[order];
+    if (row == GRAPH_NONE || walk->open[row]++)
+        return;
+    walk->paths[row].retained_bytes += walk->bytes[order];
+    walk->paths[row].retained_count += walk->counts[order];
+}
+
+static void holder_paths_leave(struct walk *walk, uint32_t order)
+{
+    if (walk->rows[order] != GRAPH_NONE)
+        walk->open[walk->rows[order]]--;
+}
+
+static void holder_paths_go(struct walk *walk)
+{
+    uint32_t order = 0;
+    for (;;) {
+        if (walk->first[order]) {
+            order = walk->first[order];
+            holder_paths_enter(walk, order);
+            continue;
+        }
+        while (order && !walk->next[order]) {
+            holder_paths_leave(walk, order);
+            order = walk->dominators->dominators[order];
+        }
+        if (!order)
+            return;
+        holder_paths_leave(walk, order);
+        order = walk->next[order];
+        holder_paths_enter(walk, order);
+    }
+}
+
+static int holder_paths_compare(const void *left, const void *right)
+{
+    const struct holder_path *a = left, *b = right;
+    if (a->retained_bytes != b->retained_bytes)
+        return a->retained_bytes < b->retained_bytes ? 1 : -1;
+    return (a->path > b->path) - (a->path < b->path);
+}
+
+static int holder_paths_run(struct walk *walk)
+{
+    size_t count = walk->dominators->count;
+    walk->rows = calloc(count + 1, sizeof *walk->rows);
+    walk->first = calloc(count + 1, sizeof *walk->first);
+    walk->next = calloc(count + 1, sizeof *walk->next);
+    walk->bytes = calloc(count + 1, sizeof *walk->bytes);
+    walk->counts = calloc(count + 1, sizeof *walk->counts);
+    if (!walk->rows || !walk->first || !walk->next || !walk->bytes || !walk->counts)
+        return -ENOMEM;
+    for (uint32_t order = 0; order < count; order++)
+        if (!holder_paths_take_block(walk, order))
+            return -ENOMEM;
+    walk->open = calloc(walk->path_count + 1, sizeof *walk->open);
+    if (!walk->open)
+        return -ENOMEM;
+    holder_paths_link(walk);
+    holder_paths_go(walk);
+    if (walk->path_count)
+        qsort(walk->paths, walk->path_count, sizeof *walk->paths, holder_paths_compare);
+    return 0;
+}
+
+int holder_paths_make(struct holder_path **out, size_t *count, const struct graph *graph,
+                      const struct graph_dominators *dominators, const struct holder_names *names)
+{
+    struct walk walk = {.graph = graph, .dominators = dominators, .names = names};
+    int error = holder_paths_run(&walk);
+    free(walk.rows);
+    free(walk.first);
+    free(walk.next);
+    free(walk.bytes);
+    free(walk.counts);
+    free(walk.open);
+    map_release(&walk.by_path);
+    if (error)
+        free(walk.paths);
+    *out = error ? NULL : walk.paths;
+    *count = error ? 0 : walk.path_count;
+    return error;
+}

@@ -1,0 +1,412 @@
+/* Makes rows of the graph that a look has kept (held.h). Roots come by address, so each variable's
+ * stand together, and so do those of each place. */
+#include "profile_build/held.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "graph/holder_tree.h"
+
+/* Rows are for people: what keeps less than a thousandth is summed up, and so is what lies deeper. */
+enum { LEAST_PART = 1000, DEPTH = 6, PATHS = 200 };
+
+struct holder {
+    enum profile_holder_kind kind;
+    const char *name, *module;
+    pid_t tid;
+};
+
+struct naming_holders {
+    struct held *held;
+    variable_find_module *find;
+    void *context;
+    struct variable_module module; /* that the last variable is of */
+    size_t place;                  /* of the last root */
+    const struct globals_place *variable;
+    struct holder *holders;
+    size_t count, room;
+    uint32_t *of_roots;
+};
+
+unsigned held_rank(enum profile_holder_kind kind)
+{
+    switch (kind) {
+    case PROFILE_HOLDER_VARIABLE:
+    case PROFILE_HOLDER_TLS:
+        return 0;
+    case PROFILE_HOLDER_STACK:
+    case PROFILE_HOLDER_REGISTERS:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+const struct held_place *held_place_at(const struct held *held, uint64_t address)
+{
+    size_t low = 0, high = held->place_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (held->places[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < held->place_count && held->places[low].start <= address ? &held->places[low]
+                                                                         : NULL;
+}
+
+/* ---- Holders --------------------------------------------------------------------------------- */
+
+static bool held_text_equal(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool held_is_same(const struct holder *a, const struct holder *b)
+{
+    return a->kind == b->kind && a->tid == b->tid && held_text_equal(a->name, b->name) &&
+           held_text_equal(a->module, b->module);
+}
+
+/* Of those of few places, such as what of a module has no name, there are few. */
+static uint32_t held_holder(struct naming_holders *naming, const struct holder *holder)
+{
+    enum { BACK = 64 };
+    for (size_t i = naming->count; i-- > 0 && naming->count - i <= BACK;)
+        if (held_is_same(&naming->holders[i], holder))
+            return (uint32_t)i;
+    if (!array_make_room(&naming->holders, &naming->room, naming->count, sizeof *naming->holders))
+        return GRAPH_NONE;
+    naming->holders[naming->count] = *holder;
+    return (uint32_t)naming->count++;
+}
+
+/* The variable at an address; NULL: it has no name. */
+static const struct globals_place *held_variable_at(struct naming_holders *naming, uint64_t address)
+{
+    struct variable_module *module = &naming->module;
+    if ((address < module->start || address >= module->end) &&
+        !naming->find(naming->context, address, module))
+        *module = (struct variable_module){0};
+    uint64_t in_file = address - module->bias;
+    size_t low = 0, high = module->place_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (module->places[middle].address + module->places[middle].bytes <= in_file)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < module->place_count && module->places[low].address <= in_file
+               ? &module->places[low]
+               : NULL;
+}
+
+static struct holder held_holder_at(struct naming_holders *naming, uint64_t address)
+{
+    const struct held_place *place = address ? held_place_at(naming->held, address) : NULL;
+    if (!place)
+        return (struct holder){.kind =
+                                   address ? PROFILE_HOLDER_ALLOCATOR : PROFILE_HOLDER_REGISTERS};
+    const struct globals_place *variable =
+        place->kind == PROFILE_HOLDER_VARIABLE ? held_variable_at(naming, address) : NULL;
+    return (struct holder){place->kind, variable ? variable->name : place->name, place->module,
+                           place->tid};
+}
+
+static int held_name_roots(struct naming_holders *naming)
+{
+    const struct graph *graph = &naming->held->graph;
+    naming->of_roots = calloc(graph->roots.count + 1, sizeof *naming->of_roots);
+    if (!naming->of_roots)
+        return -ENOMEM;
+    for (size_t i = 0; i < graph->roots.count; i++) {
+        struct holder holder = held_holder_at(naming, graph->root_at[i]);
+        naming->of_roots[i] = held_holder(naming, &holder);
+        if (naming->of_roots[i] == GRAPH_NONE)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Holders by rank, and their ranks. */
+static uint8_t *held_sort_holders(struct naming_holders *naming)
+{
+    enum { RANKS = 3 };
+    uint32_t *now = calloc(naming->count + 1, sizeof *now);
+    struct holder *sorted = calloc(naming->count + 1, sizeof *sorted);
+    uint8_t *ranks = calloc(naming->count + 1, 1);
+    uint32_t next = 0;
+    for (unsigned rank = 0; rank < RANKS && now && sorted && ranks; rank++)
+        for (size_t i = 0; i < naming->count; i++) {
+            if (held_rank(naming->holders[i].kind) != rank)
+                continue;
+            ranks[next] = (uint8_t)rank;
+            sorted[next] = naming->holders[i];
+            now[i] = next++;
+        }
+    bool there = now && sorted && ranks;
+    for (size_t i = 0; i < naming->held->graph.roots.count && there; i++)
+        naming->of_roots[i] = now[naming->of_roots[i]];
+    free(now);
+    free(there ? naming->holders : sorted);
+    if (there)
+        naming->holders = sorted;
+    else
+        free(ranks);
+    return there ? ranks : NULL;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+struct telling {
+    const struct held *held;
+    const struct holder *holders;
+    struct held_rows *out;
+};
+
+static uint32_t held_path_of(void *context, uint32_t block)
+{
+    const struct held *held = context;
+    return held->paths[block];
+}
+
+static bool held_is_same_range(const struct held_place *a, const struct held_place *b)
+{
+    return a->kind == b->kind && a->path == b->path && held_text_equal(a->name, b->name);
+}
+
+/* The first range of that name. */
+static uint32_t held_range_of(void *context, uint32_t range)
+{
+    enum { MOST = 4096 };
+    const struct held *held = context;
+    for (uint32_t i = 0; i < range && i < MOST; i++)
+        if (held_is_same_range(&held->range_places[i], &held->range_places[range]))
+            return i;
+    return range;
+}
+
+static void held_name_row(const struct telling *telling, struct profile_holder *row,
+                          const struct holder_group *group)
+{
+    static const enum profile_holder_kind kinds[] = {[HOLDER_SEVERAL] = PROFILE_HOLDER_SEVERAL,
+                                                     [HOLDER_RANGE] = PROFILE_HOLDER_MAPPING,
+                                                     [HOLDER_BLOCKS] = PROFILE_HOLDER_BLOCKS,
+                                                     [HOLDER_REST] = PROFILE_HOLDER_REST};
+    bool is_holder = group->kind == HOLDER_ROOT || group->kind == HOLDER_SEVERAL;
+    row->kind = (int)kinds[group->kind];
+    if (is_holder && group->key != GRAPH_NONE) {
+        const struct holder *holder = &telling->holders[group->key];
+        row->kind = group->kind == HOLDER_ROOT ? (int)holder->kind : row->kind;
+        row->name = holder->name;
+        row->module = holder->module;
+        row->thread = holder->tid ? figure_of((uint64_t)holder->tid) : FIGURE_UNKNOWN;
+    } else if (group->kind == HOLDER_RANGE) {
+        row->name = telling->held->range_places[group->key].name;
+        row->path = telling->held->range_places[group->key].path;
+    } else if (group->kind == HOLDER_BLOCKS) {
+        row->path = group->key;
+    }
+}
+
+static void held_tell_tree(const struct telling *telling, const struct holder_tree *tree)
+{
+    struct held_rows *out = telling->out;
+    for (size_t i = 0; i < tree->count; i++) {
+        const struct holder_group *group = &tree->groups[i];
+        struct profile_holder *row = &out->rows[out->count++];
+        *row =
+            (struct profile_holder){.id = (uint32_t)i + 1,
+                                    .parent = group->parent == GRAPH_NONE ? 0 : group->parent + 1,
+                                    .thread = FIGURE_UNKNOWN,
+                                    .merged = group->merged,
+                                    .own_count = group->own_count,
+                                    .own_bytes = group->own_bytes,
+                                    .retained_count = group->retained_count,
+                                    .retained_bytes = group->retained_bytes};
+        held_name_row(telling, row, group);
+    }
+}
+
+static void held_tell_lost(const struct telling *telling, const struct graph_dominators *dominators)
+{
+    struct profile_holder row = {.kind = PROFILE_HOLDER_LOST, .thread = FIGURE_UNKNOWN};
+    const struct graph *graph = &telling->held->graph;
+    for (uint32_t i = 0; i < graph->count; i++)
+        if (dominators->orders[graph_node_of_block(dominators, i)] == GRAPH_NONE) {
+            row.own_count++;
+            row.own_bytes += graph->blocks[i].size_bytes;
+        }
+    row.retained_count = row.own_count;
+    row.retained_bytes = row.own_bytes;
+    row.id = (uint32_t)telling->out->count + 1;
+    if (row.own_count)
+        telling->out->rows[telling->out->count++] = row;
+}
+
+static void held_tell_paths(const struct telling *telling, const struct holder_path *paths,
+                            size_t count, uint64_t least)
+{
+    struct held_rows *out = telling->out;
+    for (size_t i = 0; i < count && paths[i].retained_bytes >= least; i++) {
+        out->rows[out->count] = (struct profile_holder){.id = (uint32_t)out->count + 1,
+                                                        .kind = PROFILE_HOLDER_PATH,
+                                                        .path = paths[i].path,
+                                                        .thread = FIGURE_UNKNOWN,
+                                                        .own_count = paths[i].own_count,
+                                                        .own_bytes = paths[i].own_bytes,
+                                                        .retained_count = paths[i].retained_count,
+                                                        .retained_bytes = paths[i].retained_bytes};
+        out->count++;
+    }
+}
+
+static uint64_t held_least(const struct graph *graph)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < graph->count; i++)
+        bytes += graph->blocks[i].size_bytes;
+    return bytes / LEAST_PART + 1;
+}
+
+static int held_tell(const struct telling *telling, const struct graph_dominators *dominators)
+{
+    struct held *held = (struct held *)telling->held;
+    const struct holder_names names = {held_path_of, held_range_of, held};
+    struct holder_tree tree = {0};
+    struct holder_path *paths = NULL;
+    size_t path_count = 0;
+    uint64_t least = held_least(&held->graph);
+    int error = holder_tree_make(&tree, &held->graph, dominators, &names);
+    if (!error)
+        error = holder_tree_cut(&tree, least, DEPTH);
+    if (!error)
+        error = holder_paths_make(&paths, &path_count, &held->graph, dominators, &names);
+    path_count = path_count < PATHS ? path_count : PATHS;
+    if (!error)
+        telling->out->rows = calloc(tree.count + path_count + 2, sizeof *telling->out->rows);
+    if (!error && !telling->out->rows)
+        error = -ENOMEM;
+    if (!error) {
+        held_tell_tree(telling, &tree);
+        held_tell_lost(telling, dominators);
+        held_tell_paths(telling, paths, path_count, least);
+    }
+    holder_tree_release(&tree);
+    free(paths);
+    return error;
+}
+
+/* ---- The chain ------------------------------------------------------------------------------- */
+
+static void held_tell_step(struct held *held, uint32_t at, struct profile_chain *row)
+{
+    uint32_t node = held->chain.nodes[at], range = node - held->graph.count;
+    bool is_block = node < held->graph.count, is_last = at + 1 == held->chain.count;
+    const struct graph_block *block = is_block ? &held->blocks[node] : &held->ranges[range];
+    const struct held_step *step = &held->steps[at + 1];
+    *row = (struct profile_chain){
+        .kind = is_block ? PROFILE_HOLDER_BLOCKS : PROFILE_HOLDER_MAPPING,
+        .path = is_block ? held->paths[node] : held->range_places[range].path,
+        .name = is_block ? NULL : held->range_places[range].name,
+        .thread = FIGURE_UNKNOWN,
+        .address = figure_of(block->address),
+        .bytes = figure_of(block->size_bytes),
+        .pointer_offset = is_last ? FIGURE_UNKNOWN : figure_of(step->pointer_offset),
+        .target_offset = is_last ? FIGURE_UNKNOWN : figure_of(step->target_offset)};
+}
+
+static void held_tell_root(struct naming_holders *naming, struct profile_chain *row)
+{
+    const struct held *held = naming->held;
+    uint64_t address = held->graph.root_at[held->chain.root];
+    struct holder holder = held_holder_at(naming, address);
+    const struct globals_place *variable =
+        holder.kind == PROFILE_HOLDER_VARIABLE ? held_variable_at(naming, address) : NULL;
+    uint64_t start = variable ? variable->address + naming->module.bias : address;
+    *row = (struct profile_chain){
+        .kind = (int)holder.kind,
+        .name = holder.name,
+        .module = holder.module,
+        .thread = holder.tid ? figure_of((uint64_t)holder.tid) : FIGURE_UNKNOWN,
+        .address = address ? figure_of(start) : FIGURE_UNKNOWN,
+        .bytes = variable ? figure_of(variable->bytes) : FIGURE_UNKNOWN,
+        .pointer_offset = address ? figure_of(address - start) : FIGURE_UNKNOWN,
+        .target_offset = figure_of(held->steps[0].target_offset)};
+}
+
+static int held_tell_chain(struct naming_holders *naming, struct held_rows *out)
+{
+    struct held *held = naming->held;
+    if (!held->chain.count || !held->steps)
+        return 0;
+    out->chain = calloc(held->chain.count + 1, sizeof *out->chain);
+    if (!out->chain)
+        return -ENOMEM;
+    if (held->chain.root != GRAPH_NONE)
+        held_tell_root(naming, &out->chain[out->chain_count++]);
+    for (uint32_t i = 0; i < held->chain.count; i++)
+        held_tell_step(held, i, &out->chain[out->chain_count++]);
+    for (size_t i = 0; i < out->chain_count; i++)
+        out->chain[i].step = (uint32_t)i;
+    return 0;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static int held_run(struct naming_holders *naming, struct held_rows *out)
+{
+    struct graph_dominators dominators = {0};
+    int error = held_name_roots(naming);
+    uint8_t *ranks = error ? NULL : held_sort_holders(naming);
+    if (!error && !ranks)
+        error = -ENOMEM;
+    const struct graph_holders holders = {naming->of_roots, ranks, (uint32_t)naming->count};
+    if (!error)
+        error = graph_dominate(&naming->held->graph, &holders, &dominators);
+    const struct telling telling = {naming->held, naming->holders, out};
+    if (!error)
+        error = held_tell(&telling, &dominators);
+    if (!error)
+        error = held_tell_chain(naming, out);
+    graph_dominators_release(&dominators);
+    free(ranks);
+    return error;
+}
+
+int held_solve(struct held *held, variable_find_module *find, void *context, struct held_rows *out)
+{
+    struct naming_holders naming = {.held = held, .find = find, .context = context};
+    *out = (struct held_rows){0};
+    int error = held_run(&naming, out);
+    free(naming.holders);
+    free(naming.of_roots);
+    if (error)
+        held_rows_release(out);
+    return error;
+}
+
+void held_rows_release(struct held_rows *rows)
+{
+    free(rows->rows);
+    free(rows->chain);
+    *rows = (struct held_rows){0};
+}
+
+void held_free(struct held *held)
+{
+    if (!held)
+        return;
+    graph_release(&held->graph);
+    free(held->chain.nodes);
+    free(held->steps);
+    free(held->blocks);
+    free(held->paths);
+    free(held->ranges);
+    free(held->range_places);
+    free(held->places);
+    free(held);
+}

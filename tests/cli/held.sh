@@ -1,0 +1,82 @@
+# Who holds what, as a victim with known answers leaves it: at the end, of a process that waits, of two
+# snapshots, by call path and library, the chain to a block, and where it is not known.
+. "$HERE/lib.sh"
+
+top_rows() { # JQ of one row
+    jq -r ".holders[] | select(.parent == 0 and (.kind == \"thread-local\" or (.name // \"\" | test(\"^(table|of_pool|shared_)\")))) | $1" | sort
+}
+
+begin() { # MODE: records the victim, which waits; its pid and an address
+    rm -f to from live.tmk*
+    mkfifo to from
+    tidemark record -q --separate -o live.tmk "$VICTIMS/held" "$1" <to >from &
+    recorder=$!
+    exec 7>to 8<from
+    read -r pid address <&8
+}
+
+go_on() {
+    printf x >&7
+}
+
+end() {
+    exec 7>&- 8<&-
+    wait "$recorder"
+}
+
+echo "== at the end: what the variables hold"
+tidemark record -q --held -o run.tmk "$VICTIMS/held"
+tidemark held --json run.tmk | top_rows '"\(.kind) \(.name) \(.retained_blocks) \(.retained_bytes)"'
+echo "== what hangs below"
+tidemark held --json run.tmk | jq -r '.holders as $all | $all[] | select(.kind == "mapping" or .kind == "blocks") |
+    "\(.function // "") \(.own_blocks) \(.own_bytes) below \($all[.parent - 1] | .name // .function // .kind)"' | grep '^make_\|^fill_' | sort
+echo "== own bytes add up to all that is alive"
+tidemark query -f csv run.tmk "SELECT (SELECT sum(own_bytes) FROM holder WHERE kind < 10) = live_bytes,
+    (SELECT sum(own_count) FROM holder WHERE kind < 10) = live_count FROM program" | tail -1 | tr -d "\r"
+echo "== by call path"
+tidemark held --json --by path run.tmk | jq -r '.holders[] | "\(.function) \(.own_bytes) \(.retained_bytes)"' | grep '^make_' | sort
+echo "== by library"
+tidemark held --by library run.tmk | grep -c '  held$'
+echo "== text"
+tidemark held -w 80 run.tmk | sed -n '4,$p' | grep ' table ' | tr -s ' '
+echo "== few blocks, and nobody asked: one sentence"
+tidemark record -q -o few.tmk "$VICTIMS/basic" 1
+try tidemark held few.tmk
+sentence "not known: nobody asked"
+echo "== of a process"
+begin wait
+tidemark held --json "$pid" | top_rows '"\(.kind) \(.name) \(.retained_blocks) \(.retained_bytes)"'
+echo "== what only a stack holds"
+tidemark held --json "$pid" | jq -r '.holders as $all | $all[] | select(.own_bytes == 2000) | "\(.function) below \($all[.parent - 1].kind)"'
+echo "== what is lost"
+tidemark leaks "$pid" | head -1
+echo "== the chain"
+tidemark held --json --path-to "$address" "$pid" |
+    jq -r '.chain[] | "\(.kind) \(.name) \(.function) \(.bytes) +\(.pointer_offset) \(.target_offset)"'
+tidemark held --path-to "$address" "$pid" | wc -l
+try tidemark held --path-to 0x10 "$pid"
+sentence "0x10 is in no block"
+echo "== its snapshots are gone"
+ls live.snap-* 2>/dev/null | wc -l
+go_on
+end
+echo "== two snapshots"
+begin grow
+old=$(tidemark snapshot "$pid")
+go_on
+read -r pid address <&8
+new=$(tidemark snapshot "$pid")
+tidemark held --json "$old" "$new" | top_rows '"\(.name) \(.old_retained_bytes) \(.retained_bytes)"'
+tidemark held -w 80 "$old" "$new" | grep ' table ' | tr -s ' '
+go_on
+end
+echo "== refused"
+try tidemark held --path-to 0x10 run.tmk
+sentence "needs a process"
+try tidemark held
+sentence "no profile and no process given"
+try tidemark held 999999999
+sentence "there is no process"
+tidemark record -q --sample=1 -o sampled.tmk "$VICTIMS/held"
+try tidemark held sampled.tmk
+sentence "not known: .*--sample"

@@ -1,0 +1,116 @@
+/* What a graph look copies of a process, and what it finds that was mapped late: of this process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "collector/graph_copy.h"
+#include "collector/graph_late.h"
+
+enum { PAGE = 4096, BYTES = 3 << 20 };
+
+static char *memory_of(size_t bytes)
+{
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    return memory;
+}
+
+static uint64_t address_of(const void *at)
+{
+    return (uint64_t)(uintptr_t)at;
+}
+
+/* Every other page is there. */
+static void what_is_there_is_copied(void **state)
+{
+    (void)state;
+    char *memory = memory_of(BYTES), found[2 * PAGE];
+    struct graph_copy copy = GRAPH_COPY_INIT;
+    struct pages pages;
+    struct page_table_range range = {address_of(memory), address_of(memory) + BYTES};
+    int fd = open("/proc/self/mem", O_RDONLY);
+    for (size_t at = 0; at < BYTES; at += 2 * PAGE)
+        memset(memory + at, 1 + (int)(at / PAGE % 100), PAGE);
+    assert_int_equal(page_table_open(&pages, getpid()), 0);
+    graph_copy_begin(&copy, &pages, &range, 1);
+    assert_true(graph_copy_take(&copy, &pages, &range, 1, fd));
+    for (size_t at = 0; at < BYTES; at += 2 * PAGE) {
+        assert_int_equal(graph_copy_read(&copy, range.start + at, found, sizeof found), PAGE);
+        assert_memory_equal(found, memory + at, PAGE);
+        assert_int_equal(graph_copy_read(&copy, range.start + at + PAGE, found, PAGE), 0);
+    }
+    assert_int_equal(graph_copy_read(&copy, range.start + 100, found, 8), 8);
+    assert_int_equal(graph_copy_read(&copy, range.end, found, 8), 0);
+    graph_copy_release(&copy);
+    page_table_close(&pages);
+    close(fd);
+    munmap(memory, BYTES);
+}
+
+static void what_has_outgrown_the_room_is_not_copied(void **state)
+{
+    (void)state;
+    char *memory = memory_of(4 * BYTES);
+    struct graph_copy copy = GRAPH_COPY_INIT;
+    struct pages pages;
+    struct page_table_range range = {address_of(memory), address_of(memory) + 4 * BYTES};
+    int fd = open("/proc/self/mem", O_RDONLY);
+    memory[0] = 1;
+    assert_int_equal(page_table_open(&pages, getpid()), 0);
+    graph_copy_begin(&copy, &pages, &range, 1);
+    memset(memory, 1, 4 * BYTES);
+    assert_false(graph_copy_take(&copy, &pages, &range, 1, fd));
+    assert_int_equal(copy.size, 0);
+    page_table_close(&pages);
+    close(fd);
+    munmap(memory, 4 * BYTES);
+}
+
+static bool is_found(const struct page_table_range *ranges, size_t count, const char *memory,
+                     size_t bytes)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ranges[i].start <= address_of(memory) && ranges[i].end >= address_of(memory) + bytes)
+            return true;
+    return false;
+}
+
+static void what_was_mapped_late_is_found(void **state)
+{
+    (void)state;
+    struct smaps smaps = SMAPS_INIT;
+    struct page_table_range *ranges;
+    size_t count;
+    char *before = memory_of(PAGE);
+    assert_int_equal(smaps_read(&smaps, getpid()), 0);
+    char *late = memory_of(64 * PAGE), *hidden = memory_of(PAGE);
+    mprotect(hidden, PAGE, PROT_READ);
+    assert_int_equal(graph_late_find(getpid(), &smaps, &ranges, &count), 0);
+    assert_true(is_found(ranges, count, late, 64 * PAGE));
+    assert_false(is_found(ranges, count, before, PAGE));
+    assert_false(is_found(ranges, count, hidden, PAGE));
+    for (size_t i = 1; i < count; i++)
+        assert_true(ranges[i - 1].end <= ranges[i].start);
+    free(ranges);
+    smaps_release(&smaps);
+    munmap(before, PAGE);
+    munmap(late, 64 * PAGE);
+    munmap(hidden, PAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_there_is_copied),
+        cmocka_unit_test(what_has_outgrown_the_room_is_not_copied),
+        cmocka_unit_test(what_was_mapped_late_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
