@@ -35,6 +35,9 @@ enum budget_metric {
     BUDGET_REALLOCATIONS,
     BUDGET_LARGEST,
     BUDGET_RESIDENT,
+    BUDGET_MAPPED,      /* the high-water mark of what the program mapped itself */
+    BUDGET_MAPPED_LIVE, /* never unmapped */
+    BUDGET_ALL,         /* the high-water mark of heap and mappings together */
     BUDGET_LOST,
     BUDGET_LOST_BLOCKS,
     BUDGET_METRICS

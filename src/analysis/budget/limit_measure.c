@@ -27,6 +27,12 @@ static struct figure limit_measure_value_of(const struct profile_site *site,
         return metrics->realloc_count;
     case BUDGET_LARGEST:
         return figure_zero(call_metrics_blocks(metrics)) ? figure_of(0) : metrics->size_max;
+    case BUDGET_MAPPED:
+        return metrics->at_peak_bytes;
+    case BUDGET_MAPPED_LIVE:
+        return metrics->live_bytes;
+    case BUDGET_ALL:
+        return metrics->at_all_peak_bytes;
     default:
         return figure_of(0);
     }
@@ -42,6 +48,21 @@ struct figure budget_site_value(const struct profile_site *site, const struct bu
 bool budget_is_leak(enum budget_metric metric)
 {
     return metric == BUDGET_LIVE || metric == BUDGET_LIVE_BLOCKS || budget_is_lost(metric);
+}
+
+bool budget_is_of_mappings(enum budget_metric metric)
+{
+    return metric == BUDGET_MAPPED || metric == BUDGET_MAPPED_LIVE || metric == BUDGET_ALL;
+}
+
+const struct profile_site *budget_next_site(const struct profile *profile,
+                                            enum budget_metric metric, size_t at)
+{
+    size_t heap = budget_is_of_mappings(metric) && metric != BUDGET_ALL ? 0 : profile->site_count;
+    size_t mapped = budget_is_of_mappings(metric) ? profile->mapped_site_count : 0;
+    return at < heap            ? &profile->sites[at]
+           : at < heap + mapped ? &profile->mapped_sites[at - heap]
+                                : NULL;
 }
 
 bool budget_is_lost(enum budget_metric metric)
@@ -77,8 +98,8 @@ static double limit_measure_sum(const struct profile *profile, enum budget_metri
                                 const bool *wanted, const bool *leaks)
 {
     double value = 0;
-    for (size_t i = 0; i < profile->site_count; i++) {
-        const struct profile_site *site = &profile->sites[i];
+    const struct profile_site *site;
+    for (size_t i = 0; (site = budget_next_site(profile, metric, i)); i++) {
         if ((wanted && !wanted[site->path]) ||
             (leaks && budget_is_leak(metric) && !leaks[site->path]))
             continue;
@@ -90,7 +111,24 @@ static double limit_measure_sum(const struct profile *profile, enum budget_metri
     return value;
 }
 
-/* The most that blocks of these paths had resident in any of the looks at the process. */
+/* The most that blocks, mappings and pinned free memory of these paths had resident in any of the
+ * looks at the process. */
+static struct budget_measured limit_measure_owners_of_paths(const struct profile *profile,
+                                                            const bool *wanted)
+{
+    double most = 0, now = 0;
+    for (size_t i = 0; i < profile->owner_count; i++) {
+        const struct profile_owner *row = &profile->owners[i];
+        if (i && row->sample != row[-1].sample)
+            now = 0;
+        if (row->path && wanted[row->path])
+            now += figure_double(row->resident_bytes);
+        most = fmax(most, now); /* fmax passes over NAN */
+    }
+    return (struct budget_measured){most, NULL};
+}
+
+/* A profile that has no owners: the most that blocks of these paths had. */
 static struct budget_measured limit_measure_resident_of_paths(const struct profile *profile,
                                                               const bool *wanted)
 {
@@ -117,6 +155,8 @@ static struct budget_measured limit_measure_of(const struct profile *profile, do
 static struct budget_measured limit_measure_resident(const struct profile *profile,
                                                      const bool *wanted)
 {
+    if (wanted && profile->owner_count)
+        return limit_measure_owners_of_paths(profile, wanted);
     if (wanted)
         return limit_measure_resident_of_paths(profile, wanted);
     struct figure bytes = facts_resident_peak(profile);
@@ -150,7 +190,25 @@ static struct budget_measured limit_measure_rate(const struct profile *profile,
 
 static bool limit_measure_is_of_calls(enum budget_metric metric)
 {
-    return metric != BUDGET_PEAK && metric != BUDGET_RESIDENT && !budget_is_leak(metric);
+    return metric != BUDGET_PEAK && metric != BUDGET_RESIDENT && !budget_is_leak(metric) &&
+           !budget_is_of_mappings(metric);
+}
+
+/* The high-water marks are the program's; paths have their share of them. */
+static struct budget_measured limit_measure_mapped(const struct profile *profile,
+                                                   enum budget_metric metric, const bool *wanted)
+{
+    const struct program_metrics *program = &profile->program;
+    if (!figure_known(program->mapped.live_bytes))
+        return (struct budget_measured){
+            NAN, "the profile does not say what the program mapped: it was written by a version "
+                 "that did not follow mappings, or imported"};
+    if (wanted)
+        return limit_measure_of(profile, limit_measure_sum(profile, metric, wanted, NULL));
+    return limit_measure_of(profile,
+                            figure_double(metric == BUDGET_MAPPED ? program->mapped.peak_bytes
+                                          : metric == BUDGET_ALL  ? program->all_peak_bytes
+                                                                  : program->mapped.live_bytes));
 }
 
 struct budget_measured budget_measure(const struct profile *profile,
@@ -159,6 +217,8 @@ struct budget_measured budget_measure(const struct profile *profile,
 {
     if (limit->metric == BUDGET_RESIDENT)
         return limit_measure_resident(profile, wanted);
+    if (budget_is_of_mappings(limit->metric))
+        return limit_measure_mapped(profile, limit->metric, wanted);
     if (budget_is_lost(limit->metric))
         return limit_measure_lost(profile, limit->metric, wanted, leaks);
     if (profile->pages && limit_measure_is_of_calls(limit->metric))

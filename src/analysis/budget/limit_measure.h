@@ -9,6 +9,13 @@
 struct figure budget_site_value(const struct profile_site *site, const struct budget_limit *limit);
 /* Is it about blocks that suppressions excuse? */
 bool budget_is_leak(enum budget_metric metric);
+/* Is it about what the program maps itself, alone or with the heap? Mappings have call paths of
+ * their own, and no regions. */
+bool budget_is_of_mappings(enum budget_metric metric);
+/* The rows of call paths that count for the metric, one after the other: first those of the heap or
+ * of mappings, then, if it is about both, those of mappings. `at` counts up from 0; NULL: no more. */
+const struct profile_site *budget_next_site(const struct profile *profile,
+                                            enum budget_metric metric, size_t at);
 /* Is it measured by islands of lost blocks? And what one of them counts for it. */
 bool budget_is_lost(enum budget_metric metric);
 double budget_island_value(const struct profile_island *island, enum budget_metric metric);

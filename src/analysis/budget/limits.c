@@ -10,6 +10,7 @@
 #include "base/regular.h"
 #include "base/array.h"
 #include "budget/budget.h"
+#include "budget/limit_measure.h"
 #include "base/toml.h"
 
 #define USUAL_TOLERANCE 0.05
@@ -28,6 +29,9 @@ static const struct {
     [BUDGET_REALLOCATIONS] = {"reallocations", BUDGET_UNIT_COUNT},
     [BUDGET_LARGEST] = {"largest", BUDGET_UNIT_BYTES},
     [BUDGET_RESIDENT] = {"resident", BUDGET_UNIT_BYTES},
+    [BUDGET_MAPPED] = {"mapped", BUDGET_UNIT_BYTES},
+    [BUDGET_MAPPED_LIVE] = {"mapped_live", BUDGET_UNIT_BYTES},
+    [BUDGET_ALL] = {"all", BUDGET_UNIT_BYTES},
     [BUDGET_LOST] = {"lost", BUDGET_UNIT_BYTES},
     [BUDGET_LOST_BLOCKS] = {"lost_blocks", BUDGET_UNIT_COUNT},
 };
@@ -182,12 +186,16 @@ static int limits_read_amount(const struct reading *reading, struct budget_limit
     return 0;
 }
 
-/* Looks at resident memory find blocks, which they know by call path alone. */
+/* Looks at resident memory find blocks, which they know by call path alone. Mappings have no
+ * regions either. */
 static int limits_check_region(const struct reading *reading, const struct budget_limit *limit)
 {
     if (limit->scope == BUDGET_REGION && limit->metric == BUDGET_RESIDENT)
         return budget_add_limit_refuse(
             reading, "what is resident is not known by region: limit peak or live of it");
+    if (limit->scope == BUDGET_REGION && budget_is_of_mappings(limit->metric))
+        return budget_add_limit_refuse(
+            reading, "what is mapped is not known by region: limit peak or live of it");
     return 0;
 }
 
@@ -204,7 +212,8 @@ static int limits_read(const struct reading *reading, enum budget_scope scope, c
         return budget_add_limit_refuse(
             reading,
             "'%.40s' cannot be limited: expected peak, live, live_blocks, allocations, "
-            "bytes, rate, temporary, reallocations, largest, resident, lost or lost_blocks",
+            "bytes, rate, temporary, reallocations, largest, resident, mapped, mapped_live, all, "
+            "lost or lost_blocks",
             name);
     const char *kind = at + 1 < entry->key_count ? entry->keys[at + 1] : "max";
     bool growth = !strcmp(kind, "growth");

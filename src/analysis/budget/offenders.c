@@ -73,10 +73,27 @@ static uint32_t budget_find_offenders_largest_sample(const struct profile *profi
     return most ? most->id : 0;
 }
 
+/* Blocks, mappings and pinned free memory of the look with most of the program's. */
+static size_t budget_find_offenders_rank_owners(const struct profile *profile, const bool *wanted,
+                                                struct ranked *ranked)
+{
+    const struct profile_sample *sample = facts_owners_sample(profile);
+    size_t count = 0;
+    for (size_t i = 0; i < profile->owner_count; i++) {
+        const struct profile_owner *row = &profile->owners[i];
+        if (row->sample == sample->id && row->path && figure_positive(row->resident_bytes) &&
+            (!wanted || wanted[row->path]))
+            ranked[count++] = (struct ranked){figure_double(row->resident_bytes), row->path};
+    }
+    return count;
+}
+
 static size_t budget_find_offenders_rank_resident(const struct profile *profile, const bool *wanted,
                                                   struct ranked *ranked)
 {
     size_t count = 0;
+    if (facts_owners_sample(profile))
+        return budget_find_offenders_rank_owners(profile, wanted, ranked);
     uint32_t sample = budget_find_offenders_largest_sample(profile);
     for (size_t i = 0; i < profile->residency_count; i++) {
         const struct profile_residency *row = &profile->residencies[i];
@@ -92,8 +109,8 @@ static size_t budget_find_offenders_rank_sites(const struct profile *profile,
                                                const bool *leaks, struct ranked *ranked)
 {
     size_t count = 0;
-    for (size_t i = 0; i < profile->site_count; i++) {
-        const struct profile_site *site = &profile->sites[i];
+    const struct profile_site *site;
+    for (size_t i = 0; (site = budget_next_site(profile, limit->metric, i)); i++) {
         struct figure value = budget_site_value(site, limit);
         if (!figure_positive(value) || (wanted && !wanted[site->path]) ||
             (leaks && budget_is_leak(limit->metric) && !leaks[site->path]))
@@ -184,7 +201,8 @@ int budget_find_offenders(struct budget_verdict *verdict, const struct profile *
                           const bool *hidden, const bool *wanted, const bool *leaks)
 {
     enum budget_metric metric = verdict->limit->metric;
-    size_t most = profile->site_count + profile->residency_count + profile->island_count + 1;
+    size_t most = profile->site_count + profile->mapped_site_count + profile->residency_count +
+                  profile->owner_count + profile->island_count + 1;
     size_t count, made = 0;
     struct ranked *ranked = calloc(most, sizeof *ranked);
     struct budget_offender *offenders = calloc(LOOKED_AT, sizeof *offenders);

@@ -94,14 +94,24 @@ static void budget_scope_mark_inclusive(const struct profile *profile, const boo
     }
 }
 
+static void budget_scope_mark_one(const struct profile *profile, const bool *matches,
+                                  const bool *hidden, uint32_t path, bool *paths)
+{
+    struct frame_walk walk;
+    if (path)
+        paths[path] = matches[frame_walk_begin(&walk, profile, hidden, path).line];
+}
+
+/* Of blocks, of mappings, and of who owns resident memory. */
 static void budget_scope_mark_exclusive(const struct profile *profile, const bool *matches,
                                         const bool *hidden, bool *paths)
 {
-    for (size_t i = 0; i < profile->site_count; i++) {
-        struct frame_walk walk;
-        uint32_t path = profile->sites[i].path;
-        paths[path] = matches[frame_walk_begin(&walk, profile, hidden, path).line];
-    }
+    for (size_t i = 0; i < profile->site_count; i++)
+        budget_scope_mark_one(profile, matches, hidden, profile->sites[i].path, paths);
+    for (size_t i = 0; i < profile->mapped_site_count; i++)
+        budget_scope_mark_one(profile, matches, hidden, profile->mapped_sites[i].path, paths);
+    for (size_t i = 0; i < profile->owner_count; i++)
+        budget_scope_mark_one(profile, matches, hidden, profile->owners[i].path, paths);
 }
 
 bool *budget_scope_paths(const struct profile *profile, const struct budget_limit *limit,

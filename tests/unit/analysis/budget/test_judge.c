@@ -39,6 +39,7 @@ static struct profile imported(struct profile_site *site, struct profile_meta *m
     /* clang-format on */
     profile.program.total = of_import();
     profile.program.total.peak_bytes = peak_bytes;
+    program_metrics_forget_mapped(&profile.program);
     return profile;
 }
 
