@@ -494,7 +494,7 @@ int cgroup_parts_read(struct cgroup_parts *parts, pid_t pid)
 
 static struct {
     pthread_mutex_t lock;
-    struct strbuf group; /* of the process that asked */
+    struct strbuf group;       /* of the process that asked */
     uint64_t read_ns, cost_ns; /* when it began, and what it took */
     struct cgroup_parts parts;
 } recent_parts = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};

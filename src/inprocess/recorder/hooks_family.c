@@ -6,12 +6,13 @@
 
 #include <string.h>
 #include "recorder/hooks.h"
+#include "recorder/kept_registers.h"
 
 #define PARAMETERS                                                                                 \
     uintptr_t a0, uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4,                          \
         const struct family_entry *entry
 #define ARGUMENTS   a0, a1, a2, a3, a4
-#define FAMILY_HOOK __attribute__((noinline, used)) static uintptr_t
+#define FAMILY_HOOK KEEPS_GENERAL static uintptr_t
 
 /* ---- What the arguments say ---- */
 
@@ -113,30 +114,40 @@ static void family_record(struct thread *thread, uintptr_t frame, const struct f
 
 /* ---- Hooks ---- */
 
-/* `block` is an expression of `result`. */
-#define ALLOCATES(name, block)                                                                     \
-    FAMILY_HOOK name(PARAMETERS)                                                                   \
-    {                                                                                              \
-        const struct family_call call = {entry, {ARGUMENTS}};                                      \
-        uintptr_t frame = HOOK_FRAME();                                                            \
-        struct thread *thread = thread_hook_enter(frame);                                          \
-        if (!thread)                                                                               \
-            return family_do(&call);                                                               \
-        struct unwind_start start = UNWIND_START_HERE();                                           \
-        bool sampled = family_samples(thread, family_size(&call));                                 \
-        uint32_t node = sampled ? thread_path_before(thread, frame, &start) : 0;                   \
-        uintptr_t result = family_do_inside(thread, frame, &call);                                 \
-        if (sampled)                                                                               \
-            family_record(thread, frame, &call, node, block, family_size(&call));                  \
-        return result;                                                                             \
-    }
+static uintptr_t family_block_of(const struct family_call *call, uintptr_t result)
+{
+    if (call->entry->row->does != FAMILY_HANDS_OUT)
+        return result;
+    return (int)result == 0 ? *(uintptr_t *)call->arguments[call->entry->row->block] : 0;
+}
 
-ALLOCATES(family_allocates, result)
-ALLOCATES(family_hands_out, (int)result == 0 ? *(uintptr_t *)call.arguments[entry->row->block] : 0)
+static uintptr_t family_allocate(struct thread *thread, uintptr_t frame,
+                                 const struct unwind_start *start, const struct family_call *call)
+{
+    bool sampled = family_samples(thread, family_size(call));
+    uint32_t node = sampled ? thread_path_before(thread, frame, start) : 0;
+    uintptr_t result = family_do_inside(thread, frame, call);
+    if (sampled)
+        family_record(thread, frame, call, node, family_block_of(call, result), family_size(call));
+    return result;
+}
+
+FAMILY_HOOK family_allocates(PARAMETERS)
+{
+    KEEPS_VECTORS();
+    const struct family_call call = {entry, {ARGUMENTS}};
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = thread_hook_enter(frame);
+    if (!thread)
+        return family_do(&call);
+    struct unwind_start start = UNWIND_START_HERE();
+    return family_allocate(thread, frame, &start, &call);
+}
 
 /* How large a copy is, and so whether it is sampled, is known behind the call only. */
 FAMILY_HOOK family_copies(PARAMETERS)
 {
+    KEEPS_VECTORS();
     const struct family_call call = {entry, {ARGUMENTS}};
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = thread_hook_enter(frame);
@@ -162,6 +173,7 @@ static void family_free(struct thread *thread, uintptr_t frame, const struct unw
 
 FAMILY_HOOK family_releases(PARAMETERS)
 {
+    KEEPS_VECTORS();
     const struct family_call call = {entry, {ARGUMENTS}};
     void *block = (void *)call.arguments[entry->row->block];
     uintptr_t frame = HOOK_FRAME();
@@ -229,39 +241,40 @@ static uintptr_t family_block_after(const struct family_resizing *resizing, uint
                                                             : 0;
 }
 
-FAMILY_HOOK family_resizes(PARAMETERS)
+static uintptr_t family_resize(struct thread *thread, uintptr_t frame,
+                               const struct unwind_start *start, const struct family_call *call)
 {
-    const struct family_call call = {entry, {ARGUMENTS}};
-    struct family_resizing resizing = {.call = &call,
-                                       .old = (void *)call.arguments[entry->row->block],
-                                       .size = family_size(&call)};
-    uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = thread_hook_enter(frame);
-    if (!thread)
-        return family_do(&call);
-    struct unwind_start start = UNWIND_START_HERE();
-    if (!family_resize_begin(thread, frame, &resizing, &start))
-        return family_do_inside(thread, frame, &call);
-    uintptr_t result = family_do_inside(thread, frame, &call);
+    struct family_resizing resizing = {.call = call,
+                                       .old = (void *)call->arguments[call->entry->row->block],
+                                       .size = family_size(call)};
+    if (!family_resize_begin(thread, frame, &resizing, start))
+        return family_do_inside(thread, frame, call);
+    uintptr_t result = family_do_inside(thread, frame, call);
     family_resize_end(thread, frame, &resizing, family_block_after(&resizing, result),
                       resizing.size);
     return result;
 }
 
-/* Of no block another is made. */
-FAMILY_HOOK family_resizes_or_allocates(PARAMETERS)
+/* Of no block another is made, but by the functions that only grow one. */
+FAMILY_HOOK family_resizes(PARAMETERS)
 {
+    KEEPS_VECTORS();
     const struct family_call call = {entry, {ARGUMENTS}};
-    uintptr_t (*hook)(PARAMETERS) =
-        call.arguments[entry->row->block] ? family_resizes : family_allocates;
-    return hook(ARGUMENTS, entry);
+    bool is_new = entry->row->does == FAMILY_RESIZES && !call.arguments[entry->row->block];
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = thread_hook_enter(frame);
+    if (!thread)
+        return family_do(&call);
+    struct unwind_start start = UNWIND_START_HERE();
+    return is_new ? family_allocate(thread, frame, &start, &call)
+                  : family_resize(thread, frame, &start, &call);
 }
 
 const void *family_hook_of(const struct family_row *row)
 {
     static const void *const hooks[] = {
         [FAMILY_ALLOCATES] = family_allocates, [FAMILY_COPIES] = family_copies,
-        [FAMILY_HANDS_OUT] = family_hands_out, [FAMILY_RESIZES] = family_resizes_or_allocates,
+        [FAMILY_HANDS_OUT] = family_allocates, [FAMILY_RESIZES] = family_resizes,
         [FAMILY_GROWS] = family_resizes,       [FAMILY_GROWS_OR_NOT] = family_resizes,
         [FAMILY_RELEASES] = family_releases,
     };

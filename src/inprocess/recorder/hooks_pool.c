@@ -5,19 +5,14 @@
 #include "recorder/families.h"
 
 #include "recorder/hooks.h"
+#include "recorder/kept_registers.h"
 #include "recorder/pools.h"
 
 #define PARAMETERS                                                                                 \
     uintptr_t a0, uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4,                          \
         const struct family_entry *entry
 #define ARGUMENTS a0, a1, a2, a3, a4
-/* A compiler that sees both a function and its caller knows which registers the function leaves alone (gcc
- * -fipa-ra), and the caller keeps values there: so do we. */
-#if defined(__x86_64__)
-#define POOL_HOOK __attribute__((noinline, used, no_caller_saved_registers)) static uintptr_t
-#else
-#define POOL_HOOK __attribute__((noinline, used)) static uintptr_t
-#endif
+#define POOL_HOOK KEEPS_GENERAL static uintptr_t
 
 struct pool_call {
     const struct family_entry *entry;
@@ -124,6 +119,7 @@ static uintptr_t pool_resize(struct thread *thread, uintptr_t frame,
  * old block. */
 POOL_HOOK pool_allocates_or_resizes(PARAMETERS)
 {
+    KEEPS_VECTORS();
     const struct pool_call call = {entry, {ARGUMENTS}};
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = thread_paused ? NULL : pool_enter(frame);
@@ -136,6 +132,7 @@ POOL_HOOK pool_allocates_or_resizes(PARAMETERS)
 
 POOL_HOOK pool_frees(PARAMETERS)
 {
+    KEEPS_VECTORS();
     const struct pool_call call = {entry, {ARGUMENTS}};
     struct span block;
     uintptr_t address = pool_argument(&call, entry->row->block);
@@ -151,6 +148,7 @@ POOL_HOOK pool_frees(PARAMETERS)
 /* Pools end one another: nested calls count too. */
 POOL_HOOK pool_ends(PARAMETERS)
 {
+    KEEPS_VECTORS();
     const struct pool_call call = {entry, {ARGUMENTS}};
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = thread_hook_enter(frame);

@@ -192,7 +192,8 @@ static int variable_owners_compare(const void *left, const void *right)
 {
     const struct profile_owner *a = left, *b = right;
     uint64_t left_bytes = variable_owners_size(a), right_bytes = variable_owners_size(b);
-    bool is_left_joined = variable_owners_is_joined(a), is_right_joined = variable_owners_is_joined(b);
+    bool is_left_joined = variable_owners_is_joined(a),
+         is_right_joined = variable_owners_is_joined(b);
     if (is_left_joined != is_right_joined)
         return is_left_joined ? 1 : -1;
     if (left_bytes != right_bytes)

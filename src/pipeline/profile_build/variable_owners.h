@@ -30,8 +30,9 @@ struct variable_owners {
     const struct globals_place *last; /* the variable of the newest row that has one … */
     size_t last_row;                  /* … and that row */
     const char *module;               /* of the newest piece */
-    size_t nameless, smaller; /* + 1: that module's rows of bytes without a name, and of variables …  */
-    uint64_t least_bytes;     /* … that have fewer bytes than that: they get no rows of their own */
+    size_t nameless,
+        smaller; /* + 1: that module's rows of bytes without a name, and of variables …  */
+    uint64_t least_bytes; /* … that have fewer bytes than that: they get no rows of their own */
 };
 #define VARIABLE_OWNERS_INIT ((struct variable_owners){0})
 
