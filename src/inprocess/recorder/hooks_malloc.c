@@ -108,6 +108,21 @@ hooks_malloc_reallocate(struct thread *thread, uintptr_t frame, const struct unw
     return block;
 }
 
+/* The same where thread_plain. */
+static inline __attribute__((always_inline)) void *
+hooks_malloc_reallocate_plain(struct thread *thread, uintptr_t frame,
+                              const struct unwind_start *start, void *old, size_t size)
+{
+    uint32_t node = thread_path_before(thread, frame, start);
+    thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
+    void *block = real.realloc(old, size);
+    if (likely(block || size))
+        hooks_record_plain(thread, frame, node, WIRE_REALLOC_END, block, size, 0);
+    else /* it has freed the block, and has not failed */
+        thread_record_long_at(thread, frame, node, WIRE_REALLOC_END, 0, 0, 0, 0);
+    return block;
+}
+
 HOOK_BODY void *realloc_sampled(void *old, size_t size)
 {
     uintptr_t frame = HOOK_FRAME();
@@ -133,7 +148,9 @@ HOOK_BODY void *realloc_recorded(void *old, size_t size)
         return real.realloc(old, size);
     }
     struct unwind_start start = UNWIND_START_HERE();
-    if (likely(old))
+    if (likely(old && thread_plain))
+        return hooks_malloc_reallocate_plain(thread, frame, &start, old, size);
+    if (old)
         return hooks_malloc_reallocate(thread, frame, &start, old, size);
     uint32_t node = thread_path_before(thread, frame, &start);
     void *block = CALL_REAL(thread, frame, real.realloc(NULL, size));
