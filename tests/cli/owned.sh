@@ -53,6 +53,13 @@ done
 md5sum heir.*.mapped | cut -d' ' -f1 | uniq -c | awk '{ print $1, "alike" }'
 wc -l heir.*.mapped | awk '/total/ { print $1, "lines" }'
 
+# The highest moment was not looked at: by how much, and when it was.
+echo "spike:"
+try tidemark record -q -o spike.tmk "$VICTIMS/owned" spike
+"$BIN/tidemark" report spike.tmk | tr -s '\n ' ' ' |
+    grep -Eo '3[0-9.]* MiB below the highest resident set of the run \(by the kernel.s count\), which was [0-9.]* [mµn]*s (earlier|later)' |
+    sed 's/3[0-9.]* MiB/32 MiB/; s/was [0-9.]* [mµn]*s .*/was a moment apart/' | uniq -c
+
 # No call path leads through the program's code: its variables have names all the same.
 echo "static:"
 try tidemark record -q -o static.tmk "$VICTIMS/owned" static

@@ -5,6 +5,7 @@
  *   owned fork          a child has what its parent has mapped
  *   owned heir FILE     and its child again, of every kind of range
  *   owned storm         32 threads map and unmap
+ *   owned spike         most is resident before anybody can have looked
  *   owned static        a program whose own code allocates nothing */
 #include <fcntl.h>
 #include <pthread.h>
@@ -310,6 +311,13 @@ static void leaves_to_heirs(int generations)
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+VICTIM static void own_for_a_moment(void)
+{
+    enum { PAGES = 8192 };
+    char *all = sound(mmap(NULL, PAGES * PAGE, WRITABLE, PLAIN, -1, 0));
+    munmap(touch(all, PAGES), PAGES * PAGE);
+}
+
 /* ---- Many threads ---- */
 
 VICTIM static char *own_in_the_storm(int pages)
@@ -349,6 +357,8 @@ int main(int argc, char **argv)
         ranges(argv[2]), leaves_to_heirs(2);
     else if (strcmp(argv[1], "storm") == 0)
         storms();
+    else if (strcmp(argv[1], "spike") == 0)
+        own_for_a_moment(), usleep(50000);
     else
         touch(owned_table, (int)(sizeof owned_table / PAGE) / 2);
     return 0;
