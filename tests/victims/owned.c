@@ -5,6 +5,8 @@
  *   owned fork          a child has what its parent has mapped
  *   owned heir FILE     and its child again, of every kind of range
  *   owned storm         32 threads map and unmap
+ *   owned told          maps and unmaps as standard input says, a letter each
+ *   owned spike         most is resident before anybody can have looked
  *   owned static        a program whose own code allocates nothing */
 #include <fcntl.h>
 #include <pthread.h>
@@ -310,6 +312,35 @@ static void leaves_to_heirs(int generations)
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
 
+VICTIM static char *own_when_told(int pages)
+{
+    return touch(sound(mmap(NULL, (size_t)pages * PAGE, WRITABLE, PLAIN, -1, 0)), pages);
+}
+
+/* m: 10 pages; u: they go; n: 3 pages. */
+static void does_as_told(void)
+{
+    char *mapped = NULL, what;
+    dprintf(1, "ready\n");
+    while (read(0, &what, 1) == 1) {
+        if (what == 'm')
+            mapped = own_when_told(10);
+        else if (what == 'u')
+            CHECK(munmap(mapped, 10 * PAGE) == 0);
+        else if (what == 'n')
+            own_when_told(3);
+        if (what != '\n')
+            dprintf(1, "%c\n", what);
+    }
+}
+
+VICTIM static void own_for_a_moment(void)
+{
+    enum { PAGES = 8192 };
+    char *all = sound(mmap(NULL, PAGES * PAGE, WRITABLE, PLAIN, -1, 0));
+    munmap(touch(all, PAGES), PAGES * PAGE);
+}
+
 /* ---- Many threads ---- */
 
 VICTIM static char *own_in_the_storm(int pages)
@@ -349,6 +380,10 @@ int main(int argc, char **argv)
         ranges(argv[2]), leaves_to_heirs(2);
     else if (strcmp(argv[1], "storm") == 0)
         storms();
+    else if (strcmp(argv[1], "told") == 0)
+        does_as_told();
+    else if (strcmp(argv[1], "spike") == 0)
+        own_for_a_moment(), usleep(50000);
     else
         touch(owned_table, (int)(sizeof owned_table / PAGE) / 2);
     return 0;

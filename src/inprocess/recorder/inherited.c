@@ -2,6 +2,7 @@
  * fork wipes that, since the child's nodes are others. */
 #include "recorder/inherited.h"
 
+#include <errno.h>
 #include <string.h>
 #include "base/hash.h"
 #include "model/mapping.h"
@@ -45,6 +46,12 @@ void inherited_begin(bool follow, bool is_child)
     slots_used = 0;
     must_tell = is_child && follow && root;
     __atomic_store_n(&inherited_is_kept, follow, __ATOMIC_RELAXED);
+}
+
+void inherited_forget(void)
+{
+    root = 0;
+    spans_forget(&spans);
 }
 
 /* ---- Paths --------------------------------------------------------------------------------- */
@@ -111,12 +118,12 @@ static void inherited_know(uint32_t node, uint32_t place)
 
 static uint32_t inherited_place_of(uint32_t node)
 {
+    int saved_errno = errno;
     struct slot *slot = node ? inherited_slot(node) : NULL;
-    if (slot && slot->node)
-        return slot->place;
-    uint32_t place = node ? inherited_keep_path(node) : 0;
-    if (place)
+    uint32_t place = slot && slot->node ? slot->place : 0;
+    if (!place && node && (place = inherited_keep_path(node)) != 0)
         inherited_know(node, place);
+    errno = saved_errno;
     return place;
 }
 

@@ -19,6 +19,8 @@ struct thread;
 /* Set by the session's beginning. */
 extern bool inherited_is_kept;
 void inherited_begin(bool follow, bool is_child);
+/* What was mapped is not known any more: the program ran on unrecorded. While nobody else is at it. */
+void inherited_forget(void);
 /* By the first thread of a child, before its first event. */
 void inherited_tell(struct thread *thread);
 

@@ -473,6 +473,7 @@ int session_attach(const char *name)
     if (!session_name_of(name) || !session_join(session_name, WIRE_HELLO_ATTACH))
         return -ECONNREFUSED;
     struct state *made = private_map(sizeof *made);
+    inherited_forget();
     if (!made || !session_begin_common(shared_header(), before))
         return -ENOMEM;
     before = true;

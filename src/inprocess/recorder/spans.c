@@ -39,11 +39,17 @@ void spans_unlock(struct spans *spans)
     atomic_store_explicit(&spans->holder, NULL, memory_order_release);
 }
 
+void spans_forget(struct spans *spans)
+{
+    atomic_store(&spans->holder, NULL);
+    spans->free = spans->count = 0;
+}
+
 bool spans_begin_in_child(struct spans *spans)
 {
-    if (!atomic_exchange(&spans->holder, NULL))
+    if (!atomic_load(&spans->holder))
         return false;
-    spans->free = spans->count = 0;
+    spans_forget(spans);
     return true;
 }
 

@@ -40,6 +40,8 @@ struct spans {
 /* False: it could not be had, and nothing may be touched. */
 bool spans_lock(struct spans *spans, struct thread *thread);
 void spans_unlock(struct spans *spans);
+/* All nodes are free: the caller empties its trees, and nobody else is at it. */
+void spans_forget(struct spans *spans);
 /* In the child of a fork. True: half of a change may be there, so all nodes were taken back, and the
  * caller empties its trees. */
 bool spans_begin_in_child(struct spans *spans);

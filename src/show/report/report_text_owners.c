@@ -169,19 +169,48 @@ static int report_text_owners_add_rows(struct text *text, const struct profile_o
     return error;
 }
 
-/* How far the look was from the highest moment, by the kernel's count. */
-static void report_text_owners_add_distance(struct text *text, const struct profile_sample *sample)
+/* The middle of the interval with the highest reading. Unknown: there is no reading. */
+static struct figure report_text_owners_high_ns(const struct profile *profile)
+{
+    struct figure most = FIGURE_UNKNOWN, at = FIGURE_UNKNOWN;
+    for (size_t i = 0; i < profile->bucket_count; i++)
+        if (figure_known(profile->buckets[i].physical.max) &&
+            (!figure_known(most) || figure_less(most, profile->buckets[i].physical.max))) {
+            most = profile->buckets[i].physical.max;
+            at = figure_of(profile->bucket_ns * i + profile->bucket_ns / 2);
+        }
+    return at;
+}
+
+static void report_text_owners_add_when(struct strbuf *line, const struct text *text,
+                                        const struct profile_sample *sample)
+{
+    uint64_t high_ns;
+    if (!figure_get(report_text_owners_high_ns(text->profile), &high_ns))
+        return;
+    bool is_later = high_ns > sample->time_ns;
+    uint64_t apart_ns = is_later ? high_ns - sample->time_ns : sample->time_ns - high_ns;
+    strbuf_addf(line, ", which was %s %s", human_duration(apart_ns).text,
+                is_later ? "later" : "earlier");
+}
+
+/* How far the look was from the highest moment: in bytes by the kernel's count, in time by readings.
+ * Not said if it is less than a part of what was found. */
+static void report_text_owners_add_distance(struct text *text, const struct profile_sample *sample,
+                                            unsigned least_part)
 {
     struct strbuf line = STRBUF_INIT;
     struct figure high = FIGURE_UNKNOWN;
     for (size_t i = 0; i < text->profile->sample_count; i++)
         high = figure_max(high, text->profile->samples[i].high_water_bytes);
     struct figure missed = figure_sub(high, sample->resident_bytes);
-    if (figure_positive(missed))
+    if (figure_positive(missed) &&
+        figure_double(missed) * least_part >= figure_double(sample->resident_bytes)) {
         strbuf_addf(&line, "%s below the highest resident set of the run (by the kernel's count)",
                     figure_human_bytes(missed).text);
-    if (line.length)
+        report_text_owners_add_when(&line, text, sample);
         report_part_note(text, line.data);
+    }
     strbuf_release(&line);
 }
 
@@ -201,7 +230,7 @@ report_text_owners_of(const struct text *text, const struct profile_sample *samp
 
 /* ---- The first screen ---------------------------------------------------------------------- */
 
-enum { FIRST_ROWS = 3, FIRST_USED = 33 };
+enum { FIRST_ROWS = 3, FIRST_USED = 33, FIRST_LEAST_PART = 20, LEAST_PART = 1000 };
 static const struct text_column report_text_owners_first_columns[] = {{NULL, 10, TEXT_RIGHT, 1},
                                                                       {NULL, 7, TEXT_RIGHT, 2},
                                                                       {NULL, 9, TEXT_LEFT, 2},
@@ -232,6 +261,7 @@ void report_first_owners(struct text *text)
     strbuf_addf(&rest, "%s ", figure_human_bytes(sample->resident_bytes).text);
     strbuf_addf(&rest, "after %s, whose it is", human_duration(sample->time_ns).text);
     report_part_title(text, "Resident", rest.data);
+    report_text_owners_add_distance(text, sample, FIRST_LEAST_PART);
     uint32_t *order = NULL;
     size_t kept = 0;
     for (size_t i = 0; rows && i < count; i++) /* the program's; ours is in the section */
@@ -259,7 +289,7 @@ static int report_text_owners_add(struct text *text, size_t most)
     strbuf_addf(&rest, "%s ", figure_human_bytes(sample->resident_bytes).text);
     strbuf_addf(&rest, "after %s, whose it is", human_duration(sample->time_ns).text);
     report_part_title(text, "Resident memory by owner", rest.data);
-    report_text_owners_add_distance(text, sample);
+    report_text_owners_add_distance(text, sample, LEAST_PART);
     report_part_headings(text, report_text_owners_columns, HEADINGS);
     int error = rows ? report_text_owners_add_rows(text, rows, kept, most,
                                                    figure_double(sample->resident_bytes))

@@ -32,7 +32,11 @@ add_executable(test_recorder_sampled ${CMAKE_CURRENT_LIST_DIR}/test_sampled.c
     ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
 add_executable(test_recorder_private ${CMAKE_CURRENT_LIST_DIR}/test_private.c
     ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
-foreach(test draw sampled private)
+add_executable(test_recorder_spans ${CMAKE_CURRENT_LIST_DIR}/test_spans.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/spans.c ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
+target_include_directories(test_recorder_spans PRIVATE ${TIDEMARK_ROOMS_DIR}/model)
+foreach(test draw sampled private spans)
     foreach(room recorder unwind wire base interpose)
         target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
     endforeach()
