@@ -24,7 +24,7 @@ struct leaks_group {
     struct frame frame;
     struct leaks_sum heads, below;
     struct figure oldest_ns, newest_ns; /* when the first and the last head was allocated */
-    uint32_t node; /* the call path with most of it */
+    uint32_t node;                      /* the call path with most of it */
     uint64_t node_bytes;
 };
 

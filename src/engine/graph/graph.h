@@ -39,6 +39,8 @@ struct graph_memory {
     bool (*read)(void *context, uint64_t address, uint64_t *words, size_t count);
     /* Does a table of virtual functions begin there? */
     bool (*is_vtable)(void *context, uint64_t address);
+    /* Is it an address of code? NULL: the program has no objects of GLib's. */
+    bool (*is_code)(void *context, uint64_t address);
     void *context;
 };
 

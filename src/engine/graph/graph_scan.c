@@ -6,7 +6,9 @@
  *   old string     libstdc++'s std::string of before C++11: length, capacity, references
  *   second base    an object of two bases with virtual functions, seen as the second base
  *
- * These are the heuristics of memcheck (--leak-check-heuristics=all), which names them length64,
+ *   GLib's object      an instance, whose private data lies before it in the same block
+ *
+ * The others are the heuristics of memcheck (--leak-check-heuristics=all), which names them length64,
  * newarray, stdstring and multipleinheritance. */
 #include "graph/graph.h"
 
@@ -58,6 +60,23 @@ static bool graph_scan_is_second_base(const struct graph *graph, uint64_t addres
            memory->is_vtable(memory->context, word);
 }
 
+/* GObjectClass of GLib, since 2.0: its type, a list, and pointers to functions, of which construct(),
+ * dispose() and finalize() are always there. The type is the address of a block of GLib's. */
+static bool graph_scan_is_instance(struct graph *graph, uint64_t address)
+{
+    enum { TYPE = 0, CONSTRUCT = 2, DISPOSE = 5, FINALIZE = 6, CLASS_WORDS = 7 };
+    const struct graph_memory *memory = &graph->memory;
+    uint64_t class, words[CLASS_WORDS];
+    if (!memory->is_code || address % WORD || !memory->read(memory->context, address, &class, 1) ||
+        graph_find(graph, class) == GRAPH_NONE ||
+        !memory->read(memory->context, class, words, CLASS_WORDS))
+        return false;
+    return graph_find(graph, words[TYPE]) != GRAPH_NONE &&
+           memory->is_code(memory->context, words[CONSTRUCT]) &&
+           memory->is_code(memory->context, words[DISPOSE]) &&
+           memory->is_code(memory->context, words[FINALIZE]);
+}
+
 /* Does the address inside a block stand for its beginning? */
 static bool graph_scan_is_start(struct graph *graph, uint32_t number, uint64_t address)
 {
@@ -71,7 +90,8 @@ static bool graph_scan_is_start(struct graph *graph, uint32_t number, uint64_t a
     if ((*known & KNOWN_HEADER && offset == WORD) ||
         (*known & KNOWN_STRING && offset == STRING_HEADER))
         return true;
-    return *known & KNOWN_VTABLE && graph_scan_is_second_base(graph, address);
+    return (*known & KNOWN_VTABLE && graph_scan_is_second_base(graph, address)) ||
+           graph_scan_is_instance(graph, address);
 }
 
 /* GRAPH_NONE: the word is no pointer to a block or a range. */

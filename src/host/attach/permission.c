@@ -3,8 +3,10 @@
 #include "attach/permission.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/error.h"
 
 static int permission_yama_scope(const char *file_name)
@@ -16,6 +18,18 @@ static int permission_yama_scope(const char *file_name)
     if (file)
         fclose(file);
     return scope;
+}
+
+bool permission_must_be_given(void)
+{
+    enum { UNKNOWN = 0, NO, YES };
+    static _Atomic int known;
+    int answer = atomic_load(&known);
+    if (answer == UNKNOWN) {
+        answer = geteuid() != 0 && permission_yama_scope(PERMISSION_YAMA) == 1 ? YES : NO;
+        atomic_store(&known, answer);
+    }
+    return answer == YES;
 }
 
 int permission_refused(pid_t pid, int error, const char *yama)

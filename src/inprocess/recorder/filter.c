@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -190,6 +191,7 @@ static const struct use {
     {CALL_CODE, SYS_mprotect, {4096, 4096, PROT_READ | PROT_WRITE}},
     {CALL_CODE, SYS_mprotect, {4096, 4096, PROT_READ | PROT_EXEC}},
     {CALL_SEGMENT, SYS_shmctl, {1, IPC_STAT}},
+    {CALL_TRACER, SYS_prctl, {PR_SET_PTRACER, 1}},
     {CALL_JOIN, SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}},
     {CALL_JOIN, SYS_setsockopt, {3, SOL_SOCKET, SO_RCVTIMEO}},
     {CALL_JOIN, SYS_connect, {3}},

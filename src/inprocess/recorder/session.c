@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -96,8 +97,16 @@ static int session_connect_to(const char *name)
     return -1;
 }
 
+/* Once, when a program begins: whom it names later stays its tracer. One that is attached to may have
+ * named somebody already. */
+static void session_let_trace(uint32_t tracer)
+{
+    if (tracer && !permitted_calls_is_forbidden(CALL_TRACER))
+        syscall(SYS_prctl, PR_SET_PTRACER, (unsigned long)tracer, 0ul, 0ul, 0ul);
+}
+
 /* The memfd that comes with the welcome; -1: not wanted. */
-static int session_receive_memory(int fd)
+static int session_receive_memory(int fd, enum wire_hello_reason reason)
 {
     struct wire_welcome welcome = {0};
     union {
@@ -118,8 +127,10 @@ static int session_receive_memory(int fd)
         return -1;
     int memory;
     memcpy(&memory, CMSG_DATA(header), sizeof memory);
-    if (got == sizeof welcome && welcome.magic == WIRE_MAGIC && welcome.error == 0)
+    if (got == sizeof welcome && welcome.magic == WIRE_MAGIC && welcome.error == 0) {
+        session_let_trace(reason == WIRE_HELLO_ATTACH ? 0 : welcome.tracer);
         return memory;
+    }
     close(memory);
     return -1;
 }
@@ -146,7 +157,7 @@ static bool session_join(const char *name, enum wire_hello_reason reason)
     struct wire_hello hello = session_hello(name, reason);
     int memory = -1;
     if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
-        memory = session_receive_memory(fd);
+        memory = session_receive_memory(fd, reason);
     close(fd);
     if (memory < 0)
         return false;

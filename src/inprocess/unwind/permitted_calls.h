@@ -25,7 +25,8 @@ enum call {
     CALL_FILES = 1 << 12,   /* what symbols a module has */
     CALL_CODE = 1 << 13,    /* change code: allocators that are hooked at their beginnings */
     CALL_SEGMENT = 1 << 14, /* how large a segment of System V is */
-    CALL_ALL = (1 << 15) - 1,
+    CALL_TRACER = 1 << 15,  /* let the collector read our memory (Yama) */
+    CALL_ALL = (1 << 16) - 1,
 };
 
 /* Set of enum call. Only ever grows, as filters do; in the child of a fork it is its parent's. */

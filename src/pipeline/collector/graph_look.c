@@ -68,6 +68,21 @@ static bool graph_look_is_vtable(void *context, uint64_t address)
     return false;
 }
 
+static bool graph_look_is_code(void *context, uint64_t address)
+{
+    const struct sweep *sweep = context;
+    const struct smaps_mapping *code = smaps_find(sweep->asked->smaps, address);
+    return code && code->executable;
+}
+
+static bool graph_look_has_glib(const struct smaps *smaps)
+{
+    for (size_t i = 0; i < smaps->count; i++)
+        if (strstr(smaps->mappings[i].path, "/libgobject-2.0.so"))
+            return true;
+    return false;
+}
+
 /* ---- Roots ----------------------------------------------------------------------------------- */
 
 static bool graph_look_is_root(const struct graph_look_asked *asked, const struct area *area)
@@ -411,7 +426,9 @@ static int graph_look_list_blocks(struct sweep *sweep)
 
 static int graph_look_begin(struct sweep *sweep)
 {
-    struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable, sweep};
+    bool has_glib = graph_look_has_glib(sweep->asked->smaps);
+    struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable,
+                                  has_glib ? graph_look_is_code : NULL, sweep};
     sweep->words = malloc(PIECE_WORDS * WORD);
     int error = sweep->words ? graph_look_list_blocks(sweep) : -ENOMEM;
     if (error)

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "attach/permission.h"
 #include "base/error.h"
 #include "profile_build/profile_build.h"
 #include "base/human.h"
@@ -348,7 +349,9 @@ static void process_image_complete(struct process_image *image)
 
 static void process_image_send_welcome(int socket, int memory, int error)
 {
-    struct wire_welcome welcome = {.magic = WIRE_MAGIC, .error = error};
+    struct wire_welcome welcome = {.magic = WIRE_MAGIC,
+                                   .error = error,
+                                   .tracer = permission_must_be_given() ? (uint32_t)getpid() : 0};
     union {
         struct cmsghdr header;
         char space[CMSG_SPACE(sizeof(int))];

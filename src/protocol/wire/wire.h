@@ -569,7 +569,9 @@ enum { WIRE_ANSWER_BYTES = 8192 };
 struct wire_welcome {
     uint64_t magic;
     int32_t error; /* 0, or why this process is not recorded (errno) */
-    uint32_t reserved;
+    uint32_t
+        tracer; /* pid of the collector, where the kernel lets only those read a process's memory whom
+                      * that has named (Yama's scope 1); 0: nobody need be named */
 };
 
 /* Is the module at `path`, of so many bytes, the recorder's own? What it maps and keeps is not the

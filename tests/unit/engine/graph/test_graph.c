@@ -24,6 +24,7 @@ struct process {
     uint64_t roots[HOLDERS][WORDS];
     struct graph_block ranges[RANGES];
     uint64_t range_words[RANGES][WORDS];
+    uint64_t class_at, *class_words; /* a class of GLib's: seven words */
 };
 
 static const uint8_t ranks[HOLDERS] = {0, 0, 1, 3};
@@ -31,6 +32,10 @@ static const uint8_t ranks[HOLDERS] = {0, 0, 1, 3};
 static bool process_read(void *context, uint64_t address, uint64_t *words, size_t count)
 {
     const struct process *process = context;
+    if (process->class_words && address == process->class_at && count == 7) {
+        memcpy(words, process->class_words, 8 * count);
+        return true;
+    }
     for (size_t i = 0; i < process->count; i++) {
         uint64_t offset = address - process->blocks[i].address;
         if (address >= process->blocks[i].address &&
@@ -55,7 +60,7 @@ static size_t process_word_count(const struct process *process, size_t block)
 
 static void process_graph(struct process *process, struct graph *graph)
 {
-    struct graph_memory memory = {process_read, process_is_vtable, process};
+    struct graph_memory memory = {process_read, process_is_vtable, NULL, process};
     assert_int_equal(graph_begin(graph, process->blocks, process->count, &memory), 0);
     if (process->ranges[0].size_bytes)
         assert_int_equal(graph_keep_holders(graph, process->ranges, RANGES), 0);
@@ -373,7 +378,7 @@ static void addresses_find_their_blocks_of(size_t more)
     static struct graph_block blocks[6 + 2000] = {
         {0x1000, 1},       {0x1001, 0}, {0x1ff8, 16}, {0x2008, 4096}, {0x10000000, 1ull << 40},
         {0x20000000000, 8}};
-    struct graph_memory memory = {process_read, process_is_vtable, NULL};
+    struct graph_memory memory = {process_read, process_is_vtable, NULL, NULL};
     struct graph graph;
     for (size_t i = 0; i < more; i++)
         blocks[6 + i] = (struct graph_block){0x30000000000 + 64 * i, 48};
@@ -419,10 +424,46 @@ static void addresses_find_their_blocks(void **state)
     assert_int_equal(graph_begin(&graph, &high, 1, &memory), -34);
 }
 
+static bool process_is_code(void *context, uint64_t address)
+{
+    (void)context;
+    return address == 0x400000;
+}
+
+/* 0 has an instance behind its private data, 1 is its class, 2 the type; 3 has no class there. */
+static void an_object_of_glib_is_held_by_its_instance(void **state)
+{
+    (void)state;
+    struct process process;
+    struct graph graph;
+    struct graph_reach reach;
+    known_process(&process, 4);
+    process.blocks[1].size_bytes = 56;
+    process.words[0][2] = process.blocks[1].address;
+    process.words[1][0] = process.blocks[2].address;
+    process.roots[0][0] = process.blocks[0].address + 16;
+    process.roots[0][1] = process.blocks[1].address;
+    process.roots[0][2] = process.blocks[2].address;
+    process.roots[0][3] = process.blocks[3].address + 16;
+    static uint64_t class[7] = {0, 0, 0x400000, 0, 0, 0x400000, 0x400000};
+    class[0] = process.blocks[2].address;
+    process.class_at = process.blocks[1].address;
+    process.class_words = class;
+    struct graph_memory memory = {process_read, process_is_vtable, process_is_code, &process};
+    assert_int_equal(graph_begin(&graph, process.blocks, process.count, &memory), 0);
+    graph_add_roots(&graph, 0, process.roots[0], 4);
+    assert_int_equal(graph_reach(&graph, &reach), 0);
+    static const uint8_t classes[] = {GRAPH_REACHABLE, GRAPH_REACHABLE, GRAPH_REACHABLE,
+                                      GRAPH_POSSIBLE};
+    assert_memory_equal(reach.classes, classes, sizeof classes);
+    graph_reach_release(&reach);
+    graph_release(&graph);
+}
+
 static void nothing_at_all(void **state)
 {
     (void)state;
-    struct graph_memory memory = {process_read, process_is_vtable, NULL};
+    struct graph_memory memory = {process_read, process_is_vtable, NULL, NULL};
     uint64_t word = 0;
     struct graph graph;
     struct graph_reach reach;
@@ -439,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_rings_and_middles),
         cmocka_unit_test(addresses_find_their_blocks),
+        cmocka_unit_test(an_object_of_glib_is_held_by_its_instance),
         cmocka_unit_test(nothing_at_all),
         cmocka_unit_test(random_graphs),
     };
