@@ -274,6 +274,15 @@ def says(text, function):
     return re.search(r"(?<![\w])" + re.escape(function) + r"(?!\w)", text or "") is not None
 
 
+def says_place(text, file, line):
+    """Does file:line stand there? Long names are shortened in the middle: leak_fortr…ter.f90:10."""
+    for name in re.findall(rf"(\S+):{line}(?!\d)", text):
+        begin, cut, end = name.rpartition("/")[2].partition("…")
+        if file == begin or cut and file.startswith(begin) and file.endswith(end):
+            return True
+    return False
+
+
 def owner_frame(case, insight):
     """The innermost frame of the first path that is the program's own and no wrapper."""
     for frame in (insight["paths"] or [{"frames": []}])[0]["frames"]:
@@ -316,7 +325,7 @@ def judge_screen(case, insights, screen):
     for function, line in case.marks:
         if says(screen, function) and case.word("place") == "variable":
             return None
-        if says(screen, function) and re.search(re.escape(case.file) + f":{line}" + r"(?!\d)", screen):
+        if says(screen, function) and says_place(screen, case.file, line):
             return None
     names = any(says(screen, function) for function, _ in case.marks)
     return "the function without its line" if names else "not named"

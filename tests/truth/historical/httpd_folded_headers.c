@@ -1,7 +1,7 @@
 /* truth: sick
  * what: each folded line makes the header anew in the request's pool, which frees at the end
  * real: Apache httpd before 2.0.50, CVE-2004-0493: ap_get_mime_headers_core takes memory without limit
- * expect: teardown-growth leak-growth copy-growth
+ * expect: grew-until-teardown leak-growth copy-growth
  * wrapper: apr_palloc allocator_alloc */
 #include "truth.h"
 

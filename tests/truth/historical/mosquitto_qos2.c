@@ -1,7 +1,7 @@
 /* truth: sick
  * what: messages of QoS 2 with the same id are stored again and again and never answered
  * real: Eclipse Mosquitto before 2.0.16, CVE-2023-28366: duplicate message ids without PUBREC leak
- * expect: leak-growth leak-lost teardown-growth leak-possible
+ * expect: leak-growth leak-lost grew-until-teardown leak-possible
  * wrapper: mosquitto__malloc mosquitto__calloc
  * run: service idle 0.4; ask 4000; idle 0.6; ask 3000; idle 0.4 */
 #include "truth.h"

@@ -1,7 +1,7 @@
 /* truth: sick
  * what: control frames are taken from the connection's pool, which lives as long as the connection
  * real: nginx before 1.15.6, CVE-2018-16843: HTTP/2 SETTINGS and PING consume memory without limit
- * expect: leak-growth teardown-growth
+ * expect: leak-growth grew-until-teardown
  * wrapper: ngx_alloc ngx_palloc ngx_palloc_block */
 #include "truth.h"
 

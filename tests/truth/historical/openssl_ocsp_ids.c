@@ -1,7 +1,7 @@
 /* truth: sick
  * what: each renegotiation adds the OCSP responder ids of the client to the session's list
  * real: OpenSSL before 1.1.0a, CVE-2016-6304: ids of an earlier handshake are kept, growth without bound
- * expect: leak-lost leak-growth teardown-growth
+ * expect: leak-lost leak-growth grew-until-teardown
  * wrapper: CRYPTO_malloc OPENSSL_malloc
  * small: yes */
 #include "truth.h"

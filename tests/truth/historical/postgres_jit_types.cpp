@@ -1,7 +1,7 @@
 // truth: sick
 // what: each compiled query leaves types in a context that lives as long as the session
 // real: PostgreSQL up to 16 with JIT inlining: LLVM's context keeps the types of every query
-// expect: leak-growth teardown-growth leak-possible leak-lost
+// expect: leak-growth grew-until-teardown leak-possible leak-lost
 #include "truth.h"
 #include <memory>
 #include <string>

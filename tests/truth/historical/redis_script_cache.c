@@ -1,7 +1,7 @@
 /* truth: sick
  * what: each script that is sent by EVAL is kept under its digest for ever
  * real: Redis before 7.4: the script cache grows without bound if scripts are made per call
- * expect: leak-growth leak-possible teardown-growth leak-lost
+ * expect: leak-growth leak-possible grew-until-teardown leak-lost
  * wrapper: zmalloc ztrymalloc_usable sdsnewlen
  * run: service idle 0.3; ask 4000; idle 0.5; ask 4000; idle 0.5 */
 #include "truth.h"

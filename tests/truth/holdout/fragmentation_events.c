@@ -35,5 +35,5 @@ int main(void)
         pause_ms(80);
         free(event);
     }
-    return 0;
+    return thumbnails[7] == NULL || thumbnails[7][9] == 1;
 }

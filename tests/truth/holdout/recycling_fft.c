@@ -19,6 +19,8 @@ NOINLINE static double transform(double *signal)
 int main(void)
 {
     double *signal = calloc(N, sizeof *signal), sum = 0;
+    for (int i = 0; i < N; i++)
+        signal[i] = i;
     for (int i = 0; i < 800; i++)
         sum += transform(signal);
     printf("%g\n", sum);

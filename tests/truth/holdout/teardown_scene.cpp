@@ -1,6 +1,6 @@
 // truth: sick
 // what: undo steps pile up all through a session and are destroyed with the document
-// expect: teardown-growth leak-growth
+// expect: grew-until-teardown leak-growth
 #include "truth.h"
 #include <deque>
 #include <memory>

@@ -1,6 +1,6 @@
 /* truth: sick
  * what: a pool of chunks never shrinks, because one of its two users gives nothing back
- * expect: leak-growth leak-possible teardown-growth leak-lost
+ * expect: leak-growth leak-possible grew-until-teardown leak-lost
  * wrapper: pool_take pool_grow */
 #include "truth.h"
 

@@ -1,6 +1,6 @@
 /* truth: sick
  * what: a queue that nobody empties grows all through the run and is freed at its end
- * expect: teardown-growth leak-growth */
+ * expect: grew-until-teardown leak-growth */
 #include "truth.h"
 
 struct job {

@@ -1,6 +1,6 @@
 /* truth: sick
  * what: the log of a service stays in memory until it is told to end; then all is freed
- * expect: teardown-growth leak-growth
+ * expect: grew-until-teardown leak-growth
  * run: service idle 0.5; ask 4000; idle 0.5; ask 4000; idle 0.5 */
 #include "truth.h"
 
