@@ -31,9 +31,9 @@ static bool wrapper_is_one_of(const char *word, const char *const *words)
  * of a few endings. */
 static bool wrapper_word_allocates(const char *word)
 {
-    static const char *const endings[] = {"",     "0",     "n",     "s",     "x",         "ate",
-                                          "ator", "ation", "array", "align", "aligned",   "string",
-                                          "set",  "mem",   "size",  "zero",  "atememory", NULL};
+    static const char *const endings[] = {
+        "",      "z",       "0",      "n",   "s",   "x",    "ate",  "ator",      "ation", "array",
+        "align", "aligned", "string", "set", "mem", "size", "zero", "atememory", NULL};
     static const char *const others[] = {"memalign", "memdup",  "strdup",   "strndup",  "dup",
                                          "strsave",  "savestr", "newarray", "mallinfo", NULL};
     const char *alloc = strstr(word, "alloc");
@@ -42,12 +42,21 @@ static bool wrapper_word_allocates(const char *word)
            wrapper_is_one_of(word, others);
 }
 
+/* "sdsnew", "sdsnewlen": a short prefix without anything between. */
+static bool wrapper_word_ends_in_new(const char *word)
+{
+    static const char *const others[] = {"renew", "anew", "sinew", NULL};
+    const char *at = strstr(word, "new");
+    return at && at != word && at - word <= PREFIX_MOST &&
+           (!strcmp(at, "new") || !strcmp(at, "newlen")) && !wrapper_is_one_of(word, others);
+}
+
 static bool wrapper_word_makes(const char *word)
 {
     static const char *const words[] = {"new",     "grow",   "make",    "create", "clone",
                                         "reserve", "resize", "enlarge", "expand", "extend",
                                         "newsize", "newlen", "newobj",  NULL};
-    return wrapper_is_one_of(word, words);
+    return wrapper_is_one_of(word, words) || wrapper_word_ends_in_new(word);
 }
 
 /* "mem_get", "pool_take": memory, and what is done to it. */

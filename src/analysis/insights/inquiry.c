@@ -395,21 +395,44 @@ static int inquiry_by_severity(const void *a, const void *b)
 
 enum { ACTIVE_PART = 100, REST_PART = 20, REST_NS = 200 * 1000 * 1000 };
 
+/* From the first to the last hundredth of what `number` counts from `begin_ns` on. */
+static void inquiry_find_span(const struct profile *profile, uint64_t begin_ns,
+                              struct figure (*number)(const struct timeline_bucket *bucket),
+                              uint64_t *from_ns, uint64_t *until_ns)
+{
+    size_t first = profile->bucket_ns ? begin_ns / profile->bucket_ns : profile->bucket_count;
+    uint64_t all = 0, so_far = 0;
+    for (size_t i = first; i < profile->bucket_count; i++)
+        all += rule_number(number(&profile->buckets[i]));
+    for (size_t i = first; all && i < profile->bucket_count; i++) {
+        uint64_t before = so_far;
+        so_far += rule_number(number(&profile->buckets[i]));
+        if (before <= all / ACTIVE_PART && so_far > all / ACTIVE_PART)
+            *from_ns = i * profile->bucket_ns;
+        if (before < all - all / ACTIVE_PART && so_far >= all - all / ACTIVE_PART)
+            *until_ns = (i + 1) * profile->bucket_ns;
+    }
+}
+
+static struct figure inquiry_allocs(const struct timeline_bucket *bucket)
+{
+    return bucket->alloc_count;
+}
+/* More than what is made again meanwhile. */
+static struct figure inquiry_frees(const struct timeline_bucket *bucket)
+{
+    uint64_t frees = rule_number(bucket->free_count), made = rule_number(bucket->alloc_count);
+    return figure_of(frees > made ? frees - made : 0);
+}
+
 static void inquiry_find_activity(struct inquiry *inquiry)
 {
-    const struct profile *profile = inquiry->profile;
-    uint64_t all = 0, so_far = 0;
     inquiry->active_until_ns = inquiry->run_ns;
-    for (size_t i = 0; i < profile->bucket_count; i++)
-        all += rule_number(profile->buckets[i].alloc_count);
-    for (size_t i = 0; all && i < profile->bucket_count; i++) {
-        uint64_t before = so_far;
-        so_far += rule_number(profile->buckets[i].alloc_count);
-        if (before <= all / ACTIVE_PART && so_far > all / ACTIVE_PART)
-            inquiry->active_from_ns = i * profile->bucket_ns;
-        if (before < all - all / ACTIVE_PART && so_far >= all - all / ACTIVE_PART)
-            inquiry->active_until_ns = (i + 1) * profile->bucket_ns;
-    }
+    inquiry_find_span(inquiry->profile, 0, inquiry_allocs, &inquiry->active_from_ns,
+                      &inquiry->active_until_ns);
+    inquiry->freeing_from_ns = inquiry->freeing_until_ns = inquiry->active_until_ns;
+    inquiry_find_span(inquiry->profile, inquiry->active_until_ns, inquiry_frees,
+                      &inquiry->freeing_from_ns, &inquiry->freeing_until_ns);
 }
 
 double inquiry_work_at(const struct inquiry *inquiry, double ns)
@@ -427,14 +450,13 @@ double inquiry_work_at(const struct inquiry *inquiry, double ns)
 
 bool inquiry_counts_at(const struct inquiry *inquiry, uint64_t ns)
 {
-    uint64_t rest =
-        inquiry->run_ns > inquiry->active_until_ns ? inquiry->run_ns - inquiry->active_until_ns : 0;
-    size_t bucket = inquiry->profile->bucket_ns ? ns / inquiry->profile->bucket_ns : 0;
+    bool before = ns < inquiry->freeing_from_ns;
+    uint64_t since = before ? inquiry->active_until_ns : inquiry->freeing_until_ns;
     if (ns <= inquiry->active_until_ns)
         return true;
-    if (bucket < inquiry->profile->bucket_count &&
-        figure_positive(inquiry->profile->buckets[bucket].free_count))
-        return false; /* it tears down */
+    if (!before && ns <= inquiry->freeing_until_ns)
+        return false; /* it gives back what it has */
+    uint64_t rest = inquiry->run_ns > since ? inquiry->run_ns - since : 0;
     return rest >= REST_NS && rest >= inquiry->run_ns / REST_PART;
 }
 
