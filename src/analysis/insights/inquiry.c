@@ -393,46 +393,40 @@ static int inquiry_by_severity(const void *a, const void *b)
     return ids ? ids : strcmp(left->title, right->title);
 }
 
-enum { ACTIVE_PART = 100, REST_PART = 20, REST_NS = 200 * 1000 * 1000 };
+enum { ACTIVE_PART = 100, QUIET_PART = 1000, REST_PART = 20, REST_NS = 200 * 1000 * 1000 };
 
-/* From the first to the last hundredth of what `number` counts from `begin_ns` on. */
-static void inquiry_find_span(const struct profile *profile, uint64_t begin_ns,
-                              struct figure (*number)(const struct timeline_bucket *bucket),
-                              uint64_t *from_ns, uint64_t *until_ns)
-{
-    size_t first = profile->bucket_ns ? begin_ns / profile->bucket_ns : profile->bucket_count;
-    uint64_t all = 0, so_far = 0;
-    for (size_t i = first; i < profile->bucket_count; i++)
-        all += rule_number(number(&profile->buckets[i]));
-    for (size_t i = first; all && i < profile->bucket_count; i++) {
-        uint64_t before = so_far;
-        so_far += rule_number(number(&profile->buckets[i]));
-        if (before <= all / ACTIVE_PART && so_far > all / ACTIVE_PART)
-            *from_ns = i * profile->bucket_ns;
-        if (before < all - all / ACTIVE_PART && so_far >= all - all / ACTIVE_PART)
-            *until_ns = (i + 1) * profile->bucket_ns;
-    }
-}
-
-static struct figure inquiry_allocs(const struct timeline_bucket *bucket)
-{
-    return bucket->alloc_count;
-}
 /* More than what is made again meanwhile. */
-static struct figure inquiry_frees(const struct timeline_bucket *bucket)
+static uint64_t inquiry_net_frees(const struct timeline_bucket *bucket)
 {
     uint64_t frees = rule_number(bucket->free_count), made = rule_number(bucket->alloc_count);
-    return figure_of(frees > made ? frees - made : 0);
+    return frees > made ? frees - made : 0;
+}
+
+static size_t inquiry_bucket_at(const struct inquiry *inquiry, uint64_t ns)
+{
+    const struct profile *profile = inquiry->profile;
+    size_t bucket = profile->bucket_ns ? ns / profile->bucket_ns : 0;
+    return bucket < profile->bucket_count ? bucket : profile->bucket_count;
 }
 
 static void inquiry_find_activity(struct inquiry *inquiry)
 {
+    const struct profile *profile = inquiry->profile;
+    uint64_t all = 0, so_far = 0;
     inquiry->active_until_ns = inquiry->run_ns;
-    inquiry_find_span(inquiry->profile, 0, inquiry_allocs, &inquiry->active_from_ns,
-                      &inquiry->active_until_ns);
-    inquiry->freeing_from_ns = inquiry->freeing_until_ns = inquiry->active_until_ns;
-    inquiry_find_span(inquiry->profile, inquiry->active_until_ns, inquiry_frees,
-                      &inquiry->freeing_from_ns, &inquiry->freeing_until_ns);
+    for (size_t i = 0; i < profile->bucket_count; i++)
+        all += rule_number(profile->buckets[i].alloc_count);
+    for (size_t i = 0; all && i < profile->bucket_count; i++) {
+        uint64_t before = so_far;
+        so_far += rule_number(profile->buckets[i].alloc_count);
+        if (before <= all / ACTIVE_PART && so_far > all / ACTIVE_PART)
+            inquiry->active_from_ns = i * profile->bucket_ns;
+        if (before < all - all / ACTIVE_PART && so_far >= all - all / ACTIVE_PART)
+            inquiry->active_until_ns = (i + 1) * profile->bucket_ns;
+    }
+    size_t rest = inquiry_bucket_at(inquiry, inquiry->active_until_ns);
+    for (size_t i = rest; i < profile->bucket_count; i++)
+        inquiry->freed_at_rest += inquiry_net_frees(&profile->buckets[i]);
 }
 
 double inquiry_work_at(const struct inquiry *inquiry, double ns)
@@ -448,15 +442,24 @@ double inquiry_work_at(const struct inquiry *inquiry, double ns)
     return all > 0 ? so_far / all : ns / (double)(inquiry->run_ns ? inquiry->run_ns : 1);
 }
 
+/* Is hardly anything given back in this interval? */
+static bool inquiry_is_quiet(const struct inquiry *inquiry, size_t bucket)
+{
+    return inquiry_net_frees(&inquiry->profile->buckets[bucket]) <=
+           inquiry->freed_at_rest / QUIET_PART;
+}
+
 bool inquiry_counts_at(const struct inquiry *inquiry, uint64_t ns)
 {
-    bool before = ns < inquiry->freeing_from_ns;
-    uint64_t since = before ? inquiry->active_until_ns : inquiry->freeing_until_ns;
+    size_t first = inquiry_bucket_at(inquiry, inquiry->active_until_ns),
+           from = inquiry_bucket_at(inquiry, ns), until = from;
     if (ns <= inquiry->active_until_ns)
         return true;
-    if (!before && ns <= inquiry->freeing_until_ns)
-        return false; /* it gives back what it has */
-    uint64_t rest = inquiry->run_ns > since ? inquiry->run_ns - since : 0;
+    while (from > first && inquiry_is_quiet(inquiry, from - 1))
+        from--;
+    while (until < inquiry->profile->bucket_count && inquiry_is_quiet(inquiry, until))
+        until++;
+    uint64_t rest = (until - from) * inquiry->profile->bucket_ns;
     return rest >= REST_NS && rest >= inquiry->run_ns / REST_PART;
 }
 

@@ -33,8 +33,7 @@ struct inquiry {
     /* While the program works: between the first and the last hundredth of its allocations. All of
      * the run where it is not known. */
     uint64_t active_from_ns, active_until_ns;
-    /* Between the first and the last hundredth of what is freed behind that; equal: nothing is. */
-    uint64_t freeing_from_ns, freeing_until_ns;
+    uint64_t freed_at_rest;  /* blocks, net, behind that */
     const struct rule *rule; /* the one that is being asked */
     struct insights *out;
 };
