@@ -117,7 +117,9 @@ static bool graph_look_is_of(const struct graph_look_asked *asked, const struct 
 {
     const char *path = asked->smaps->mappings[area->mapping].path;
     size_t bytes = strlen(library);
-    if (area->owner == AREA_GLOBALS && !*path && area->mapping) /* its zeroed variables */
+    if (area->owner != AREA_GLOBALS)
+        return false;
+    if (!*path && area->mapping) /* its zeroed variables */
         path = asked->smaps->mappings[area->mapping - 1].path;
     const char *name = strrchr(path, '/');
     return name && !strncmp(name + 1, library, bytes) &&
