@@ -39,6 +39,8 @@ echo "== by library"
 tidemark held --by library run.tmk | grep -c '  held$'
 echo "== text"
 tidemark held -w 80 run.tmk | sed -n '4,$p' | grep ' table ' | tr -s ' '
+echo "== report says who holds most, and what is lost"
+tidemark report run.tmk | sed -n 's/^  never freed  /never freed  /p; s/^  held by  */held by  /p'
 echo "== few blocks, and nobody asked: one sentence"
 tidemark record -q -o few.tmk "$VICTIMS/basic" 1
 try tidemark held few.tmk

@@ -58,10 +58,10 @@ static const struct options_command command = {
                "has grown and who holds it.",
     .entries = entries,
     .epilogue = "Examples:\n"
-                "  tidemark held $(pidof -s server)\n"
+                "  tidemark held $(pidof server)\n"
                 "  tidemark record --held -o run.tmk ./program && tidemark held run.tmk\n"
                 "  tidemark held server.snap-1.tmk server.snap-2.tmk\n"
-                "  tidemark held --path-to 0x55d0c1a2b3c0 $(pidof -s server)\n",
+                "  tidemark held --path-to 0x55d0c1a2b3c0 $(pidof server)\n",
 };
 
 static int cmd_held_write(FILE *out, const struct held_by *holders,

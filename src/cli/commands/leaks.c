@@ -54,7 +54,7 @@ static const struct options_command command = {
     .epilogue = "Examples:\n"
                 "  tidemark record -o run.tmk ./program && tidemark leaks run.tmk\n"
                 "  tidemark leaks --json run.tmk | jq .lost.bytes\n"
-                "  tidemark leaks $(pidof -s server)\n"
+                "  tidemark leaks $(pidof server)\n"
                 "In CI: tidemark check with lost = 0 (doc/BUDGET.md).\n",
 };
 

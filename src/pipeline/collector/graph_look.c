@@ -111,13 +111,29 @@ static bool graph_look_is_chunk_header(const struct graph_block *block, uint64_t
     return address == block->address - HEADER + (chunk > SMALLEST ? chunk : SMALLEST);
 }
 
-static bool graph_look_is_libc(const struct graph_look_asked *asked, const struct area *area)
+/* Is the area variables of the library with that name? */
+static bool graph_look_is_of(const struct graph_look_asked *asked, const struct area *area,
+                             const char *library)
 {
     const char *path = asked->smaps->mappings[area->mapping].path;
-    if (area->owner == AREA_GLOBALS && !*path && area->mapping) /* its zeroed variables */
+    size_t bytes = strlen(library);
+    if (area->owner != AREA_GLOBALS)
+        return false;
+    if (!*path && area->mapping) /* its zeroed variables */
         path = asked->smaps->mappings[area->mapping - 1].path;
     const char *name = strrchr(path, '/');
-    return name && !strncmp(name, "/libc", 5) && (name[5] == '.' || name[5] == '-');
+    return name && !strncmp(name + 1, library, bytes) &&
+           (name[1 + bytes] == '.' || name[1 + bytes] == '-');
+}
+
+/* GLib's table of its fundamental types points behind a head of theirs. */
+static void graph_look_settle_types(struct sweep *sweep, uint64_t *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t block = graph_find(sweep->graph, words[i]);
+        if (block != GRAPH_NONE)
+            words[i] = sweep->graph->blocks[block].address;
+    }
 }
 
 static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t count)
@@ -164,8 +180,10 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
         graph_add_range_words(sweep->graph, range, words, count);
         return;
     }
-    if (graph_look_is_libc(sweep->asked, area))
+    if (graph_look_is_of(sweep->asked, area, "libc"))
         graph_look_forget_arena(sweep, words, count);
+    if (graph_look_is_of(sweep->asked, area, "libgobject-2.0"))
+        graph_look_settle_types(sweep, words, count);
     graph_add_roots(sweep->graph, start + (uint64_t)((char *)words - (char *)sweep->words), words,
                     count);
 }

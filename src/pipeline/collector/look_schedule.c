@@ -230,7 +230,10 @@ static bool look_schedule_has_room_for_graph(struct look_schedule *looks)
  * asked for, or is no more than looks may take. */
 static bool look_schedule_affords_held(const struct look_schedule *looks, const struct look *look)
 {
+    enum { HELD_BYTES = 96 }; /* a block, with its graph */
     uint64_t blocks = look->blocks.count;
+    if (!own_group_has_room(blocks * HELD_BYTES))
+        return false;
     if (looks->wants_held || look->sample.why == PROFILE_SAMPLE_MARK)
         return true;
     return blocks >= HELD_LEAST_BLOCKS && blocks <= HELD_MOST_BLOCKS &&

@@ -89,10 +89,39 @@ static inline void check_mapping(const struct profile_mapping *got,
     assert_memory_equal(&got->count, &expected->count, 6 * sizeof(uint64_t));
 }
 
+static inline void check_holder(const struct profile_holder *got,
+                                const struct profile_holder *expected)
+{
+    struct profile_holder same = *expected;
+    check_string(got->name, expected->name);
+    check_string(got->module, expected->module);
+    same.name = got->name;
+    same.module = got->module;
+    assert_memory_equal(got, &same, sizeof same);
+}
+
+static inline void check_chain(const struct profile_chain *got,
+                               const struct profile_chain *expected)
+{
+    struct profile_chain same = *expected;
+    check_string(got->name, expected->name);
+    check_string(got->module, expected->module);
+    same.name = got->name;
+    same.module = got->module;
+    assert_memory_equal(got, &same, sizeof same);
+}
+
 /* Golden files are older and have none. */
 static inline void check_heap(const struct profile *profile)
 {
     SAME_ROWS(profile->heap_pages, profile->heap_page_count, detail_heap_pages);
+    SAME_ROWS(profile->islands, profile->island_count, detail_islands);
+    SAME(profile->holder_count, ITEMS(detail_holders));
+    for (size_t i = 0; i < ITEMS(detail_holders); i++)
+        check_holder(&profile->holders[i], &detail_holders[i]);
+    SAME(profile->chain_count, ITEMS(detail_chains));
+    for (size_t i = 0; i < ITEMS(detail_chains); i++)
+        check_chain(&profile->chains[i], &detail_chains[i]);
 }
 static inline void check_stacks(const struct profile *profile)
 {

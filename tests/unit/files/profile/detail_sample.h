@@ -162,6 +162,40 @@ static const struct profile_heap_page detail_heap_pages[] = {
     {2, 0, 0x555555562000, 4096, 0, 0, 0, 0},
     {2, 10, 0x7ffff0000000, 1 << 20, 1 << 20, 2048, 7, 500000},
 };
+static const struct profile_island detail_islands[] = {
+    {2, 3, 10, 480, 90, 4320, {1000}, {2000}},
+    {4000000000, 0, 1, INT64_MAX, 0, 0, {UNKNOWN}, {UNKNOWN}},
+};
+static const struct profile_holder detail_holders[] = {
+    {2, 1, 0, PROFILE_HOLDER_VARIABLE, 0, "table", "/usr/bin/solver", {UNKNOWN}, 0, 0, 0, 12, 600},
+    {2, 2, 1, PROFILE_HOLDER_BLOCKS, 5, NULL, NULL, {UNKNOWN}, 0, 12, 600, 12, 600},
+    {2, 3, 0, PROFILE_HOLDER_STACK, 0, "worker", NULL, {4711}, 0, 0, 0, 0, 0},
+    {4000000000, 1, 0, PROFILE_HOLDER_REST, 0, NULL, NULL, {UNKNOWN}, 7, 3, 9, 3, INT64_MAX},
+};
+static const struct profile_chain detail_chains[] = {
+    {2,
+     0,
+     PROFILE_HOLDER_VARIABLE,
+     0,
+     "table",
+     "/usr/bin/solver",
+     {UNKNOWN},
+     {0x555555560000},
+     {128},
+     {24},
+     {0}},
+    {2,
+     1,
+     PROFILE_HOLDER_BLOCKS,
+     5,
+     NULL,
+     NULL,
+     {UNKNOWN},
+     {0x7fff00000000},
+     {48},
+     {UNKNOWN},
+     {UNKNOWN}},
+};
 #define SOURCE(path, text)                                                                         \
     {                                                                                              \
         path, text, sizeof(text) - 1                                                               \
@@ -221,6 +255,12 @@ static inline int details_write(struct profile_writer *writer)
         error = profile_put_residency(writer, detail_residencies, ITEMS(detail_residencies));
     if (!error)
         error = profile_put_heap_pages(writer, detail_heap_pages, ITEMS(detail_heap_pages));
+    if (!error)
+        error = profile_put_islands(writer, detail_islands, ITEMS(detail_islands));
+    if (!error)
+        error = profile_put_holders(writer, detail_holders, ITEMS(detail_holders));
+    if (!error)
+        error = profile_put_chain(writer, detail_chains, ITEMS(detail_chains));
     for (size_t i = 0; i < ITEMS(detail_sources) && !error; i++)
         error = profile_put_source(writer, detail_sources[i].path, detail_sources[i].text,
                                    detail_sources[i].bytes);
