@@ -9,7 +9,7 @@
 #include "model/figure_human.h"
 
 /* Of the highest peak: one that is lower is not for the overview. */
-#define LEAST_PEAK 0.01
+#define LEAST_PEAK 0.10
 enum { FIGURE = 11, WHEN = 20, SHARE = 9, GAP = 2, OVERVIEW_PEAKS = 4, MAX_SPARK = 80 };
 static const struct text_column report_text_time_peak_columns[] = {{NULL, FIGURE, TEXT_RIGHT, 0},
                                                                    {NULL, WHEN, TEXT_LEFT, 0},
