@@ -7,6 +7,7 @@
  *               caches that live as long as the program; only mentioned in the sum */
 #include "insights/rule.h"
 
+#include <math.h>
 #include <string.h>
 #include "aggregate/facts.h"
 
@@ -234,16 +235,16 @@ void rule_leak_growth(struct inquiry *inquiry)
 
 /* ---- Growth that the end hides --------------------------------------------------------------- */
 
-/* When half of the highest level is gone, in ns; the largest number: it never is. */
+/* When half of the highest level is gone, in ns; infinity: it never is. */
 static double rule_leaks_falls_at(const struct curve *curve)
 {
     uint64_t highest = 0;
-    double at = (double)UINT64_MAX;
+    double at = INFINITY;
     for (size_t i = 0; i < curve->count; i++) {
         if (curve->points[i].bytes > highest) {
             highest = curve->points[i].bytes;
-            at = (double)UINT64_MAX;
-        } else if (curve->points[i].bytes <= highest / 2 && at >= (double)UINT64_MAX) {
+            at = INFINITY;
+        } else if (curve->points[i].bytes <= highest / 2 && isinf(at)) {
             at = (double)curve->points[i].ticks;
         }
     }
