@@ -16,7 +16,8 @@ texts() { # DB PATH OPTION…
     shift 2
     rm -f named.db page.html
     cp "$db" named.db
-    sqlite3 named.db "UPDATE file SET path = '$path'; UPDATE location_frame SET line = 1"
+    # Variables name files too. Another path than $path would be the server's first file, or not, as the tree lies.
+    sqlite3 named.db "UPDATE file SET path = '$path'; UPDATE variable SET file = '$path'; UPDATE location_frame SET line = 1"
     tidemark html "$@" -o page.html named.db 2>err
     python3 - <<'P'
 import base64, gzip, re

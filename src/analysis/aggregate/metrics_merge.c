@@ -1,5 +1,5 @@
-/* Call paths are merged by call_metrics_merge(); here stands only what the first path and no path at
- * all are. */
+/* Adds up call paths: the first path is copied, each further one goes through call_metrics_merge(),
+ * and a sum of no paths is all 0. */
 #include "aggregate/metrics_merge.h"
 
 void merged_add(struct merged_metrics *into, const struct merged_metrics *from)

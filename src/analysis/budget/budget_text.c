@@ -1,4 +1,5 @@
-/* Verdicts for people: what is too much first, with the call paths that have most of it. */
+/* Writes verdicts for people. A line says the limit and what was measured; below a limit that is
+ * broken stand the call paths with most of it. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

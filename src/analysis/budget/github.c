@@ -1,5 +1,5 @@
-/* Verdicts that are not kept as workflow commands of GitHub Actions, which become annotations of
- * the lines in a change. */
+/* Writes broken limits as workflow commands of GitHub Actions, which shows them at the lines of a
+ * change. Newlines and commas are escaped as those commands want it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Verdicts as JUnit's XML, as Jenkins, GitLab and others read it: a limit is a test case. */
+/* Writes verdicts as JUnit's XML, which Jenkins, GitLab and others read. Each limit is a test case,
+ * and a broken one has a failure with its call paths. */
 #include <errno.h>
 #include <string.h>
 #include "base/text.h"

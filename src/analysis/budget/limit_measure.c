@@ -1,4 +1,5 @@
-/* Measures one limit: the value of its metric at one call path, or of the whole run or region. */
+/* Measures one limit: the metric's value, or its rate a second, at the call paths that the limit
+ * names, in a region, or in the whole run. Values that the profile does not know stay unknown. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* The call paths that have most of what is too much; of growth those that grew most. */
+/* Finds the call paths that have most of what is too much. Candidates are ranked by value, or by
+ * growth where there is a baseline, and paths that a reader could not tell apart are one offender.
+ * */
 #include "budget/offenders.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Verdicts that are not kept as SARIF 2.1.0 (OASIS), as GitHub code scanning, VS Code and others
- * read it. */
+/* Writes broken limits as SARIF 2.1.0 (OASIS), which GitHub code scanning, VS Code and others read.
+ * A broken limit is a result, its call paths are the result's stacks. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

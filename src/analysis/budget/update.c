@@ -1,5 +1,5 @@
-/* Budgets that follow the program: values are replaced in the text of the file, all else in it
- * stays. */
+/* Rewrites the values of a file of budgets so that they fit the run. Only the bytes of values that
+ * change are replaced; comments and layout of the file stay. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

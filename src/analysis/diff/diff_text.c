@@ -1,5 +1,5 @@
-/* The difference for people: whole runs, then what grew and what shrank by function and by call
- * path. */
+/* Writes the difference of two sets of runs for people: totals first, then functions and call
+ * paths, those that grew before those that shrank. All tables have the same columns of figures. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* See identity.h. Names are interned in one open-addressing table, first with their files, to see
- * which are ambiguous. */
+/* Gives each function a number that is the same in all profiles (identity.h). Names are interned in
+ * one table. A first pass finds names that stand for functions of several files, and only those are
+ * told apart by their file. */
 #include "diff/identity.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
-/* The blocks that are alive at a moment. Which they are only the records before it tell: they are
- * replayed. */
+/* Lists the blocks that are alive at a moment of a trace. The records before the moment are
+ * replayed, and what the live table has then is matched, sorted and shown. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

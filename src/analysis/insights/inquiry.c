@@ -1,5 +1,5 @@
-/* The questioning of a profile: sites are merged once, every rule is asked, findings are sorted.
- * Also what rules build findings with. */
+/* Asks every rule about a profile: call sites are merged once, each rule adds its findings, and
+ * findings are sorted by severity. The functions with which rules build findings are here too. */
 #include "insights/rule.h"
 
 #include <stdarg.h>

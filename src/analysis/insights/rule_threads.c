@@ -1,4 +1,6 @@
-/* Threads and the allocator: blocks that one makes and another frees, and the time it takes. */
+/* Finds memory that wanders between threads: the pair of threads in which one frees most of what
+ * the other allocates, and programs that spend much time inside the allocator. The former reads the
+ * table of exchanges. */
 #include "insights/rule.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Memory that nobody allocates: thread-local variables, which every thread has a copy of, and large
- * globals. */
+/* Finds memory that no call allocates: thread-local variables, whose size counts once for each
+ * thread, and large globals. Both are sums over the profile's sections, and the largest variables
+ * with names are the evidence. */
 #include "insights/rule.h"
 
 #include "base/text.h"

@@ -1,4 +1,5 @@
-/* Several jobs of one program beside each other: what a rank needs as there are more of them. */
+/* Compares jobs of one program with different numbers of ranks. A row says what a rank of each job
+ * needs, and the slope of a line through the logarithms says how that grows. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

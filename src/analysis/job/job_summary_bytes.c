@@ -1,5 +1,5 @@
-/* A summary as bytes, and back. Nothing in the bytes is believed: what the writer would not have
- * written is refused as a whole. */
+/* Writes a summary of a job as bytes, and reads it back. A reader checks each number against what a
+ * writer could have written, and refuses the whole summary if one is impossible. */
 #include "job/job_summary.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* A job as text: what all ranks are, how uneven, and why; then who holds what, when, and where. */
+/* Writes a job for people: what all ranks need together, how uneven they are and why, and then call
+ * sites, times and nodes with most. Sections share a few helpers for labels and tables. */
 #include "job/job.h"
 
 #include <errno.h>

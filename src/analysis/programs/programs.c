@@ -1,5 +1,5 @@
-/* See programs.h. First all processes are gathered, then they are sorted by name and added up, then
- * both lists are sorted as asked. */
+/* Adds up the processes of a session by program (programs.h). All processes are gathered first,
+ * then sorted by name and added up, and then both lists are sorted as asked. */
 #include "programs/programs.h"
 
 #include <dirent.h>

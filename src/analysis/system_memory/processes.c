@@ -1,4 +1,6 @@
-/* Reads the processes, on several threads: each takes the next process that none has taken yet. */
+/* Reads the processes of the machine on several threads. Each thread takes the next process in the
+ * list by an atomic counter. A process whose first thread has ended is read by way of one that
+ * lives. */
 #include "system_memory/processes.h"
 
 #include <dirent.h>

@@ -1,5 +1,6 @@
-/* Which allocators: names and paths as people type them, found as libraries that can be
- * preloaded. */
+/* Finds the libraries of the allocators to compare. A word is a path, or a name that is looked for
+ * in the usual folders. What is found must be a shared library of this machine, at a path that the
+ * loader can preload. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>

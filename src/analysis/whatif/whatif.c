@@ -1,5 +1,5 @@
-/* See whatif.h: the trace becomes a stream, every candidate runs it in turn, round by round, and
- * the figures of the rounds become rows. */
+/* Compares allocators (whatif.h). The trace becomes a stream once; every candidate plays it in
+ * turn, round by round; the figures of the rounds become rows. */
 #include "whatif/whatif.h"
 #include "model/figure_human.h"
 

@@ -1,4 +1,6 @@
-/* tidemark plot: reads runs, has the plot room make a chart of them and draw it. */
+/* The command `tidemark plot`. It opens each run, chooses the view, has the plot room make a chart
+ * of all of them, and draws the chart on the terminal, as SVG, or by gnuplot, as the output's name
+ * ends. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Slots keep 32 bits of each hash, so that they double without a look at the things themselves. */
+/* Puts numbers into a table with open addressing (map.h). A slot keeps 32 bits of its hash, so that
+ * the table doubles without a look at the things themselves. */
 #include "base/map.h"
 
 #include <stdlib.h>

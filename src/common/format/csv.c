@@ -1,4 +1,5 @@
-/* Fields of CSV (csv.h). The text is made safe between its newlines first; then quotes are doubled. */
+/* Writes fields of CSV (csv.h). What a terminal would obey is made visible, newlines stay, and
+ * quotes are doubled. */
 #include "format/csv.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* See log_replay.h. Statements are prepared when a row needs them; values of columns that this
- * version does not have are left out. */
+/* Writes the rows of a log into a database (log_replay.h). A statement is prepared when the first
+ * row needs it. Values of columns that this version does not have are left out. */
 #include "profile/log_replay.h"
 
 #include <errno.h>

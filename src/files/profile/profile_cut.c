@@ -1,4 +1,5 @@
-/* Ends a profile whose writer died: what its log has goes into the file, and the log goes. */
+/* Completes a profile whose writer died. The rows of its log are replayed into the database, a note
+ * says why the profile ends early, and log and draft are removed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>

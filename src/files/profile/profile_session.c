@@ -1,5 +1,5 @@
-/* See profile_session.h. The layout is that of the logs that this version writes: a session file has
- * one. */
+/* Opens one small process of a session file as if it were a profile (profile_session.h). The row is
+ * replayed like a log, by the layout that this version's logs have. */
 #include "profile/profile_session.h"
 
 #include "base/strbuf.h"

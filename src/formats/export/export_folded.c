@@ -1,4 +1,6 @@
-/* Folded stacks: "main;run;load 4096", a line for each call path of functions, one metric. */
+/* Writes folded stacks for flame graph tools: "main;run;load 4096", one metric. The call tree from
+ * the top is walked in depth, the path so far stands in one string, and each node with a value of
+ * its own is a line. */
 #include <stdlib.h>
 #include "export/exporting.h"
 #include "aggregate/top_down.h"

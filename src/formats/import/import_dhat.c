@@ -1,5 +1,5 @@
-/* DHAT's JSON, version 2, of valgrind or of dhat-rs: a program point is a call path. Sizes and
- * single frees it does not say. */
+/* Reads version 2 of DHAT's JSON, of valgrind or of dhat-rs. A program point becomes a call path.
+ * What DHAT does not say, such as sizes of single blocks, is unknown. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* pprof's profile.proto, of heaps: Go's, tcmalloc's, jemalloc's by jeprof, and our own. Its sample
- * types say which metrics there are. */
+/* Reads heap profiles in pprof's profile.proto: those of Go, tcmalloc, jemalloc (by jeprof) and our
+ * own. The sample types say which metrics the samples have. Messages are kept by id until all are
+ * read, because any of them may come first. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Threads' slots and the level that they share; see counters.h and counter_state.h. Runs inside
- * other programs: no malloc, no stdio, errno kept. */
+/* Keeps the counters: a slot for each thread, and the level that threads share in batches
+ * (counters.h, counter_state.h). Runs inside other programs: no malloc, no stdio, errno kept. */
 #include "counters/counters.h"
 
 #include <errno.h>

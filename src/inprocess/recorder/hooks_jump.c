@@ -1,5 +1,6 @@
-/* longjmp and its kin: frames that it leaves have no exit hooks. Only programs with entry hooks
- * notice that we are here. */
+/* Hooks of longjmp and its kin. Frames that such a jump leaves have no exit hooks, so the stack
+ * that entry hooks keep is cut first (instrument_jump()). Programs without entry hooks notice
+ * nothing. */
 #include "recorder/hooks.h"
 
 #include <setjmp.h>

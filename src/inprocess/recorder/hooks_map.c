@@ -1,5 +1,6 @@
-/* Memory that the program maps itself. glibc's own mappings (arenas, thread stacks) do not pass
- * here; /proc shows them. */
+/* Hooks of the functions that map memory: mmap, mremap, munmap, mprotect, madvise, shared memory
+ * and the break. Each records one event after the real call succeeded. glibc's own mappings
+ * (arenas, thread stacks) do not pass here; /proc shows them. */
 #include "recorder/hooks.h"
 
 #include <errno.h>

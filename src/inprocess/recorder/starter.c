@@ -1,4 +1,4 @@
-/* A collector for a library that was preloaded by hand; see starter.h. Runs before main: system
+/* Starts a collector for a library that was preloaded by hand (starter.h). Runs before main: system
  * calls only, no malloc, no stdio. */
 #include "recorder/starter.h"
 

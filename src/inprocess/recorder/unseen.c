@@ -1,4 +1,6 @@
-/* A list of what is not seen, kept for children of a fork, and copied into the header; see unseen.h. */
+/* Keeps the list of allocators that are not seen, and publishes it in the header of the shared
+ * memory (unseen.h). The list is kept in the process too, because the child of a fork tells it
+ * again to a collector of its own. */
 #include "recorder/unseen.h"
 
 #include <string.h>

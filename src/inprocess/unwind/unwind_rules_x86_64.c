@@ -1,4 +1,7 @@
-/* x86-64: rules come from the call frame information of the module that holds the address. */
+/* Makes rules for x86-64 out of a module's call frame information: the row for an address becomes a
+ * rule if it says the frame by offsets, and a few known expressions (realigned stacks, lazy binding
+ * stubs) are recognised by their bytes. Code without a row has a rule only where a signal returns.
+ * */
 #if defined(__x86_64__)
 #include "unwind/unwind_rules.h"
 

@@ -1,5 +1,5 @@
-/* What is asked of a recording while it runs: by the program (tidemark.h), by people, by triggers;
- * see process_image_parts.h. */
+/* Does what is asked of a recording while it runs (process_image_parts.h): marks, snapshots, pauses
+ * and the end, asked by the program (tidemark.h), by people or by triggers. */
 #include "collector/process_image_parts.h"
 
 #include <linux/futex.h>

@@ -1,5 +1,6 @@
-/* The row of a process that was small, in place of a profile of its own; see
- * process_image_parts.h. */
+/* Decides whether a process that has ended was small, and appends it as a row to the session's file
+ * in place of a profile of its own (process_image_parts.h). The row is made in memory first. If it
+ * cannot be written, the recording of the process has failed. */
 #include "collector/process_image_parts.h"
 
 #include <stdio.h>

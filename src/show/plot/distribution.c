@@ -1,5 +1,5 @@
-/* How large blocks are, and how long they live: the bins of replay/detail.h, four to a power of
- * two. */
+/* Makes a chart of how large blocks are, or how long they live. The profile's bins, four to a power
+ * of two, become the points of an area. */
 #include <errno.h>
 #include <math.h>
 #include "base/human.h"

@@ -1,4 +1,5 @@
-/* A chart as a script for gnuplot, with its data in it; and gnuplot run on it for a PNG. */
+/* Writes a chart as a script for gnuplot with the data in it, and runs gnuplot on the script for a
+ * PNG. Names are quoted, so that gnuplot runs nothing that a profile says. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

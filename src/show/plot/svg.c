@@ -1,4 +1,5 @@
-/* A chart as SVG 1.1: lines, areas and text, and nothing that is loaded or run. */
+/* Draws a chart as SVG 1.1. Areas and lines are paths in a fixed box; texts are cut to the room
+ * that they have. The file loads and runs nothing. */
 #include <math.h>
 #include <string.h>
 #include "base/text.h"

@@ -1,5 +1,5 @@
-/* See query.h. The profile is unpacked into a file that loses its name at once: nothing stays
- * behind, however this process ends. */
+/* Opens a profile for SQL (query.h). It is unpacked into a file that loses its name at once, so
+ * that nothing stays behind, however this process ends. */
 #include "query/database.h"
 
 #include <errno.h>

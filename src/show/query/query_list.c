@@ -1,5 +1,5 @@
-/* What can be asked. Views and tables that are not listed here (of a later version) come behind,
- * without a sentence. */
+/* Lists what SQL can ask of a profile: views and tables with their columns. Those that have a
+ * sentence here come first. Others, which a later version has made, come behind without one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What of a profile's source is shown: finds the function, the file or the line that was asked for.
- * See annotation.h. */
+/* Finds which source of a profile is shown: the function, file or line that was asked for, or the
+ * files with most (annotation.h). */
 #include "report/annotation.h"
 
 #include <ctype.h>

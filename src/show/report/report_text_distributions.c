@@ -1,4 +1,5 @@
-/* Sizes, lifetimes and reallocations as bars, and two of them together as a map of shades. */
+/* Writes the sections on sizes, lifetimes and reallocations. One distribution is a row of bars, by
+ * powers of two or four; two of them together are a map of shades. */
 #include "report/report_text.h"
 
 #include <errno.h>

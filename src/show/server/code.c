@@ -1,4 +1,5 @@
-/* The resource "code": what call paths are made of. Strings lie in one pool, as valid UTF-8. */
+/* Writes the resource "code": modules, files, functions and lines that call paths are made of.
+ * Strings lie one after another in a pool of valid UTF-8, and a column has where each begins. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
