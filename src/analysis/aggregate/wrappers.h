@@ -9,6 +9,7 @@
  *   it is named so   "alloc", "malloc", "new", "dup", "grow" is a word of its name; or very many
  *                    functions call it, of which none is most of them
  *   it is called     a path never begins with it
+ *   it maps nothing  who maps memory for many is an allocator, whose pages its callers share
  * A function that asks through a wrapper may be a wrapper too. */
 #ifndef TIDEMARK_AGGREGATE_WRAPPERS_H
 #define TIDEMARK_AGGREGATE_WRAPPERS_H
@@ -22,7 +23,8 @@ enum wrapper_name {
     WRAPPER_NAME_PLAIN = 0,
     WRAPPER_NAME_MAKES,     /* "list_new", "buffer_grow": something of its own, or for others */
     WRAPPER_NAME_ALLOCATES, /* "string_alloc": memory for one kind of thing */
-    WRAPPER_NAME_GENERIC,   /* "hypre_CAlloc", "os::malloc": memory for anything */
+    WRAPPER_NAME_GENERIC, /* "hypre_CAlloc", "Mesh::malloc": memory for anything, by its last words */
+    WRAPPER_NAME_PURE,    /* "my_malloc", "os::malloc", "pool_alloc": by all of its words */
 };
 enum wrapper_name wrapper_name_of(const char *function);
 

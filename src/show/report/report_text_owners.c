@@ -230,8 +230,12 @@ void report_first_owners(struct text *text)
     strbuf_addf(&rest, "after %s, whose it is", human_duration(sample->time_ns).text);
     report_part_title(text, "Resident", rest.data);
     uint32_t *order = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; rows && i < count; i++) /* the program's; ours is in the section */
+        if (rows[i].kind != PROFILE_OWNER_TOOL)
+            rows[kept++] = rows[i];
     if (rows)
-        report_text_owners_add_top(text, rows, count, FIRST_ROWS,
+        report_text_owners_add_top(text, rows, kept, FIRST_ROWS,
                                    figure_double(sample->resident_bytes),
                                    report_text_owners_add_first, &order);
     free(order);
