@@ -54,6 +54,22 @@ done
 "$TIDEMARK" report soon.tmk >report && grep -q 'nothing was saved' report || fail "killed at once: $(cat report)"
 "$TIDEMARK" report soon.tmk.old >report && grep -q 'exit status 0' report || fail "killed at once: the older one is not kept"
 
+# Processes that ended before are rows of the file. Those that begin after it is dead are recorded by another
+# collector, as soon as that listens, and what the first one wrote stays as it is.
+rm -rf round
+mkdir round
+(cd round && exec "$TIDEMARK" record -o run.tmk -- sh -c 'i=0
+    while [ $i -lt 120 ]; do [ $i != 30 ] || kill -KILL $(pgrep -P '"\$PPID"' -x tidemark-coll); /bin/true; i=$((i + 1)); done
+    echo all; exit 9') >out 2>err
+[ $? = 9 ] && [ "$(cat out)" = all ] || fail "another: $(cat out err)"
+grep -q 'is recorded beside: run-2.tmk$' err && [ "$(wc -l <err)" = 1 ] || fail "another: said $(cat err)"
+"$TIDEMARK" report round/run.tmk | grep -q 'cut short' || fail "another: the first one's profile is not cut"
+before=$("$TIDEMARK" report --json round/run.session.tmk | jq '[.programs[].processes] | add')
+behind=$("$TIDEMARK" report --json round/run-2.session.tmk | jq '[.programs[].processes] | add')
+[ "$before" -ge 27 ] && [ "$before" -le 30 ] || fail "another: $before of 30 processes before"
+[ "$behind" -ge 30 ] && [ "$behind" -le 90 ] || fail "another: $behind of 90 processes behind"
+[ "$(find round ! -name '*.tmk' -type f | wc -l)" = 0 ] || fail "another: $(ls round)"
+
 # It is record that is killed: the collector completes the profile.
 rm -rf round
 mkdir round

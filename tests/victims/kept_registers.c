@@ -39,9 +39,11 @@ victim_kept(struct registers *registers, void (*function)(void))
     register void (*called)(void) __asm__("r12") = function;
 #define LOAD(n)  "movups 64+16*" #n "(%%rbx), %%xmm" #n "\n"
 #define STORE(n) "movups %%xmm" #n ", 64+16*" #n "(%%rbx)\n"
+/* clang-format off */
 #define ALL(DO)                                                                                    \
-    DO(0)                                                                                          \
-    DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)                                                \
+    DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
+    /* clang-format on */
     __asm__ volatile(
         "movq %%rsp, %%r13\n subq $128, %%rsp\n andq $-64, %%rsp\n" ALL(
             LOAD) "movq (%%rbx), %%rdi\n movq 8(%%rbx), %%rsi\n movq 16(%%rbx), %%rdx\n"

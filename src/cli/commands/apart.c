@@ -160,13 +160,15 @@ void apart_finish_files(struct apart *apart)
     }
 }
 
-void apart_say_death(const struct apart *apart, bool had_ended)
+void apart_say_death(const struct apart *apart, bool had_ended, const char *next)
 {
     int number = WIFSIGNALED(apart->wait_status) ? WTERMSIG(apart->wait_status) : SIGABRT;
     const char *why = number == SIGABRT ? "see above" : sigdescr_np(number);
-    fprintf(stderr, "tidemark record: the collector cannot go on (%s); %s\n", why ? why : "signal",
+    fprintf(stderr, "tidemark record: the collector cannot go on (%s); %s%s%s\n",
+            why ? why : "signal",
             had_ended ? "the program had ended, its profile is not complete"
-                      : "the program goes on, not recorded from here on");
+                      : "the program goes on, not recorded from here on",
+            next ? "; what it starts is recorded beside: " : "", next ? next : "");
 }
 
 /* ---- In the collector ---- */

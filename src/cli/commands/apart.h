@@ -48,8 +48,9 @@ bool apart_died(const struct apart *apart);
 /* What follows the death of the collector: no file needs a log any more, and each says why its
  * recording was cut short. */
 void apart_finish_files(struct apart *apart);
-/* One sentence. `had_ended`: the program, before the collector. */
-void apart_say_death(const struct apart *apart, bool had_ended);
+/* One sentence. `had_ended`: the program, before the collector. `next`: where processes are recorded that
+ * have begun since; NULL: nowhere. */
+void apart_say_death(const struct apart *apart, bool had_ended, const char *next);
 
 /* ---- In the collector ---- */
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/human.h"
+#include "base/memory.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -48,7 +49,15 @@ struct job {
     bool alone;          /* the collector's: record is gone */
     int snapshot_signal; /* not passed on; 0: none */
     char session[108];   /* the collector's name */
+    /* after a death of the collector */
+    unsigned renewals; /* so many others have followed */
+    char *output;      /* the newest one's pattern; NULL: it is the first */
+    struct apart dead; /* the first that died */
+    bool had_ended;    /* the program had, then */
 };
+
+/* Who kills collectors again and again is not given more of them. */
+enum { RENEWALS_MAX = 3 };
 
 /* ---- Starting ---- */
 
@@ -411,31 +420,6 @@ static void cmd_record_wait(struct job *job)
         cmd_record_pass_on(job, &signal);
 }
 
-/* Which of the two has ended first is what the sentence says. */
-static int cmd_record_stand_in(struct job *job)
-{
-    bool had_ended = false, finished = false;
-    while (!job->ended || !job->apart.ended) {
-        cmd_record_wait(job);
-        if (!finished)
-            had_ended = job->ended;
-        cmd_record_see_child(job);
-        if (!finished && apart_see_end(&job->apart, false)) {
-            finished = true;
-            if (apart_died(&job->apart))
-                apart_finish_files(&job->apart);
-        }
-    }
-    if (apart_died(&job->apart)) {
-        held_stderr_tell();
-        if (!job->quiet)
-            apart_say_death(&job->apart, had_ended);
-    }
-    int status = job->wait_status;
-    apart_release(&job->apart);
-    return launch_end_like(status);
-}
-
 /* ---- Collecting for it ---- */
 
 static void cmd_record_hear_end(struct job *job, int status)
@@ -528,6 +512,8 @@ static void cmd_record_collect(struct job *job, const struct record_options *opt
     close(job->signals);
     collector_prepare_limits();
     collector_tell_begun(job->collector, job->apart.socket);
+    if (job->renewals)
+        held_stderr_prepare(true); /* record says what there is to say */
     held_stderr_begin();
     own_group_take_along(getppid());
     apart_say_ready(&job->apart);
@@ -539,22 +525,124 @@ static void cmd_record_collect(struct job *job, const struct record_options *opt
     _exit(0);
 }
 
+/* 0: it collects; else its pid, or -errno. */
+static pid_t cmd_record_fork_collector(struct job *job, const struct record_options *options,
+                                       const char *program)
+{
+    pid_t pid = apart_fork(&job->apart);
+    if (pid == 0)
+        cmd_record_collect(job, options, program);
+    collector_close(job->collector); /* the other one has it */
+    job->collector = NULL;
+    return pid > 0 && apart_wait_until_ready(&job->apart) ? 0 : pid;
+}
+
 /* 0, or the exit status of what could not be started. */
 static int cmd_record_start_collector(struct job *job, const struct record_options *options,
                                       const char *program)
 {
     snprintf(job->session, sizeof job->session, "%s", collector_name(job->collector));
     held_stderr_prepare(options->quiet);
-    pid_t pid = apart_fork(&job->apart);
+    pid_t pid = cmd_record_fork_collector(job, options, program);
     if (pid == 0)
-        cmd_record_collect(job, options, program);
-    collector_close(job->collector); /* the other one has it */
-    job->collector = NULL;
-    if (pid > 0 && apart_wait_until_ready(&job->apart))
         return 0;
     fprintf(stderr, "tidemark record: cannot collect: %s\n",
             pid < 0 ? strerror(-pid) : "its process ended at once");
     return OPTIONS_EXIT_FAILURE;
+}
+
+/* ---- When the collector dies ---- */
+
+static bool cmd_record_was_killed(const struct apart *apart)
+{
+    return WIFSIGNALED(apart->wait_status) && WTERMSIG(apart->wait_status) == SIGKILL;
+}
+
+/* One that ends by a fault or a limit of its own would do so again. Windows of the recording, and what a
+ * job's directory says of its ranks, were the dead one's. */
+static bool cmd_record_may_renew(const struct job *job, const struct record_options *options)
+{
+    return !job->ended && job->renewals < RENEWALS_MAX && cmd_record_was_killed(&job->apart) &&
+           !options->job && !options->start_on && !options->until &&
+           options->for_ns == RECORD_UNLIMITED && !options->trigger_count;
+}
+
+/* "run.tmk" becomes "run-2.tmk": what the dead one has written stays as it is. */
+static char *cmd_record_next_output(const char *pattern, unsigned number)
+{
+    size_t length = strlen(pattern);
+    bool has_suffix = length > 4 && strcmp(pattern + length - 4, ".tmk") == 0;
+    char *output;
+    if (asprintf(&output, "%.*s-%u%s", (int)(has_suffix ? length - 4 : length), pattern, number,
+                 has_suffix ? ".tmk" : "") < 0)
+        memory_exhausted();
+    return output;
+}
+
+/* Another one listens under the session's name, for processes that begin from now on. Those that run go on
+ * unrecorded. */
+static bool cmd_record_renew(struct job *job, const struct record_options *options)
+{
+    struct collector_options wanted = record_collector_options(options);
+    struct apart died = job->apart;
+    pid_t child = job->child;
+    char *output = cmd_record_next_output(wanted.output, job->renewals + 2);
+    wanted.output = output;
+    if (collector_open(&job->collector, &wanted, job->session) < 0) {
+        free(output);
+        return false;
+    }
+    job->renewals++;
+    job->child = 0; /* the other one's: it has no program of its own to sum up */
+    bool renewed = cmd_record_fork_collector(job, options, NULL) == 0;
+    job->child = child;
+    if (!renewed) {
+        job->apart = died;
+        free(output);
+        return false;
+    }
+    apart_release(&died);
+    free(job->output);
+    job->output = output;
+    return true;
+}
+
+/* True: there is another. */
+static bool cmd_record_see_death(struct job *job, const struct record_options *options,
+                                 bool had_ended)
+{
+    if (!job->dead.ended) {
+        job->dead = job->apart; /* without what it holds */
+        job->dead.begun = STRBUF_INIT;
+        job->had_ended = had_ended;
+    }
+    apart_finish_files(&job->apart);
+    return cmd_record_may_renew(job, options) && cmd_record_renew(job, options);
+}
+
+/* Which of the two has ended first is what the sentence says. */
+static int cmd_record_stand_in(struct job *job, const struct record_options *options)
+{
+    bool finished = false;
+    while (!job->ended || !job->apart.ended) {
+        bool had_ended = job->ended;
+        cmd_record_wait(job);
+        cmd_record_see_child(job);
+        if (!finished && apart_see_end(&job->apart, false)) {
+            finished = true;
+            if (apart_died(&job->apart) && cmd_record_see_death(job, options, had_ended))
+                finished = false;
+        }
+    }
+    if (job->dead.ended) {
+        held_stderr_tell();
+        if (!job->quiet)
+            apart_say_death(&job->dead, job->had_ended, job->output);
+    }
+    int status = job->wait_status;
+    apart_release(&job->apart);
+    free(job->output);
+    return launch_end_like(status);
 }
 
 /* ---- A rank of a job ---- */
@@ -651,5 +739,5 @@ int cmd_record(int argc, char **argv)
         apart_see_end(&job.apart, true);
         return status;
     }
-    return cmd_record_stand_in(&job);
+    return cmd_record_stand_in(&job, &options);
 }

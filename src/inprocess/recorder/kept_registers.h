@@ -14,10 +14,11 @@ struct kept_vectors {
 };
 
 /* The compiler keeps nothing in these registers here, so it is told of no change. */
+/* clang-format off */
 #define KEPT_ALL(DO)                                                                               \
-    DO(0)                                                                                          \
-    DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14)       \
-        DO(15)
+    DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)                                                \
+    DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
+/* clang-format on */
 #define KEPT_STORE(n) "movups %%xmm" #n ", 16*" #n "(%0)\n"
 #define KEPT_LOAD(n)  "movups 16*" #n "(%0), %%xmm" #n "\n"
 
