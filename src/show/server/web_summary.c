@@ -159,6 +159,14 @@ static void web_summary_write_losses(struct json *json, const struct profile *pr
     strbuf_release(&text);
 }
 
+/* What begins with it are the resources of that level. */
+static void web_summary_write_level(struct json *json, enum memory_level level)
+{
+    char name[32];
+    snprintf(name, sizeof name, "of/%s", memory_level_name(level));
+    json_string(json, NULL, name);
+}
+
 int summary_write(struct json *json, const struct resources *resources, const char *name)
 {
     (void)name;
@@ -185,6 +193,9 @@ int summary_write(struct json *json, const struct resources *resources, const ch
     }
     if (resources->has_regions && profile->region_count)
         json_string(json, NULL, "region");
+    for (int level = MEMORY_HEAP + 1; level < MEMORY_LEVELS; level++)
+        if (resources->levels >> level & 1)
+            web_summary_write_level(json, (enum memory_level)level);
     json_end(json);
     return 0;
 }

@@ -37,6 +37,7 @@ export interface View {
     job?: boolean; /* the view shows all of a job where one rank is chosen */
     threads?: boolean; /* the view shows one thread where one is chosen */
     notByRegion?: string; /* a sentence: what it shows is not known of a region */
+    notByLevel?: string; /* likewise: nor of a level of memory */
 }
 
 const hasSites = (profile: Profile) => profile.has("sites");
@@ -106,6 +107,7 @@ export const views: readonly View[] = [
         has: (profile) => profile.has("threads"),
         threads: true,
         notByRegion: "What each thread asked for is kept of the whole program, not by region.",
+        notByLevel: "What each thread asked for is kept of the heap.",
     },
     {
         id: "stacks",
@@ -115,6 +117,7 @@ export const views: readonly View[] = [
         has: (profile) => profile.has("threads"),
         threads: true,
         notByRegion: "Threads have stacks, regions have none of their own.",
+        notByLevel: "Stacks are no part of what is shown: take the choice of memory off.",
     },
     {
         id: "globals",
@@ -124,6 +127,7 @@ export const views: readonly View[] = [
         has: (profile) => profile.has("globals"),
         notByRegion:
             "Globals and thread-local variables are the whole program's: nobody asks for them in a region.",
+        notByLevel: "Globals are no part of what is shown: take the choice of memory off.",
     },
     {
         id: "resident",
@@ -132,6 +136,7 @@ export const views: readonly View[] = [
         show: ResidentView,
         has: (profile) => profile.has("samples") || !!profile.summary.samples?.length,
         notByRegion: "What is resident is looked at for the whole process, not by region.",
+        notByLevel: "This view shows all resident memory: take the choice of memory off.",
     },
     { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
     {
