@@ -223,7 +223,7 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
 /* Which memory, in every view that can tell. */
 function LevelChoice({ of }: { of: Profile | null }): JSX.Element | null {
     const level = levelNamed(state.value.of);
-    const there = levels.filter((each) => !each.level || of?.has(`of/${each.level}`));
+    const there = levels.filter((each) => !each.level || of?.hasLevel(each.level));
     if (there.length < 2 && !level) return null;
     return (
         <select

@@ -159,12 +159,14 @@ static void web_summary_write_losses(struct json *json, const struct profile *pr
     strbuf_release(&text);
 }
 
-/* What begins with it are the resources of that level. */
-static void web_summary_write_level(struct json *json, enum memory_level level)
+/* What else than the heap can be asked for as "of/LEVEL/…". */
+static void web_summary_write_levels(struct json *json, const struct resources *resources)
 {
-    char name[32];
-    snprintf(name, sizeof name, "of/%s", memory_level_name(level));
-    json_string(json, NULL, name);
+    json_array(json, "levels");
+    for (int level = MEMORY_HEAP + 1; level < MEMORY_LEVELS; level++)
+        if (resources->levels >> level & 1)
+            json_string(json, NULL, memory_level_name((enum memory_level)level));
+    json_end(json);
 }
 
 int summary_write(struct json *json, const struct resources *resources, const char *name)
@@ -193,10 +195,8 @@ int summary_write(struct json *json, const struct resources *resources, const ch
     }
     if (resources->has_regions && profile->region_count)
         json_string(json, NULL, "region");
-    for (int level = MEMORY_HEAP + 1; level < MEMORY_LEVELS; level++)
-        if (resources->levels >> level & 1)
-            web_summary_write_level(json, (enum memory_level)level);
     json_end(json);
+    web_summary_write_levels(json, resources);
     return 0;
 }
 

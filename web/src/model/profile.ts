@@ -344,7 +344,7 @@ export class Profile {
             throw new Error(
                 "What is mapped and what is resident is not known by region: take one of the two off.",
             );
-        if (!this.has(`of/${level}`))
+        if (!this.hasLevel(level))
             throw new Error(
                 level === "resident"
                     ? "This profile does not say whose the resident memory is."
@@ -398,6 +398,9 @@ export class Profile {
         return kept;
     }
 
+    hasLevel(level: Level): boolean {
+        return !level || !!this.summary.levels?.includes(level);
+    }
     has(resource: string): boolean {
         return this.summary.resources.includes(resource);
     }

@@ -42,6 +42,9 @@ export interface View {
 
 const hasSites = (profile: Profile) => profile.has("sites");
 
+/* What is left of resident memory is no leak. */
+const hasLeaks = (profile: Profile) => hasSites(profile) && profile.level !== "resident";
+
 export const views: readonly View[] = [
     { id: "summary", title: "Summary", group: "", show: SummaryView, has: () => true },
     {
@@ -138,7 +141,7 @@ export const views: readonly View[] = [
         notByRegion: "What is resident is looked at for the whole process, not by region.",
         notByLevel: "This view shows all resident memory: take the choice of memory off.",
     },
-    { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
+    { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasLeaks },
     {
         id: "jobs",
         title: "Job",
