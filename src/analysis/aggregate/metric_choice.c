@@ -43,6 +43,7 @@ static const struct {
     {"leaked", "Never unmapped", "everything was unmapped"},
     {"count", "Most mappings", "nothing was mapped"},
     {"bytes", "Most bytes mapped in all", "nothing was mapped"},
+    {"temporary", "Temporary mappings", "no mapping ended before its thread's next one"},
     {"realloc", "Most changes of a mapping's size", "no mapping got another size"},
     {"freed", "Unmapped most", "nothing was unmapped"},
 };
