@@ -20,6 +20,13 @@ for pair in "mapped mapped" "all all" "resident resident"; do
     [ "$(cat sum)" = "$(tidemark report --of="$2" --json run.tmk | jq .program.at_peak_bytes)" ] && echo "folded $1"
 done
 [ "$(cat sum)" = "$(jq '[.owners[] | select(.kind != "tool").resident_bytes] | add' report.json)" ] && echo "resident is the owners' sum"
+# Lines of source, and curves.
+tidemark annotate --of=mapped --json run.tmk | jq -c '[.. | objects | select(.function? == "map_and_touch")] | length > 0'
+tidemark plot --of=mapped --terminal --width 100 run.tmk | grep -o 'peak 100 MiB mapped' | head -1
+tidemark plot --of=mapped --functions 1 --terminal --width 100 run.tmk | grep -o 'map_and_touch' | head -1
+tidemark plot --of=resident --terminal --width 100 run.tmk | grep -c 'requested'
+try tidemark plot --of=mapped "$HERE/../golden/profile-v1.tmk"
+sentence "does not say what is mapped"
 # A job's ranks, each at that level.
 for rank in 0 1; do
     OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=$rank \
