@@ -15,10 +15,10 @@ echo "== the tables of holders at a moment, and the insights' sites"
 tidemark insight --json run.tmk | jq -r '[.insights[].paths[].frames[0].function] | unique | join(" ")'
 echo "== what the user says"
 owners --not-through '^my_malloc$'
-owners --through '^pool_take$' | grep pool_take
+owners --through '^give_node$' | grep give_node
 try tidemark report --through '(' run.tmk
 sentence "through: no regular expression"
-printf '[names]\nthrough = ["^pool_take$"]\nnot-through = ["^name_dup$"]\n' >config.toml
+printf '[names]\nthrough = ["^give_node$"]\nnot-through = ["^name_dup$"]\n' >config.toml
 TIDEMARK_CONFIG=$PWD/config.toml owners | cut -d' ' -f1,2
 echo "== leaks, check, diff, export, query take the owner too"
 printf '[function."parse_header"]\nlive = "1 kB"\n[function."my_malloc"]\nlive = "1 kB"\n' >budget.toml

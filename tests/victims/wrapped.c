@@ -4,7 +4,7 @@
  *   load_index        200 blocks of 1 kB    through my_malloc
  *   keep_names        300 blocks of 32 B    through name_dup, that through my_malloc
  *   build_table        50 blocks of 5 kB    by itself, in alloc_rows, which is called from one line
- *   first to third   100, 101, 102 of 64 B, through pool_take, whose name says nothing: three
+ *   first to third   100, 101, 102 of 64 B, through give_node, whose name says nothing: three
  *                    callers are too few to tell it from who wants memory itself
  */
 #include <stdlib.h>
@@ -59,7 +59,7 @@ __attribute__((noinline)) static void build_table(void)
     count++;
 }
 
-__attribute__((noinline)) static void *pool_take(void)
+__attribute__((noinline)) static void *give_node(void)
 {
     void *block = malloc(64);
     memset(block, 1, 64);
@@ -70,7 +70,7 @@ __attribute__((noinline)) static void *pool_take(void)
     __attribute__((noinline)) static void name(void)                                               \
     {                                                                                              \
         for (int i = 0; i < (blocks); i++)                                                         \
-            kept[count++] = pool_take();                                                           \
+            kept[count++] = give_node();                                                           \
     }
 TAKER(first, 100)
 TAKER(second, 101)

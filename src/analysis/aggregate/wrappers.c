@@ -17,7 +17,7 @@
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-enum { WORD_MAX = 24 };
+enum { WORD_MAX = 24, PREFIX_MOST = 3 };
 
 static bool wrapper_is_one_of(const char *word, const char *const *words)
 {
@@ -44,9 +44,24 @@ static bool wrapper_word_allocates(const char *word)
 
 static bool wrapper_word_makes(const char *word)
 {
-    static const char *const words[] = {"new",    "grow",    "make",    "create",
-                                        "clone",  "reserve", "resize",  "enlarge",
-                                        "expand", "extend",  "newsize", NULL};
+    static const char *const words[] = {"new",     "grow",   "make",    "create", "clone",
+                                        "reserve", "resize", "enlarge", "expand", "extend",
+                                        "newsize", "newlen", "newobj",  NULL};
+    return wrapper_is_one_of(word, words);
+}
+
+/* "mem_get", "pool_take": memory, and what is done to it. */
+static bool wrapper_word_is_memory(const char *word)
+{
+    static const char *const words[] = {"mem",  "memory", "pool",   "arena", "slab",
+                                        "heap", "chunk",  "chunks", "zone",  NULL};
+    return wrapper_is_one_of(word, words);
+}
+
+static bool wrapper_word_takes(const char *word)
+{
+    static const char *const words[] = {"get",     "take",  "acquire", "obtain",
+                                        "request", "fetch", NULL};
     return wrapper_is_one_of(word, words);
 }
 
@@ -62,26 +77,33 @@ static bool wrapper_word_is_filling(const char *word)
         "block",    "blocks",  "buf",     "buffer",  "ptr",     "data",    "host",   "std",
         "base",     "common",  "lib",     "libc",    "func",    "fn",      "hook",   "default",
         "wrapped",  "ex",      "with",    "failure", "no",      "error",   "err",    "the",
-        "some",     "track",   "tracked", "counted", "simple",  "generic", "global", NULL};
+        "some",     "track",   "tracked", "counted", "simple",  "generic", "global", "pool",
+        "arena",    "slab",    "chunk",   "zone",    NULL};
     return strlen(word) <= 2 || wrapper_is_one_of(word, words);
 }
 
 struct wrapper_words {
-    unsigned allocate, make, filling, others;
-    bool last_is_other; /* "alloc_page": a word of its own behind the others */
+    unsigned allocate, make, others, memory,
+        take;            /* of each kind, the first word left out of the others */
+    bool first_is_other; /* it may be the name of the program or the class */
 };
 
 static void wrapper_words_add(struct wrapper_words *words, const char *word, bool first)
 {
-    words->last_is_other = false;
     if (wrapper_word_allocates(word))
         words->allocate++;
     else if (wrapper_word_makes(word))
         words->make++;
+    else if (wrapper_word_is_memory(word))
+        words->memory++;
+    else if (wrapper_word_takes(word))
+        words->take++;
     else if (wrapper_word_is_filling(word))
-        words->filling++;
-    else if (!first) /* the first may be the name of the program or the class */
-        words->last_is_other = ++words->others;
+        return;
+    else if (first)
+        words->first_is_other = strlen(word) > PREFIX_MOST; /* "apr", "ngx": a library's */
+    else
+        words->others++;
 }
 
 /* A word ends at what is no letter or digit, and where a small letter is followed by a large one. */
@@ -114,11 +136,21 @@ enum wrapper_name wrapper_name_of(const char *function)
     const char *name = name_core(function, &length);
     struct wrapper_words words = {0};
     char word[WORD_MAX];
+    bool is_template = wrapper_name_length(name, length) < length;
     length = wrapper_name_length(name, length);
     for (bool first = true; wrapper_word_at(name, length, &at, word); first = false)
         wrapper_words_add(&words, word, first);
+    if (strstr(function, "operator new")) /* of a class */
+        return WRAPPER_NAME_PURE;
+    bool takes = words.memory && (words.take || words.make);
+    if (takes && !words.allocate)
+        return words.first_is_other || words.others ? WRAPPER_NAME_MAKES : WRAPPER_NAME_PURE;
+    if (words.allocate && words.others)
+        return WRAPPER_NAME_ALLOCATES;
     if (words.allocate)
-        return words.others ? WRAPPER_NAME_ALLOCATES : WRAPPER_NAME_GENERIC;
+        return words.first_is_other ? WRAPPER_NAME_GENERIC : WRAPPER_NAME_PURE;
+    if (words.make && is_template)
+        return WRAPPER_NAME_ALLOCATES; /* "create<int>": for any type */
     return words.make ? WRAPPER_NAME_MAKES : WRAPPER_NAME_PLAIN;
 }
 
@@ -155,6 +187,7 @@ struct asker {
     uint32_t above;             /* below which another frame is shown: it is not thin */
     uint32_t outermost;         /* of the direct ones: nobody called it */
     uint32_t callers, lines;    /* different ones, of the direct ones */
+    uint32_t by_allocators;     /* of the direct ones: by functions that are named as wrappers */
     uint32_t places;            /* different lines that call it */
     uint64_t blocks, temporary; /* it asked for; of these freed at once */
     uint32_t most;              /* of the direct ones: those of one caller, the one with most */
@@ -231,6 +264,7 @@ static void wrapper_count_site(struct search *search, const struct profile_site 
     asker->places += wrapper_count_pair(search, side | 3u << 30 | (caller.line & LINE_BITS)) == 1;
     uint32_t count = wrapper_count_pair(search, side | (outer ? outer : 1u << 30 | caller.code));
     asker->callers += count == 1;
+    asker->by_allocators += outer && search->askers[outer].name >= WRAPPER_NAME_ALLOCATES;
     asker->most = count > asker->most ? count : asker->most;
 }
 
@@ -282,14 +316,19 @@ static bool wrapper_count_outer_frames(struct search *search)
 static const struct {
     uint32_t callers, most_of_one;
 } wanted[] = {
-    [WRAPPER_NAME_PLAIN] = {16, 25},
-    [WRAPPER_NAME_MAKES] = {4, 60},
-    [WRAPPER_NAME_ALLOCATES] = {3, 80},
-    [WRAPPER_NAME_GENERIC] = {1, 100},
+    [WRAPPER_NAME_PLAIN] = {16, 25},    [WRAPPER_NAME_MAKES] = {2, 90},
+    [WRAPPER_NAME_ALLOCATES] = {2, 90}, [WRAPPER_NAME_GENERIC] = {1, 100},
+    [WRAPPER_NAME_PURE] = {1, 100},
 };
 /* Who asks at more lines allocates what it wants itself; who is called from one line only might as
- * well stand there. */
+ * well stand there, unless its name says all. */
 enum { LINES_MOST = 4, PLACES_LEAST = 2 };
+
+/* Is it called by allocators only? Then it is a part of them: pool_grow() of pool_alloc(). */
+static bool wrapper_is_of_allocators(const struct asker *asker)
+{
+    return asker->name >= WRAPPER_NAME_MAKES && asker->by_allocators == asker->direct;
+}
 
 /* What is freed at once the function wanted itself, as what is asked for in its own frame. */
 static bool wrapper_keeps_to_itself(const struct asker *asker)
@@ -305,8 +344,11 @@ static bool wrapper_is_one(const struct asker *asker, bool first_round)
         return asker->forced;
     if (asker->name == WRAPPER_NAME_PLAIN && (!first_round || wrapper_keeps_to_itself(asker)))
         return false;
-    return asker->above <= asker->direct / 4 && asker->lines <= LINES_MOST &&
-           asker->places >= PLACES_LEAST && asker->callers >= wanted[asker->name].callers &&
+    if (asker->above > asker->direct / 4 || asker->lines > LINES_MOST)
+        return false;
+    if (asker->name == WRAPPER_NAME_PURE || wrapper_is_of_allocators(asker))
+        return true;
+    return asker->places >= PLACES_LEAST && asker->callers >= wanted[asker->name].callers &&
            (uint64_t)asker->most * 100 <= (uint64_t)asker->direct * wanted[asker->name].most_of_one;
 }
 

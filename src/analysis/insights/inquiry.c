@@ -67,7 +67,7 @@ struct insight *insight_begin(struct inquiry *inquiry, uint64_t amount, uint64_t
     *insight = (struct insight){.id = inquiry->rule->id,
                                 .severity = inquiry_severity_of(share, amount, unit),
                                 .cost = share,
-                                .of_fault = inquiry->rule->of_faults,
+                                .rank = inquiry->rule->rank,
                                 .advice = ""};
     insight_at_most(insight, inquiry->rule->most);
     return insight;
@@ -385,8 +385,8 @@ static int inquiry_by_severity(const void *a, const void *b)
     const struct insight *left = a, *right = b;
     if (left->severity != right->severity)
         return left->severity < right->severity ? 1 : -1;
-    if (left->of_fault != right->of_fault)
-        return left->of_fault ? -1 : 1;
+    if (left->rank != right->rank)
+        return right->rank - left->rank;
     if (left->cost < right->cost || left->cost > right->cost)
         return left->cost < right->cost ? 1 : -1;
     int ids = strcmp(left->id, right->id);
@@ -412,12 +412,30 @@ static void inquiry_find_activity(struct inquiry *inquiry)
     }
 }
 
+double inquiry_work_at(const struct inquiry *inquiry, double ns)
+{
+    const struct profile *profile = inquiry->profile;
+    double all = 0, so_far = 0;
+    for (size_t i = 0; i < profile->bucket_count; i++) {
+        double count = (double)rule_number(profile->buckets[i].alloc_count);
+        double inside = (ns - (double)i * (double)profile->bucket_ns) / (double)profile->bucket_ns;
+        so_far += count * (inside < 0 ? 0 : inside > 1 ? 1 : inside);
+        all += count;
+    }
+    return all > 0 ? so_far / all : ns / (double)(inquiry->run_ns ? inquiry->run_ns : 1);
+}
+
 bool inquiry_counts_at(const struct inquiry *inquiry, uint64_t ns)
 {
     uint64_t rest =
         inquiry->run_ns > inquiry->active_until_ns ? inquiry->run_ns - inquiry->active_until_ns : 0;
-    return ns <= inquiry->active_until_ns ||
-           (rest >= REST_NS && rest >= inquiry->run_ns / REST_PART);
+    size_t bucket = inquiry->profile->bucket_ns ? ns / inquiry->profile->bucket_ns : 0;
+    if (ns <= inquiry->active_until_ns)
+        return true;
+    if (bucket < inquiry->profile->bucket_count &&
+        figure_positive(inquiry->profile->buckets[bucket].free_count))
+        return false; /* it tears down */
+    return rest >= REST_NS && rest >= inquiry->run_ns / REST_PART;
 }
 
 static void inquiry_ask_all(struct inquiry *inquiry)

@@ -66,9 +66,9 @@ struct insight_path {
 struct insight {
     const char *id; /* stable: "realloc-constant-growth" */
     enum insight_severity severity;
-    bool of_fault; /* what should not be at all, not only what costs something */
-    double cost;   /* share of its whole; insights come by severity, faults first, then by this */
-    char *title;   /* one sentence without full stop, safe to print */
+    int rank;           /* of its rule */
+    double cost;        /* share of its whole; insights come by severity, rank, then by this */
+    char *title;        /* one sentence without full stop, safe to print */
     const char *advice; /* one or two sentences */
     struct insight_fact facts[INSIGHT_FACTS];
     size_t fact_count;

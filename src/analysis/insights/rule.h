@@ -37,18 +37,29 @@ struct inquiry {
     struct insights *out;
 };
 
+enum rule_rank {
+    RANK_HINT = 0, /* where to look */
+    RANK_COST,     /* what costs more than it needs to */
+    RANK_FAULT,    /* what should not be */
+    RANK_END,      /* what ends programs */
+};
+
 struct rule {
     const char *id;
     void (*ask)(struct inquiry *inquiry);
     bool of_calls; /* asks what happened in all, which not every recording knows */
     enum insight_severity most;
-    bool of_faults; /* before other findings of the same severity */
+    int rank; /* among findings of one severity the highest come first: enum rule_rank */
 };
 extern const struct rule rules[];
 extern const size_t rule_count;
 
 /* The rule cannot be asked: `why` is "not recorded: …". */
 void inquiry_silent(struct inquiry *inquiry, const char *why);
+
+/* How much of the program's allocations are made by then, 0 to 1: time in which nothing stands still
+ * that rests. Of the run's time where they are not known. */
+double inquiry_work_at(const struct inquiry *inquiry, double ns);
 
 /* Is what is seen then of the program's work, or of a rest that lasts, and not of its end? */
 bool inquiry_counts_at(const struct inquiry *inquiry, uint64_t ns);

@@ -31,6 +31,7 @@
 #define TEARDOWN_SHARE 0.2  /* of the program's peak */
 #define TEARDOWN_MADE  1.25 /* bytes ever ÷ own peak, at most */
 #define TEARDOWN_LEFT  0.1
+#define TEARDOWN_TIME  0.9 /* of the run, before which half of it is not freed */
 
 #define LEAK_BYTES  (16 << 10)
 #define LEAK_BLOCKS 100
@@ -49,47 +50,68 @@ static double rule_leaks_kendall(const uint64_t *levels, size_t count)
     return (double)balance / ((double)(count * (count - 1)) / 2);
 }
 
-/* From where on and until when a path grows. */
+/* A path's growth: from where on and until when, in one of two clocks. */
 struct growth_span {
-    double from, until;
+    double from, until; /* 0 to 1 of the program's work */
+    double rise;
 };
+typedef double growth_clock(const struct inquiry *inquiry, double ns);
 
-/* From its first point, or the work's beginning, to its highest. */
-static struct growth_span rule_leaks_span_of(const struct inquiry *inquiry,
-                                             const struct curve *curve)
+/* Time, from when the program begins to work until it has done. */
+static double rule_leaks_by_time(const struct inquiry *inquiry, double ns)
 {
-    struct growth_span span = {(double)curve->points[0].ticks, 0};
-    uint64_t highest = 0;
-    for (size_t i = 0; i < curve->count; i++)
-        if (curve->points[i].bytes > highest) {
-            highest = curve->points[i].bytes;
-            span.until = (double)curve->points[i].ticks;
-        }
-    if (span.from < (double)inquiry->active_from_ns)
-        span.from = (double)inquiry->active_from_ns;
-    return span;
-}
-
-/* Does it go on while the program works, and is it not one phase of it? */
-static bool rule_leaks_span_is_long(const struct inquiry *inquiry, struct growth_span span)
-{
-    double work = (double)inquiry->active_until_ns - (double)inquiry->active_from_ns;
-    return span.until - span.from >= GROWTH_SPAN * work &&
-           span.until >= (double)inquiry->active_until_ns - GROWTH_END * work;
+    double from = (double)inquiry->active_from_ns, until = (double)inquiry->active_until_ns;
+    double part = until > from ? (ns - from) / (until - from) : 1;
+    return part < 0 ? 0 : part > 1 ? 1 : part;
 }
 
 /* The curve is a staircase: a level holds until the next point. */
-static double rule_leaks_curve_rise(const struct curve *curve, struct growth_span span)
+static double rule_leaks_curve_rise(const struct curve *curve, const double *at, double from,
+                                    double until)
 {
     uint64_t levels[GROWTH_INTERVALS];
-    size_t at = 0;
+    size_t next = 0;
     for (size_t i = 0; i < GROWTH_INTERVALS; i++) {
-        double until = span.from + (span.until - span.from) * (double)(i + 1) / GROWTH_INTERVALS;
-        while (at < curve->count && (double)curve->points[at].ticks <= until)
-            at++;
-        levels[i] = at ? curve->points[at - 1].bytes : 0;
+        double end = from + (until - from) * (double)(i + 1) / GROWTH_INTERVALS;
+        while (next < curve->count && at[next] <= end)
+            next++;
+        levels[i] = next ? curve->points[next - 1].bytes : 0;
     }
     return rule_leaks_kendall(levels, GROWTH_INTERVALS);
+}
+
+/* From its first point to its highest. */
+static struct growth_span rule_leaks_span_of(const struct inquiry *inquiry,
+                                             const struct curve *curve, growth_clock *clock)
+{
+    double at[CURVE_POINTS];
+    struct growth_span span = {0};
+    uint64_t highest = 0;
+    size_t count = curve->count < CURVE_POINTS ? curve->count : CURVE_POINTS;
+    for (size_t i = 0; i < count; i++) {
+        at[i] = clock(inquiry, (double)curve->points[i].ticks);
+        if (curve->points[i].bytes > highest) {
+            highest = curve->points[i].bytes;
+            span.until = at[i];
+        }
+    }
+    span.from = count ? at[0] : 0;
+    span.rise = rule_leaks_curve_rise(curve, at, span.from, span.until);
+    return span;
+}
+
+/* Does it rise while the program works, up to its end, and is it not one phase of it? */
+static bool rule_leaks_rises(const struct inquiry *inquiry, const struct curve *curve, double *rise)
+{
+    static growth_clock *const clocks[] = {rule_leaks_by_time, inquiry_work_at};
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+        struct growth_span span = rule_leaks_span_of(inquiry, curve, clocks[i]);
+        *rise = span.rise;
+        if (span.rise >= GROWTH_TAU && span.until - span.from >= GROWTH_SPAN &&
+            span.until >= 1 - GROWTH_END)
+            return true;
+    }
+    return false;
 }
 
 /* Of one call path. */
@@ -104,9 +126,7 @@ static bool rule_leaks_grows_to_the_end(const struct inquiry *inquiry,
         (double)rule_number(metrics->live_bytes) <
             GROWTH_KEPT * (double)rule_number_or_most(metrics->peak_bytes))
         return false;
-    struct growth_span span = rule_leaks_span_of(inquiry, curve);
-    *rise = rule_leaks_curve_rise(curve, span);
-    return *rise >= GROWTH_TAU && rule_leaks_span_is_long(inquiry, span);
+    return rule_leaks_rises(inquiry, curve, rise);
 }
 
 struct growth {
@@ -214,6 +234,22 @@ void rule_leak_growth(struct inquiry *inquiry)
 
 /* ---- Growth that the end hides --------------------------------------------------------------- */
 
+/* When half of the highest level is gone, in ns; the largest number: it never is. */
+static double rule_leaks_falls_at(const struct curve *curve)
+{
+    uint64_t highest = 0;
+    double at = (double)UINT64_MAX;
+    for (size_t i = 0; i < curve->count; i++) {
+        if (curve->points[i].bytes > highest) {
+            highest = curve->points[i].bytes;
+            at = (double)UINT64_MAX;
+        } else if (curve->points[i].bytes <= highest / 2 && at >= (double)UINT64_MAX) {
+            at = (double)curve->points[i].ticks;
+        }
+    }
+    return at;
+}
+
 static bool rule_leaks_grows_to_teardown(const struct inquiry *inquiry,
                                          const struct profile_site *path)
 {
@@ -225,9 +261,9 @@ static bool rule_leaks_grows_to_teardown(const struct inquiry *inquiry,
         (double)rule_number_or_most(metrics->live_bytes) > TEARDOWN_LEFT * peak ||
         (double)rule_bytes_of(metrics) > TEARDOWN_MADE * peak)
         return false;
-    struct growth_span span = rule_leaks_span_of(inquiry, curve);
-    return rule_leaks_span_is_long(inquiry, span) &&
-           rule_leaks_curve_rise(curve, span) >= GROWTH_TAU;
+    double rise;
+    return rule_leaks_falls_at(curve) >= TEARDOWN_TIME * (double)inquiry->run_ns &&
+           rule_leaks_rises(inquiry, curve, &rise);
 }
 
 static uint64_t rule_leaks_teardown_bytes(const struct inquiry *inquiry, const struct site *site)

@@ -9,6 +9,7 @@
 /* Fewer are said by `tidemark leaks` only. */
 #define LOST_BYTES  (1 << 10)
 #define LOST_BLOCKS 16
+#define LOST_FEW    3
 
 /* Islands whose heads a site has asked for. */
 struct lost {
@@ -67,9 +68,11 @@ static void rule_lost_report(struct inquiry *inquiry, const struct site *site,
     /* Nothing excuses it, and it goes on as long as the program does. */
     if (insight->severity < INSIGHT_SEVERE && lost.count >= LOST_BLOCKS && lost.bytes >= LOST_BYTES)
         insight->severity++;
-    insight_title(insight, "%s loses %s in %s: nothing points to them any more",
+    if (lost.island_count < LOST_BLOCKS) /* no stream of them: often what main() held to its end */
+        insight_at_most(insight, lost.count <= LOST_FEW ? INSIGHT_INFO : INSIGHT_NOTICE);
+    insight_title(insight, "%s loses %s in %s: nothing points to %s any more",
                   inquiry_site_name(inquiry, site).text, human_bytes(lost.bytes).text,
-                  inquiry_human_blocks(lost.count).text);
+                  inquiry_human_blocks(lost.count).text, lost.count == 1 ? "it" : "them");
     insight_add_bytes(insight, "lost_bytes", lost.bytes);
     insight_add_count(insight, "lost_count", lost.count);
     insight_add_count(insight, "islands", lost.island_count);

@@ -258,14 +258,45 @@ static const struct profile_sample *rule_resident_most_kept(const struct profile
     return found;
 }
 
+/* Whose blocks of the peak are gone. */
+static const struct site *rule_resident_who_freed(const struct inquiry *inquiry)
+{
+    const struct site *most = NULL;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < inquiry->site_count; i++) {
+        const struct call_metrics *metrics = &inquiry->sites[i].metrics;
+        uint64_t gone = rule_resident_above(rule_number(metrics->at_peak_bytes),
+                                            rule_number_or_most(metrics->live_bytes));
+        if (gone > bytes) {
+            bytes = gone;
+            most = &inquiry->sites[i];
+        }
+    }
+    return most;
+}
+
+static void rule_resident_title_fall(const struct inquiry *inquiry, struct insight *insight,
+                                     uint64_t fell, uint64_t kept)
+{
+    const struct site *who = rule_resident_who_freed(inquiry);
+    if (who)
+        insight_title(insight, "%s was freed, most of it of %s, but %s stays resident",
+                      human_bytes(fell).text, inquiry_site_name(inquiry, who).text,
+                      human_bytes(kept).text);
+    else
+        insight_title(insight, "%s was freed but %s of it stays resident", human_bytes(fell).text,
+                      human_bytes(kept).text);
+    if (who)
+        insight_add_paths(inquiry, insight, who, METRIC_ROW(at_peak_bytes), INSIGHT_BYTES);
+}
+
 /* All that the timeline knows, or what the ledger says of it. */
 static struct insight *rule_resident_begin_fall(struct inquiry *inquiry, const struct fall *fall)
 {
     uint64_t fell = fall->peak_bytes - fall->low_bytes;
     struct insight *insight =
         insight_begin(inquiry, fall->kept_bytes, fall->peak_bytes, INSIGHT_BYTES);
-    insight_title(insight, "%s was freed but %s of it stays resident", human_bytes(fell).text,
-                  human_bytes(fall->kept_bytes).text);
+    rule_resident_title_fall(inquiry, insight, fell, fall->kept_bytes);
     insight_add_bytes(insight, "peak_bytes", fall->peak_bytes);
     insight_add_bytes(insight, "requested_bytes", fall->low_bytes);
     insight_add_bytes(insight, "resident_bytes", fall->resident_bytes);
@@ -312,6 +343,7 @@ static void rule_resident_report_kept(struct inquiry *inquiry, struct fall fall,
     insight_add_bytes(insight, "pinned_bytes", rule_number(sample->pinned_bytes));
     insight->advice = rule_resident_kept_advice(inquiry->profile, sample);
     insight_at_most(insight, INSIGHT_NOTICE);
+    insight->rank = RANK_HINT;
 }
 
 void rule_fragmentation(struct inquiry *inquiry)
@@ -392,8 +424,23 @@ static struct untouched *rule_resident_untouched_by_site(const struct inquiry *i
     return sites;
 }
 
+/* What no page that came later can have been: the process was never larger than this. */
+static uint64_t rule_resident_never_touched(const struct profile *profile,
+                                            const struct untouched *of)
+{
+    struct figure high = FIGURE_UNKNOWN;
+    for (size_t i = 0; i < profile->sample_count; i++)
+        high = figure_max(high, profile->samples[i].high_water_bytes);
+    struct figure later = figure_sub(high, of->sample->resident_bytes);
+    return rule_resident_above(of->least_bytes, rule_number_or_most(later));
+}
+
 static bool rule_resident_stays_untouched(const struct inquiry *inquiry, const struct untouched *of)
 {
+    if (of->sample && rule_resident_never_touched(inquiry->profile, of) >= UNTOUCHED_BYTES &&
+        (double)rule_resident_never_touched(inquiry->profile, of) >=
+            UNTOUCHED_SHARE * (double)of->live_bytes)
+        return true;
     double seen_ns = (double)(of->last_ns - of->first_ns);
     if (!of->sample || of->least_bytes < UNTOUCHED_BYTES ||
         (double)of->least_bytes < UNTOUCHED_SHARE * (double)of->live_bytes)

@@ -111,8 +111,9 @@ static void the_most_severe_come_first(void **state)
     assert_true(insights->count >= 3);
     for (size_t i = 1; i < insights->count; i++) {
         const struct insight *before = &insights->items[i - 1], *after = &insights->items[i];
-        assert_true(before->severity > after->severity ||
-                    (before->severity == after->severity && before->cost >= after->cost));
+        bool alike = before->severity == after->severity;
+        assert_true(before->severity > after->severity || (alike && before->rank > after->rank) ||
+                    (alike && before->rank == after->rank && before->cost >= after->cost));
     }
     built_free(built);
 }

@@ -123,7 +123,7 @@ static void what_only_the_end_frees_is_said(void **state)
 {
     (void)state;
     struct built *built = tearing_down(until_it_ends);
-    const struct insight *insight = the(built_ask(built), "teardown-growth");
+    const struct insight *insight = the(built_ask(built), "grew-until-teardown");
     assert_string_equal(insight->title, "open_session grows to 6.10 MiB until the program ends, "
                                         "and only then frees it");
     assert_evidence(built, insight, "peak_bytes 6400000, alloc_count 10000, peak_share 1.000");
@@ -132,7 +132,7 @@ static void what_only_the_end_frees_is_said(void **state)
     assert_silent(built->insights, "leak-growth");
     /* what was freed and made again meanwhile is a cache, or work */
     built->sites[0].metrics.alloc_bytes = figure_of(9600000);
-    assert_silent(built_ask(built), "teardown-growth");
+    assert_silent(built_ask(built), "grew-until-teardown");
     built_free(built);
 }
 
@@ -140,7 +140,7 @@ static void what_came_down_before_the_end_is_not(void **state)
 {
     (void)state;
     struct built *built = tearing_down(up_and_down);
-    assert_silent(built_ask(built), "teardown-growth");
+    assert_silent(built_ask(built), "grew-until-teardown");
     built_free(built);
 }
 
