@@ -11,6 +11,17 @@ const char *memory_level_name(enum memory_level level)
     return names[level];
 }
 
+const char *memory_level_sentence(enum memory_level level)
+{
+    static const char *const said[MEMORY_LEVELS] = {
+        [MEMORY_MAPPED] = "what the program maps itself, without blocks of the heap",
+        [MEMORY_ALL] = "blocks of the heap and what the program maps itself, together",
+        [MEMORY_RESIDENT] = "resident memory by owner, where most of it was looked at; functions "
+                            "in brackets are owners without a call path",
+    };
+    return said[level];
+}
+
 bool memory_level_find(const char *name, enum memory_level *level)
 {
     for (int i = 0; i < MEMORY_LEVELS; i++) {

@@ -12,6 +12,8 @@ enum memory_level {
     MEMORY_LEVELS
 };
 const char *memory_level_name(enum memory_level level);
+/* What it is, for people; NULL: of the heap there is nothing to say. */
+const char *memory_level_sentence(enum memory_level level);
 bool memory_level_find(const char *name, enum memory_level *level);
 
 #endif

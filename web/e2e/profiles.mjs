@@ -33,6 +33,7 @@ export function makeProfiles(tidemark, tools, work) {
         ),
         regionsTrace: at("regions.tmt"),
         moreRegions: record("more_regions.tmk", [], [join(tools, "web_regions"), "40"]),
+        levels: record("levels.tmk", [], [join(tools, "web_levels")]),
         many: at("many.tmk"),
         hostile: at("hostile.tmk"),
         fortran: null,

@@ -14,6 +14,7 @@ import { testHeap } from "./heap.mjs";
 import { testHostile } from "./hostile.mjs";
 import { testInteraction } from "./interaction.mjs";
 import { testJobs } from "./jobs.mjs";
+import { testLevel } from "./level.mjs";
 import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
 import { testRegion } from "./region.mjs";
@@ -50,6 +51,7 @@ describe("the web view", { concurrency: false }, () => {
     testInteraction(world);
     testTrace(world);
     testRegion(world);
+    testLevel(world);
     testJobs(world);
     testFile(world);
     testHeap(world);

@@ -23,12 +23,15 @@ import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
 import { useLoaded } from "./widgets/states.tsx";
 import { viewNamed, views, type View } from "./views/registry.ts";
-import type { Profile } from "./model/profile.ts";
+import { levelNamed, levels, type Profile } from "./model/profile.ts";
+
+/* Owners of resident memory have numbers of their own. */
+const focusless = { fn: -1, node: -1, sort: "", metric: "" };
 
 const keep = { view: "", sort: "", opt: "" };
 
 function Navigation({ of }: { of: Profile | null }): JSX.Element {
-    const { view: named, region } = state.value,
+    const { view: named, region, of: level } = state.value,
         here = viewNamed(named).id;
     const strip = useRef<HTMLElement>(null);
     useEffect(
@@ -49,7 +52,7 @@ function Navigation({ of }: { of: Profile | null }): JSX.Element {
             );
         group = view.group;
         const absent = of !== null && !view.has((view.job && wholeJob.value) || of),
-            elsewhere = !!region && !!view.notByRegion;
+            elsewhere = (!!region && !!view.notByRegion) || (!!level && !!view.notByLevel);
         rows.push(
             <a
                 key={view.id}
@@ -153,6 +156,7 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
                 </span>
             )}
             <RankChoice />
+            <LevelChoice of={of} />
             <RegionChoice of={of} />
             {of?.summary.state === "recording" &&
                 (silent.value ? (
@@ -216,6 +220,28 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
     );
 }
 
+/* Which memory, in every view that can tell. */
+function LevelChoice({ of }: { of: Profile | null }): JSX.Element | null {
+    const level = levelNamed(state.value.of);
+    const there = levels.filter((each) => !each.level || of?.hasLevel(each.level));
+    if (there.length < 2 && !level) return null;
+    return (
+        <select
+            aria-label="Memory"
+            title="Which memory the figures are of"
+            value={level}
+            onChange={(event) => go({ of: event.currentTarget.value, region: "", ...focusless })}>
+            {levels
+                .filter((each) => there.includes(each) || each.level === level)
+                .map((each) => (
+                    <option key={each.level} value={each.level}>
+                        {each.title}
+                    </option>
+                ))}
+        </select>
+    );
+}
+
 /* A region of the program, in every view that can tell. */
 function RegionChoice({ of }: { of: Profile | null }): JSX.Element | null {
     const { region } = state.value;
@@ -230,7 +256,7 @@ function RegionChoice({ of }: { of: Profile | null }): JSX.Element | null {
             aria-label="Region"
             title="Only what was asked for in a region that the program named"
             value={region}
-            onChange={(event) => go({ region: event.currentTarget.value })}>
+            onChange={(event) => go({ region: event.currentTarget.value, of: "" })}>
             <option value="">all regions</option>
             {names.map((each) => (
                 <option key={each} value={each}>
@@ -248,16 +274,22 @@ type Shown = { profile: Profile } | { waits: string } | { says: string; alarming
 
 function shownIn(view: View, of: Profile): Shown {
     const part = inPart.value;
-    if (!part || view.range === "shown" || view.range === "whole") return { profile: of };
+    if (!part || view.range === "whole") return { profile: of };
+    if (view.range === "shown" && !(part.level && part.range === null)) return { profile: of };
     if (part.region && view.notByRegion) return { says: view.notByRegion, alarming: false };
-    if (part.failure) return part.region ? { says: part.failure, alarming: true } : { profile: of };
+    if (part.level && view.notByLevel) return { says: view.notByLevel, alarming: false };
+    if (part.failure)
+        return part.region || part.level ? { says: part.failure, alarming: true } : { profile: of };
     if (!part.profile)
         return {
-            waits:
-                part.range === null
-                    ? "Cutting out what was asked for in this region…"
-                    : "Replaying what happened in this range…",
+            waits: part.level
+                ? "Taking out this level of memory…"
+                : part.range === null
+                  ? "Cutting out what was asked for in this region…"
+                  : "Replaying what happened in this range…",
         };
+    if (part.level && !view.has(part.profile))
+        return { says: "What this view shows is not known of this memory.", alarming: false };
     return { profile: !part.region && !view.has(part.profile) && view.has(of) ? of : part.profile };
 }
 
@@ -281,7 +313,7 @@ function Page(): JSX.Element {
                         {failure.value}
                     </div>
                 )}
-                {part?.failure && !part.region && (
+                {part?.failure && !part.region && !part.level && (
                     <div class="notice bad" role="alert">
                         The range could not be replayed: {part.failure}
                     </div>
@@ -304,7 +336,7 @@ function Page(): JSX.Element {
                                     <b>{shown.says}</b>
                                 </p>
                                 <p>
-                                    <button onClick={() => go({ region: "" })}>
+                                    <button onClick={() => go({ region: "", of: "" })}>
                                         show the whole program
                                     </button>
                                 </p>

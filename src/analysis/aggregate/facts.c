@@ -327,10 +327,25 @@ bool facts_is_whole_run(const struct profile *profile)
            !facts_is_detached(profile);
 }
 
+bool facts_is_of(const struct profile *profile, enum memory_level level)
+{
+    const char *name = profile_get(profile, PROFILE_META_LEVEL);
+    return name ? !strcmp(name, memory_level_name(level)) : level == MEMORY_HEAP;
+}
+
+const struct facts_words *facts_words(const struct profile *profile)
+{
+    static const struct facts_words of_blocks = {"allocations", "frees", "block sizes",
+                                                 "never freed", "block"};
+    static const struct facts_words of_mappings = {"mappings", "unmapped", "sizes",
+                                                   "never unmapped", "mapping"};
+    return facts_is_of(profile, MEMORY_MAPPED) ? &of_mappings : &of_blocks;
+}
+
 const char *facts_of_what_is_left(const struct profile *profile)
 {
     return !profile->complete            ? "alive now"
-           : facts_is_whole_run(profile) ? "never freed"
+           : facts_is_whole_run(profile) ? facts_words(profile)->never_freed
            : profile_get(profile, PROFILE_META_WINDOW_FROM) ||
                    profile_get(profile, PROFILE_META_ENDED_ON)
                ? "left at end"

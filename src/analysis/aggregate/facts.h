@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/strbuf.h"
+#include "model/level.h"
 #include "profile/profile.h"
 
 /* "exit status 0", "killed by SIGSEGV", "still being recorded", … */
@@ -83,6 +84,15 @@ const char *facts_at_least(const struct profile *profile);
 
 /* Was the program recorded to its end? Then what is left is left for good. */
 bool facts_is_whole_run(const struct profile *profile);
+/* Is the profile one of that level (profile_take_level())? */
+bool facts_is_of(const struct profile *profile, enum memory_level level);
+/* What a profile of mappings calls things, and what all others do. */
+struct facts_words {
+    const char *births, *deaths, *sizes; /* labels: "allocations", "frees", "block sizes" */
+    const char *never_freed;
+    const char *block; /* one of them */
+};
+const struct facts_words *facts_words(const struct profile *profile);
 /* What blocks are called that were alive at the end: "never freed", of a part of a run "left at
  * end", of one under way "alive now". */
 const char *facts_of_what_is_left(const struct profile *profile);

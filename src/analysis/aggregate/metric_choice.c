@@ -3,6 +3,7 @@
 #include "aggregate/metric_choice.h"
 
 #include <ctype.h>
+#include <string.h>
 #include "aggregate/facts.h"
 
 const struct metric metrics[METRIC_CHOICES] = {
@@ -34,6 +35,36 @@ const struct metric metrics[METRIC_CHOICES] = {
      "record --timed` to see it"},
 };
 
+/* Those that have other words where the profile is one of mappings. */
+static const struct {
+    const char *name, *title, *none;
+} metric_choice_of_mappings[] = {
+    {"peak", "Mapped at the peak", "nothing was mapped at the peak"},
+    {"leaked", "Never unmapped", "everything was unmapped"},
+    {"count", "Most mappings", "nothing was mapped"},
+    {"bytes", "Most bytes mapped in all", "nothing was mapped"},
+    {"temporary", "Temporary mappings", "no mapping ended before its thread's next one"},
+    {"realloc", "Most changes of a mapping's size", "no mapping got another size"},
+    {"freed", "Unmapped most", "nothing was unmapped"},
+};
+
+enum { WORDS_OF_MAPPINGS = sizeof metric_choice_of_mappings / sizeof *metric_choice_of_mappings };
+
+/* -1: it has the same words. */
+static int metric_choice_word(const struct metric *metric, const struct profile *profile)
+{
+    for (int i = 0; facts_is_of(profile, MEMORY_MAPPED) && i < WORDS_OF_MAPPINGS; i++)
+        if (!strcmp(metric_choice_of_mappings[i].name, metric->name))
+            return i;
+    return -1;
+}
+
+const char *metric_none(const struct metric *metric, const struct profile *profile)
+{
+    int word = metric_choice_word(metric, profile);
+    return word < 0 ? metric->none : metric_choice_of_mappings[word].none;
+}
+
 const char *metric_missing(const struct profile *profile, int metric)
 {
     if (metric == METRIC_CHOICE_ALL || !profile->has_program ||
@@ -49,7 +80,10 @@ void metric_add_title(struct strbuf *out, const struct metric *metric,
                       const struct profile *profile, bool in_sentence)
 {
     bool left = metric->row == METRIC_ROW(live_bytes);
-    const char *title = left ? facts_of_what_is_left(profile) : metric->title;
+    int word = metric_choice_word(metric, profile);
+    const char *title = left        ? facts_of_what_is_left(profile)
+                        : word >= 0 ? metric_choice_of_mappings[word].title
+                                    : metric->title;
     int first = (unsigned char)*title;
     strbuf_add_char(out, (char)(in_sentence ? tolower(first) : toupper(first)));
     strbuf_add_string(out, title + 1);

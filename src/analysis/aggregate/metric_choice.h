@@ -30,6 +30,9 @@ struct metric {
 enum { METRIC_CHOICES = 13 };
 extern const struct metric metrics[METRIC_CHOICES];
 
+/* The sentence for a section without anything in it; of mappings its own. */
+const char *metric_none(const struct metric *metric, const struct profile *profile);
+
 static inline struct figure metric_of(const struct metric *metric, const struct call_metrics *call)
 {
     return metric_value(metric->row, call);

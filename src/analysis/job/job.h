@@ -14,11 +14,13 @@
 #include "job/job_statistics.h"
 #include "job/job_summary.h"
 #include "format/style.h"
+#include "model/level.h"
 
 /* A summary of all ranks with what follows from it. */
 struct job {
-    const char *id;   /* "" if it has none */
-    const char *name; /* as the user gave it */
+    const char *id;          /* "" if it has none */
+    const char *name;        /* as the user gave it */
+    enum memory_level level; /* that its figures are of */
     struct job_summary summary;
     struct statistics peaks;
     size_t ranks;     /* that count in statistics */

@@ -81,6 +81,7 @@ void job_files_release(struct job_files *files)
 void job_files_write(struct strbuf *out, const struct job_files *files)
 {
     bytes_put_string(out, files->id);
+    bytes_put(out, (uint64_t)files->level);
     bytes_put(out, files->count);
     for (size_t i = 0; i < files->count; i++) {
         const struct job_file *file = &files->files[i];
@@ -116,6 +117,7 @@ int job_files_read(struct job_files *files, const void *bytes, size_t count)
 {
     struct bytes_reader reader = {bytes, (const unsigned char *)bytes + count, false};
     *files = (struct job_files){.id = bytes_get_string(&reader)};
+    files->level = (enum memory_level)bytes_get_below(&reader, MEMORY_LEVELS - 1);
     size_t many = bytes_get_count(&reader, 10);
     files->files = memory_resize(NULL, many, sizeof *files->files);
     memset(files->files, 0, many * sizeof *files->files);

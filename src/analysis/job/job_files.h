@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "job/job_digest.h"
 #include "jobdir/manifest.h"
+#include "model/level.h"
 
 struct job_file {
     char *path;          /* NULL: there is no profile */
@@ -22,6 +23,7 @@ struct job_files {
     char *id; /* of the job; "" if it has none */
     struct job_file *files;
     size_t count;
+    enum memory_level level; /* that profiles are made one of when they are read */
 };
 
 /* In the manifest's order: ranks, each with its own process first, then processes of no rank. A

@@ -223,6 +223,7 @@ int job_json(FILE *out, const struct job *job)
     json_string(&json, "program", job->summary.program);
     json_string(&json, "command", job->summary.command);
     json_string(&json, "launcher", job->summary.launcher);
+    json_string(&json, "of", memory_level_name(job->level));
     json_string(&json, "id", job->id);
     json_unsigned(&json, "size", job->size);
     job_json_write_missing(&json, job);

@@ -49,7 +49,9 @@ static int job_profile_put_facts(struct profile_writer *writer, const struct job
         {PROFILE_META_START, course->start_unix_ns},
         {PROFILE_META_DURATION, course->duration_ns},
     };
-    int error = 0;
+    int error = job->level == MEMORY_HEAP
+                    ? 0
+                    : profile_put_text(writer, PROFILE_META_LEVEL, memory_level_name(job->level));
     for (size_t i = 0; i < sizeof texts / sizeof *texts && !error; i++)
         error = job_profile_put_text(writer, texts[i].key, texts[i].value);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !error; i++)

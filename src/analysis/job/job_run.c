@@ -18,6 +18,18 @@ struct running {
     pthread_mutex_t lock; /* of next, done, and what all threads' work goes into */
 };
 
+/* 0, or an error with its sentence: of a profile that does not know the level, too. */
+static int job_run_read_profile(struct profile **profile, const char *path, enum memory_level level)
+{
+    int error = profile_read(profile, path);
+    if (error || level == MEMORY_HEAP)
+        return error;
+    error = profile_take_level(*profile, level);
+    if (error)
+        profile_free(*profile);
+    return error;
+}
+
 static void job_run_read_file(const struct job_files *files, uint32_t index,
                               struct job_summary *digest, struct job_tree *tree)
 {
@@ -28,7 +40,7 @@ static void job_run_read_file(const struct job_files *files, uint32_t index,
         job_digest_of_none(digest, &source, JOB_MISSING, note ? note : "there is no profile");
         return;
     }
-    if (profile_read(&profile, source.path)) {
+    if (job_run_read_profile(&profile, source.path, files->level)) {
         job_digest_of_none(digest, &source, JOB_UNREADABLE, error_text());
         return;
     }

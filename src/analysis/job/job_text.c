@@ -164,6 +164,16 @@ static void job_text_add_head(struct job_text *text)
     strbuf_release(&title);
 }
 
+static void job_text_add_level(struct job_text *text)
+{
+    const char *sentence = memory_level_sentence(text->job->level);
+    if (!sentence)
+        return;
+    job_label(text, "of");
+    text_add_wrapped(&text->out, sentence, JOB_LABEL, text->style.columns);
+    strbuf_add_char(&text->out, '\n');
+}
+
 static void job_text_add_run(struct job_text *text)
 {
     struct job_course course;
@@ -483,6 +493,7 @@ int job_text(FILE *out, const struct job *job, const struct job_options *options
     struct job_text text = {
         .style = options->style, .out = STRBUF_INIT, .job = job, .options = options};
     job_text_add_head(&text);
+    job_text_add_level(&text);
     job_text_add_run(&text);
     job_text_add_marks(&text);
     job_text_add_troubles(&text);

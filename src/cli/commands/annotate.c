@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "commands/level_options.h"
 #include "commands/output.h"
 #include "commands/source_path.h"
 #include "profile/profile.h"
@@ -19,7 +20,7 @@ struct arguments {
     struct annotate_options annotate;
     struct source_paths paths;
     uint64_t context, top, width;
-    int metric, colour;
+    int metric, colour, of; /* of: enum memory_level */
     bool json, pager;
 };
 
@@ -46,6 +47,7 @@ static const struct option_entry entries[] = {
     {"callees", 0, OPTION_SWITCH, NULL,
      "below a line say what it calls where its text does not (default: yes)", TO(annotate.callees),
      false, NULL},
+    LEVEL_ENTRY(TO),
     OPTION_GROUP("Where the text is"),
     SOURCE_PATH_ENTRY(cmd_annotate_add_source_path),
     OPTION_GROUP("How to show it"),
@@ -118,6 +120,19 @@ static int cmd_annotate_show(const struct annotation *annotation, const struct a
     return error ? OPTIONS_EXIT_FAILURE : 0;
 }
 
+static int cmd_annotate_profile(const struct profile *profile, const struct arguments *arguments)
+{
+    struct annotation annotation;
+    struct strbuf why = STRBUF_INIT;
+    int status = annotate_open(&annotation, profile, &arguments->annotate, &why)
+                     ? output_complain("annotate", why.data)
+                     : cmd_annotate_show(&annotation, arguments);
+    if (!why.length)
+        annotate_close(&annotation);
+    strbuf_release(&why);
+    return status;
+}
+
 int cmd_annotate(int argc, char **argv)
 {
     struct arguments arguments = {
@@ -133,14 +148,8 @@ int cmd_annotate(int argc, char **argv)
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))
         return output_complain("annotate", error_text());
-    struct annotation annotation;
-    struct strbuf why = STRBUF_INIT;
-    int status = annotate_open(&annotation, profile, &arguments.annotate, &why)
-                     ? output_complain("annotate", why.data)
-                     : cmd_annotate_show(&annotation, &arguments);
-    if (!why.length)
-        annotate_close(&annotation);
-    strbuf_release(&why);
+    int status = level_take("annotate", profile, arguments.of);
+    status = status ? status : cmd_annotate_profile(profile, &arguments);
     profile_free(profile);
     return status;
 }

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/memory.h"
 #include "commands/job_choice.h"
+#include "commands/level_options.h"
 #include "commands/output.h"
 #include "commands/redaction.h"
 #include "job/job.h"
@@ -24,7 +25,7 @@
 struct arguments {
     const char *id, *output;
     uint64_t threads, top, rows, width;
-    int format, colour;
+    int format, colour, of;
     bool json, pager;
     struct redaction_arguments redaction;
     struct redact_texts redact;
@@ -40,6 +41,7 @@ const struct option_entry job_entries[] = {
     {"jobs", 'J', OPTION_NUMBER, "N",
      "profiles read at once, each of which is in memory (default: one per processor)", TO(threads),
      false, NULL},
+    LEVEL_ENTRY(TO),
     OPTION_GROUP("What to make"),
     {"output", 'o', OPTION_STRING, "FILE", "write the profile of the whole job to FILE", TO(output),
      false, NULL},
@@ -120,6 +122,7 @@ static int job_command_analyse(const struct job_engine *engine, const char *cons
         status = job_command_check_output(engine, arguments->output, &out->files);
     if (status)
         return status;
+    out->files.level = (enum memory_level)arguments->of;
     engine->analyse(&out->files, arguments->threads, &summary,
                     arguments->output ? &out->tree : NULL, &progress);
     out->name = memory_copy_string(paths[0]);
@@ -127,6 +130,7 @@ static int job_command_analyse(const struct job_engine *engine, const char *cons
     redact_text_hash(&arguments->redact, REDACT_PLACES, "place_", &out->name);
     redaction_say_hidden("job", job_redact(&summary, &arguments->redact));
     job_init(&out->job, &summary, out->files.id, out->name);
+    out->job.level = out->files.level;
     return 0;
 }
 

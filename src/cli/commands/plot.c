@@ -12,6 +12,7 @@
 #include "base/term.h"
 #include "base/term_guard.h"
 
+#include "commands/level_options.h"
 #include "commands/output.h"
 #include "commands/showing.h"
 #include "commands/whole_file.h"
@@ -25,7 +26,7 @@ struct arguments {
     struct plot_options plot;
     const char *output, *id;
     uint64_t paths, sites, functions, width, height;
-    int level, colour;
+    int level, colour, of; /* of: enum memory_level */
     bool memory, ranks, nodes, sizes, lifetimes, terminal, force;
 };
 
@@ -38,6 +39,7 @@ static const struct option_entry entries[] = {
      TO(memory), false, NULL},
     {"level", 'l', OPTION_CHOICE, "both|requested|resident", "of --memory (default: both)",
      TO(level), false, NULL},
+    LEVEL_ENTRY(TO),
     {"relative", 'r', OPTION_FLAG, NULL, "time in percent of each run's own", TO(plot.relative),
      false, NULL},
     {"paths", 'p', OPTION_NUMBER, "N", "live memory of N call paths over time", TO(paths), false,
@@ -47,8 +49,8 @@ static const struct option_entry entries[] = {
     {"functions", 'f', OPTION_NUMBER, "N", "of N functions", TO(functions), false, NULL},
     {"stacked", 0, OPTION_FLAG, NULL, "these on each other, as areas", TO(plot.stacked), false,
      NULL},
-    {"filter", 0, OPTION_STRING, "REGEX",
-     "only call paths with a function, file or module that matches", TO(plot.filter), false, NULL},
+    {"filter", 0, OPTION_STRING, "REGEX", "only paths whose function, file or module matches",
+     TO(plot.filter), false, NULL},
     {"hide-std", 0, OPTION_SWITCH, NULL,
      "leave out frames of the C, C++ and Rust libraries (default: yes)", TO(plot.hide_std), false,
      NULL},
@@ -223,24 +225,34 @@ static int cmd_plot_complain_why(const struct strbuf *why, int error)
     return output_complain("plot", why->length ? why->data : strerror(-error));
 }
 
-static int cmd_plot_open_run(struct plot_run *run, const char *path)
+static int cmd_plot_take_level(struct plot_run *run, int of)
+{
+    if (run->profile)
+        return level_take("plot", run->profile, of);
+    return of ? output_complain("plot", "--of is for profiles: a file of samples has no levels")
+              : 0;
+}
+
+static int cmd_plot_open_run(struct plot_run *run, const char *path, int of)
 {
     struct strbuf why = STRBUF_INIT;
     int error = plot_run_open(run, path, &why);
-    int status = error ? cmd_plot_complain_why(&why, error) : 0;
+    int status = error ? cmd_plot_complain_why(&why, error) : cmd_plot_take_level(run, of);
+    if (!error && status)
+        plot_run_close(run);
     strbuf_release(&why);
     return status;
 }
 
 /* All runs, by the names that they were given by; those opened are to be closed in any case. */
 static int cmd_plot_open_runs(struct plot_run *runs, size_t *opened, char **paths, size_t count,
-                              const char *id)
+                              const struct arguments *arguments)
 {
     struct showing showing;
-    struct showing_options to_show = {.command = "plot", .id = id};
+    struct showing_options to_show = {.command = "plot", .id = arguments->id};
     int status = showing_open(&showing, &to_show, (const char *const *)paths, count);
     for (*opened = 0; !status && *opened < count;) {
-        status = cmd_plot_open_run(&runs[*opened], showing.shown[*opened].path);
+        status = cmd_plot_open_run(&runs[*opened], showing.shown[*opened].path, arguments->of);
         if (status)
             break;
         runs[*opened].path = paths[*opened];
@@ -259,7 +271,7 @@ static int cmd_plot_write(char **paths, size_t count, const struct arguments *ar
     int status = arguments->output ? whole_file_spare("plot", arguments->output,
                                                       (const char *const *)paths, count)
                                    : 0;
-    status = status ? status : cmd_plot_open_runs(runs, &opened, paths, count, arguments->id);
+    status = status ? status : cmd_plot_open_runs(runs, &opened, paths, count, arguments);
     int error = status ? 0 : plot_chart(&chart, runs, count, &arguments->plot, &why);
     if (error)
         status = cmd_plot_complain_why(&why, error);

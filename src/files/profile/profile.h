@@ -402,6 +402,10 @@ struct profile_owner {
         shared_bytes; /* of resident_bytes: private pages that another process still shares (fork) */
     struct figure zero_bytes; /* of resident_bytes: pages of nothing but zeros; only on request */
 };
+/* Adds "[file] libc.so.6", "[stack] main 1234": the owner as one frame. */
+void profile_owner_add_name(struct strbuf *name, const struct profile_owner *owner);
+/* Does a call path own it? */
+bool profile_owner_is_by_path(const struct profile_owner *owner);
 int profile_put_owners(struct profile_writer *, const struct profile_owner *rows,
                        size_t count); /* of a sample that was put before */
 enum profile_container_kind {
@@ -702,6 +706,8 @@ int profile_find_region(const struct profile *profile, const char *name, uint32_
  * path are functions of their own below the root, "[file] libc.so.6" (the tool's bytes are left out).
  * What is not known by level is not there any more. 0, -ENOENT with a sentence, or -ENOMEM. */
 int profile_take_level(struct profile *profile, enum memory_level level);
+/* Can it be made one of that level? Never where it is one already, or one of a region. */
+bool profile_has_level(const struct profile *profile, enum memory_level level);
 
 /* The sums of a region's call paths, with its own peak. */
 void profile_region_total(const struct profile *profile, uint32_t region,

@@ -143,7 +143,7 @@ static const struct profile_sample *profile_levels_sample(const struct profile *
 }
 
 /* "[file] libc.so.6", "[stack] main 1234". */
-static void profile_levels_name_owner(struct strbuf *name, const struct profile_owner *owner)
+void profile_owner_add_name(struct strbuf *name, const struct profile_owner *owner)
 {
     const char *said = owner->name ? owner->name : "";
     const char *slash = owner->kind == PROFILE_OWNER_FILE ? strrchr(said, '/') : NULL;
@@ -160,7 +160,7 @@ static uint32_t profile_levels_add_code(struct profile_builder *builder,
                                         const struct profile_owner *owner)
 {
     struct strbuf name = STRBUF_INIT;
-    profile_levels_name_owner(&name, owner);
+    profile_owner_add_name(&name, owner);
     struct profile_frame frame = {.function = name.data};
     uint32_t code = profile_builder_code(builder, &(struct profile_code){.module = UINT32_MAX});
     profile_builder_frames(builder, code, &frame, 1);
@@ -168,7 +168,7 @@ static uint32_t profile_levels_add_code(struct profile_builder *builder,
     return code;
 }
 
-static bool profile_levels_is_by_path(const struct profile_owner *owner)
+bool profile_owner_is_by_path(const struct profile_owner *owner)
 {
     return owner->path && owner->kind <= PROFILE_OWNER_ALLOCATOR;
 }
@@ -225,7 +225,7 @@ static int profile_levels_fill_resident(struct profile *profile, struct profile_
         const struct profile_owner *owner = &owners[i];
         if (owner->kind == PROFILE_OWNER_TOOL || !figure_positive(owner->resident_bytes))
             continue;
-        uint32_t path = profile_levels_is_by_path(owner)
+        uint32_t path = profile_owner_is_by_path(owner)
                             ? owner->path
                             : profile_levels_add_node(profile, builder, owner);
         sites[made++] = (struct profile_site){path, profile_levels_resident(owner->resident_bytes)};
@@ -274,6 +274,16 @@ static int profile_levels_take_resident(struct profile *profile)
 }
 
 /* ---- Any ----------------------------------------------------------------------------------- */
+
+bool profile_has_level(const struct profile *profile, enum memory_level level)
+{
+    size_t first, count;
+    if (profile_get(profile, PROFILE_META_LEVEL) || profile_get(profile, PROFILE_META_REGION))
+        return false;
+    return level == MEMORY_HEAP       ? profile->has_program
+           : level == MEMORY_RESIDENT ? profile_levels_sample(profile, &first, &count) != NULL
+                                      : figure_known(profile->program.mapped.live_bytes);
+}
 
 int profile_take_level(struct profile *profile, enum memory_level level)
 {

@@ -1,5 +1,9 @@
 /* pprof's profile.proto, packed with gzip: a sample for each call path, with all its figures at
- * once, so that -sample_index, -base and -diff_base choose among them. */
+ * once, so that -sample_index, -base and -diff_base choose among them.
+ *
+ * A call path has one sample for its blocks, one for its mappings, and one for each kind of resident
+ * memory that it owns: readers add up samples of one stack. What is resident and has no call path
+ * (files, stacks, variables) is a sample with one frame, as "[file] libc.so.6". */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +54,18 @@ enum {
 struct pprof {
     struct exporting *exporting;
     struct strbuf message, part, inner;
-    struct intern strings, functions; /* number 1 is "" in the former: index 0 of the table */
-    bool *has_location;               /* by code: it was written */
-    struct figure *resident;          /* by site, or NULL */
+    struct intern strings, functions;  /* number 1 is "" in the former: index 0 of the table */
+    bool *has_location;                /* by code: it was written */
+    struct figure *resident;           /* by site, or NULL: owners say it, or nothing does */
+    const struct profile_sample *look; /* whose owners are exported; NULL: none */
+    bool has_mapped;                   /* mappings are known, and the export is of all levels */
+    uint64_t owner_locations;          /* so many were written, with numbers behind those of code */
+};
+
+/* What one sample is of; the others are NULL or unknown. */
+struct pprof_row {
+    const struct call_metrics *heap, *mapped;
+    struct figure resident;
 };
 
 /* The index in the table of strings, which takes it up the first time. */
@@ -67,22 +80,26 @@ static uint64_t export_pprof_string_index(struct pprof *pprof, const char *strin
 
 /* ---- Sample types -------------------------------------------------------------------------- */
 
-enum { TYPES = 7 };
+enum { TYPES = 11 };
 struct sample_type {
     const char *name, *unit;
+    enum memory_level level;
     size_t offset, more; /* in struct call_metrics; added up where there are two */
 };
 #define AT(field) offsetof(struct call_metrics, field)
 #define NO_MORE   SIZE_MAX
-#define RESIDENT  (SIZE_MAX - 1)
 static const struct sample_type types[TYPES] = {
-    {"alloc_objects", "count", AT(alloc_count), AT(realloc_count)},
-    {"alloc_space", "bytes", AT(alloc_bytes), AT(realloc_bytes)},
-    {"inuse_objects", "count", AT(live_count), NO_MORE},
-    {"inuse_space", "bytes", AT(live_bytes), NO_MORE},
-    {"peak", "bytes", AT(at_peak_bytes), NO_MORE},
-    {"temporary", "count", AT(temporary_count), NO_MORE},
-    {"resident", "bytes", RESIDENT, NO_MORE},
+    {"alloc_objects", "count", MEMORY_HEAP, AT(alloc_count), AT(realloc_count)},
+    {"alloc_space", "bytes", MEMORY_HEAP, AT(alloc_bytes), AT(realloc_bytes)},
+    {"inuse_objects", "count", MEMORY_HEAP, AT(live_count), NO_MORE},
+    {"inuse_space", "bytes", MEMORY_HEAP, AT(live_bytes), NO_MORE},
+    {"peak", "bytes", MEMORY_HEAP, AT(at_peak_bytes), NO_MORE},
+    {"temporary", "count", MEMORY_HEAP, AT(temporary_count), NO_MORE},
+    {"resident", "bytes", MEMORY_RESIDENT, NO_MORE, NO_MORE},
+    {"mapped", "bytes", MEMORY_MAPPED, AT(at_peak_bytes), NO_MORE},
+    {"mapped_inuse", "bytes", MEMORY_MAPPED, AT(live_bytes), NO_MORE},
+    {"mapped_space", "bytes", MEMORY_MAPPED, AT(alloc_bytes), AT(realloc_bytes)},
+    {"all", "bytes", MEMORY_ALL, AT(at_all_peak_bytes), NO_MORE},
 };
 
 static struct figure export_pprof_field_of(const struct call_metrics *metrics, size_t offset)
@@ -92,19 +109,34 @@ static struct figure export_pprof_field_of(const struct call_metrics *metrics, s
 
 static bool export_pprof_has_type(const struct pprof *pprof, const struct sample_type *type)
 {
-    if (type->offset == RESIDENT)
-        return pprof->resident != NULL;
-    return figure_known(
-        export_pprof_field_of(&pprof->exporting->profile->program.total, type->offset));
+    const struct program_metrics *program = &pprof->exporting->profile->program;
+    if (type->level == MEMORY_RESIDENT)
+        return pprof->resident || pprof->look;
+    if (type->level == MEMORY_HEAP)
+        return figure_known(export_pprof_field_of(&program->total, type->offset));
+    return pprof->has_mapped &&
+           (type->level == MEMORY_MAPPED || figure_known(program->all_peak_bytes));
+}
+
+/* The metrics of the row that the type is of; NULL: it has none. */
+static const struct call_metrics *export_pprof_metrics_of(const struct pprof_row *row,
+                                                          const struct sample_type *type)
+{
+    const struct call_metrics *any = row->heap ? row->heap : row->mapped;
+    return type->level == MEMORY_HEAP     ? row->heap
+           : type->level == MEMORY_MAPPED ? row->mapped
+           : type->level == MEMORY_ALL    ? any
+                                          : NULL;
 }
 
 /* Only of types that the profile has. */
-static uint64_t export_pprof_value_of(const struct pprof *pprof, const struct sample_type *type,
-                                      size_t site)
+static uint64_t export_pprof_value_of(const struct pprof_row *row, const struct sample_type *type)
 {
-    const struct call_metrics *metrics = &pprof->exporting->profile->sites[site].metrics;
-    if (type->offset == RESIDENT)
-        return figure_or(pprof->resident[site], 0);
+    const struct call_metrics *metrics = export_pprof_metrics_of(row, type);
+    if (type->level == MEMORY_RESIDENT)
+        return figure_or(row->resident, 0);
+    if (!metrics)
+        return 0;
     struct figure value = export_pprof_field_of(metrics, type->offset);
     struct figure more =
         type->more == NO_MORE ? FIGURE_UNKNOWN : export_pprof_field_of(metrics, type->more);
@@ -125,7 +157,8 @@ static void export_pprof_add_type(struct pprof *pprof, unsigned field, const cha
 static void export_pprof_add_default_type(struct pprof *pprof)
 {
     for (size_t i = 0; i < TYPES; i++)
-        if (types[i].offset == pprof->exporting->options->metric->offset)
+        if (types[i].level == MEMORY_HEAP &&
+            types[i].offset == pprof->exporting->options->metric->offset)
             proto_number(&pprof->message, PROFILE_DEFAULT_SAMPLE_TYPE,
                          export_pprof_string_index(pprof, types[i].name));
 }
@@ -255,46 +288,125 @@ static void export_pprof_add_location(struct pprof *pprof, uint32_t code_index, 
 
 /* ---- Samples ------------------------------------------------------------------------------- */
 
-static bool export_pprof_take_values(const struct pprof *pprof, size_t site, struct strbuf *values)
+static bool export_pprof_take_values(const struct pprof *pprof, const struct pprof_row *row,
+                                     struct strbuf *values)
 {
     bool any = false;
     for (size_t i = 0; i < TYPES; i++) {
         if (!export_pprof_has_type(pprof, &types[i]))
             continue;
-        uint64_t value = export_pprof_value_of(pprof, &types[i], site);
+        uint64_t value = export_pprof_value_of(row, &types[i]);
         proto_varint(values, value);
         any |= value != 0;
     }
     return any;
 }
 
-static void export_pprof_add_sample(struct pprof *pprof, size_t site, struct export_stack *stack)
+static void export_pprof_add_sample(struct pprof *pprof, struct strbuf *locations,
+                                    struct strbuf *values)
+{
+    proto_part(&pprof->part, SAMPLE_LOCATION, locations);
+    proto_part(&pprof->part, SAMPLE_VALUE, values);
+    proto_part(&pprof->message, PROFILE_SAMPLE, &pprof->part);
+}
+
+/* Adds the locations of a path, which are written where they are new. */
+static void export_pprof_take_path(struct pprof *pprof, uint32_t path, struct export_stack *stack,
+                                   struct strbuf *locations)
+{
+    export_stack_take(stack, pprof->exporting, path);
+    bool hidden_only = stack->count == 1 && pprof->exporting->hidden[stack->frames[0].line];
+    for (size_t i = 0; i < stack->count; i++) {
+        if (i && stack->frames[i].code == stack->frames[i - 1].code &&
+            stack->frames[i].line > stack->frames[i - 1].line)
+            continue; /* the caller of an inline frame: the same location */
+        export_pprof_add_location(pprof, stack->frames[i].code, hidden_only);
+        proto_varint(locations, (uint64_t)stack->frames[i].code + 1);
+    }
+}
+
+static void export_pprof_add_path(struct pprof *pprof, const struct pprof_row *row, uint32_t path,
+                                  struct export_stack *stack)
 {
     struct strbuf locations = STRBUF_INIT, values = STRBUF_INIT;
-    if (export_pprof_take_values(pprof, site, &values)) {
-        export_stack_take(stack, pprof->exporting, pprof->exporting->profile->sites[site].path);
-        bool hidden_only = stack->count == 1 && pprof->exporting->hidden[stack->frames[0].line];
-        for (size_t i = 0; i < stack->count; i++) {
-            if (i && stack->frames[i].code == stack->frames[i - 1].code &&
-                stack->frames[i].line > stack->frames[i - 1].line)
-                continue; /* the caller of an inline frame: the same location */
-            export_pprof_add_location(pprof, stack->frames[i].code, hidden_only);
-            proto_varint(&locations, (uint64_t)stack->frames[i].code + 1);
-        }
-        proto_part(&pprof->part, SAMPLE_LOCATION, &locations);
-        proto_part(&pprof->part, SAMPLE_VALUE, &values);
-        proto_part(&pprof->message, PROFILE_SAMPLE, &pprof->part);
+    const bool *wanted = pprof->exporting->wanted;
+    if ((!wanted || wanted[path]) && export_pprof_take_values(pprof, row, &values)) {
+        export_pprof_take_path(pprof, path, stack, &locations);
+        export_pprof_add_sample(pprof, &locations, &values);
     }
     strbuf_release(&locations);
     strbuf_release(&values);
 }
 
+/* ---- Owners of resident memory ------------------------------------------------------------- */
+
+/* A location and a function of the owner's name; their numbers are behind those of code. */
+static uint64_t export_pprof_add_owner_location(struct pprof *pprof,
+                                                const struct profile_owner *owner)
+{
+    struct strbuf name = STRBUF_INIT, function = STRBUF_INIT;
+    uint64_t location = pprof->exporting->profile->code_count + ++pprof->owner_locations;
+    bool is_new;
+    profile_owner_add_name(&name, owner);
+    uint64_t index = export_pprof_string_index(pprof, name.data);
+    uint32_t id = export_intern(&pprof->functions, name.data, name.length, &is_new);
+    if (is_new) {
+        proto_number(&function, FUNCTION_ID, id);
+        proto_number(&function, FUNCTION_NAME, index);
+        proto_part(&pprof->message, PROFILE_FUNCTION, &function);
+    }
+    proto_number(&pprof->inner, LINE_FUNCTION, id);
+    proto_number(&pprof->part, LOCATION_ID, location);
+    proto_part(&pprof->part, LOCATION_LINE, &pprof->inner);
+    proto_part(&pprof->message, PROFILE_LOCATION, &pprof->part);
+    strbuf_release(&name);
+    strbuf_release(&function);
+    return location;
+}
+
+static void export_pprof_add_unnamed_owner(struct pprof *pprof, const struct pprof_row *row,
+                                           const struct profile_owner *owner)
+{
+    struct strbuf locations = STRBUF_INIT, values = STRBUF_INIT;
+    if (!pprof->exporting->wanted && export_pprof_take_values(pprof, row, &values)) {
+        proto_varint(&locations, export_pprof_add_owner_location(pprof, owner));
+        export_pprof_add_sample(pprof, &locations, &values);
+    }
+    strbuf_release(&locations);
+    strbuf_release(&values);
+}
+
+/* The tool's own memory is not the program's. */
+static void export_pprof_add_owners(struct pprof *pprof, struct export_stack *stack)
+{
+    const struct profile *profile = pprof->exporting->profile;
+    for (size_t i = 0; pprof->look && i < profile->owner_count; i++) {
+        const struct profile_owner *owner = &profile->owners[i];
+        struct pprof_row row = {.resident = owner->resident_bytes};
+        if (owner->sample != pprof->look->id || owner->kind == PROFILE_OWNER_TOOL)
+            continue;
+        if (profile_owner_is_by_path(owner))
+            export_pprof_add_path(pprof, &row, owner->path, stack);
+        else
+            export_pprof_add_unnamed_owner(pprof, &row, owner);
+    }
+}
+
 static void export_pprof_add_samples(struct pprof *pprof)
 {
+    const struct profile *profile = pprof->exporting->profile;
     struct export_stack stack = EXPORT_STACK_INIT;
-    for (size_t i = 0; i < pprof->exporting->profile->site_count; i++)
-        if (export_wants(pprof->exporting, i))
-            export_pprof_add_sample(pprof, i, &stack);
+    for (size_t i = 0; i < profile->site_count; i++) {
+        struct pprof_row row = {.heap = &profile->sites[i].metrics,
+                                .resident = pprof->resident ? pprof->resident[i] : FIGURE_UNKNOWN};
+        export_pprof_add_path(pprof, &row, profile->sites[i].path, &stack);
+    }
+    for (size_t i = 0; pprof->has_mapped && i < profile->mapped_site_count; i++) {
+        struct pprof_row row = {.mapped = &profile->mapped_sites[i].metrics,
+                                .resident = FIGURE_UNKNOWN};
+        export_pprof_add_path(pprof, &row, profile->mapped_sites[i].path, &stack);
+    }
+    export_pprof_add_owners(pprof, &stack);
     export_stack_release(&stack);
 }
 
@@ -332,12 +444,24 @@ static void export_pprof_add_all(struct pprof *pprof)
     export_pprof_add_samples(pprof);
 }
 
+/* Of a region, and of one level, there is nothing but what its call paths say. */
+static void export_pprof_choose_levels(struct pprof *pprof)
+{
+    const struct profile *profile = pprof->exporting->profile;
+    bool of_all = !pprof->exporting->options->region &&
+                  !profile_get(profile, PROFILE_META_REGION) &&
+                  !profile_get(profile, PROFILE_META_LEVEL);
+    pprof->look = of_all ? facts_owners_sample(profile) : NULL;
+    pprof->has_mapped = of_all && figure_known(profile->program.mapped.live_bytes);
+    pprof->resident = pprof->look ? NULL : export_resident(pprof->exporting, NULL);
+}
+
 int export_pprof(struct exporting *exporting)
 {
     struct pprof pprof = {
         .exporting = exporting, .message = STRBUF_INIT, .part = STRBUF_INIT, .inner = STRBUF_INIT};
     struct strbuf packed = STRBUF_INIT;
-    pprof.resident = export_resident(exporting, NULL);
+    export_pprof_choose_levels(&pprof);
     pprof.has_location = calloc(exporting->profile->code_count + 1, sizeof(bool));
     int error = pprof.has_location ? 0 : -ENOMEM;
     if (!error) {

@@ -105,16 +105,25 @@ static void plot_memory_name_level(struct strbuf *out, const char *run, const ch
                 sampled ? " (estimated)" : "");
 }
 
+/* What the line of the level that the profile is of is called. */
+static const char *plot_memory_word(const struct profile *profile)
+{
+    return facts_is_of(profile, MEMORY_MAPPED)     ? "mapped"
+           : facts_is_of(profile, MEMORY_ALL)      ? "requested and mapped"
+           : facts_is_of(profile, MEMORY_RESIDENT) ? "resident"
+                                                   : "requested";
+}
+
 /* `run` NULL: it is alone, and its lines have colours of their own. */
 static void plot_memory_add_profile(struct chart *chart, const struct profile *profile,
                                     const char *run, enum plot_level level, unsigned colour)
 {
     struct strbuf name = STRBUF_INIT;
     if (level != PLOT_RESIDENT) {
-        plot_memory_name_level(&name, run, "requested", profile->sample_bytes);
+        plot_memory_name_level(&name, run, plot_memory_word(profile), profile->sample_bytes);
         plot_memory_add_requested(chart, profile, name.data, colour);
     }
-    if (level != PLOT_REQUESTED) {
+    if (level != PLOT_REQUESTED && !facts_is_of(profile, MEMORY_RESIDENT)) {
         plot_memory_name_level(&name, run, "resident", false);
         plot_memory_add_resident(chart, profile, name.data, colour + (run == NULL));
     }
@@ -176,13 +185,15 @@ static void plot_memory_say_peaks(struct chart *chart, const struct profile *pro
     const char *about = profile->sample_bytes ? "about " : "";
     if (!profile->has_program)
         chart_set_note(chart, "no figures yet");
+    else if (facts_is_of(profile, MEMORY_RESIDENT))
+        chart_set_note(chart, "%s resident at most", figure_human_bytes(resident).text);
     else if (figure_known(resident))
-        chart_set_note(chart, "peak %s%s requested, %s resident%s", about,
-                       figure_human_bytes(peak).text, figure_human_bytes(resident).text,
+        chart_set_note(chart, "peak %s%s %s, %s resident%s", about, figure_human_bytes(peak).text,
+                       plot_memory_word(profile), figure_human_bytes(resident).text,
                        profile->being_written ? "; still being recorded" : "");
     else
-        chart_set_note(chart, "peak %s%s requested; resident memory was not sampled", about,
-                       figure_human_bytes(peak).text);
+        chart_set_note(chart, "peak %s%s %s; resident memory was not sampled", about,
+                       figure_human_bytes(peak).text, plot_memory_word(profile));
 }
 
 static int plot_memory_of_runs(struct chart *chart, const struct plot_run *runs, size_t count,

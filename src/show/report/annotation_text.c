@@ -611,7 +611,7 @@ static void annotation_text_add_overview(struct text *text)
     strbuf_add_string(&line, "  ");
     metric_add_title(&line, &metrics[metric], annotation->profile, false);
     strbuf_addf(&line, ": %s\n",
-                figure_zero(total) ? metrics[metric].none
+                figure_zero(total) ? metric_none(&metrics[metric], annotation->profile)
                                    : annotation_text_figure(text, metric, total).text);
     strbuf_add_string(&text->out, line.data);
     strbuf_reset(&line);

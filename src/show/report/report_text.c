@@ -105,12 +105,6 @@ static void report_text_add_window(struct text *text)
     strbuf_release(&line);
 }
 
-static bool report_text_is_of(const struct profile *profile, enum memory_level level)
-{
-    const char *name = profile_get(profile, PROFILE_META_LEVEL);
-    return name && !strcmp(name, memory_level_name(level));
-}
-
 static void report_text_add_snapshots(struct text *text)
 {
     struct strbuf lines = STRBUF_INIT;
@@ -138,18 +132,12 @@ static void report_text_add_cut(struct text *text)
 
 static void report_text_add_level(struct text *text)
 {
-    static const char *const said[MEMORY_LEVELS] = {
-        [MEMORY_MAPPED] = "what the program maps itself, without blocks of the heap",
-        [MEMORY_ALL] = "blocks of the heap and what the program maps itself, together",
-        [MEMORY_RESIDENT] = "resident memory by owner, where most of it was looked at; functions "
-                            "in brackets are owners without a call path",
-    };
     const char *name = profile_get(text->profile, PROFILE_META_LEVEL);
     enum memory_level level;
-    if (!name || !memory_level_find(name, &level) || !said[level])
+    if (!name || !memory_level_find(name, &level) || !memory_level_sentence(level))
         return;
     report_part_label(text, "of");
-    report_part_wrapped(text, said[level]);
+    report_part_wrapped(text, memory_level_sentence(level));
 }
 
 static void report_text_add_stacks(struct text *text)
@@ -221,7 +209,7 @@ static void report_text_add_peak(struct text *text)
                     figure_human_duration(program->total.peak_ticks).text);
         return;
     }
-    bool mapped = report_text_is_of(text->profile, MEMORY_MAPPED);
+    bool mapped = facts_is_of(text->profile, MEMORY_MAPPED);
     if (figure_known(program->total.at_peak_count))
         strbuf_addf(&text->out, " %s%s %s%s",
                     mapped                       ? "in "
@@ -288,7 +276,7 @@ static void report_text_add_allocations(struct text *text, const char *about)
     const struct call_metrics *total = &text->profile->program.total;
     struct strbuf line = STRBUF_INIT;
     const struct profile *profile = text->profile;
-    if (report_text_add_unless_known(text, "allocations", total->alloc_count))
+    if (report_text_add_unless_known(text, facts_words(profile)->births, total->alloc_count))
         return;
     strbuf_add_string(&line, facts_at_least(profile));
     strbuf_add_string(&line, estimate_count(profile, total->alloc_count).text);
@@ -311,7 +299,7 @@ static void report_text_add_allocations(struct text *text, const char *about)
     }
     if (figure_positive(total->failed_count))
         strbuf_addf(&line, "; %s failed", estimate_count(profile, total->failed_count).text);
-    report_part_label(text, "allocations");
+    report_part_label(text, facts_words(profile)->births);
     report_part_wrapped(text, line.data);
     strbuf_release(&line);
 }
@@ -321,7 +309,7 @@ static void report_text_add_frees(struct text *text, const char *about)
     const struct call_metrics *total = &text->profile->program.total;
     struct strbuf line = STRBUF_INIT;
     const struct profile *profile = text->profile;
-    if (report_text_add_unless_known(text, "frees", total->free_count))
+    if (report_text_add_unless_known(text, facts_words(profile)->deaths, total->free_count))
         return;
     /* A realloc ends the old block's life too: those are counted as reallocs only. */
     struct figure reallocs = total->realloc_count, freed = total->free_count;
@@ -330,10 +318,11 @@ static void report_text_add_frees(struct text *text, const char *about)
     strbuf_add_string(&line, facts_at_least(profile));
     strbuf_add_string(&line, estimate_count(profile, freed).text);
     if (figure_positive(reallocs))
-        strbuf_addf(&line, "; %s realloc%s, %s%s of which moved the block",
+        strbuf_addf(&line, "; %s realloc%s, %s%s of which moved the %s",
                     estimate_count(profile, reallocs).text, human_plural(figure_or(reallocs, 0)),
-                    about, figure_human_count(total->realloc_moved).text);
-    report_part_label(text, "frees");
+                    about, figure_human_count(total->realloc_moved).text,
+                    facts_words(profile)->block);
+    report_part_label(text, facts_words(profile)->deaths);
     report_part_wrapped(text, line.data);
     strbuf_release(&line);
 }
@@ -347,7 +336,7 @@ static void report_text_add_counts(struct text *text)
     report_text_add_frees(text, about);
     report_text_add_mean(&line, total, about);
     if (line.length) {
-        report_part_label(text, "block sizes");
+        report_part_label(text, facts_words(text->profile)->sizes);
         report_part_wrapped(text, line.data);
     }
     strbuf_reset(&line);
@@ -427,8 +416,8 @@ static void report_text_add_leaks(struct text *text)
     }
     strbuf_add_string(&text->out, facts_at_least(text->profile));
     report_text_add_bytes(text, total->live_bytes, total->live_variance);
-    strbuf_addf(&text->out, " in %s block%s", estimate_count(text->profile, total->live_count).text,
-                human_plural(figure_or(total->live_count, 0)));
+    strbuf_addf(&text->out, " in %s %s%s", estimate_count(text->profile, total->live_count).text,
+                facts_words(text->profile)->block, human_plural(figure_or(total->live_count, 0)));
     report_text_add_lost(text);
     strbuf_add_char(&text->out, '\n');
     report_text_add_holders(text);
@@ -538,7 +527,7 @@ static void report_text_add_head(struct text *text)
         report_text_add_peak(text);
         report_text_add_resident(text);
     }
-    if (!estimate_is_empty(text->profile) && !report_text_is_of(text->profile, MEMORY_RESIDENT))
+    if (!estimate_is_empty(text->profile) && !facts_is_of(text->profile, MEMORY_RESIDENT))
         report_text_add_leaks(text);
     report_text_add_loss(text);
 }
@@ -548,7 +537,7 @@ static void report_text_add_more_figures(struct text *text)
 {
     const struct program_metrics *program = &text->profile->program;
     strbuf_add_char(&text->out, '\n');
-    if (!estimate_is_empty(text->profile) && !report_text_is_of(text->profile, MEMORY_RESIDENT))
+    if (!estimate_is_empty(text->profile) && !facts_is_of(text->profile, MEMORY_RESIDENT))
         report_text_add_counts(text);
     if (!figure_less(program->total.peak_bytes, program->mapped.peak_bytes))
         report_text_add_mapped(text);

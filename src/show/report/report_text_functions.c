@@ -188,7 +188,7 @@ static void report_text_functions_add_rows(struct text *text, const struct funct
     if (with)
         report_part_headings(text, layout.columns, layout.headings);
     else
-        report_part_note(text, metrics[metric].none);
+        report_part_note(text, metric_none(&metrics[metric], text->profile));
     for (size_t i = 0; i < with && i < text->options->top; i++)
         report_text_functions_add_row(text, &layout, metric, &functions->rows[order[i]]);
     struct strbuf rest = STRBUF_INIT;
@@ -364,7 +364,7 @@ int report_section_tree(struct text *text)
         report_text_functions_add_children(&tree, 0,
                                            text->options->depth ? text->options->depth : 1);
     } else {
-        report_part_note(text, metrics[tree.metric].none);
+        report_part_note(text, metric_none(&metrics[tree.metric], text->profile));
     }
     strbuf_release(&rest);
     strbuf_release(&tree.prefix);

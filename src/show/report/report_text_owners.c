@@ -13,6 +13,7 @@
 #include "aggregate/facts.h"
 #include "aggregate/order.h"
 #include "base/human.h"
+#include "base/text.h"
 #include "format/names.h"
 #include "model/figure_human.h"
 
@@ -250,6 +251,93 @@ static void report_text_owners_add_first(struct text *text, const struct profile
         report_text_owners_add_name(text, row, FIRST_USED);
 }
 
+/* ---- Through whom -------------------------------------------------------------------------- */
+
+enum { THROUGH_CALLERS = 3, THROUGH_COLUMNS = 26 };
+#define THROUGH_SHARE 0.1 /* of all that is resident: a row with less has no callers below it */
+
+/* The callers of a call site by what they have of its resident bytes, by index of function. */
+struct through {
+    struct figure *bytes;
+    double whole;
+};
+
+/* Adds the row to the caller of the frame that it is listed under. */
+static void report_text_owners_count_caller(const struct text *text, struct through *through,
+                                            const struct profile_owner *row)
+{
+    const struct profile *profile = text->profile;
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, profile, text->sites.hidden, row->path);
+    uint32_t of = profile->lines[frame.line].function, caller = of;
+    while (caller == of && frame_walk_next(&walk, &frame))
+        caller = profile->lines[frame.line].function;
+    if (caller != of)
+        through->bytes[caller] = figure_add(through->bytes[caller], row->resident_bytes);
+}
+
+static void report_text_owners_count_callers(const struct text *text, struct through *through,
+                                             const struct profile_owner *of)
+{
+    const struct profile *profile = text->profile;
+    uint64_t key = frame_key(profile, call_sites_frame(&text->sites, of->path));
+    for (size_t i = 0; i < profile->owner_count; i++) {
+        const struct profile_owner *row = &profile->owners[i];
+        if (row->sample == of->sample && row->kind == of->kind &&
+            report_text_owners_has_path(row) &&
+            frame_key(profile, call_sites_frame(&text->sites, row->path)) == key)
+            report_text_owners_count_caller(text, through, row);
+    }
+}
+
+/* "through rtx_alloc 25.7 %, make_node 12.1 %"; functions without a name are passed over. */
+static void report_text_owners_add_callers(struct strbuf *line, const struct text *text,
+                                           const struct through *through)
+{
+    const struct profile *profile = text->profile;
+    uint32_t *order = order_values(through->bytes, profile->function_count);
+    size_t shown = 0;
+    for (size_t i = 0; order && i < profile->function_count && shown < THROUGH_CALLERS; i++) {
+        struct figure bytes = through->bytes[order[i]];
+        if (!order[i] || !figure_positive(bytes))
+            continue;
+        strbuf_add_string(line, shown++ ? ", " : "through ");
+        name_add_short(line, profile->functions[order[i]].name, THROUGH_COLUMNS);
+        strbuf_addf(line, " %s", human_percent(figure_double(bytes), through->whole).text);
+    }
+    free(order);
+}
+
+/* A call site with a good part of what is resident says who called it. */
+static void report_text_owners_add_through(struct text *text, const struct profile_owner *row,
+                                           double whole)
+{
+    struct through through = {calloc(text->profile->function_count + 1, sizeof *through.bytes),
+                              figure_double(row->resident_bytes)};
+    struct strbuf line = STRBUF_INIT;
+    if (through.bytes && report_text_owners_has_path(row) &&
+        through.whole >= THROUGH_SHARE * whole) {
+        report_text_owners_count_callers(text, &through, row);
+        report_text_owners_add_callers(&line, text, &through);
+    }
+    if (line.length) {
+        strbuf_addf(&text->out, "%*s", FIRST_USED, "");
+        style_begin(&text->out, &text->style, TONE_DIM);
+        text_add_wrapped(&text->out, line.data, FIRST_USED, text->style.columns);
+        style_end(&text->out, &text->style);
+        strbuf_add_char(&text->out, '\n');
+    }
+    strbuf_release(&line);
+    free(through.bytes);
+}
+
+static void report_text_owners_add_first_row(struct text *text, const struct profile_owner *row,
+                                             double whole)
+{
+    report_text_owners_add_first(text, row, whole);
+    report_text_owners_add_through(text, row, whole);
+}
+
 void report_first_owners(struct text *text)
 {
     const struct profile_sample *sample = facts_owners_sample(text->profile);
@@ -270,7 +358,7 @@ void report_first_owners(struct text *text)
     if (rows)
         report_text_owners_add_top(text, rows, kept, FIRST_ROWS,
                                    figure_double(sample->resident_bytes),
-                                   report_text_owners_add_first, &order);
+                                   report_text_owners_add_first_row, &order);
     free(order);
     free(rows);
     strbuf_release(&rest);

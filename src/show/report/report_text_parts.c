@@ -13,7 +13,7 @@
 void report_part_label(struct text *text, const char *label)
 {
     struct strbuf padded = STRBUF_INIT;
-    strbuf_addf(&padded, "  %-*s", TEXT_LABEL_COLUMNS - 2, label);
+    strbuf_addf(&padded, "  %-*s ", TEXT_LABEL_COLUMNS - 3, label);
     style_add(&text->out, &text->style, TONE_DIM, padded.data);
     strbuf_release(&padded);
 }

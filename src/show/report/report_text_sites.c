@@ -344,9 +344,10 @@ static int report_text_sites_add_section(struct text *text, size_t metric)
     struct strbuf rest = STRBUF_INIT;
     if (!count)
         strbuf_addf(&rest, "  %s\n",
-                    text->options->filter                         ? "nothing passes the filter"
-                    : report_text_sites_is_estimate(text, metric) ? "nothing of it is in the sample"
-                                                                  : metrics[metric].none);
+                    text->options->filter ? "nothing passes the filter"
+                    : report_text_sites_is_estimate(text, metric)
+                        ? "nothing of it is in the sample"
+                        : metric_none(&metrics[metric], text->profile));
     else if (count > max)
         report_text_sites_add_others(&rest, text, metric, left, count - max);
     style_add(&text->out, &text->style, TONE_DIM, rest.data);

@@ -347,6 +347,14 @@ static bool answer_is_region(const char *name)
 static const char no_region[] = "a region is its place in `regions`, from 0 on, and behind it a "
                                 "resource's name";
 
+static bool answer_is_level(const char *name)
+{
+    return !strncmp(name, "of/", strlen("of/"));
+}
+
+static const char no_level[] =
+    "a level of memory is mapped, all or resident, and behind it a resource's name";
+
 static enum MHD_Result answer_send_window(struct server *server, struct MHD_Connection *connection,
                                           struct request *request,
                                           const struct served_source *shown)
@@ -359,6 +367,8 @@ static enum MHD_Result answer_send_window(struct server *server, struct MHD_Conn
                                    "resource's name");
     if (answer_is_region(name) && !answer_take_region(&key, &name))
         return answer_send_problem(connection, 404, no_region);
+    if (answer_is_level(name) && !route_level(name, &key.level, &name))
+        return answer_send_problem(connection, 404, no_level);
     if (!shown->trace)
         return answer_send_problem(
             connection, 404,
@@ -379,6 +389,23 @@ static enum MHD_Result answer_send_region(struct server *server, struct MHD_Conn
     return answer_send_part(server, connection, request, &key, name);
 }
 
+static enum MHD_Result answer_send_level(struct server *server, struct MHD_Connection *connection,
+                                         struct request *request, struct served_profile *served)
+{
+    struct part_key key = {.of = served_profile_shown(served)};
+    const char *name;
+    if (!route_level(request->route.name, &key.level, &name))
+        return answer_send_problem(connection, 404, no_level);
+    if (!served_profile_has_level(served, key.level))
+        return answer_send_problem(
+            connection, 404,
+            key.level == MEMORY_RESIDENT
+                ? "this profile does not say whose the resident memory is"
+                : "this profile does not say what is mapped: it was written by a version that did "
+                  "not follow mappings, or imported");
+    return answer_send_part(server, connection, request, &key, name);
+}
+
 static enum MHD_Result answer_send_resource(struct server *server,
                                             struct MHD_Connection *connection,
                                             struct request *request)
@@ -394,6 +421,8 @@ static enum MHD_Result answer_send_resource(struct server *server,
         return answer_send_problem(connection, 500, error_text());
     if (answer_is_region(route->name))
         return answer_send_region(server, connection, request, served);
+    if (answer_is_level(route->name))
+        return answer_send_level(server, connection, request, served);
     return answer_send_from(server, connection, request, served, route->name);
 }
 

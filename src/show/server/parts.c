@@ -81,8 +81,8 @@ static void parts_drop_surplus(struct parts *parts)
 
 static bool parts_is_same(const struct part_key *a, const struct part_key *b)
 {
-    return a->of == b->of && a->region == b->region && a->is_window == b->is_window &&
-           a->from_ns == b->from_ns && a->to_ns == b->to_ns;
+    return a->of == b->of && a->region == b->region && a->level == b->level &&
+           a->is_window == b->is_window && a->from_ns == b->from_ns && a->to_ns == b->to_ns;
 }
 
 static struct part *parts_find(const struct parts *parts, const struct part_key *key)
@@ -263,12 +263,13 @@ static int parts_open_served_profile(const struct parts *parts, struct part *par
 {
     bool is_window = part->key.is_window;
     part->shown = (struct served_source){.path = is_window ? part->path : part->key.of->path,
-                                         .region = part->key.region};
+                                         .region = part->key.region,
+                                         .level = part->key.level};
     int error = served_profile_open(&part->served, &part->shown, parts->paths);
     if (error)
         snprintf(part->error, sizeof part->error, "%s", error_text());
-    part->is_absent = is_window && part->key.region && error == -ENOENT;
-    if (part->is_absent)
+    part->is_absent = is_window && (part->key.region || part->key.level) && error == -ENOENT;
+    if (part->is_absent && part->key.region)
         snprintf(part->error, sizeof part->error,
                  "no thread had been in this region when the window ended");
     return error;

@@ -34,6 +34,7 @@ struct part_key {
     bool is_window;
     uint64_t from_ns, to_ns; /* of a window; both included, since the recording's start */
     size_t region;           /* as in struct served_source */
+    enum memory_level level; /* likewise */
 };
 /* A reference to it. To be released. NULL: out of memory. */
 struct part *parts_take(struct parts *parts, const struct part_key *key);

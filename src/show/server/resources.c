@@ -323,10 +323,11 @@ HAS(marks, mark_count)
 HAS(sources, source_count)
 HAS(ranks, rank_count)
 HAS(rank_timeline, rank_step_count)
-/* What is known of a program, but not of what one of its regions has asked for. */
+/* What is known of a program, but not of what one of its regions has asked for, and not of a level
+ * of its memory. */
 static bool resources_is_whole(const struct profile *profile)
 {
-    return !profile_get(profile, PROFILE_META_REGION);
+    return !profile_get(profile, PROFILE_META_REGION) && !profile_get(profile, PROFILE_META_LEVEL);
 }
 static bool resources_has_globals(const struct profile *profile)
 {
@@ -375,7 +376,9 @@ static int resources_make_one(const struct resources *resources, const struct re
         strbuf_addf(why,
                     resources_is_whole(resources->profile)
                         ? "this profile has no %s: they were not recorded, or there were none"
-                        : "'%s' is known of the whole program only, not by region",
+                    : profile_get(resources->profile, PROFILE_META_REGION)
+                        ? "'%s' is known of the whole program only, not by region"
+                        : "'%s' is known of the program's heap only, not of this level of memory",
                     resource->name);
         return -ENODATA;
     }
@@ -404,6 +407,15 @@ static int resources_make_metric(const struct profile *profile, const char *name
                         offsetof(struct profile_site, metrics) + row->offset);
     columns_finish(&document, "", out);
     return 0;
+}
+
+unsigned resources_levels_of(const struct profile *profile)
+{
+    unsigned levels = 0;
+    for (int level = MEMORY_HEAP + 1; level < MEMORY_LEVELS; level++)
+        if (profile_has_level(profile, (enum memory_level)level))
+            levels |= 1u << level;
+    return levels;
 }
 
 /* ---- The door ------------------------------------------------------------------------------ */

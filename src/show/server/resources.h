@@ -23,11 +23,14 @@ struct resources {
      * outlive this. */
     const struct trace *trace;
     bool has_regions;  /* each of its regions can be asked for, too; to be set as `trace` is */
+    unsigned levels;   /* a bit for each enum memory_level that can be asked for; likewise */
     size_t node_count; /* of the profile, even when its paths have been given back */
 };
 
 enum resource_type { RESOURCE_JSON, RESOURCE_COLUMNS };
 
+/* A bit for each level but the heap that the profile can be made one of. */
+unsigned resources_levels_of(const struct profile *profile);
 /* Profile and paths must outlive it. 0 or -ENOMEM. */
 int resources_open(struct resources *resources, const struct profile *profile,
                    const struct source_paths *paths);

@@ -125,6 +125,24 @@ bool route_region(const char *text, uint64_t *region, const char **name)
     return true;
 }
 
+bool route_level(const char *text, enum memory_level *level, const char **name)
+{
+    static const char prefix[] = "of/";
+    if (strncmp(text, prefix, strlen(prefix)))
+        return false;
+    text += strlen(prefix);
+    for (int i = MEMORY_HEAP + 1; i < MEMORY_LEVELS; i++) {
+        const char *word = memory_level_name((enum memory_level)i);
+        size_t length = strlen(word);
+        if (strncmp(text, word, length) || text[length] != '/' || !text[length + 1])
+            continue;
+        *level = (enum memory_level)i;
+        *name = text + length + 1;
+        return true;
+    }
+    return false;
+}
+
 /* ---- Who may ask --------------------------------------------------------------------------- */
 
 /* The host without its port, and an IPv6 address without brackets. False: it is none. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "model/level.h"
 
 enum route_kind {
     ROUTE_BAD = 0, /* no target that we could have sent: 400 */
@@ -34,6 +35,8 @@ bool route_window(const char *text, uint64_t *from, uint64_t *to, const char **n
 
 /* "region/N/NAME": `*name` what stands behind. */
 bool route_region(const char *text, uint64_t *region, const char **name);
+/* "of/LEVEL/NAME", of a level that is not the heap: likewise. */
+bool route_level(const char *text, enum memory_level *level, const char **name);
 
 /* Is this a Host (with or without port) that no stranger's name can stand for: localhost, a literal
  * address, or one of the `count` names? */

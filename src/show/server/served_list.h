@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/json.h"
+#include "model/level.h"
 #include "trace/trace.h"
 
 enum shown_kind {
@@ -26,6 +27,7 @@ struct served_source {
     uint32_t rank_id;          /* … and its id in the job's `ranks` */
     const struct trace *trace; /* NULL: none */
     size_t region;             /* 1 + the place of the region that it is cut to; 0: it is not cut */
+    enum memory_level level;   /* that it is made one of */
 };
 
 const char *served_list_name(const struct served_source *shown);

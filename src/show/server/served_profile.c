@@ -105,9 +105,12 @@ static struct served_profile_version *served_profile_hold_version(struct served_
 static int served_profile_read(struct profile **out, const struct served_source *shown)
 {
     int error = profile_read(out, shown->path);
-    if (error || !shown->region)
+    if (error)
         return error;
-    error = profile_cut_region_at(*out, shown->region - 1);
+    if (shown->region)
+        error = profile_cut_region_at(*out, shown->region - 1);
+    if (!error && shown->level != MEMORY_HEAP)
+        error = profile_take_level(*out, shown->level);
     if (error)
         profile_free(*out);
     return error;
@@ -128,7 +131,8 @@ static int served_profile_read_version(struct served_profile *served, uint64_t s
         return error;
     }
     version->resources.trace = served->shown->trace;
-    version->resources.has_regions = !served->shown->region;
+    version->resources.has_regions = !served->shown->region && !served->shown->level;
+    version->resources.levels = resources_levels_of(profile);
     pthread_mutex_init(&version->making, NULL);
     pthread_cond_init(&version->idle, NULL);
     version->references = 1;
@@ -208,8 +212,9 @@ static uint64_t served_profile_tag_of(const struct served_profile_version *versi
                                       const char *name)
 {
     static const char tool[] = TIDEMARK_VERSION;
-    uint64_t parts[4] = {version->signature, hash_bytes(tool, sizeof tool),
-                         hash_bytes(name, strlen(name)), version->served->shown->region};
+    uint64_t parts[5] = {version->signature, hash_bytes(tool, sizeof tool),
+                         hash_bytes(name, strlen(name)), version->served->shown->region,
+                         (uint64_t)version->served->shown->level};
     return hash_bytes(parts, sizeof parts);
 }
 
@@ -292,6 +297,14 @@ bool served_profile_tag(struct served_profile *served, const char *name, uint64_
     *generation = version->generation;
     served_profile_release_version(version);
     return strncmp(name, "source/", 7);
+}
+
+bool served_profile_has_level(struct served_profile *served, enum memory_level level)
+{
+    struct served_profile_version *version = served_profile_hold_version(served);
+    bool has = version->resources.levels >> level & 1; /* the profile's tables may be freed */
+    served_profile_release_version(version);
+    return has;
 }
 
 size_t served_profile_region_count(struct served_profile *served)

@@ -41,6 +41,7 @@ void served_profile_state(struct served_profile *served, struct served_profile_s
 const struct served_source *served_profile_shown(const struct served_profile *served);
 
 /* Of one that was read. */
+bool served_profile_has_level(struct served_profile *served, enum memory_level level);
 size_t served_profile_region_count(struct served_profile *served);
 
 /* A resource, packed. Holds on to its version. */

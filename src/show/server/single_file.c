@@ -159,7 +159,7 @@ static void single_file_write_sources(struct writing *writing)
     free(wanted);
 }
 
-/* ---- Profiles and their regions ------------------------------------------------------------ */
+/* ---- Profiles, their regions and levels ------------------------------------------------------------ */
 
 /* A page has nobody to ask for a region; all of them are in it where that costs little beside the
  * whole (1,000 call paths are some 30 KB). */
@@ -180,41 +180,102 @@ static void single_file_write_own(void *context, const char *name)
         single_file_write_resource(context, name);
 }
 
-/* All of a profile, or (region > 0) what is a region's own. `regions`: how many of them are
- * held. */
-static int single_file_write_one(FILE *out, const struct html_options *options, size_t index,
-                                 size_t region, size_t *regions, struct strbuf *why)
+/* Mappings' call paths are in the whole's. What is resident has nodes of its own: all of them once
+ * more, so beyond so many it is left out. */
+enum { RESIDENT_NODES_HELD = 50000 };
+
+static unsigned single_file_levels(const struct profile *profile)
 {
-    struct profile *profile;
-    struct resources resources;
+    unsigned levels = resources_levels_of(profile);
+    return profile->node_count > RESIDENT_NODES_HELD ? levels & ~(1u << MEMORY_RESIDENT) : levels;
+}
+
+/* What of a profile is written: all of it, or one region or level. */
+struct single_file_part {
+    size_t index;            /* of the profile */
+    size_t region;           /* from 1; 0: none */
+    enum memory_level level; /* MEMORY_HEAP: none */
+};
+
+static bool single_file_is_part(const struct single_file_part *part)
+{
+    return part->region || part->level;
+}
+
+static void single_file_add_prefix(struct strbuf *prefix, const struct single_file_part *part)
+{
+    strbuf_addf(prefix, "p/%zu/", part->index);
+    if (part->region)
+        strbuf_addf(prefix, "region/%zu/", part->region - 1);
+    if (part->level)
+        strbuf_addf(prefix, "of/%s/", memory_level_name(part->level));
+}
+
+static int single_file_read(struct profile **profile, const struct html_options *options,
+                            const struct single_file_part *part, struct strbuf *why)
+{
     size_t none = 0;
-    char prefix[64];
-    snprintf(prefix, sizeof prefix, region ? "p/%zu/region/%zu/" : "p/%zu/", index, region - 1);
-    int error = profile_read(&profile, options->shown[index].path);
-    if (!error && region && (error = profile_cut_region_at(profile, region - 1)))
-        profile_free(profile);
-    if (!error && (error = redact_profile(profile, options->redact, options->salt)) > 0) {
-        *(options->hidden && !region ? options->hidden : &none) += (size_t)error;
-        error = 0;
-    }
+    int error = profile_read(profile, options->shown[part->index].path);
     if (error) {
         strbuf_add_string(why, error_text());
         return error;
     }
+    if (part->region)
+        error = profile_cut_region_at(*profile, part->region - 1);
+    if (!error && (error = redact_profile(*profile, options->redact, options->salt)) > 0) {
+        *(options->hidden && !single_file_is_part(part) ? options->hidden : &none) += (size_t)error;
+        error = 0;
+    }
+    if (!error && part->level) /* names of owners are made of what is redacted */
+        error = profile_take_level(*profile, part->level);
+    if (!error)
+        return 0;
+    strbuf_add_string(why, error_text());
+    profile_free(*profile);
+    return error;
+}
+
+/* How many regions, and which levels, are held beside the whole. */
+struct single_file_held {
+    size_t regions;
+    unsigned levels;
+};
+
+static void single_file_write_resources(struct writing *writing, const struct html_options *options,
+                                        const struct single_file_part *part)
+{
+    bool own = part->region || part->level == MEMORY_MAPPED || part->level == MEMORY_ALL;
+    resources_list(writing->resources, own ? single_file_write_own : single_file_write_resource,
+                   writing);
+    if (options->sources && !single_file_is_part(part) && options->redact <= REDACT_SECRETS)
+        single_file_write_sources(writing);
+}
+
+static int single_file_write_one(FILE *out, const struct html_options *options,
+                                 const struct single_file_part *part, struct single_file_held *held,
+                                 struct strbuf *why)
+{
+    struct profile *profile;
+    struct resources resources;
+    struct strbuf prefix = STRBUF_INIT;
+    int error = single_file_read(&profile, options, part, why);
+    if (error)
+        return error;
     if (profile->heap_page_count > HEAP_CELLS_HELD)
         profile->heap_page_count = 0;
     error = resources_open(&resources, profile, options->paths);
     if (!error) {
-        struct writing writing = {out, &resources, prefix, options->from_disk, 0};
-        resources.has_regions = !region && single_file_holds_regions(profile);
-        *regions = resources.has_regions ? profile->region_count : 0;
-        resources_list(&resources, region ? single_file_write_own : single_file_write_resource,
-                       &writing);
-        if (options->sources && !region && options->redact <= REDACT_SECRETS)
-            single_file_write_sources(&writing);
+        single_file_add_prefix(&prefix, part);
+        struct writing writing = {out, &resources, prefix.data, options->from_disk, 0};
+        resources.has_regions = !single_file_is_part(part) && single_file_holds_regions(profile);
+        resources.levels = single_file_levels(profile);
+        *held = (struct single_file_held){resources.has_regions ? profile->region_count : 0,
+                                          resources.levels};
+        single_file_write_resources(&writing, options, part);
         error = writing.error;
         resources_close(&resources);
     }
+    strbuf_release(&prefix);
     profile_free(profile);
     return error;
 }
@@ -222,10 +283,17 @@ static int single_file_write_one(FILE *out, const struct html_options *options, 
 static int single_file_write_profile(FILE *out, const struct html_options *options, size_t index,
                                      struct strbuf *why)
 {
-    size_t regions = 0, none;
-    int error = single_file_write_one(out, options, index, 0, &regions, why);
-    for (size_t i = 0; i < regions && !error; i++)
-        error = single_file_write_one(out, options, index, i + 1, &none, why);
+    struct single_file_held held = {0}, none;
+    struct single_file_part part = {.index = index};
+    int error = single_file_write_one(out, options, &part, &held, why);
+    for (part.region = 1; part.region <= held.regions && !error; part.region++)
+        error = single_file_write_one(out, options, &part, &none, why);
+    part.region = 0;
+    for (int level = MEMORY_HEAP + 1; level < MEMORY_LEVELS && !error; level++) {
+        part.level = (enum memory_level)level;
+        if (held.levels >> level & 1)
+            error = single_file_write_one(out, options, &part, &none, why);
+    }
     return error;
 }
 

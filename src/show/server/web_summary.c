@@ -159,6 +159,16 @@ static void web_summary_write_losses(struct json *json, const struct profile *pr
     strbuf_release(&text);
 }
 
+/* What else than the heap can be asked for as "of/LEVEL/…". */
+static void web_summary_write_levels(struct json *json, const struct resources *resources)
+{
+    json_array(json, "levels");
+    for (int level = MEMORY_HEAP + 1; level < MEMORY_LEVELS; level++)
+        if (resources->levels >> level & 1)
+            json_string(json, NULL, memory_level_name((enum memory_level)level));
+    json_end(json);
+}
+
 int summary_write(struct json *json, const struct resources *resources, const char *name)
 {
     (void)name;
@@ -186,6 +196,7 @@ int summary_write(struct json *json, const struct resources *resources, const ch
     if (resources->has_regions && profile->region_count)
         json_string(json, NULL, "region");
     json_end(json);
+    web_summary_write_levels(json, resources);
     return 0;
 }
 

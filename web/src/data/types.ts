@@ -107,6 +107,7 @@ export interface Summary {
     derived: Derived[];
     choices: Choice[];
     resources: string[];
+    levels?: string[]; /* of memory, beside the heap */
 }
 /* What the program said of itself (tidemark.h). `total`: all metrics of what was asked for in the
  * region. */

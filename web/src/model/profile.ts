@@ -225,10 +225,35 @@ export interface Part {
     of: Profile;
     window: Span | null;
     region: string;
+    level: Level;
 }
 
-const isSame = (a: Summary, b: Summary) =>
-    a.meta["start_unix_ns"] === b.meta["start_unix_ns"] && a.counts["nodes"] === b.counts["nodes"];
+/* Which memory: "" is the heap. Owners of resident memory have nodes of their own. */
+export type Level = "" | "mapped" | "all" | "resident";
+export const levels: readonly { level: Level; title: string; says: string }[] = [
+    { level: "", title: "heap", says: "Blocks of the heap." },
+    {
+        level: "mapped",
+        title: "mapped",
+        says: "What the program maps itself, without blocks of the heap.",
+    },
+    {
+        level: "all",
+        title: "heap and mapped",
+        says: "Blocks of the heap and what the program maps itself, at their highest moment together.",
+    },
+    {
+        level: "resident",
+        title: "resident",
+        says: "Resident memory by owner, where most of it was looked at. Functions in brackets are owners without a call path.",
+    },
+];
+export const levelNamed = (name: string): Level =>
+    levels.find((each) => each.level === name)?.level ?? "";
+
+const isSame = (a: Summary, b: Summary, level: Level) =>
+    a.meta["start_unix_ns"] === b.meta["start_unix_ns"] &&
+    (level === "resident" || a.counts["nodes"] === b.counts["nodes"]);
 
 /* The same for a region as for the whole profile: there are no two of them. */
 const shared: readonly string[] = ["modules", "regions", "sources"];
@@ -269,14 +294,32 @@ export class Profile {
     get region(): string {
         return this.part?.region ?? "";
     }
+    /* The level of memory that it is of. */
+    get level(): Level {
+        return this.part?.level ?? "";
+    }
+    /* Mappings are called mappings. */
+    get ofMappings(): boolean {
+        return this.level === "mapped";
+    }
     /* `region`: "" for all of the program. */
-    async partOf(window: Span | null, region: string, stop: AbortSignal): Promise<Profile> {
+    async partOf(
+        window: Span | null,
+        region: string,
+        level: Level,
+        stop: AbortSignal,
+    ): Promise<Profile> {
+        if (level) this.#needLevel(level, region);
         const place = region ? await this.#placeOf(region) : -1;
-        const prefix = `${window ? `window/${window.from}-${window.to}/` : ""}${region ? `region/${place}/` : ""}`;
+        const prefix = `${window ? `window/${window.from}-${window.to}/` : ""}${region ? `region/${place}/` : ""}${level ? `of/${level}/` : ""}`;
         const { summary, generation } = await this.#ask(
             this.#source.summary(this.index, prefix, stop),
         );
-        if (!window && this.summary.state !== "recording" && !isSame(this.summary, summary)) {
+        if (
+            !window &&
+            this.summary.state !== "recording" &&
+            !isSame(this.summary, summary, level)
+        ) {
             setTimeout(this.#outdated, 1000); /* the file has been replaced by another recording */
             return new Promise(() => {});
         }
@@ -286,7 +329,7 @@ export class Profile {
             summary,
             generation,
             this.#outdated,
-            { of: this, window, region },
+            { of: this, window, region, level },
             prefix,
         );
     }
@@ -295,6 +338,18 @@ export class Profile {
         return this.has("regions")
             ? ((await this.json<{ regions: Region[] | null }>("regions")).regions ?? [])
             : [];
+    }
+    #needLevel(level: Level, region: string): void {
+        if (region)
+            throw new Error(
+                "What is mapped and what is resident is not known by region: take one of the two off.",
+            );
+        if (!this.hasLevel(level))
+            throw new Error(
+                level === "resident"
+                    ? "This profile does not say whose the resident memory is."
+                    : "This profile does not say what the program mapped.",
+            );
     }
     async #placeOf(name: string): Promise<number> {
         const regions = await this.regions(),
@@ -343,6 +398,9 @@ export class Profile {
         return kept;
     }
 
+    hasLevel(level: Level): boolean {
+        return !level || !!this.summary.levels?.includes(level);
+    }
     has(resource: string): boolean {
         return this.summary.resources.includes(resource);
     }
@@ -412,7 +470,7 @@ export class Profile {
 
     callTree(): Promise<CallTree> {
         return this.#keep("= tree", async () => {
-            if (this.part && (this.part.window || this.#whole()))
+            if (this.part && this.level !== "resident" && (this.part.window || this.#whole()))
                 return partOf(
                     await this.part.of.callTree(),
                     whole(await this.columns("sites"), "node"),

@@ -4,7 +4,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { DataSource } from "../data/source.ts";
 import { rangeLevels } from "../model/curves.ts";
-import { Profile, RANGE, type CallTree } from "../model/profile.ts";
+import { levelNamed, Profile, RANGE, type CallTree, type Level } from "../model/profile.ts";
 import type { Unit } from "../model/units.ts";
 import { both, type Wanted } from "../model/tree.ts";
 import { state } from "./state.ts";
@@ -104,6 +104,7 @@ export interface PartProfile {
     of: Profile;
     range: string | null;
     region: string;
+    level: Level;
     profile: Profile | null;
     failure: string | null;
 }
@@ -111,6 +112,7 @@ interface Choice {
     of: Profile | null;
     range: string | null;
     region: string;
+    level: Level;
 }
 
 const PARTS = 8;
@@ -125,32 +127,47 @@ function follow(wanted: () => Choice): { value: PartProfile | null; start: () =>
         const known = new Map<string, Profile>();
         let last: Profile | null = null;
         effect(() => {
-            const { of, range, region } = wanted();
+            const { of, range, region, level } = wanted();
             if (of !== last) known.clear();
             last = of;
-            if (!of || (range === null && !region)) {
+            if (!of || (range === null && !region && !level)) {
                 had.value = null;
                 return;
             }
-            const key = `${range ?? ""} ${region}`,
+            const key = `${range ?? ""} ${level} ${region}`,
                 before = had.peek();
             /* of a profile that grows the last state is shown until the next is there */
             const until =
-                before?.of.index === of.index && before.range === range && before.region === region
+                before?.of.index === of.index &&
+                before.range === range &&
+                before.region === region &&
+                before.level === level
                     ? before.profile
                     : null;
-            had.value = { of, range, region, profile: known.get(key) ?? until, failure: null };
+            had.value = {
+                of,
+                range,
+                region,
+                level,
+                profile: known.get(key) ?? until,
+                failure: null,
+            };
             if (known.has(key)) return;
             const stop = new AbortController();
             const timer = setTimeout(
                 () => {
                     const [from, to] = (range ?? "0-0").split("-").map(Number) as [number, number];
-                    of.partOf(range === null ? null : { from, to }, region, stop.signal).then(
+                    of.partOf(
+                        range === null ? null : { from, to },
+                        region,
+                        level,
+                        stop.signal,
+                    ).then(
                         (profile) => {
                             known.set(key, profile);
                             if (known.size > PARTS) known.delete(known.keys().next().value!);
                             if (!stop.signal.aborted)
-                                had.value = { of, range, region, profile, failure: null };
+                                had.value = { of, range, region, level, profile, failure: null };
                         },
                         (error: unknown) => {
                             if (!stop.signal.aborted)
@@ -158,6 +175,7 @@ function follow(wanted: () => Choice): { value: PartProfile | null; start: () =>
                                     of,
                                     range,
                                     region,
+                                    level,
                                     profile: null,
                                     failure: sentence(error),
                                 };
@@ -174,12 +192,16 @@ function follow(wanted: () => Choice): { value: PartProfile | null; start: () =>
     };
     /* what was had may be of another choice, for a moment */
     const now = computed(() => {
-        const { of, range, region } = wanted(),
+        const { of, range, region, level } = wanted(),
             part = had.value;
-        if (!of || (range === null && !region)) return null;
-        return part && part.of === of && part.range === range && part.region === region
+        if (!of || (range === null && !region && !level)) return null;
+        return part &&
+            part.of === of &&
+            part.range === range &&
+            part.region === region &&
+            part.level === level
             ? part
-            : { of, range, region, profile: null, failure: null };
+            : { of, range, region, level, profile: null, failure: null };
     });
     return {
         get value() {
@@ -192,17 +214,27 @@ function follow(wanted: () => Choice): { value: PartProfile | null; start: () =>
 /* What the state selects of the profile that is shown. Of a range of time only traces tell; in
  * others it shows in levels of call paths (`rangeShown`). */
 const region = computed(() => state.value.region);
+const level = computed(() => levelNamed(state.value.of));
 export const inPart = follow(() => ({
     of: profile.value,
     range: range.value,
     region: region.value,
+    level: level.value,
 }));
 /* A comparison is of whole runs, but may be of a region that both have. */
 const comparedRegion = computed(() =>
     state.value.view === "compare" && state.value.other >= 0 ? state.value.region : "",
 );
+const comparedLevel = computed(() =>
+    state.value.view === "compare" && state.value.other >= 0 ? level.value : "",
+);
 const compared = (of: () => Profile | null) =>
-    follow(() => ({ of: of(), range: null, region: comparedRegion.value }));
+    follow(() => ({
+        of: of(),
+        range: null,
+        region: comparedRegion.value,
+        level: comparedLevel.value,
+    }));
 export const beforeInRegion = compared(() => profile.value);
 export const afterInRegion = compared(() => other.value);
 

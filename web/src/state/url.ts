@@ -16,6 +16,7 @@ export interface ViewState {
     thread: number; /* index; -1: all */
     rank: number; /* -1: all */
     region: string; /* that the program named; "": all of it */
+    of: string; /* a level of memory: "mapped", "all", "resident"; "": the heap */
     hide: boolean; /* frames of libraries */
     collapse: boolean; /* recursion as one frame */
     file: string; /* in the source view */
@@ -38,6 +39,7 @@ export const initial: Readonly<ViewState> = {
     thread: -1,
     rank: -1,
     region: "",
+    of: "",
     hide: true,
     collapse: false,
     file: "",

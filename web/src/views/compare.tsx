@@ -89,7 +89,7 @@ export function CompareView({ profile }: ViewProps): JSX.Element {
             </div>
             {!with_ ? (
                 <div class="empty">Choose with which profile to compare.</div>
-            ) : state.value.region ? (
+            ) : state.value.region || state.value.of ? (
                 <InRegion />
             ) : (
                 <Comparison before={profile} after={with_} />
@@ -98,7 +98,7 @@ export function CompareView({ profile }: ViewProps): JSX.Element {
     );
 }
 
-/* Both cut to the region. */
+/* Both cut to the region, or taken to the level of memory. */
 function InRegion(): JSX.Element {
     const before = beforeInRegion.value,
         after = afterInRegion.value;

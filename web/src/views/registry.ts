@@ -37,9 +37,13 @@ export interface View {
     job?: boolean; /* the view shows all of a job where one rank is chosen */
     threads?: boolean; /* the view shows one thread where one is chosen */
     notByRegion?: string; /* a sentence: what it shows is not known of a region */
+    notByLevel?: string; /* likewise: nor of a level of memory */
 }
 
 const hasSites = (profile: Profile) => profile.has("sites");
+
+/* What is left of resident memory is no leak. */
+const hasLeaks = (profile: Profile) => hasSites(profile) && profile.level !== "resident";
 
 export const views: readonly View[] = [
     { id: "summary", title: "Summary", group: "", show: SummaryView, has: () => true },
@@ -106,6 +110,7 @@ export const views: readonly View[] = [
         has: (profile) => profile.has("threads"),
         threads: true,
         notByRegion: "What each thread asked for is kept of the whole program, not by region.",
+        notByLevel: "What each thread asked for is kept of the heap.",
     },
     {
         id: "stacks",
@@ -115,6 +120,7 @@ export const views: readonly View[] = [
         has: (profile) => profile.has("threads"),
         threads: true,
         notByRegion: "Threads have stacks, regions have none of their own.",
+        notByLevel: "Stacks are no part of what is shown: take the choice of memory off.",
     },
     {
         id: "globals",
@@ -124,6 +130,7 @@ export const views: readonly View[] = [
         has: (profile) => profile.has("globals"),
         notByRegion:
             "Globals and thread-local variables are the whole program's: nobody asks for them in a region.",
+        notByLevel: "Globals are no part of what is shown: take the choice of memory off.",
     },
     {
         id: "resident",
@@ -132,8 +139,9 @@ export const views: readonly View[] = [
         show: ResidentView,
         has: (profile) => profile.has("samples") || !!profile.summary.samples?.length,
         notByRegion: "What is resident is looked at for the whole process, not by region.",
+        notByLevel: "This view shows all resident memory: take the choice of memory off.",
     },
-    { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
+    { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasLeaks },
     {
         id: "jobs",
         title: "Job",

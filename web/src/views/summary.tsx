@@ -209,10 +209,28 @@ const estimated: ReadonlySet<string> = new Set([
     "free_count",
 ]); /* of a sample */
 
+const mappingRows: [string, string, Unit][] = [
+    ["Mapped at most", "peak_bytes", "bytes"],
+    ["Never unmapped", "live_bytes", "bytes"],
+    ["Mapped in all", "alloc_bytes", "bytes"],
+    ["Mappings", "alloc_count", "count"],
+    ["Changes of size", "realloc_count", "count"],
+    ["Unmapped", "free_count", "count"],
+    ["Resident at most", "resident_peak_bytes", "bytes"],
+];
+const residentRows: [string, string, Unit][] = [
+    ["Resident, of the look shown", "peak_bytes", "bytes"],
+    ["Resident at most", "resident_peak_bytes", "bytes"],
+];
+
 function Figures({ profile }: ViewProps): JSX.Element {
     const program = profile.summary.program!;
     const whole = ["resident_peak_bytes", "threads_peak"]; /* nobody knows them of a region */
-    const rows: [string, string, Unit][] = [
+    const rows: [string, string, Unit][] = (profile.ofMappings
+        ? mappingRows
+        : profile.level === "resident"
+          ? residentRows
+          : null) ?? [
         ["Peak of live blocks", "peak_bytes", "bytes"],
         ["Resident at most", "resident_peak_bytes", "bytes"],
         [profile.window ? "Alive at its end" : "Never freed", "live_bytes", "bytes"],
@@ -563,7 +581,10 @@ function Insights({ profile }: ViewProps): JSX.Element {
     if (!profile.has("insights"))
         return (
             <Card title="What to look at">
-                <p class="dim">The rules are about whole programs: take the region off.</p>
+                <p class="dim">
+                    The rules are about whole programs: take the{" "}
+                    {profile.level ? "choice of memory" : "region"} off.
+                </p>
             </Card>
         );
     return <Found profile={profile} />;

@@ -3,7 +3,7 @@
  * view makes of a range that it cannot show. */
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
-import { type Profile } from "../model/profile.ts";
+import { levels, type Profile } from "../model/profile.ts";
 import { rangeLevels } from "../model/curves.ts";
 import { bytes, duration } from "../model/units.ts";
 import { profileNames, profileOfRank, rangeShown } from "../state/profiles.ts";
@@ -83,6 +83,7 @@ function RegionNote({ of, view }: { of: Profile; view: View }): JSX.Element | nu
 
 export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Element | null {
     const { fn, node, from, to, thread, rank, region } = state.value;
+    const level = levels.find((each) => each.level && each.level === state.value.of);
     const needNames = fn >= 0 || node >= 0;
     const tree = useLoaded(async () => (of && needNames ? of.callTree() : null), [of, needNames]);
     const chips: [string, () => void][] = [];
@@ -116,6 +117,7 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
         ]);
     }
     if (region) chips.push([`region ${region}`, () => go({ region: "" })]);
+    if (level) chips.push([`of ${level.title}`, () => go({ of: "", fn: -1, node: -1 })]);
     if (!chips.length) return null;
     return (
         <div class="chips" aria-label="Focus">
@@ -128,6 +130,7 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
                 </span>
             ))}
             {of && region && <RegionNote of={of} view={view} />}
+            {level && of?.level === level.level && <span class="dim">{level.says}</span>}
             {of && (from >= 0 || to >= 0) && <RangeNote of={of} view={view} />}
             {rank >= 0 && view.job && <span class="dim">This view shows all of the job.</span>}
             {of && thread >= 0 && !view.threads && (

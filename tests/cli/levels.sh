@@ -1,0 +1,67 @@
+# Levels of memory in words, in the report's first screen, of a job and from the server.
+. "$HERE/lib.sh"
+
+tidemark record -q -o run.tmk "$CLI/cli_levels" >/dev/null
+# Mappings are called mappings.
+tidemark report --of=mapped run.tmk >out
+grep -c '^  never unmapped 50.0 MiB in 1 mapping$' out
+grep -o '^  mappings     2 of 150 MiB in all' out
+grep -o '^Never unmapped\|^Mapped at the peak  100 MiB\|^Most mappings' out
+grep -c 'allocations\|never freed\|Never freed' out
+tidemark report --of=mapped --sort=freed run.tmk | grep -o '^Unmapped most *100 MiB'
+tidemark report --of=all run.tmk | grep -o '^  never freed  50.0 MiB'
+# Who has most of what is resident, and through whom.
+tidemark report run.tmk | sed -n '/^Resident  /,/^Held/p' | grep -A1 'mapping    map_and_touch' | sed -n 's,.*through \(gives_back\|keeps\) .*,through its caller,p'
+# pprof's file has all levels, each with the report's sum.
+tidemark report --json run.tmk >report.json
+for pair in "mapped mapped" "all all" "resident resident"; do
+    set -- $pair
+    tidemark export --of="$1" --to folded -o - run.tmk 2>/dev/null | awk '{ sum += $NF } END { print sum }' >sum
+    [ "$(cat sum)" = "$(tidemark report --of="$2" --json run.tmk | jq .program.at_peak_bytes)" ] && echo "folded $1"
+done
+[ "$(cat sum)" = "$(jq '[.owners[] | select(.kind != "tool").resident_bytes] | add' report.json)" ] && echo "resident is the owners' sum"
+# Lines of source, and curves.
+tidemark annotate --of=mapped --json run.tmk | jq -c '[.. | objects | select(.function? == "map_and_touch")] | length > 0'
+tidemark plot --of=mapped --terminal --width 100 run.tmk | grep -o 'peak 100 MiB mapped' | head -1
+tidemark plot --of=mapped --functions 1 --terminal --width 100 run.tmk | grep -o 'map_and_touch' | head -1
+tidemark plot --of=resident --terminal --width 100 run.tmk | grep -c 'requested'
+try tidemark plot --of=mapped "$HERE/../golden/profile-v1.tmk"
+sentence "does not say what is mapped"
+# A job's ranks, each at that level.
+for rank in 0 1; do
+    OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=$rank \
+        tidemark record -q --job=jobs --job-id=two "$CLI/cli_levels" >/dev/null
+done
+for level in heap mapped all; do
+    tidemark job --json --of=$level -o $level.tmk jobs >job.json
+    jq -c '[.of, .ranks[].peak_bytes / 1048576, .functions[0].function]' job.json
+    tidemark report --json $level.tmk | jq -c '[.meta.level, .program.peak_bytes / 1048576, .program.live_bytes / 1048576]'
+done
+tidemark job --json --of=resident jobs | jq -c '[.of, (.ranks | map(.peak_bytes > 52428800) | all)]'
+tidemark job --of=mapped jobs | grep -o 'of          what the program maps itself'
+try tidemark job --of=mapped "$HERE/../golden/profile-v1.tmk"
+sentence "does not say what is mapped"
+# The server answers for each level as for a profile, and in one file it stands too.
+python3 - "$BIN/tidemark" run.tmk "$HERE/../golden/profile-v1.tmk" <<'END'
+import json, subprocess, sys, urllib.error, urllib.request
+server = subprocess.Popen([sys.argv[1], "serve", "--no-token", "--no-open", *sys.argv[2:]], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+base = server.stdout.readline().strip().rstrip("/") + "/api/v1/p/"
+def get(name):
+    try:
+        return json.load(urllib.request.urlopen(base + name))
+    except urllib.error.HTTPError as error:
+        return error.code
+try:
+    print(get("0/summary")["levels"], get("1/summary")["levels"])
+    for level in ("mapped", "all", "resident"):
+        summary = get(f"0/of/{level}/summary")
+        said = json.loads(subprocess.check_output([sys.argv[1], "report", "--json", f"--of={level}", sys.argv[2]]))
+        print(level, summary["meta"]["level"], summary["levels"], summary["program"]["peak_bytes"] == said["program"]["peak_bytes"],
+              summary["program"]["live_bytes"] == said["program"]["live_bytes"])
+    print(get("0/of/heap/summary"), get("0/of/mapped/insights"), get("1/of/mapped/summary"), get("1/of/resident/summary"), get("0/of/x/summary"))
+finally:
+    server.terminate()
+    server.wait()
+END
+tidemark html -o run.html run.tmk 2>/dev/null
+grep -o 'data-name="p/0/of/[a-z]*/summary"' run.html
