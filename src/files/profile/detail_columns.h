@@ -71,6 +71,7 @@ enum detail {
     DETAIL_STACK_LAYERS,
     DETAIL_OWNERS,
     DETAIL_CONTAINERS,
+    DETAIL_BLOCK_TYPES,
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];

@@ -33,6 +33,7 @@ union row {
     struct stack_layer stack_layer;
     struct profile_owner owner;
     struct profile_container container;
+    struct profile_block_type block_type;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -64,6 +65,7 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_STACK_LAYERS] = PLACE(stack_layer),
     [DETAIL_OWNERS] = PLACE(owner),
     [DETAIL_CONTAINERS] = PLACE(container),
+    [DETAIL_BLOCK_TYPES] = PLACE(block_type),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

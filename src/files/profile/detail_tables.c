@@ -173,6 +173,7 @@ static const struct detail_column sample_columns[] = {
     FIELD("reachable_count", reachable_count, DETAIL_MAYBE),
     FIELD("reachable_bytes", reachable_bytes, DETAIL_MAYBE),
     FIELD("high_water_bytes", high_water_bytes, DETAIL_MAYBE),
+    FIELD("class_count", class_count, DETAIL_MAYBE),
 };
 
 #undef ROW
@@ -385,6 +386,16 @@ static const struct detail_column container_columns[] = {
     FIELD("name", name, DETAIL_TEXT),
     FIELD("bytes", bytes, DETAIL_MAYBE),
 };
+
+#undef ROW
+#define ROW struct profile_block_type
+static const struct detail_column block_type_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+};
 #undef ROW
 
 _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
@@ -437,6 +448,8 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
     [DETAIL_OWNERS] = TABLE("owner", ")", "sample,kind,path,rowid", owner_columns, struct profile_owner),
     [DETAIL_CONTAINERS] = TABLE("container", ")", "sample,kind,rowid", container_columns,
                          struct profile_container),
+    [DETAIL_BLOCK_TYPES] = TABLE("block_type", ")", "sample,path,name,rowid", block_type_columns,
+                          struct profile_block_type),
 };
 /* clang-format on */
 

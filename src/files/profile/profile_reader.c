@@ -1019,6 +1019,7 @@ void profile_drop_paths(struct profile *profile)
     profile_reader_drop(&profile->residencies, &profile->residency_count);
     profile_reader_drop(&profile->heap_pages, &profile->heap_page_count);
     profile_reader_drop(&profile->owners, &profile->owner_count);
+    profile_reader_drop(&profile->block_types, &profile->block_type_count);
     if (!profile->own)
         return;
     profile_reader_drop(&profile->own->points, &profile->own->point_count);

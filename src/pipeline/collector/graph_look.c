@@ -20,7 +20,8 @@ struct sweep {
     struct graph_threads threads;
     struct graph_block *blocks;
     size_t area, block;
-    uint64_t *words; /* PIECE_WORDS of them */
+    uint64_t *words;       /* PIECE_WORDS of them */
+    uint64_t *first_words; /* of each block; 0: not read */
     int memory_fd;
 };
 
@@ -143,6 +144,8 @@ static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t f
 {
     size_t count;
     const uint64_t *words = graph_look_words(sweep, start, from, to, &count);
+    if (count && from == sweep->blocks[sweep->block].address)
+        sweep->first_words[sweep->block] = words[0];
     graph_add_words(&sweep->graph, (uint32_t)sweep->block, words, count);
 }
 
@@ -327,7 +330,8 @@ static int graph_look_begin(struct sweep *sweep)
     struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable, sweep};
     sweep->words = malloc(PIECE_WORDS * WORD);
     sweep->blocks = calloc(list->count + 1, sizeof *sweep->blocks);
-    if (!sweep->words || !sweep->blocks)
+    sweep->first_words = calloc(list->count + 1, sizeof *sweep->first_words);
+    if (!sweep->words || !sweep->blocks || !sweep->first_words)
         return -ENOMEM;
     sweep->memory_fd = proc_open(sweep->asked->pid, "mem");
     if (sweep->memory_fd < 0)
@@ -336,6 +340,19 @@ static int graph_look_begin(struct sweep *sweep)
         sweep->blocks[i] =
             (struct graph_block){list->blocks[i].address, list->blocks[i].size_bytes};
     return graph_begin(&sweep->graph, sweep->blocks, list->count, &memory);
+}
+
+static size_t graph_look_read_for_types(const void *context, uint64_t address, void *to,
+                                        size_t bytes)
+{
+    return graph_look_read(context, address, to, bytes);
+}
+
+static int graph_look_find_types(const struct sweep *sweep, struct graph_look *out)
+{
+    const struct block_types_memory memory = {graph_look_read_for_types, sweep,
+                                              sweep->asked->smaps};
+    return block_types_find(&out->types, sweep->asked->blocks, sweep->first_words, &memory);
 }
 
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
@@ -351,11 +368,14 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
     graph_threads_release(&sweep.threads);
     if (!error)
         error = graph_look_solve(&sweep, out);
+    if (!error)
+        error = graph_look_find_types(&sweep, out);
     graph_release(&sweep.graph);
     if (sweep.memory_fd >= 0)
         close(sweep.memory_fd);
     free(sweep.blocks);
     free(sweep.words);
+    free(sweep.first_words);
     return error;
 }
 
@@ -392,5 +412,6 @@ int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out
 void graph_look_release(struct graph_look *look)
 {
     free(look->islands);
+    block_types_release(&look->types);
     *look = (struct graph_look){0};
 }

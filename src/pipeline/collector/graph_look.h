@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "collector/areas.h"
+#include "collector/block_types.h"
 #include "collector/live_list.h"
 #include "procfs/page_table.h"
 #include "procfs/smaps.h"
@@ -37,10 +38,11 @@ struct graph_look_asked {
     size_t row_count;
 };
 
-/* Islands by the call path of their heads; `sample` of the rows is 0. */
+/* Islands by the call path of their heads, and classes by call path; `sample` of the rows is 0. */
 struct graph_look {
     struct profile_island *islands;
     size_t island_count;
+    struct block_types types;
 };
 
 /* Fills in what the rows say of lost, indirect, possible and reachable blocks, too. 0 or -errno:

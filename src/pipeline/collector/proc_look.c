@@ -40,7 +40,8 @@ void look_init(struct look *look, pid_t pid)
                    .pinned_bytes = unknown, .lost_count = unknown, .lost_bytes = unknown,
                    .indirect_count = unknown, .indirect_bytes = unknown,
                    .possible_count = unknown, .possible_bytes = unknown,
-                   .reachable_count = unknown, .reachable_bytes = unknown, .high_water_bytes = unknown}};
+                   .reachable_count = unknown, .reachable_bytes = unknown, .high_water_bytes = unknown,
+                   .class_count = unknown}};
     /* clang-format on */
 }
 
@@ -53,6 +54,7 @@ void look_release(struct look *look)
     free(look->rows);
     free(look->cells);
     free(look->islands);
+    block_types_release(&look->types);
     owners_release(&look->owners);
     free(look->containers);
     cgroup_parts_release(&look->parts);
@@ -320,6 +322,8 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
     graph_look_sum(&asked, &look->sample);
     look->islands = graph.islands;
     look->island_count = graph.island_count;
+    look->types = graph.types;
+    look->sample.class_count = block_types_count(&graph.types);
 }
 
 static int look_sweep_areas(struct look *look, struct pages *pages, struct areas *areas,
@@ -496,6 +500,8 @@ struct proc_sample look_proc_sample(struct look *look)
                                 .cell_count = look->cell_count,
                                 .islands = look->islands,
                                 .island_count = look->island_count,
+                                .types = look->types.rows,
+                                .type_count = look->types.row_count,
                                 .owners = look->owners.rows,
                                 .owner_count = look->owners.count,
                                 .touched = look->owners.touched,

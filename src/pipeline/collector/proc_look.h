@@ -14,6 +14,7 @@
 #include <sys/types.h>
 #include "profile_build/proc_sample.h"
 #include "collector/areas.h"
+#include "collector/block_types.h"
 #include "collector/live_list.h"
 #include "collector/owners.h"
 #include "procfs/cgroup_parts.h"
@@ -58,6 +59,7 @@ struct look {
     size_t cell_count;
     struct profile_island *islands; /* of lost blocks, by path */
     size_t island_count;
+    struct block_types types;    /* classes of blocks, by path */
     struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
     size_t thread_count;

@@ -130,7 +130,7 @@ static bool offline_profile_is_in_window(const struct offline *rerun, struct pro
 static int offline_profile_list_proc_samples(struct offline *rerun)
 {
     struct profile *known = rerun->supplement;
-    size_t mapping = 0, row = 0, cell = 0, owner = 0, container = 0, island = 0, kept = 0;
+    size_t mapping = 0, row = 0, cell = 0, owner = 0, container = 0, island = 0, type = 0, kept = 0;
     size_t count = known ? known->sample_count : 0;
     rerun->proc_samples = calloc(count + 1, sizeof *rerun->proc_samples);
     if (!rerun->proc_samples)
@@ -144,6 +144,7 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
             .rows = known->residencies ? known->residencies + row : NULL,
             .cells = known->heap_pages ? known->heap_pages + cell : NULL,
             .islands = known->islands ? known->islands + island : NULL,
+            .types = known->block_types ? known->block_types + type : NULL,
             .owners = known->owners ? known->owners + owner : NULL,
             .containers = known->containers ? known->containers + container : NULL};
         for (; mapping < known->mapping_count && known->mappings[mapping].sample == id; mapping++)
@@ -154,6 +155,8 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
             proc_sample->cell_count++;
         for (; island < known->island_count && known->islands[island].sample == id; island++)
             proc_sample->island_count++;
+        for (; type < known->block_type_count && known->block_types[type].sample == id; type++)
+            proc_sample->type_count++;
         for (; owner < known->owner_count && known->owners[owner].sample == id; owner++)
             proc_sample->owner_count++;
         for (; container < known->container_count && known->containers[container].sample == id;

@@ -25,6 +25,8 @@ struct proc_sample {
     size_t cell_count;
     struct profile_island *islands;
     size_t island_count;
+    struct profile_block_type *types;
+    size_t type_count;
     struct profile_owner *owners;
     size_t owner_count;
     const struct proc_touched *touched; /* whose owners are variables; by address */

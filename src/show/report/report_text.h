@@ -77,6 +77,7 @@ int report_section_stacks(struct text *text);
 int report_section_globals(struct text *text);
 int report_section_residency(struct text *text);
 int report_section_regions(struct text *text);
+int report_section_types(struct text *text);
 
 /* Short forms for the overview: nothing where there is nothing to say. */
 void report_overview_ledger(struct text *text);
