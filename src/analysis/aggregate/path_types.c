@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "aggregate/facts.h"
 #include "aggregate/metric_choice.h"
 #include "aggregate/order.h"
 #include "base/hash.h"
@@ -33,8 +32,9 @@ struct typing {
     struct said *said; /* by function */
     struct map names;
     struct strbuf text;
-    const struct profile_sample *sample;
-    size_t type_at, residency_at; /* both are by sample and path, as sites are by path */
+    struct profile_block_type *rows; /* of all looks, by path and name */
+    size_t row_count, at;            /* sites are by path, too */
+    uint64_t *live;                  /* by node: live blocks at these looks */
     bool no_memory;
 };
 
@@ -105,45 +105,82 @@ static uint32_t path_types_by_frames(struct typing *typing, uint32_t node)
 
 /* ---- By class -------------------------------------------------------------------------------- */
 
-static uint64_t path_types_live_count(struct typing *typing, uint32_t path)
+static bool path_types_has_classes(const struct profile *profile, uint32_t sample)
+{
+    for (size_t i = profile->sample_count; i-- > 0;)
+        if (profile->samples[i].id == sample)
+            return figure_known(profile->samples[i].class_count);
+    return false;
+}
+
+static bool path_types_is_before(const struct profile_block_type *type,
+                                 const struct profile_residency *live)
+{
+    return type->sample != live->sample ? type->sample < live->sample : type->path < live->path;
+}
+
+static int path_types_compare(const void *left, const void *right)
+{
+    const struct profile_block_type *a = left, *b = right;
+    return a->path != b->path ? (a->path < b->path ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+/* Rows of looks that found classes, of which it is also known how many live blocks the path had.
+ * Both tables are by sample and path. */
+static size_t path_types_gather(struct typing *typing, struct profile_block_type *rows)
 {
     const struct profile *profile = typing->profile;
-    uint32_t sample = typing->sample->id;
-    size_t at = typing->residency_at;
-    while (at < profile->residency_count &&
-           (profile->residencies[at].sample < sample ||
-            (profile->residencies[at].sample == sample && profile->residencies[at].path < path)))
-        at++;
-    typing->residency_at = at;
-    bool found = at < profile->residency_count && profile->residencies[at].sample == sample &&
-                 profile->residencies[at].path == path;
-    return found ? figure_or(profile->residencies[at].live_count, 0) : 0;
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < profile->residency_count; i++) {
+        const struct profile_residency *live = &profile->residencies[i];
+        while (at < profile->block_type_count &&
+               path_types_is_before(&profile->block_types[at], live))
+            at++;
+        if (!path_types_has_classes(profile, live->sample))
+            continue;
+        typing->live[live->path] += figure_or(live->live_count, 0);
+        for (; at < profile->block_type_count && profile->block_types[at].path == live->path &&
+               profile->block_types[at].sample == live->sample;
+             at++)
+            rows[count++] = profile->block_types[at];
+    }
+    return count;
+}
+
+/* Those of all looks as one. */
+static int path_types_find_classes(struct typing *typing)
+{
+    const struct profile *profile = typing->profile;
+    struct profile_block_type *rows = calloc(profile->block_type_count + 1, sizeof *rows);
+    typing->live = calloc(profile->node_count + 1, sizeof *typing->live);
+    typing->rows = rows;
+    if (!rows || !typing->live)
+        return -ENOMEM;
+    size_t count = path_types_gather(typing, rows);
+    qsort(rows, count, sizeof *rows, path_types_compare);
+    for (size_t i = 0; i < count; i++) {
+        struct profile_block_type *last = typing->row_count ? &rows[typing->row_count - 1] : NULL;
+        if (last && last->path == rows[i].path && !strcmp(last->name, rows[i].name))
+            last->count += rows[i].count;
+        else
+            rows[typing->row_count++] = rows[i];
+    }
+    return 0;
 }
 
 static uint32_t path_types_by_class(struct typing *typing, uint32_t path)
 {
-    const struct profile *profile = typing->profile;
     const struct profile_block_type *most = NULL;
-    uint64_t typed = 0;
-    size_t at = typing->type_at;
-    if (!typing->sample)
-        return PATH_TYPE_NONE;
-    while (at < profile->block_type_count &&
-           (profile->block_types[at].sample < typing->sample->id ||
-            (profile->block_types[at].sample == typing->sample->id &&
-             profile->block_types[at].path < path)))
-        at++;
-    for (; at < profile->block_type_count && profile->block_types[at].path == path &&
-           profile->block_types[at].sample == typing->sample->id;
-         at++) {
-        const struct profile_block_type *row = &profile->block_types[at];
+    uint64_t typed = 0, live = typing->live[path];
+    while (typing->at < typing->row_count && typing->rows[typing->at].path < path)
+        typing->at++;
+    for (; typing->at < typing->row_count && typing->rows[typing->at].path == path; typing->at++) {
+        const struct profile_block_type *row = &typing->rows[typing->at];
         most = !most || row->count > most->count ? row : most;
         typed += row->count;
     }
-    typing->type_at = at;
     if (!most)
         return PATH_TYPE_NONE;
-    uint64_t live = path_types_live_count(typing, path);
     if (most->count <= live && most->count >= live - live / UNLIKE)
         return path_types_row(typing, most->name);
     typing->types->mixed += typed > most->count;
@@ -181,15 +218,13 @@ static void path_types_settle(struct path_types *types, const struct profile *pr
 
 int path_types_init(struct path_types *types, const struct profile *profile, const bool *wanted)
 {
-    struct typing typing = {.types = types,
-                            .profile = profile,
-                            .text = STRBUF_INIT,
-                            .sample = facts_graph_sample(profile)};
-    *types = (struct path_types){.has_classes =
-                                     typing.sample && figure_known(typing.sample->class_count)};
+    struct typing typing = {.types = types, .profile = profile, .text = STRBUF_INIT};
+    *types = (struct path_types){0};
+    for (size_t i = 0; i < profile->sample_count; i++)
+        types->has_classes |= figure_known(profile->samples[i].class_count);
     types->of_site = malloc((profile->site_count + 1) * sizeof *types->of_site);
     typing.said = calloc(profile->function_count + 1, sizeof *typing.said);
-    typing.no_memory = !types->of_site || !typing.said;
+    typing.no_memory = !types->of_site || !typing.said || path_types_find_classes(&typing);
     for (size_t i = 0; i < profile->site_count && !typing.no_memory; i++) {
         types->of_site[i] = PATH_TYPE_NONE;
         if (!wanted || wanted[profile->sites[i].path])
@@ -197,6 +232,8 @@ int path_types_init(struct path_types *types, const struct profile *profile, con
     }
     path_types_settle(types, profile);
     free(typing.said);
+    free(typing.rows);
+    free(typing.live);
     map_release(&typing.names);
     strbuf_release(&typing.text);
     if (typing.no_memory)

@@ -448,7 +448,7 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
     [DETAIL_OWNERS] = TABLE("owner", ")", "sample,kind,path,rowid", owner_columns, struct profile_owner),
     [DETAIL_CONTAINERS] = TABLE("container", ")", "sample,kind,rowid", container_columns,
                          struct profile_container),
-    [DETAIL_BLOCK_TYPES] = TABLE("block_type", ")", "sample,path,name,rowid", block_type_columns,
+    [DETAIL_BLOCK_TYPES] = TABLE("live_class", ")", "sample,path,name,rowid", block_type_columns,
                           struct profile_block_type),
 };
 /* clang-format on */

@@ -19,7 +19,7 @@ static const char *const tables[] = {
     "meta",           "module", "file",         "function",        "location",
     "location_frame", "sample", "mapping",      "residency_block", "variable",
     "section",        "source", "block_column", "heap_page_block", "owner",
-    "container",      "island", "block_type"};
+    "container",      "island", "live_class"};
 
 struct supplement {
     struct source from;

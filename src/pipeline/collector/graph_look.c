@@ -23,6 +23,7 @@ struct sweep {
     uint64_t *words;       /* PIECE_WORDS of them */
     uint64_t *first_words; /* of each block; 0: not read */
     int memory_fd;
+    bool is_graph; /* else only first words are wanted */
 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -133,7 +134,7 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
     size_t count;
     uint64_t first = graph_look_root_start(sweep, area);
     uint64_t *words = graph_look_words(sweep, start, from > first ? from : first, to, &count);
-    if (!count || !graph_look_is_root(sweep->asked, area))
+    if (!count || !sweep->is_graph || !graph_look_is_root(sweep->asked, area))
         return;
     if (graph_look_is_libc(sweep->asked, area))
         graph_look_forget_arena(sweep, words, count);
@@ -146,7 +147,8 @@ static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t f
     const uint64_t *words = graph_look_words(sweep, start, from, to, &count);
     if (count && from == sweep->blocks[sweep->block].address)
         sweep->first_words[sweep->block] = words[0];
-    graph_add_words(&sweep->graph, (uint32_t)sweep->block, words, count);
+    if (sweep->is_graph)
+        graph_add_words(&sweep->graph, (uint32_t)sweep->block, words, count);
 }
 
 /* A piece of an area has been read. */
@@ -206,7 +208,7 @@ static int graph_look_sweep(struct sweep *sweep)
         return -ENOMEM;
     for (size_t i = 0; i < asked->areas->count; i++) {
         const struct area *area = &asked->areas->list[i];
-        if (area->holds_block || graph_look_is_root(asked, area))
+        if (area->holds_block || (sweep->is_graph && graph_look_is_root(asked, area)))
             ranges[count++] = (struct page_table_range){area->start, area->end};
     }
     int error = page_table_visit(asked->pages, ranges, count, graph_look_visit, sweep);
@@ -327,7 +329,6 @@ void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample 
 static int graph_look_begin(struct sweep *sweep)
 {
     const struct live_list *list = sweep->asked->blocks;
-    struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable, sweep};
     sweep->words = malloc(PIECE_WORDS * WORD);
     sweep->blocks = calloc(list->count + 1, sizeof *sweep->blocks);
     sweep->first_words = calloc(list->count + 1, sizeof *sweep->first_words);
@@ -339,7 +340,16 @@ static int graph_look_begin(struct sweep *sweep)
     for (size_t i = 0; i < list->count; i++)
         sweep->blocks[i] =
             (struct graph_block){list->blocks[i].address, list->blocks[i].size_bytes};
-    return graph_begin(&sweep->graph, sweep->blocks, list->count, &memory);
+    return 0;
+}
+
+static void graph_look_end(struct sweep *sweep)
+{
+    if (sweep->memory_fd >= 0)
+        close(sweep->memory_fd);
+    free(sweep->blocks);
+    free(sweep->words);
+    free(sweep->first_words);
 }
 
 static size_t graph_look_read_for_types(const void *context, uint64_t address, void *to,
@@ -357,8 +367,12 @@ static int graph_look_find_types(const struct sweep *sweep, struct graph_look *o
 
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
-    struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
+    struct sweep sweep = {
+        .asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1, .is_graph = true};
+    struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable, &sweep};
     int error = graph_look_begin(&sweep);
+    if (!error)
+        error = graph_begin(&sweep.graph, sweep.blocks, asked->blocks->count, &memory);
     if (!error)
         error = graph_threads_stop(&sweep.threads, asked->pid, asked->waits, asked->exit_stack);
     if (!error) {
@@ -371,11 +385,21 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
     if (!error)
         error = graph_look_find_types(&sweep, out);
     graph_release(&sweep.graph);
-    if (sweep.memory_fd >= 0)
-        close(sweep.memory_fd);
-    free(sweep.blocks);
-    free(sweep.words);
-    free(sweep.first_words);
+    graph_look_end(&sweep);
+    return error;
+}
+
+int graph_look_take_types(const struct graph_look_asked *asked, struct block_types *types)
+{
+    struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
+    struct graph_look found = {0};
+    int error = graph_look_begin(&sweep);
+    if (!error)
+        error = graph_look_sweep(&sweep);
+    if (!error)
+        error = graph_look_find_types(&sweep, &found);
+    *types = found.types;
+    graph_look_end(&sweep);
     return error;
 }
 

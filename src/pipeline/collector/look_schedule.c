@@ -55,7 +55,7 @@ struct look_schedule {
     pid_t pid;
     uint64_t start_ns;
     struct look_gap gap;
-    bool wants_content;
+    bool wants_content, wants_types;
     struct view *view;
     struct event_sink *sink;
     uint64_t peak_bytes; /* the highest resident set that was looked at, or that begins a look */
@@ -114,6 +114,11 @@ void look_schedule_lose(struct look_schedule *looks, struct look_gap gap)
 void look_schedule_want_content(struct look_schedule *looks)
 {
     looks->wants_content = true;
+}
+
+void look_schedule_want_types(struct look_schedule *looks)
+{
+    looks->wants_types = true;
 }
 
 /* ---- What a look is given ------------------------------------------------------------------ */
@@ -231,6 +236,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->sample.live_count = figure_of(program.live_count);
     look->over_pages = over_pages && look_schedule_copy_blocks(looks, look) == 0;
     look->wants_content = looks->wants_content;
+    look->wants_types = looks->wants_types;
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
     look->at_threads = why == PROFILE_SAMPLE_END;

@@ -49,6 +49,8 @@ void look_schedule_lose(struct look_schedule *looks, struct look_gap gap);
 
 /* From now on looks read what pages hold, to tell those of zeros. */
 void look_schedule_want_content(struct look_schedule *looks);
+/* And find the classes of live blocks, not only the last one. */
+void look_schedule_want_types(struct look_schedule *looks);
 
 /* What of the resident set is the tool's own, as far as the last look could tell; before the first:
  * all that the recorder has mapped. */

@@ -326,6 +326,18 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
     look->sample.class_count = block_types_count(&graph.types);
 }
 
+/* Without the graph. */
+static void look_take_types(struct look *look, struct pages *pages, const struct areas *areas)
+{
+    const struct graph_look_asked asked = {.pid = look->pid,
+                                           .smaps = &look->smaps,
+                                           .areas = areas,
+                                           .blocks = &look->blocks,
+                                           .pages = pages};
+    if (!graph_look_take_types(&asked, &look->types))
+        look->sample.class_count = block_types_count(&look->types);
+}
+
 static int look_sweep_areas(struct look *look, struct pages *pages, struct areas *areas,
                             struct residency *residency)
 {
@@ -343,6 +355,8 @@ static int look_sweep_areas(struct look *look, struct pages *pages, struct areas
         look_forget_free(look, residency);
     if (look->over_graph && !look->is_sample && !error)
         look_take_graph(look, pages, areas, residency);
+    else if (look->wants_types && !look->is_sample && !error)
+        look_take_types(look, pages, areas);
     look_take_residency(look, residency);
     return error;
 }

@@ -441,6 +441,8 @@ static struct look_schedule *process_image_new_looks(struct process_image *image
         image->pid, image->start.ns, process_image_gap(image), &image->view, &image->sink);
     if (looks && image->options.page_content)
         look_schedule_want_content(looks);
+    if (looks && image->options.types)
+        look_schedule_want_types(looks);
     return looks;
 }
 
