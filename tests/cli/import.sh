@@ -29,7 +29,7 @@ n2: 1000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
 M
 try tidemark import massif.out
 sentence 'wrote massif.out.tmk'
-tidemark report massif.out.tmk | sed 's/ *$//' | sed -n '1,/imported/p'
+tidemark report massif.out.tmk | sed 's/ *$//' | sed -n '1,/imported/p; /^  allocations /p; /^  frees /p'
 tidemark report --json massif.out.tmk | jq -c '.program | [.at_peak_bytes, .peak_ns, .alloc_count, .live_bytes]'
 tidemark export --to folded -o - massif.out.tmk
 tidemark insight massif.out.tmk | head -3

@@ -27,7 +27,9 @@ print("found and not asked:", known or "none")
 EOF
 # The report has the first of them, in one line each, and all in JSON.
 tidemark report i.tmk >out
-sed -n '/^Insights/,/^$/p' out | tr -s '\n ' '  ' | grep -q 'warning victim_spike holds.*basic\.c:101)' &&
+sed -n '/^Insights/,/^$/p' out >shown
+first=$(tidemark insight --json i.tmk | jq -r '.insights[0] | "  \(.severity) *\(.title[0:13])"')
+grep -q "^$first" shown && [ "$(grep -c '^  ' shown)" = 3 ] &&
     echo "in the report"
 tidemark report --sort count i.tmk | grep -q '^Insights' || echo "not where one metric is asked for"
 tidemark report --json i.tmk | jq -r '.insights[] | select(.id == "peak-one-site") | .severity'

@@ -13,7 +13,7 @@ struct frame call_sites_frame(const struct call_sites *sites, uint32_t node)
     struct frame_walk walk;
     return node < sites->profile->node_count
                ? frame_walk_begin(&walk, sites->profile, sites->hidden, node)
-               : (struct frame){0, 0};
+               : frame_at(0, 0);
 }
 
 /* ---- Grouping ------------------------------------------------------------------------------ */

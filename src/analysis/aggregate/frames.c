@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/map.h"
+#include "aggregate/wrappers.h"
 #include "base/text.h"
 #include "format/names.h"
 
@@ -17,6 +18,11 @@ const char *frame_function(const struct profile *profile, struct frame frame)
 {
     uint32_t function = profile->lines[frame.line].function;
     return function ? profile->functions[function].name : NULL;
+}
+
+const char *frame_through(const struct profile *profile, struct frame frame)
+{
+    return frame.through ? profile->functions[profile->lines[frame.through].function].name : NULL;
 }
 
 const char *frame_file(const struct profile *profile, struct frame frame, uint32_t *line)
@@ -47,6 +53,20 @@ void frame_add_name(struct strbuf *out, const struct profile *profile, struct fr
     else
         strbuf_addf(out, "%s%s0x%llx", module ? name_base(module) : "", module ? "+" : "",
                     (unsigned long long)code->address);
+}
+
+void frame_add_owner(struct strbuf *out, const struct profile *profile, struct frame frame,
+                     const char *arrow, size_t columns)
+{
+    struct strbuf name = STRBUF_INIT;
+    const char *through = frame_through(profile, frame);
+    if (through) {
+        name_add_short(out, through, columns);
+        strbuf_add_string(out, arrow);
+    }
+    frame_add_name(&name, profile, frame);
+    name_add_short(out, name.data, columns);
+    strbuf_release(&name);
 }
 
 uint64_t frame_key(const struct profile *profile, struct frame frame)
@@ -128,12 +148,39 @@ void frame_add_columns(struct strbuf *out, const struct style *style, const char
     strbuf_release(&shown);
 }
 
+enum { THROUGH_MOST = 24, NAME_BESIDE_THROUGH = 20 };
+
+/* "my_malloc ← ", where `room` columns are enough for it and the name. The columns that it takes. */
+static size_t frame_add_through(struct strbuf *out, const struct style *style,
+                                const struct profile *profile, struct frame frame, const char *name,
+                                size_t room)
+{
+    if (!frame.through)
+        return 0;
+    struct strbuf through = STRBUF_INIT;
+    size_t core;
+    name_core(name, &core);
+    name_add_short(&through, frame_through(profile, frame), THROUGH_MOST);
+    strbuf_add_string(&through, style_sign(style, " ← ", " <- "));
+    size_t columns = text_width(through.data);
+    if (columns + (core < NAME_BESIDE_THROUGH ? core : NAME_BESIDE_THROUGH) > room)
+        columns = 0;
+    else
+        style_add(out, style, TONE_DIM, through.data);
+    strbuf_release(&through);
+    return columns;
+}
+
 void frame_add_line(struct strbuf *out, const struct style *style, const struct profile *profile,
                     struct frame frame, size_t used, bool strong)
 {
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
     frame_add_name(&name, profile, frame);
-    frame_add_place(&place, profile, frame, frame_room_behind(style, used) * 9 / 20);
+    size_t room = frame_room_behind(style, used);
+    frame_add_place(&place, profile, frame, room * 9 / 20);
+    size_t place_columns = text_width(place.data) + 2;
+    if (place_columns < room)
+        used += frame_add_through(out, style, profile, frame, name.data, room - place_columns);
     frame_add_columns(out, style, name.data, place.data, used, strong);
     strbuf_release(&name);
     strbuf_release(&place);
@@ -162,6 +209,8 @@ void frame_write(struct json *json, const struct profile *profile, struct frame 
     const char *file = frame_file(profile, frame, &line);
     frame_add_name(&name, profile, frame);
     json_string(json, "function", name.data);
+    if (frame.through)
+        json_string(json, "through", frame_through(profile, frame));
     json_string(json, "file", file);
     if (line)
         json_unsigned(json, "line", line);
@@ -175,10 +224,10 @@ void frame_write(struct json *json, const struct profile *profile, struct frame 
 
 bool *frames_of_libraries(const struct profile *profile)
 {
-    bool *hidden = calloc(profile->line_count + 1, sizeof *hidden);
+    bool *hidden = calloc(2 * (profile->line_count + 1), sizeof *hidden);
     for (size_t i = 0; hidden && i < profile->code_count; i++) {
         const struct profile_code *code = &profile->codes[i];
-        const char *module = frame_module(profile, (struct frame){(uint32_t)i, 0});
+        const char *module = frame_module(profile, frame_at((uint32_t)i, 0));
         for (uint32_t j = 0; j < code->line_count; j++) {
             const struct profile_line *line = &profile->lines[code->first_line + j];
             const struct profile_function *function = &profile->functions[line->function];
@@ -186,6 +235,10 @@ bool *frames_of_libraries(const struct profile *profile)
                 !code->mark && name_is_library(line->function ? function->name : NULL,
                                                function->linkage, line->file, module);
         }
+    }
+    if (hidden && !wrappers_hide(profile, hidden)) {
+        free(hidden);
+        return NULL;
     }
     return hidden;
 }
@@ -197,7 +250,7 @@ static bool frame_walk_raw(struct frame_walk *walk, struct frame *frame)
         const struct profile_node *node = &profile->nodes[walk->node];
         const struct profile_code *code = &profile->codes[node->location];
         if (walk->at < code->line_count) {
-            *frame = (struct frame){node->location, code->first_line + walk->at++};
+            *frame = (struct frame){node->location, code->first_line + walk->at++, 0};
             return true;
         }
         walk->node = node->parent;
@@ -208,21 +261,28 @@ static bool frame_walk_raw(struct frame_walk *walk, struct frame *frame)
 
 bool frame_walk_next(struct frame_walk *walk, struct frame *frame)
 {
-    while (frame_walk_raw(walk, frame))
-        if (!walk->hidden[frame->line])
+    const bool *of_wrappers = walk->hidden + walk->profile->line_count + 1;
+    uint32_t through = 0;
+    while (frame_walk_raw(walk, frame)) {
+        if (!walk->hidden[frame->line]) {
+            frame->through = through;
             return true;
+        }
+        if (of_wrappers[frame->line])
+            through = frame->line;
+    }
     return false;
 }
 
 struct frame frame_walk_begin(struct frame_walk *walk, const struct profile *profile,
                               const bool *hidden, uint32_t node)
 {
-    struct frame frame = {0, 0};
+    struct frame frame = {0};
     *walk = (struct frame_walk){profile, hidden, node, 0};
     if (frame_walk_next(walk, &frame))
         return frame;
     struct frame_walk raw = {profile, hidden, node, 0};
-    return frame_walk_raw(&raw, &frame) ? frame : (struct frame){0, 0};
+    return frame_walk_raw(&raw, &frame) ? frame : (struct frame){0};
 }
 
 /* ---- Groups -------------------------------------------------------------------------------- */

@@ -19,19 +19,30 @@
 #include "format/style.h"
 #include "profile/profile.h"
 
-/* One frame of a call path: an index into profile->lines, of code `code`. code 0: no path. */
+/* One frame of a call path: an index into profile->lines, of code `code`. code 0: no path.
+ * `through`: the index of the line of the wrapper that it asked through; 0: it asked by itself. */
 struct frame {
-    uint32_t code, line;
+    uint32_t code, line, through;
 };
+
+static inline struct frame frame_at(uint32_t code, uint32_t line)
+{
+    return (struct frame){.code = code, .line = line};
+}
 
 /* What is known of a frame; NULL, 0 where nothing is. */
 const char *frame_function(const struct profile *profile, struct frame frame);
+const char *frame_through(const struct profile *profile, struct frame frame); /* a wrapper's name */
 const char *frame_file(const struct profile *profile, struct frame frame, uint32_t *line);
 const char *frame_module(const struct profile *profile, struct frame frame);
 /* Frames with the same key are shown as one. */
 uint64_t frame_key(const struct profile *profile, struct frame frame);
 /* A name in any case: function, "libx.so+0x12", "[…]". Not shortened, not made safe. */
 void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame);
+/* The same, behind the wrapper that it asked through: "my_malloc ← parse_header". Each of both
+ * shortened to `columns`, and safe. */
+void frame_add_owner(struct strbuf *out, const struct profile *profile, struct frame frame,
+                     const char *arrow, size_t columns);
 /* "src/mesh.cpp:77", as seen from where the program was started, in at most `columns`; where no
  * file is known the library, or nothing. Safe. */
 void frame_add_place(struct strbuf *out, const struct profile *profile, struct frame frame,
@@ -52,10 +63,13 @@ void frame_add_line(struct strbuf *out, const struct style *style, const struct 
 void frame_add_tight_line(struct strbuf *out, const struct style *style,
                           const struct profile *profile, struct frame frame, size_t used);
 
-/* The members "function", "file", "line" and "module" of an object that is open. */
+/* The members "function", "file", "line" and "module" of an object that is open; "through" where
+ * the function asked through a wrapper. */
 void frame_write(struct json *json, const struct profile *profile, struct frame frame);
 
-/* By index of profile->lines: is it a frame of a library? NULL: out of memory. To be freed. */
+/* By index of profile->lines: is it a frame of a library, or of a wrapper (aggregate/wrappers.h)?
+ * Behind these, from profile->line_count + 1 on: is it a wrapper's? NULL: out of memory. To be
+ * freed. */
 bool *frames_of_libraries(const struct profile *profile);
 
 /* Walks a path from its innermost frame outwards, over what `hidden` (by index of profile->lines)

@@ -34,7 +34,7 @@ static bool match_code(const regex_t *regex, const struct profile *profile, uint
         if (matches(regex, profile->functions[line->function].name) || matches(regex, line->file))
             return true;
     }
-    return matches(regex, frame_module(profile, (struct frame){index, code->first_line}));
+    return matches(regex, frame_module(profile, frame_at(index, code->first_line)));
 }
 
 /* Parents come first, so one pass does. */

@@ -307,7 +307,7 @@ static bool source_lines_pass(struct walk *walk, uint32_t node, bool entering)
     for (uint32_t i = code->line_count; i-- > 0;) {
         uint32_t index = code->first_line + i, line = source_lines_visible(walk, index);
         if (outer != LINES_NONE && !code->mark &&
-            !source_lines_pair_pass(walk, outer, (struct frame){location, index}, entering))
+            !source_lines_pair_pass(walk, outer, frame_at(location, index), entering))
             return false;
         outer = line;
         if (line == LINES_NONE)

@@ -76,7 +76,7 @@ static bool *budget_scope_matching_lines(const struct profile *profile,
     bool *matches = calloc(profile->line_count + 1, sizeof *matches);
     for (uint32_t i = 1; matches && i < profile->code_count; i++)
         for (uint32_t j = 0; j < profile->codes[i].line_count; j++) {
-            struct frame frame = {i, profile->codes[i].first_line + j};
+            struct frame frame = frame_at(i, profile->codes[i].first_line + j);
             matches[frame.line] = scopes[limit->scope].has(profile, limit->pattern, frame);
         }
     return matches;

@@ -270,7 +270,7 @@ static void holders_show_add_function(struct show *show, const struct function_r
                                       size_t used)
 {
     const struct profile *profile = show->profile;
-    struct frame frame = {row->code, row->line};
+    struct frame frame = frame_at(row->code, row->line);
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
     uint32_t index;
 
@@ -504,7 +504,7 @@ static int holders_show_json_functions(struct show *show)
     for (size_t i = 0; i < count; i++) {
         const struct function_row *row = &show->functions.rows[ranked[i].index];
         json_object(json, NULL);
-        frame_write(json, show->profile, (struct frame){row->code, row->line});
+        frame_write(json, show->profile, frame_at(row->code, row->line));
         holders_show_json_merged(json, "exclusive", &row->exclusive);
         holders_show_json_merged(json, "inclusive", &row->inclusive);
         json_end(json);

@@ -64,10 +64,12 @@ struct insight *insight_begin(struct inquiry *inquiry, uint64_t amount, uint64_t
 {
     struct insight *insight = &inquiry->out->items[inquiry->out->count++];
     double share = inquiry_share_of(amount, whole);
-    *insight = (struct insight){.id = inquiry->rule,
+    *insight = (struct insight){.id = inquiry->rule->id,
                                 .severity = inquiry_severity_of(share, amount, unit),
                                 .cost = share,
+                                .rank = inquiry->rule->rank,
                                 .advice = ""};
+    insight_at_most(insight, inquiry->rule->most);
     return insight;
 }
 
@@ -245,15 +247,13 @@ void insight_add_paths(const struct inquiry *inquiry, struct insight *insight,
 
 struct site_name inquiry_site_name(const struct inquiry *inquiry, const struct site *site)
 {
-    struct strbuf name = STRBUF_INIT, shown = STRBUF_INIT;
+    struct strbuf shown = STRBUF_INIT;
     struct site_name out = {""};
-    frame_add_name(&name, inquiry->profile, site->frame);
-    name_add_short(&shown, name.data, TITLE_NAME_COLUMNS);
+    frame_add_owner(&shown, inquiry->profile, site->frame, " ← ", TITLE_NAME_COLUMNS);
     if (shown.length < sizeof out.text)
         memcpy(out.text, shown.data, shown.length + 1);
     else
         memcpy(out.text, "[a name too long]", sizeof "[a name too long]");
-    strbuf_release(&name);
     strbuf_release(&shown);
     return out;
 }
@@ -285,7 +285,7 @@ void inquiry_candidates_add(struct candidates *candidates, const struct site *si
 void inquiry_silent(struct inquiry *inquiry, const char *why)
 {
     inquiry->out->silences[inquiry->out->silence_count++] =
-        (struct insight_silence){inquiry->rule, why};
+        (struct insight_silence){inquiry->rule->id, why};
 }
 
 /* Whoever records distributions records a size for each block: none means not recorded, unless
@@ -385,10 +385,57 @@ static int inquiry_by_severity(const void *a, const void *b)
     const struct insight *left = a, *right = b;
     if (left->severity != right->severity)
         return left->severity < right->severity ? 1 : -1;
+    if (left->rank != right->rank)
+        return right->rank - left->rank;
     if (left->cost < right->cost || left->cost > right->cost)
         return left->cost < right->cost ? 1 : -1;
     int ids = strcmp(left->id, right->id);
     return ids ? ids : strcmp(left->title, right->title);
+}
+
+enum { ACTIVE_PART = 100, REST_PART = 20, REST_NS = 200 * 1000 * 1000 };
+
+static void inquiry_find_activity(struct inquiry *inquiry)
+{
+    const struct profile *profile = inquiry->profile;
+    uint64_t all = 0, so_far = 0;
+    inquiry->active_until_ns = inquiry->run_ns;
+    for (size_t i = 0; i < profile->bucket_count; i++)
+        all += rule_number(profile->buckets[i].alloc_count);
+    for (size_t i = 0; all && i < profile->bucket_count; i++) {
+        uint64_t before = so_far;
+        so_far += rule_number(profile->buckets[i].alloc_count);
+        if (before <= all / ACTIVE_PART && so_far > all / ACTIVE_PART)
+            inquiry->active_from_ns = i * profile->bucket_ns;
+        if (before < all - all / ACTIVE_PART && so_far >= all - all / ACTIVE_PART)
+            inquiry->active_until_ns = (i + 1) * profile->bucket_ns;
+    }
+}
+
+double inquiry_work_at(const struct inquiry *inquiry, double ns)
+{
+    const struct profile *profile = inquiry->profile;
+    double all = 0, so_far = 0;
+    for (size_t i = 0; i < profile->bucket_count; i++) {
+        double count = (double)rule_number(profile->buckets[i].alloc_count);
+        double inside = (ns - (double)i * (double)profile->bucket_ns) / (double)profile->bucket_ns;
+        so_far += count * (inside < 0 ? 0 : inside > 1 ? 1 : inside);
+        all += count;
+    }
+    return all > 0 ? so_far / all : ns / (double)(inquiry->run_ns ? inquiry->run_ns : 1);
+}
+
+bool inquiry_counts_at(const struct inquiry *inquiry, uint64_t ns)
+{
+    uint64_t rest =
+        inquiry->run_ns > inquiry->active_until_ns ? inquiry->run_ns - inquiry->active_until_ns : 0;
+    size_t bucket = inquiry->profile->bucket_ns ? ns / inquiry->profile->bucket_ns : 0;
+    if (ns <= inquiry->active_until_ns)
+        return true;
+    if (bucket < inquiry->profile->bucket_count &&
+        figure_positive(inquiry->profile->buckets[bucket].free_count))
+        return false; /* it tears down */
+    return rest >= REST_NS && rest >= inquiry->run_ns / REST_PART;
 }
 
 static void inquiry_ask_all(struct inquiry *inquiry)
@@ -400,8 +447,9 @@ static void inquiry_ask_all(struct inquiry *inquiry)
     inquiry->run_ns = facts_number(profile, PROFILE_META_DURATION);
     if (!inquiry->run_ns)
         inquiry->run_ns = profile->bucket_count * profile->bucket_ns;
+    inquiry_find_activity(inquiry);
     for (size_t i = 0; i < rule_count; i++) {
-        inquiry->rule = rules[i].id;
+        inquiry->rule = &rules[i];
         if (facts_imported_from(profile))
             inquiry_silent(inquiry, "the profile is another tool's recording, with what that kept");
         else if (profile->pages && rules[i].of_calls)

@@ -66,7 +66,8 @@ struct insight_path {
 struct insight {
     const char *id; /* stable: "realloc-constant-growth" */
     enum insight_severity severity;
-    double cost;        /* share of its whole; insights come by severity, then by this */
+    int rank;           /* of its rule */
+    double cost;        /* share of its whole; insights come by severity, rank, then by this */
     char *title;        /* one sentence without full stop, safe to print */
     const char *advice; /* one or two sentences */
     struct insight_fact facts[INSIGHT_FACTS];

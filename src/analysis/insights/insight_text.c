@@ -14,7 +14,7 @@
 #include "aggregate/facts.h"
 
 /* The first path of a finding is shown as far as it is kept, the others only so far. */
-enum { SEVERITY_COLUMNS = 9, VALUE_COLUMNS = 10, OTHER_FRAMES = 4 };
+enum { SEVERITY_COLUMNS = 9, PLACE_COLUMNS = 26, VALUE_COLUMNS = 10, OTHER_FRAMES = 4 };
 
 static enum tone insight_text_tone_of(enum insight_severity severity)
 {
@@ -116,19 +116,14 @@ static void insight_text_add_path(struct strbuf *out, const struct style *style,
 }
 
 static void insight_text_add_title(struct strbuf *out, const struct style *style,
-                                   const struct insight *insight, size_t indent, const char *more)
+                                   const struct insight *insight)
 {
     struct strbuf title = STRBUF_INIT;
     strbuf_addf(&title, "%-*s", (int)SEVERITY_COLUMNS, insight_severity_name(insight->severity));
     style_add(out, style, insight_text_tone_of(insight->severity), title.data);
-    strbuf_reset(&title);
-    strbuf_addf(&title, "%s%s", insight->title, more);
-    bool heading = indent == SEVERITY_COLUMNS;
-    if (heading)
-        style_begin(out, style, TONE_TITLE);
-    text_add_wrapped(out, title.data, indent, style->columns);
-    if (heading)
-        style_end(out, style);
+    style_begin(out, style, TONE_TITLE);
+    text_add_wrapped(out, insight->title, SEVERITY_COLUMNS, style->columns);
+    style_end(out, style);
     strbuf_add_char(out, '\n');
     strbuf_release(&title);
 }
@@ -137,7 +132,7 @@ static void insight_text_add_insight(struct strbuf *out, const struct style *sty
                                      const struct profile *profile, const struct insight *insight)
 {
     strbuf_add_char(out, '\n');
-    insight_text_add_title(out, style, insight, SEVERITY_COLUMNS, "");
+    insight_text_add_title(out, style, insight);
     insight_text_add_facts(out, style, insight);
     for (size_t i = 0; i < insight->path_count; i++)
         insight_text_add_path(out, style, profile, &insight->paths[i],
@@ -202,20 +197,49 @@ int insights_text(FILE *out, const struct insights *insights,
     return written || errno == EPIPE ? 0 : -EIO;
 }
 
+/* What stands first in a title tells most: it is cut at its end, between two words. */
+static void insight_text_add_cut(struct strbuf *out, const struct style *style, const char *title,
+                                 size_t columns)
+{
+    struct strbuf lines = STRBUF_INIT;
+    const char *end = style_sign(style, " …", " ...");
+    if (text_width(title) <= columns) {
+        strbuf_add_string(out, title);
+        return;
+    }
+    text_add_wrapped(&lines, title, 0, columns - text_width(end));
+    strbuf_add(out, lines.data, strcspn(lines.data, "\n"));
+    strbuf_add_string(out, end);
+    strbuf_release(&lines);
+}
+
+/* "  severe   TITLE …                    file.c:12" */
+static void insight_text_add_line(struct strbuf *out, const struct style *style,
+                                  const struct profile *profile, const struct insight *insight)
+{
+    struct strbuf place = STRBUF_INIT, title = STRBUF_INIT;
+    strbuf_addf(&title, "  %-*s", (int)SEVERITY_COLUMNS, insight_severity_name(insight->severity));
+    style_add(out, style, insight_text_tone_of(insight->severity), title.data);
+    size_t used = text_width(title.data);
+    strbuf_reset(&title);
+    if (insight->path_count)
+        frame_add_place(&place, profile, insight->paths[0].frames[0], PLACE_COLUMNS);
+    size_t place_columns = place.length ? text_width(place.data) + 2 : 0;
+    size_t room = style->columns - used - place_columns;
+    insight_text_add_cut(&title, style, insight->title, room);
+    strbuf_add_string(out, title.data);
+    if (place.length) {
+        strbuf_add_repeated(out, " ", room - text_width(title.data) + 2);
+        style_add(out, style, TONE_DIM, place.data);
+    }
+    strbuf_add_char(out, '\n');
+    strbuf_release(&place);
+    strbuf_release(&title);
+}
+
 void insights_add_lines(struct strbuf *out, const struct insights *insights,
                         const struct style *style, size_t most)
 {
-    for (size_t i = 0; i < insights->count && i < most; i++) {
-        const struct insight *insight = &insights->items[i];
-        struct strbuf place = STRBUF_INIT;
-        if (insight->path_count) {
-            strbuf_add_string(&place, " (");
-            frame_add_place(&place, insights->profile, insight->paths[0].frames[0], 40);
-            strbuf_add_char(&place, ')');
-        }
-        strbuf_add_string(out, "  ");
-        insight_text_add_title(out, style, insight, SEVERITY_COLUMNS + 2,
-                               place.length > 3 ? place.data : "");
-        strbuf_release(&place);
-    }
+    for (size_t i = 0; i < insights->count && i < most; i++)
+        insight_text_add_line(out, style, insights->profile, &insights->items[i]);
 }

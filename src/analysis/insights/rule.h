@@ -30,20 +30,39 @@ struct inquiry {
     uint32_t *site_of_node; /* by node; UINT32_MAX: it never allocated */
     uint64_t run_ns;        /* how long the recording lasted; 0: not known */
     uint64_t calls, bytes;  /* allocations and reallocations, and their bytes */
-    const char *rule;       /* the one that is being asked */
+    /* While the program works: between the first and the last hundredth of its allocations. All of
+     * the run where it is not known. */
+    uint64_t active_from_ns, active_until_ns;
+    const struct rule *rule; /* the one that is being asked */
     struct insights *out;
+};
+
+enum rule_rank {
+    RANK_HINT = 0, /* where to look */
+    RANK_COST,     /* what costs more than it needs to */
+    RANK_FAULT,    /* what should not be */
+    RANK_END,      /* what ends programs */
 };
 
 struct rule {
     const char *id;
     void (*ask)(struct inquiry *inquiry);
     bool of_calls; /* asks what happened in all, which not every recording knows */
+    enum insight_severity most;
+    int rank; /* among findings of one severity the highest come first: enum rule_rank */
 };
 extern const struct rule rules[];
 extern const size_t rule_count;
 
 /* The rule cannot be asked: `why` is "not recorded: …". */
 void inquiry_silent(struct inquiry *inquiry, const char *why);
+
+/* How much of the program's allocations are made by then, 0 to 1: time in which nothing stands still
+ * that rests. Of the run's time where they are not known. */
+double inquiry_work_at(const struct inquiry *inquiry, double ns);
+
+/* Is what is seen then of the program's work, or of a rest that lasts, and not of its end? */
+bool inquiry_counts_at(const struct inquiry *inquiry, uint64_t ns);
 
 /* What was recorded. */
 bool inquiry_has_distributions(const struct inquiry *inquiry);
@@ -149,8 +168,10 @@ bool rule_site_is_compiler_made(const struct inquiry *inquiry, const struct site
 /* rule_lost.c; bytes of the islands whose heads the site has asked for */
 void rule_leak_lost(struct inquiry *inquiry);
 uint64_t rule_lost_bytes(const struct inquiry *inquiry, const struct site *site);
+uint64_t rule_lost_count(const struct inquiry *inquiry, const struct site *site);
 /* rule_leaks.c */
 void rule_leak_growth(struct inquiry *inquiry);
+void rule_teardown_growth(struct inquiry *inquiry);
 void rule_leak_possible(struct inquiry *inquiry);
 /* rule_blocks.c */
 void rule_small_blocks(struct inquiry *inquiry);

@@ -8,9 +8,10 @@
 #include <string.h>
 #include "format/names.h"
 
-#define CHURN_BLOCKS   1000 /* that came and went */
-#define CHURN_SHARE    0.5  /* of a site's blocks */
-#define CHURN_OF_CALLS 0.01 /* of all allocations */
+#define SHORT_NOTICE   100000 /* fewer cost no millisecond to speak of */
+#define CHURN_BLOCKS   1000   /* that came and went */
+#define CHURN_SHARE    0.5    /* of a site's blocks */
+#define CHURN_OF_CALLS 0.01   /* of all allocations */
 
 #define LARGE_BYTES  (128 << 10) /* M_MMAP_THRESHOLD of glibc: from here on fresh pages */
 #define LARGE_BLOCKS 16
@@ -76,6 +77,8 @@ void rule_short_lived(struct inquiry *inquiry)
         const struct site *site = candidates.top[i].site;
         uint64_t churned = candidates.top[i].cost;
         struct insight *insight = insight_begin(inquiry, churned, inquiry->calls, INSIGHT_COUNT);
+        if (churned < SHORT_NOTICE)
+            insight_at_most(insight, INSIGHT_INFO);
         insight_title(insight, "%s allocates %s blocks of %s on average that are freed at once",
                       inquiry_site_name(inquiry, site).text, human_count(churned).text,
                       human_bytes(rule_mean_size(&site->metrics)).text);
@@ -113,7 +116,7 @@ static bool rule_churn_is_packed(const struct inquiry *inquiry, const struct sit
     uint32_t node = profile->sites[inquiry->order[site->first]].path;
     const struct profile_code *code = &profile->codes[profile->nodes[node].location];
     const char *function =
-        frame_function(profile, (struct frame){profile->nodes[node].location, code->first_line});
+        frame_function(profile, frame_at(profile->nodes[node].location, code->first_line));
     return function && !strncmp(function, "_gfortran_", 10);
 }
 

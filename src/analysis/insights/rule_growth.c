@@ -6,10 +6,17 @@
  *         └─┘          filled: never more than two alive, the sum of all far above their peak */
 #include "insights/rule.h"
 
+#include <math.h>
+
 #define REALLOC_COUNT     100 /* of a site */
 #define REALLOC_COMMON    0.5 /* of all growths are by the same number of bytes */
 #define REALLOC_OF_COMMON 0.5 /* of those a site must be able to have made */
 #define REALLOC_STEP      8   /* mean new size ÷ growth: each adds less than an eighth */
+
+/* Or: what a site's own sizes say, where growths vary. Each reallocation of a block adds less than
+ * this part in the geometric mean, and all of them ask for this many times the site's peak. */
+#define REALLOC_FACTOR    1.05
+#define REALLOC_CUMULATED 16
 
 #define COPY_COUNT      50
 #define COPY_REACH      4    /* largest ÷ smallest block */
@@ -52,6 +59,7 @@ static struct growths rule_growth_commonest(const struct profile *profile)
         }
     }
     growths.all = all > same && all - same > listed ? all - same : listed;
+    growths.all = growths.all > all ? all : growths.all;
     return growths;
 }
 
@@ -90,6 +98,52 @@ static void rule_growth_report_realloc(struct inquiry *inquiry, const struct can
                       "size at the start if it can be known.";
 }
 
+/* By the sizes of its own: from the smallest to the largest in so many steps. Not known of blocks
+ * that others began. */
+static bool rule_growth_grows_little(const struct inquiry *inquiry,
+                                     const struct call_metrics *metrics, struct growths growths)
+{
+    uint64_t reallocs = rule_number(metrics->realloc_count),
+             blocks = rule_number(metrics->alloc_count);
+    /* Those that kept their size, or shrank, may all be its own. */
+    uint64_t others = rule_number(inquiry->total->realloc_count) - growths.all;
+    uint64_t count = reallocs > others ? reallocs - others : 0;
+    double least = (double)rule_number(metrics->size_min),
+           most = (double)rule_number(metrics->size_max);
+    if (count < REALLOC_COUNT || !blocks || least < 1 || most < COPY_REACH * least ||
+        (double)rule_number(metrics->realloc_bytes) <
+            REALLOC_CUMULATED * (double)rule_number_or_most(metrics->peak_bytes))
+        return false;
+    return log(most / least) * (double)blocks / (double)count < log(REALLOC_FACTOR);
+}
+
+static void rule_growth_report_little(struct inquiry *inquiry, const struct candidate *candidate)
+{
+    const struct site *site = candidate->site;
+    const struct call_metrics *metrics = &site->metrics;
+    uint64_t count = rule_number(metrics->realloc_count);
+    struct insight *insight =
+        insight_begin(inquiry, candidate->cost, inquiry->bytes, INSIGHT_BYTES);
+    insight_title(insight, "%s grows its blocks by little at a time: %s reallocations, %s in all",
+                  inquiry_site_name(inquiry, site).text, human_count(count).text,
+                  human_bytes(candidate->cost).text);
+    insight_add_count(insight, "realloc_count", count);
+    insight_add_count(insight, "realloc_moved", rule_number(metrics->realloc_moved));
+    insight_add_bytes(insight, "realloc_bytes", candidate->cost);
+    insight_add_bytes(insight, "size_min", rule_number(metrics->size_min));
+    insight_add_bytes(insight, "size_max", rule_number(metrics->size_max));
+    insight_add_count(insight, "alloc_count", rule_number(metrics->alloc_count));
+    insight_add_share(insight, "bytes_share", insight->cost);
+    insight_add_paths(inquiry, insight, site, METRIC_ROW(realloc_count), INSIGHT_COUNT);
+    insight->advice = "Grow geometrically, by half or to double the size, or reserve the final "
+                      "size at the start if it can be known.";
+}
+
+static bool rule_growth_has_common_step(struct growths growths)
+{
+    return growths.count && (double)growths.count >= REALLOC_COMMON * (double)growths.all;
+}
+
 void rule_realloc_growth(struct inquiry *inquiry)
 {
     if (rule_number(inquiry->total->realloc_count) && !inquiry_has_distributions(inquiry)) {
@@ -97,15 +151,20 @@ void rule_realloc_growth(struct inquiry *inquiry)
         return;
     }
     struct growths growths = rule_growth_commonest(inquiry->profile);
-    if (!growths.count || (double)growths.count < REALLOC_COMMON * (double)growths.all)
-        return;
-    struct candidates candidates = {0};
-    for (size_t i = 0; i < inquiry->site_count; i++)
-        if (rule_growth_grows_by(&inquiry->sites[i].metrics, growths))
-            inquiry_candidates_add(&candidates, &inquiry->sites[i],
-                                   rule_number(inquiry->sites[i].metrics.realloc_bytes));
-    for (size_t i = 0; i < candidates.count; i++)
-        rule_growth_report_realloc(inquiry, &candidates.top[i], growths);
+    bool common = rule_growth_has_common_step(growths);
+    struct candidates by_step = {0}, by_little = {0};
+    for (size_t i = 0; i < inquiry->site_count; i++) {
+        const struct call_metrics *metrics = &inquiry->sites[i].metrics;
+        uint64_t bytes = rule_number(metrics->realloc_bytes);
+        if (common && rule_growth_grows_by(metrics, growths))
+            inquiry_candidates_add(&by_step, &inquiry->sites[i], bytes);
+        else if (rule_growth_grows_little(inquiry, metrics, growths))
+            inquiry_candidates_add(&by_little, &inquiry->sites[i], bytes);
+    }
+    for (size_t i = 0; i < by_step.count; i++)
+        rule_growth_report_realloc(inquiry, &by_step.top[i], growths);
+    for (size_t i = by_step.count; i < CANDIDATES && i - by_step.count < by_little.count; i++)
+        rule_growth_report_little(inquiry, &by_little.top[i - by_step.count]);
 }
 
 /* ---- By hand ------------------------------------------------------------------------------- */

@@ -21,6 +21,17 @@
 #define GROWTH_BLOCKS 16
 /* At the end at least this much of the path's own peak must be alive. */
 #define GROWTH_KEPT 0.75
+/* It must go on for this much of the program's work, and up to this close to its end: what is
+ * filled in one phase is a table. */
+#define GROWTH_SPAN 0.5
+#define GROWTH_END  0.1
+/* What grows until the program frees all at its end: hardly anything was freed before, and hardly
+ * anything is left. */
+#define TEARDOWN_BYTES (1 << 20)
+#define TEARDOWN_SHARE 0.2  /* of the program's peak */
+#define TEARDOWN_MADE  1.25 /* bytes ever ÷ own peak, at most */
+#define TEARDOWN_LEFT  0.1
+#define TEARDOWN_TIME  0.9 /* of the run, before which half of it is not freed */
 
 #define LEAK_BYTES  (16 << 10)
 #define LEAK_BLOCKS 100
@@ -39,18 +50,68 @@ static double rule_leaks_kendall(const uint64_t *levels, size_t count)
     return (double)balance / ((double)(count * (count - 1)) / 2);
 }
 
+/* A path's growth: from where on and until when, in one of two clocks. */
+struct growth_span {
+    double from, until; /* 0 to 1 of the program's work */
+    double rise;
+};
+typedef double growth_clock(const struct inquiry *inquiry, double ns);
+
+/* Time, from when the program begins to work until it has done. */
+static double rule_leaks_by_time(const struct inquiry *inquiry, double ns)
+{
+    double from = (double)inquiry->active_from_ns, until = (double)inquiry->active_until_ns;
+    double part = until > from ? (ns - from) / (until - from) : 1;
+    return part < 0 ? 0 : part > 1 ? 1 : part;
+}
+
 /* The curve is a staircase: a level holds until the next point. */
-static double rule_leaks_curve_rise(const struct curve *curve, uint64_t run_ns)
+static double rule_leaks_curve_rise(const struct curve *curve, const double *at, double from,
+                                    double until)
 {
     uint64_t levels[GROWTH_INTERVALS];
-    size_t at = 0;
+    size_t next = 0;
     for (size_t i = 0; i < GROWTH_INTERVALS; i++) {
-        double until = (double)run_ns * (double)(i + 1) / GROWTH_INTERVALS;
-        while (at < curve->count && (double)curve->points[at].ticks <= until)
-            at++;
-        levels[i] = at ? curve->points[at - 1].bytes : 0;
+        double end = from + (until - from) * (double)(i + 1) / GROWTH_INTERVALS;
+        while (next < curve->count && at[next] <= end)
+            next++;
+        levels[i] = next ? curve->points[next - 1].bytes : 0;
     }
     return rule_leaks_kendall(levels, GROWTH_INTERVALS);
+}
+
+/* From its first point to its highest. */
+static struct growth_span rule_leaks_span_of(const struct inquiry *inquiry,
+                                             const struct curve *curve, growth_clock *clock)
+{
+    double at[CURVE_POINTS];
+    struct growth_span span = {0};
+    uint64_t highest = 0;
+    size_t count = curve->count < CURVE_POINTS ? curve->count : CURVE_POINTS;
+    for (size_t i = 0; i < count; i++) {
+        at[i] = clock(inquiry, (double)curve->points[i].ticks);
+        if (curve->points[i].bytes > highest) {
+            highest = curve->points[i].bytes;
+            span.until = at[i];
+        }
+    }
+    span.from = count ? at[0] : 0;
+    span.rise = rule_leaks_curve_rise(curve, at, span.from, span.until);
+    return span;
+}
+
+/* Does it rise while the program works, up to its end, and is it not one phase of it? */
+static bool rule_leaks_rises(const struct inquiry *inquiry, const struct curve *curve, double *rise)
+{
+    static growth_clock *const clocks[] = {rule_leaks_by_time, inquiry_work_at};
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+        struct growth_span span = rule_leaks_span_of(inquiry, curve, clocks[i]);
+        *rise = span.rise;
+        if (span.rise >= GROWTH_TAU && span.until - span.from >= GROWTH_SPAN &&
+            span.until >= 1 - GROWTH_END)
+            return true;
+    }
+    return false;
 }
 
 /* Of one call path. */
@@ -65,8 +126,7 @@ static bool rule_leaks_grows_to_the_end(const struct inquiry *inquiry,
         (double)rule_number(metrics->live_bytes) <
             GROWTH_KEPT * (double)rule_number_or_most(metrics->peak_bytes))
         return false;
-    *rise = rule_leaks_curve_rise(curve, inquiry->run_ns);
-    return *rise >= GROWTH_TAU;
+    return rule_leaks_rises(inquiry, curve, rise);
 }
 
 struct growth {
@@ -172,6 +232,86 @@ void rule_leak_growth(struct inquiry *inquiry)
         rule_leaks_report_growth(inquiry, candidates.top[i].site, &candidates);
 }
 
+/* ---- Growth that the end hides --------------------------------------------------------------- */
+
+/* When half of the highest level is gone, in ns; the largest number: it never is. */
+static double rule_leaks_falls_at(const struct curve *curve)
+{
+    uint64_t highest = 0;
+    double at = (double)UINT64_MAX;
+    for (size_t i = 0; i < curve->count; i++) {
+        if (curve->points[i].bytes > highest) {
+            highest = curve->points[i].bytes;
+            at = (double)UINT64_MAX;
+        } else if (curve->points[i].bytes <= highest / 2 && at >= (double)UINT64_MAX) {
+            at = (double)curve->points[i].ticks;
+        }
+    }
+    return at;
+}
+
+static bool rule_leaks_grows_to_teardown(const struct inquiry *inquiry,
+                                         const struct profile_site *path)
+{
+    const struct call_metrics *metrics = &path->metrics;
+    const struct curve *curve = inquiry_curve_of(inquiry->profile, path->path);
+    double peak = (double)rule_number(metrics->peak_bytes);
+    if (!curve || curve->count < GROWTH_POINTS || peak < TEARDOWN_BYTES ||
+        rule_number(metrics->free_count) < GROWTH_BLOCKS ||
+        (double)rule_number_or_most(metrics->live_bytes) > TEARDOWN_LEFT * peak ||
+        (double)rule_bytes_of(metrics) > TEARDOWN_MADE * peak)
+        return false;
+    double rise;
+    return rule_leaks_falls_at(curve) >= TEARDOWN_TIME * (double)inquiry->run_ns &&
+           rule_leaks_rises(inquiry, curve, &rise);
+}
+
+static uint64_t rule_leaks_teardown_bytes(const struct inquiry *inquiry, const struct site *site)
+{
+    uint64_t bytes = 0;
+    if (rule_number(site->metrics.peak_bytes) < TEARDOWN_BYTES)
+        return 0;
+    for (size_t i = 0; i < site->count; i++) {
+        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        if (rule_leaks_grows_to_teardown(inquiry, path))
+            bytes += rule_number(path->metrics.peak_bytes);
+    }
+    return bytes;
+}
+
+static void rule_leaks_report_teardown(struct inquiry *inquiry, const struct candidate *candidate)
+{
+    struct insight *insight = insight_begin(inquiry, candidate->cost,
+                                            rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    insight_title(insight, "%s grows to %s until the program ends, and only then frees it",
+                  inquiry_site_name(inquiry, candidate->site).text,
+                  human_bytes(candidate->cost).text);
+    insight_add_bytes(insight, "peak_bytes", candidate->cost);
+    insight_add_count(insight, "alloc_count", rule_blocks_of(&candidate->site->metrics));
+    insight_add_share(insight, "peak_share", insight->cost);
+    insight_add_paths(inquiry, insight, candidate->site, METRIC_ROW(peak_bytes), INSIGHT_BYTES);
+    insight->advice = "A program that runs longer needs more: free what is done with while it "
+                      "works, or bound the container. Where all of it is needed to the end, it is "
+                      "right as it is.";
+}
+
+void rule_teardown_growth(struct inquiry *inquiry)
+{
+    struct candidates candidates = {0};
+    uint64_t least = (uint64_t)(TEARDOWN_SHARE * (double)rule_number(inquiry->total->peak_bytes));
+    if (!inquiry_has_curves(inquiry)) {
+        inquiry_silent(inquiry, "not recorded: how call paths grow over time");
+        return;
+    }
+    for (size_t i = 0; i < inquiry->site_count; i++) {
+        uint64_t bytes = rule_leaks_teardown_bytes(inquiry, &inquiry->sites[i]);
+        if (bytes && bytes >= least)
+            inquiry_candidates_add(&candidates, &inquiry->sites[i], bytes);
+    }
+    for (size_t i = 0; i < candidates.count; i++)
+        rule_leaks_report_teardown(inquiry, &candidates.top[i]);
+}
+
 /* ---- Live at the end ----------------------------------------------------------------------- */
 
 static bool rule_leaks_is_one_time(const struct inquiry *inquiry,
@@ -199,9 +339,11 @@ static void rule_leaks_count_site(const struct inquiry *inquiry, const struct si
         remains->one_time_blocks += blocks;
         return;
     }
-    uint64_t lost_bytes = rule_lost_bytes(inquiry, site);
+    uint64_t lost_bytes = rule_lost_bytes(inquiry, site),
+             lost_count = rule_lost_count(inquiry, site);
     if (lost_bytes > growth.bytes) { /* another finding has it */
         bytes -= bytes < lost_bytes ? bytes : lost_bytes;
+        blocks -= blocks < lost_count ? blocks : lost_count;
         growth.bytes = growth.blocks = 0;
     }
     remains->growing_bytes += growth.bytes;

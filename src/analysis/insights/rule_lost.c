@@ -9,13 +9,14 @@
 /* Fewer are said by `tidemark leaks` only. */
 #define LOST_BYTES  (1 << 10)
 #define LOST_BLOCKS 16
+#define LOST_FEW    3
 
 /* Islands whose heads a site has asked for. */
 struct lost {
     uint64_t bytes, count, island_count;
 };
 
-static void rule_lost_count(struct lost *lost, const struct profile_island *island)
+static void rule_lost_add_island(struct lost *lost, const struct profile_island *island)
 {
     lost->bytes += island->bytes + island->indirect_bytes;
     lost->count += island->count + island->indirect_count;
@@ -30,13 +31,18 @@ static struct lost rule_lost_of(const struct inquiry *inquiry, const struct site
     struct lost lost = {0};
     for (size_t i = 0; i < count; i++)
         if (inquiry->site_of_node[islands[i].path] == number)
-            rule_lost_count(&lost, &islands[i]);
+            rule_lost_add_island(&lost, &islands[i]);
     return lost;
 }
 
 uint64_t rule_lost_bytes(const struct inquiry *inquiry, const struct site *site)
 {
     return rule_lost_of(inquiry, site).bytes;
+}
+
+uint64_t rule_lost_count(const struct inquiry *inquiry, const struct site *site)
+{
+    return rule_lost_of(inquiry, site).count;
 }
 
 static void rule_lost_add_paths(struct inquiry *inquiry, struct insight *insight,
@@ -62,9 +68,11 @@ static void rule_lost_report(struct inquiry *inquiry, const struct site *site,
     /* Nothing excuses it, and it goes on as long as the program does. */
     if (insight->severity < INSIGHT_SEVERE && lost.count >= LOST_BLOCKS && lost.bytes >= LOST_BYTES)
         insight->severity++;
-    insight_title(insight, "%s loses %s in %s: nothing points to them any more",
+    if (lost.island_count < LOST_BLOCKS) /* no stream of them: often what main() held to its end */
+        insight_at_most(insight, lost.count <= LOST_FEW ? INSIGHT_INFO : INSIGHT_NOTICE);
+    insight_title(insight, "%s loses %s in %s: nothing points to %s any more",
                   inquiry_site_name(inquiry, site).text, human_bytes(lost.bytes).text,
-                  inquiry_human_blocks(lost.count).text);
+                  inquiry_human_blocks(lost.count).text, lost.count == 1 ? "it" : "them");
     insight_add_bytes(insight, "lost_bytes", lost.bytes);
     insight_add_count(insight, "lost_count", lost.count);
     insight_add_count(insight, "islands", lost.island_count);
@@ -85,7 +93,7 @@ static struct lost *rule_lost_by_site(const struct inquiry *inquiry)
     for (size_t i = 0; i < count && lost; i++) {
         uint32_t site = inquiry->site_of_node[islands[i].path];
         if (site != UINT32_MAX)
-            rule_lost_count(&lost[site], &islands[i]);
+            rule_lost_add_island(&lost[site], &islands[i]);
     }
     return lost;
 }

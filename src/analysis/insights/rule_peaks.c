@@ -39,16 +39,30 @@ static uint64_t rule_peaks_usual_level(const struct profile *profile)
     return usual;
 }
 
+/* Did the program give half of its peak back while it worked? */
+static bool rule_peaks_level_fell(const struct inquiry *inquiry, uint64_t peak)
+{
+    const struct profile *profile = inquiry->profile;
+    uint64_t peak_ns = rule_number(inquiry->total->peak_ticks), level;
+    for (size_t i = 0; i < profile->bucket_count; i++) {
+        uint64_t ns = i * profile->bucket_ns;
+        if (ns > peak_ns && inquiry_counts_at(inquiry, ns) &&
+            figure_get(profile->buckets[i].requested.min, &level) && level <= peak / 2)
+            return true;
+    }
+    return false;
+}
+
 static void rule_peaks_report(struct inquiry *inquiry, const struct site *site)
 {
     uint64_t peak = rule_number(inquiry->total->peak_bytes),
              usual = rule_peaks_usual_level(inquiry->profile);
     uint64_t held = rule_number(site->metrics.at_peak_bytes);
-    bool spike = usual && peak / PEAK_SPIKE >= usual;
+    bool spike = usual && peak / PEAK_SPIKE >= usual && rule_peaks_level_fell(inquiry, peak);
     struct insight *insight = insight_begin(inquiry, held, peak, INSIGHT_BYTES);
     /* Something must hold the peak: that is a place to look at, and trouble only if it stands out
      * of what the program needs otherwise. */
-    insight_at_most(insight, spike ? INSIGHT_WARNING : INSIGHT_INFO);
+    insight_at_most(insight, spike ? INSIGHT_NOTICE : INSIGHT_INFO);
     insight_title(insight, "%s holds %s of the peak, %s in %s",
                   inquiry_site_name(inquiry, site).text,
                   human_percent((double)held, (double)peak).text, human_bytes(held).text,

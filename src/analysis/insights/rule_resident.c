@@ -11,6 +11,8 @@
 #define KEPT_BYTES   (1 << 20)
 #define PINNED_BYTES (1 << 20)
 #define PINNED_SHARE 0.1 /* of the resident bytes */
+/* Of what was requested when the work ended, at a look behind it. */
+#define END_LEVEL 0.75
 /* If whole pages are this much of what stayed, they are there for the asking. */
 #define RETURNABLE 0.5
 
@@ -61,8 +63,9 @@ static uint64_t rule_resident_kept_at(const struct profile *profile, const struc
     return freed < excess ? freed : excess;
 }
 
-static struct fall rule_resident_find_fall(const struct profile *profile)
+static struct fall rule_resident_find_fall(const struct inquiry *inquiry)
 {
+    const struct profile *profile = inquiry->profile;
     struct fall fall = {0};
     uint64_t base = UINT64_MAX;
     for (size_t i = 0; i < profile->bucket_count; i++) {
@@ -79,7 +82,8 @@ static struct fall rule_resident_find_fall(const struct profile *profile)
     }
     size_t lasting = 0, needed = (size_t)(FALL_BUCKETS * (double)profile->bucket_count) + 1;
     for (size_t i = fall.peak + 1; fall.sampled && i < profile->bucket_count; i++) {
-        if (!rule_resident_has_physical(&profile->buckets[i]))
+        if (!rule_resident_has_physical(&profile->buckets[i]) ||
+            !inquiry_counts_at(inquiry, i * profile->bucket_ns))
             continue;
         uint64_t kept = rule_resident_kept_at(profile, &fall, i, base);
         uint64_t requested = rule_number(profile->buckets[i].requested.max);
@@ -97,10 +101,31 @@ static struct fall rule_resident_find_fall(const struct profile *profile)
     return fall;
 }
 
+/* The highest level in the interval in which the program's work ended; unknown: none. */
+static struct figure rule_resident_level_of_work(const struct inquiry *inquiry)
+{
+    const struct profile *profile = inquiry->profile;
+    size_t last = profile->bucket_ns ? inquiry->active_until_ns / profile->bucket_ns : 0;
+    for (size_t i = last < profile->bucket_count ? last : profile->bucket_count; i-- > 0;)
+        if (figure_known(profile->buckets[i].requested.max))
+            return profile->buckets[i].requested.max;
+    return FIGURE_UNKNOWN;
+}
+
+/* A look while the program worked or rested, or at its end if it has freed little for that. */
+static bool rule_resident_is_of_work(const struct inquiry *inquiry,
+                                     const struct profile_sample *sample)
+{
+    struct figure level = rule_resident_level_of_work(inquiry);
+    return inquiry_counts_at(inquiry, sample->time_ns) || !figure_known(level) ||
+           figure_double(sample->requested_bytes) >= END_LEVEL * figure_double(level);
+}
+
 /* The sample with a ledger in which most bytes are pinned. */
-static const struct profile_sample *rule_resident_most_pinned(const struct profile *profile,
+static const struct profile_sample *rule_resident_most_pinned(const struct inquiry *inquiry,
                                                               bool *recorded)
 {
+    const struct profile *profile = inquiry->profile;
     const struct profile_sample *found = NULL;
     *recorded = false;
     for (size_t i = 0; i < profile->sample_count; i++) {
@@ -109,6 +134,7 @@ static const struct profile_sample *rule_resident_most_pinned(const struct profi
             continue;
         *recorded = true;
         if (rule_number(sample->pinned_bytes) >= PINNED_BYTES &&
+            rule_resident_is_of_work(inquiry, sample) &&
             (double)rule_number(sample->pinned_bytes) >=
                 PINNED_SHARE * (double)rule_number_or_most(sample->resident_bytes) &&
             (!found || rule_number(sample->pinned_bytes) > rule_number(found->pinned_bytes)))
@@ -218,20 +244,6 @@ static void rule_resident_report_pinned(struct inquiry *inquiry,
     free(rows);
 }
 
-/* Who pins was not recorded: those whose many blocks outlived the fall may. */
-static void rule_resident_add_suspects(struct inquiry *inquiry, struct insight *insight)
-{
-    struct candidates candidates = {0};
-    for (size_t i = 0; i < inquiry->site_count; i++)
-        if (rule_number(inquiry->sites[i].metrics.live_count) > 1)
-            inquiry_candidates_add(&candidates, &inquiry->sites[i],
-                                   rule_number(inquiry->sites[i].metrics.live_count));
-    for (size_t i = 0; i < candidates.count; i++)
-        insight_add_paths(inquiry, insight, candidates.top[i].site, METRIC_ROW(live_count),
-                          INSIGHT_COUNT);
-    insight_add_text(insight, "pinned_by", "not recorded; the paths are of what was alive last");
-}
-
 /* Of the looks since the peak the one at which the allocator kept most. */
 static const struct profile_sample *rule_resident_most_kept(const struct profile *profile,
                                                             const struct fall *fall)
@@ -246,14 +258,45 @@ static const struct profile_sample *rule_resident_most_kept(const struct profile
     return found;
 }
 
+/* Whose blocks of the peak are gone. */
+static const struct site *rule_resident_who_freed(const struct inquiry *inquiry)
+{
+    const struct site *most = NULL;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < inquiry->site_count; i++) {
+        const struct call_metrics *metrics = &inquiry->sites[i].metrics;
+        uint64_t gone = rule_resident_above(rule_number(metrics->at_peak_bytes),
+                                            rule_number_or_most(metrics->live_bytes));
+        if (gone > bytes) {
+            bytes = gone;
+            most = &inquiry->sites[i];
+        }
+    }
+    return most;
+}
+
+static void rule_resident_title_fall(const struct inquiry *inquiry, struct insight *insight,
+                                     uint64_t fell, uint64_t kept)
+{
+    const struct site *who = rule_resident_who_freed(inquiry);
+    if (who)
+        insight_title(insight, "%s was freed, most of it of %s, but %s stays resident",
+                      human_bytes(fell).text, inquiry_site_name(inquiry, who).text,
+                      human_bytes(kept).text);
+    else
+        insight_title(insight, "%s was freed but %s of it stays resident", human_bytes(fell).text,
+                      human_bytes(kept).text);
+    if (who)
+        insight_add_paths(inquiry, insight, who, METRIC_ROW(at_peak_bytes), INSIGHT_BYTES);
+}
+
 /* All that the timeline knows, or what the ledger says of it. */
 static struct insight *rule_resident_begin_fall(struct inquiry *inquiry, const struct fall *fall)
 {
     uint64_t fell = fall->peak_bytes - fall->low_bytes;
     struct insight *insight =
         insight_begin(inquiry, fall->kept_bytes, fall->peak_bytes, INSIGHT_BYTES);
-    insight_title(insight, "%s was freed but %s of it stays resident", human_bytes(fell).text,
-                  human_bytes(fall->kept_bytes).text);
+    rule_resident_title_fall(inquiry, insight, fell, fall->kept_bytes);
     insight_add_bytes(insight, "peak_bytes", fall->peak_bytes);
     insight_add_bytes(insight, "requested_bytes", fall->low_bytes);
     insight_add_bytes(insight, "resident_bytes", fall->resident_bytes);
@@ -267,7 +310,7 @@ static struct insight *rule_resident_begin_fall(struct inquiry *inquiry, const s
 static void rule_resident_report_fall(struct inquiry *inquiry, const struct fall *fall)
 {
     struct insight *insight = rule_resident_begin_fall(inquiry, fall);
-    rule_resident_add_suspects(inquiry, insight);
+    insight_add_text(insight, "pinned_by", "not recorded");
     insight->advice = rule_resident_fragmentation_advice(inquiry->profile, NULL);
     insight_at_most(insight, INSIGHT_WARNING);
 }
@@ -300,13 +343,14 @@ static void rule_resident_report_kept(struct inquiry *inquiry, struct fall fall,
     insight_add_bytes(insight, "pinned_bytes", rule_number(sample->pinned_bytes));
     insight->advice = rule_resident_kept_advice(inquiry->profile, sample);
     insight_at_most(insight, INSIGHT_NOTICE);
+    insight->rank = RANK_HINT;
 }
 
 void rule_fragmentation(struct inquiry *inquiry)
 {
-    struct fall fall = rule_resident_find_fall(inquiry->profile);
+    struct fall fall = rule_resident_find_fall(inquiry);
     bool recorded;
-    const struct profile_sample *sample = rule_resident_most_pinned(inquiry->profile, &recorded);
+    const struct profile_sample *sample = rule_resident_most_pinned(inquiry, &recorded);
     const struct profile_sample *kept = rule_resident_most_kept(inquiry->profile, &fall);
     if (sample)
         rule_resident_report_pinned(inquiry, sample, &fall);
@@ -380,8 +424,23 @@ static struct untouched *rule_resident_untouched_by_site(const struct inquiry *i
     return sites;
 }
 
+/* What no page that came later can have been: the process was never larger than this. */
+static uint64_t rule_resident_never_touched(const struct profile *profile,
+                                            const struct untouched *of)
+{
+    struct figure high = FIGURE_UNKNOWN;
+    for (size_t i = 0; i < profile->sample_count; i++)
+        high = figure_max(high, profile->samples[i].high_water_bytes);
+    struct figure later = figure_sub(high, of->sample->resident_bytes);
+    return rule_resident_above(of->least_bytes, rule_number_or_most(later));
+}
+
 static bool rule_resident_stays_untouched(const struct inquiry *inquiry, const struct untouched *of)
 {
+    if (of->sample && rule_resident_never_touched(inquiry->profile, of) >= UNTOUCHED_BYTES &&
+        (double)rule_resident_never_touched(inquiry->profile, of) >=
+            UNTOUCHED_SHARE * (double)of->live_bytes)
+        return true;
     double seen_ns = (double)(of->last_ns - of->first_ns);
     if (!of->sample || of->least_bytes < UNTOUCHED_BYTES ||
         (double)of->least_bytes < UNTOUCHED_SHARE * (double)of->live_bytes)

@@ -53,6 +53,27 @@ static void rule_threads_add_freeing_paths(const struct inquiry *inquiry, struct
     insight_add_top(inquiry, insight, &top, INSIGHT_COUNT);
 }
 
+/* Whose most of them must be: all blocks of other sites together are less than half of them. NULL:
+ * nobody's for certain. */
+static const struct site *rule_threads_maker(const struct inquiry *inquiry,
+                                             const struct exchange *pair)
+{
+    for (size_t i = 0; i < inquiry->site_count; i++) {
+        uint64_t made = rule_blocks_of(&inquiry->sites[i].metrics);
+        if (made <= inquiry->calls && inquiry->calls - made <= pair->count / 2)
+            return &inquiry->sites[i];
+    }
+    return NULL;
+}
+
+static void rule_threads_add_making_paths(const struct inquiry *inquiry, struct insight *insight,
+                                          const struct exchange *pair)
+{
+    const struct site *maker = rule_threads_maker(inquiry, pair);
+    if (maker)
+        insight_add_paths(inquiry, insight, maker, METRIC_ROW(alloc_count), INSIGHT_COUNT);
+}
+
 static void rule_threads_report_pair(struct inquiry *inquiry, const struct exchange *pair,
                                      uint64_t all)
 {
@@ -60,9 +81,11 @@ static void rule_threads_report_pair(struct inquiry *inquiry, const struct excha
     const struct thread_metrics *owner = &profile->threads[pair->owner];
     struct insight *insight = insight_begin(inquiry, pair->count, inquiry->calls, INSIGHT_COUNT);
     insight_at_most(insight, INSIGHT_WARNING);
-    insight_title(insight, "%s frees %s blocks that %s allocates",
+    const struct site *maker = rule_threads_maker(inquiry, pair);
+    insight_title(insight, "%s frees %s blocks that %s allocates%s%s",
                   rule_threads_name(profile, pair->freer).text, human_count(pair->count).text,
-                  rule_threads_name(profile, pair->owner).text);
+                  rule_threads_name(profile, pair->owner).text, maker ? " in " : "",
+                  maker ? inquiry_site_name(inquiry, maker).text : "");
     insight_add_count(insight, "exchanged_count", pair->count);
     insight_add_bytes(insight, "exchanged_bytes", pair->bytes);
     insight_add_share(insight, "owner_share",
@@ -71,6 +94,7 @@ static void rule_threads_report_pair(struct inquiry *inquiry, const struct excha
     insight_add_count(insight, "exchanged_in_all", all);
     insight_add_text(insight, "owner", rule_threads_name(profile, pair->owner).text);
     insight_add_text(insight, "freer", rule_threads_name(profile, pair->freer).text);
+    rule_threads_add_making_paths(inquiry, insight, pair);
     rule_threads_add_freeing_paths(inquiry, insight);
     insight->advice = "Such frees go to another thread's arena, with its lock or a queue: hand "
                       "blocks back to be used again, or pass them in batches.";

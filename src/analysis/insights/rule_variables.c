@@ -11,6 +11,7 @@
 #define GLOBALS_BYTES   (1 << 20)
 #define GLOBALS_SHARE   0.25 /* of peak and globals together */
 #define VARIABLES_NAMED 3
+enum { NAME_COLUMNS = 30 };
 
 struct sums {
     uint64_t bytes;
@@ -94,6 +95,31 @@ static void rule_variables_add_names(struct insight *insight, const struct profi
     }
 }
 
+/* "table takes 40.0 MiB of the … (mesh.c:12)": the largest one, if it is half of all. */
+static const struct profile_variable *rule_variables_main_one(const struct sums *sums)
+{
+    const struct profile_variable *largest = sums->count ? sums->largest[0] : NULL;
+    return largest && largest->name && largest->bytes >= sums->bytes / 2 ? largest : NULL;
+}
+
+static void rule_variables_add_title(struct insight *insight, const struct sums *sums,
+                                     const char *sentence)
+{
+    const struct profile_variable *one = rule_variables_main_one(sums);
+    struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
+    if (!one) {
+        insight_title(insight, "%s", sentence);
+        return;
+    }
+    name_add_short(&name, one->name, NAME_COLUMNS);
+    if (one->file && one->line)
+        name_add_place(&place, name_base(one->file), one->line, NAME_COLUMNS);
+    insight_title(insight, "%s, most of it %s%s%s%s", sentence, name.data, place.length ? " (" : "",
+                  place.length ? place.data : "", place.length ? ")" : "");
+    strbuf_release(&name);
+    strbuf_release(&place);
+}
+
 static bool rule_variables_silent_without_variables(struct inquiry *inquiry)
 {
     bool missing = !inquiry->profile->section_count && !inquiry->profile->variable_count;
@@ -102,18 +128,34 @@ static bool rule_variables_silent_without_variables(struct inquiry *inquiry)
     return missing;
 }
 
+/* Most at once: of those that allocated, or of those whose stacks one look has seen. */
+static uint64_t rule_variables_threads(const struct profile *profile)
+{
+    uint64_t most = threads_peak(profile), stacks = 0;
+    for (size_t i = 0; i < profile->owner_count; i++) {
+        if (i && profile->owners[i].sample != profile->owners[i - 1].sample)
+            stacks = 0;
+        stacks += profile->owners[i].kind == PROFILE_OWNER_STACK;
+        most = stacks > most ? stacks : most;
+    }
+    return most;
+}
+
 void rule_tls(struct inquiry *inquiry)
 {
     if (rule_variables_silent_without_variables(inquiry))
         return;
     struct sums sums = rule_variables_sum_up(inquiry->profile, rule_variables_is_tls);
-    uint64_t threads = threads_peak(inquiry->profile), all = sums.bytes * threads;
+    uint64_t threads = rule_variables_threads(inquiry->profile), all = sums.bytes * threads;
     if (threads < TLS_THREADS || all < TLS_BYTES)
         return;
     struct insight *insight =
         insight_begin(inquiry, all, all + rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
-    insight_title(insight, "Thread-local variables take %s: %s in each of %s threads",
-                  human_bytes(all).text, human_bytes(sums.bytes).text, human_exact(threads).text);
+    struct strbuf title = STRBUF_INIT;
+    strbuf_addf(&title, "Thread-local variables take %s, %s in each of %s threads",
+                human_bytes(all).text, human_bytes(sums.bytes).text, human_exact(threads).text);
+    rule_variables_add_title(insight, &sums, title.data);
+    strbuf_release(&title);
     insight_add_bytes(insight, "tls_bytes", all);
     insight_add_bytes(insight, "tls_bytes_per_thread", sums.bytes);
     insight_add_count(insight, "peak_threads", threads);
@@ -133,9 +175,10 @@ void rule_globals(struct inquiry *inquiry)
         return;
     struct insight *insight = insight_begin(inquiry, sums.bytes, all, INSIGHT_BYTES);
     insight_at_most(insight, INSIGHT_NOTICE); /* what is never touched costs nothing */
-    insight_title(insight, "Global variables take %s, beside %s of allocated memory at the peak",
-                  human_bytes(sums.bytes).text,
-                  human_bytes(rule_number(inquiry->total->peak_bytes)).text);
+    struct strbuf title = STRBUF_INIT;
+    strbuf_addf(&title, "Global variables take %s", human_bytes(sums.bytes).text);
+    rule_variables_add_title(insight, &sums, title.data);
+    strbuf_release(&title);
     insight_add_bytes(insight, "globals_bytes", sums.bytes);
     insight_add_bytes(insight, "peak_bytes", rule_number(inquiry->total->peak_bytes));
     insight_add_share(insight, "share", insight->cost);

@@ -50,6 +50,7 @@ static const struct option_entry entries[] = {
     SOURCE_PATH_ENTRY(cmd_annotate_add_source_path),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(TO, "ANNOTATE-JSON.md"),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

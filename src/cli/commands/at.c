@@ -32,6 +32,7 @@ static const struct option_entry entries[] = {
     HIDE_STD_ENTRY(COMMON),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 #undef TO
 #undef COMMON

@@ -72,6 +72,7 @@ static const struct option_entry entries[] = {
      TO(colour), true, NULL},
     {"width", 'w', OPTION_NUMBER, "COLUMNS",
      "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), true, NULL},
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

@@ -43,6 +43,7 @@ static const struct option_entry entries[] = {
     HIDE_STD_ENTRY(TO),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(TO, "DIFF-JSON.md"),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

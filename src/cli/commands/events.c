@@ -73,6 +73,7 @@ static const struct option_entry entries[] = {
     {"stacks", 0, OPTION_FLAG, NULL, "with their whole call paths", TO(events.stacks), false, NULL},
     HIDE_STD_ENTRY(COMMON),
     OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 #undef TO
 #undef COMMON

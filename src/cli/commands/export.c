@@ -67,6 +67,7 @@ static const struct option_entry entries[] = {
      false, NULL},
     {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
      false, NULL},
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

@@ -40,6 +40,7 @@ static const struct option_entry entries[] = {
      TO(sources), false, NULL},
     SOURCE_PATH_ENTRY(cmd_html_add_source_path),
     REDACTION_ENTRIES(TO),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

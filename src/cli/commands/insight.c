@@ -26,6 +26,7 @@ static const struct option_entry entries[] = {
     {"least", 'l', OPTION_CHOICE, INSIGHT_SEVERITY_CHOICE,
      "the least severity that is shown (default: info, all)", TO(least), false, NULL},
     OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

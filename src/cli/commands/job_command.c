@@ -53,6 +53,7 @@ const struct option_entry job_entries[] = {
     OUTPUT_LOOK_ENTRIES(TO),
     OPTION_GROUP("What is passed on"),
     REDACTION_ENTRIES(TO),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const char *job_command_name_of(const struct job_engine *engine)

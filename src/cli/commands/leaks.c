@@ -38,6 +38,7 @@ static const struct option_entry entries[] = {
      "known leaks, as LeakSanitizer or valgrind take them; may be repeated", 0, false,
      cmd_leaks_add_suppressions},
     OUTPUT_ENTRIES(TO, "LEAKS.md"),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

@@ -1,6 +1,7 @@
 /* tidemark: finds the subcommand in the table and calls it. A new command is an entry here, a file
  * beside, and a page in man/. */
 #include "commands/commands.h"
+#include "commands/output.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -92,11 +93,19 @@ static size_t commands_main_list_shown(const char *names[COMMAND_COUNT])
     return count;
 }
 
+/* The section [names] of the user's configuration: for every command. */
+static const struct option_entry name_entries[] = {WRAPPER_ENTRIES, OPTION_GROUP_END};
+static const struct options_command names_section = {.name = "names", .entries = name_entries};
+
 static int commands_main_load_defaults(const char *command)
 {
-    const char *names[COMMAND_COUNT];
+    const char *names[COMMAND_COUNT + 1];
     struct strbuf why = STRBUF_INIT;
-    int error = defaults_load(names, commands_main_list_shown(names), &why);
+    size_t count = commands_main_list_shown(names);
+    names[count++] = names_section.name;
+    int error = defaults_load(names, count, &why);
+    if (!error)
+        error = defaults_apply(&names_section, NULL, &why);
     if (error)
         fprintf(stderr, "tidemark %s: %s\n", command, why.data);
     strbuf_release(&why);

@@ -2,8 +2,11 @@
  * (output.h). A complaint's text is made safe for terminals first. */
 #include "commands/output.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include "aggregate/wrappers.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 
@@ -47,4 +50,27 @@ size_t output_columns(uint64_t width, size_t usual_most)
     return columns < LEAST_COLUMNS  ? LEAST_COLUMNS
            : columns > MOST_COLUMNS ? MOST_COLUMNS
                                     : columns;
+}
+
+static int output_add_pattern(const char *option, const char *pattern, bool is_wrapper)
+{
+    char why[128] = "";
+    int error = wrappers_add(pattern, is_wrapper, why, sizeof why);
+    if (error == -EINVAL)
+        fprintf(stderr, "tidemark: --%s: no regular expression: %s\n", option, why);
+    else if (error)
+        fprintf(stderr, "tidemark: --%s: %s\n", option, strerror(-error));
+    return error;
+}
+
+int output_add_wrappers(void *unused, const char *pattern)
+{
+    (void)unused;
+    return output_add_pattern("through", pattern, true);
+}
+
+int output_add_no_wrappers(void *unused, const char *pattern)
+{
+    (void)unused;
+    return output_add_pattern("not-through", pattern, false);
 }

@@ -31,6 +31,19 @@
             false, NULL                                                                            \
     }
 
+/* Functions that only pass memory on (aggregate/wrappers.h). For option entries of OPTION_CALL. */
+int output_add_wrappers(void *unused, const char *pattern);
+int output_add_no_wrappers(void *unused, const char *pattern);
+/* clang-format off */
+#define WRAPPER_ENTRIES                                                                            \
+    {"through", 0, OPTION_CALL, "REGEX",                                                           \
+     "functions that only pass memory on: who calls them is shown as the owner (default: those "   \
+     "that look like it); may be repeated", 0, true, output_add_wrappers},                         \
+    {"not-through", 0, OPTION_CALL, "REGEX",                                                       \
+     "functions that own what they ask for, whatever they look like; may be repeated", 0, true,   \
+     output_add_no_wrappers}
+/* clang-format on */
+
 /* A sentence on stderr, made safe for terminals. Returns the exit status for it. */
 int output_complain(const char *command, const char *sentence);
 int output_complainf(const char *command, const char *format, ...)

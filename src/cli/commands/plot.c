@@ -71,6 +71,7 @@ static const struct option_entry entries[] = {
     {"height", 0, OPTION_NUMBER, "ROWS", "of the plot in the text (default: 18)", TO(height), true,
      NULL},
     {"force", 0, OPTION_FLAG, NULL, "replace FILE if it is there", TO(force), false, NULL},
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

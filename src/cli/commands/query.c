@@ -31,6 +31,7 @@ static const struct option_entry entries[] = {
      "end a query that gives no row for SECONDS; 0: never (default: 60)", TO(give_up), false, NULL},
     {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
      true, NULL},
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

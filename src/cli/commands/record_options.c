@@ -1,6 +1,7 @@
 /* The options of `tidemark record`: the table, the parsers of its special values, and the checks
  * between options (record_options.h). The result is a struct collector_options. */
 #include "commands/record_options.h"
+#include "commands/output.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -193,6 +194,7 @@ static const struct option_entry entries[] = {
      "longest wait of the program at exit, for the last look and, with LD_PRELOAD by hand, for the "
      "profile (default: 10s)",
      TO(exit_wait_ns), true, NULL},
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 const struct options_command record_command = {

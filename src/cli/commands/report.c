@@ -95,6 +95,7 @@ static const struct option_entry entries[] = {
     HIDE_STD_ENTRY(REPORT),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

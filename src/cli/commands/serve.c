@@ -47,6 +47,7 @@ static const struct option_entry entries[] = {
     {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
      false, NULL},
     SOURCE_PATH_ENTRY(cmd_serve_add_source_path),
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

@@ -45,6 +45,7 @@ static const struct option_entry entries[] = {
      TO(colour), true, NULL},
     {"width", 'w', OPTION_NUMBER, "COLUMNS", "of lines (default: the terminal, else 100)",
      TO(width), true, NULL},
+    WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 
 static const struct options_command command = {

@@ -164,7 +164,7 @@ static void export_dot_add_figure(struct strbuf *out, const struct dot *dot, uin
 static void export_dot_write_node(struct dot *dot, const struct function_row *row)
 {
     const struct profile *profile = dot->exporting->profile;
-    struct frame frame = {row->code, row->line};
+    struct frame frame = frame_at(row->code, row->line);
     uint64_t own = export_dot_value_of(dot, &row->exclusive),
              all = export_dot_value_of(dot, &row->inclusive);
     double share = dot->total ? (double)own / (double)dot->total : 0;

@@ -10,7 +10,7 @@ static void export_folded_add_step(struct strbuf *line, const struct profile *pr
 {
     if (line->length)
         strbuf_add_char(line, ';');
-    export_add_key_name(line, profile, node->key, (struct frame){node->code, node->line}, ";", ':');
+    export_add_key_name(line, profile, node->key, frame_at(node->code, node->line), ";", ':');
 }
 
 /* The tree depth first, heaviest child first. lengths[d]: of the line up to depth d. */

@@ -91,7 +91,7 @@ static uint32_t export_heaptrack_ip_number(struct heaptrack *heaptrack, uint32_t
     for (uint32_t i = 0; i < code->line_count; i++)
         if (show_all || !heaptrack->exporting->hidden[code->first_line + i])
             export_heaptrack_add_frame(heaptrack, &text,
-                                       (struct frame){code_index, code->first_line + i});
+                                       frame_at(code_index, code->first_line + i));
     fprintf(heaptrack->exporting->out, "%s\n", text.data);
     strbuf_release(&text);
     return number;

@@ -144,7 +144,7 @@ static void export_openmetrics_write_function(struct openmetrics *openmetrics, c
                                               const struct value *value)
 {
     struct exporting *exporting = openmetrics->exporting;
-    struct frame frame = {value->row->code, value->row->line};
+    struct frame frame = frame_at(value->row->code, value->row->line);
     struct strbuf labels = STRBUF_INIT, name = STRBUF_INIT, path = STRBUF_INIT;
     uint32_t line;
     const char *module = frame_module(exporting->profile, frame);

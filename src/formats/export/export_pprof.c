@@ -248,7 +248,7 @@ static void export_pprof_add_location(struct pprof *pprof, uint32_t code_index, 
         uint32_t line = code->first_line + i;
         bool has_name = profile->lines[line].function || !is_code;
         if (has_name && (show_all || !pprof->exporting->hidden[line]))
-            export_pprof_add_line(pprof, (struct frame){code_index, line});
+            export_pprof_add_line(pprof, frame_at(code_index, line));
     }
     proto_part(&pprof->message, PROFILE_LOCATION, &pprof->part);
 }

@@ -50,7 +50,7 @@ static void export_speedscope_list_frame(struct speedscope *speedscope,
         return;
     speedscope->frame_of[node->key] = ++speedscope->frame_count;
     json_object(json, NULL);
-    export_add_key_name(&text, profile, node->key, (struct frame){node->code, node->line}, NULL, 0);
+    export_add_key_name(&text, profile, node->key, frame_at(node->code, node->line), NULL, 0);
     json_string(json, "name", text.data);
     strbuf_reset(&text);
     export_add_file(&text, speedscope->exporting, profile->lines[node->line].file);

@@ -104,7 +104,7 @@ static void export_tables_write_function(struct sheet *sheet, const struct funct
     const struct export_options *options = sheet->exporting->options;
     const struct profile *profile = sheet->exporting->profile;
     struct merged_metrics merged = options->inclusive ? row->inclusive : row->exclusive;
-    struct frame frame = {row->code, row->line};
+    struct frame frame = frame_at(row->code, row->line);
     struct strbuf name = STRBUF_INIT;
     merged_settle(&merged, &profile->program.total);
     export_add_key_name(&name, profile, row->key, frame, NULL, 0);

@@ -122,7 +122,7 @@ static int database_insert_function(struct query *query, sqlite3_stmt *row,
                                     const struct function_row *function)
 {
     struct strbuf name = STRBUF_INIT;
-    struct frame frame = {function->code, function->line};
+    struct frame frame = frame_at(function->code, function->line);
     uint32_t index, line;
     bool unnamed = function_key_kind(profile, function->key, &index) == FUNCTION_KEY_MODULE;
     if (unnamed)

@@ -37,8 +37,7 @@ static void report_json_functions_write_function_name(struct writer *writer, uin
 static void report_json_functions_write_row(struct writer *writer, const struct function_row *row)
 {
     json_object(&writer->json, NULL);
-    report_json_functions_write_function_name(writer, row->key,
-                                              (struct frame){row->code, row->line});
+    report_json_functions_write_function_name(writer, row->key, frame_at(row->code, row->line));
     json_unsigned(&writer->json, "paths", row->inclusive.paths);
     json_unsigned(&writer->json, "own_paths", row->exclusive.paths);
     report_json_metrics(writer, "exclusive", &row->exclusive.metrics);
@@ -89,7 +88,7 @@ static void report_json_functions_write_children(struct writer *writer, struct t
         json_figure(&writer->json, "inclusive", node->inclusive);
         json_figure(&writer->json, "exclusive", node->exclusive);
         report_json_functions_write_function_name(writer, node->key,
-                                                  (struct frame){node->code, node->line});
+                                                  frame_at(node->code, node->line));
         report_json_functions_write_children(writer, tree, child, levels - 1);
         json_end(&writer->json);
     }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
-#include "insights/insight.h"
 #include "aggregate/facts.h"
 #include "aggregate/estimate.h"
 #include "report/memory_graph.h"
@@ -15,7 +14,7 @@
 #include "aggregate/thread_totals.h"
 #include "model/figure_human.h"
 
-enum { TOP_INSIGHTS = 5 };
+enum { COMMAND_LINES = 6 }; /* at most, where it is not the first screen */
 
 /* ---- The head ------------------------------------------------------------------------------ */
 
@@ -64,7 +63,8 @@ static void report_text_add_run(struct text *text)
     struct strbuf line = STRBUF_INIT;
     report_part_label(text, "command");
     facts_add_text(&line, text->profile, PROFILE_META_COMMAND);
-    size_t most = 6 * (text->style.columns - TEXT_LABEL_COLUMNS);
+    size_t lines = text->options->show ? COMMAND_LINES : 1;
+    size_t most = lines * (text->style.columns - TEXT_LABEL_COLUMNS);
     struct strbuf cut = STRBUF_INIT;
     text_add_cut(&cut, line.data, most);
     report_part_wrapped(text, cut.data);
@@ -256,7 +256,6 @@ static void report_text_add_resident(struct text *text)
         strbuf_add_string(&line, "not measured");
     report_part_wrapped(text, line.data);
     strbuf_release(&line);
-    report_head_owner(text);
 }
 
 /* Blocks ever made, of reallocations too where those are known. */
@@ -491,39 +490,23 @@ static void report_text_add_head(struct text *text)
         report_text_add_peak(text);
         report_text_add_resident(text);
     }
-    if (!estimate_is_empty(text->profile) && !report_text_is_of(text->profile, MEMORY_RESIDENT)) {
-        report_text_add_counts(text);
+    if (!estimate_is_empty(text->profile) && !report_text_is_of(text->profile, MEMORY_RESIDENT))
         report_text_add_leaks(text);
-    }
-    if (!mapped_first)
-        report_text_add_mapped(text);
-    report_text_add_threads(text);
     report_text_add_loss(text);
-    strbuf_add_char(&text->out, '\n');
-    memory_graph_add(&text->out, &text->style, text->profile);
 }
 
-/* ---- Insights ------------------------------------------------------------------------------ */
-
-static int report_text_add_insights(struct text *text)
+/* What most people need not know first, and the curve. */
+static void report_text_add_more_figures(struct text *text)
 {
-    struct insights *insights = insights_find(text->profile);
-    if (!insights)
-        return -ENOMEM;
-    struct strbuf rest = STRBUF_INIT;
-    if (insights->count) {
-        size_t shown = insights->count < TOP_INSIGHTS ? insights->count : TOP_INSIGHTS;
-        strbuf_add_char(&text->out, '\n');
-        style_add(&text->out, &text->style, TONE_TITLE, "Insights");
-        if (shown < insights->count)
-            strbuf_addf(&rest, "  the first %zu of %zu", shown, insights->count);
-        strbuf_add_string(&rest, "  (tidemark insight: evidence and advice)\n");
-        style_add(&text->out, &text->style, TONE_DIM, rest.data);
-        insights_add_lines(&text->out, insights, &text->style, shown);
-    }
-    strbuf_release(&rest);
-    insights_free(insights);
-    return 0;
+    const struct program_metrics *program = &text->profile->program;
+    strbuf_add_char(&text->out, '\n');
+    if (!estimate_is_empty(text->profile) && !report_text_is_of(text->profile, MEMORY_RESIDENT))
+        report_text_add_counts(text);
+    if (!figure_less(program->total.peak_bytes, program->mapped.peak_bytes))
+        report_text_add_mapped(text);
+    report_text_add_threads(text);
+    strbuf_add_char(&text->out, '\n');
+    memory_graph_add(&text->out, &text->style, text->profile);
 }
 
 /* ---- Sections ------------------------------------------------------------------------------ */
@@ -616,16 +599,19 @@ static int report_text_add_overview(struct text *text)
     report_text_add_head(text);
     if (!text->profile->has_program)
         return 0;
+    /* They are about the whole program: not where a part of it was asked for. */
+    bool whole = text->options->metric == METRIC_CHOICE_ALL && !text->options->filter &&
+                 !profile_get(text->profile, PROFILE_META_REGION) &&
+                 !profile_get(text->profile, PROFILE_META_LEVEL);
+    report_first_owners(text);
+    report_first_holders(text);
+    int error = whole ? report_first_insights(text) : 0;
+    report_text_add_more_figures(text);
     report_overview_peaks(text);
     report_overview_ledger(text);
     report_overview_owners(text);
     if (!profile_get(text->profile, PROFILE_META_REGION))
         report_overview_regions(text);
-    /* They are about the whole program: not where a part of it was asked for. */
-    bool whole = text->options->metric == METRIC_CHOICE_ALL && !text->options->filter &&
-                 !profile_get(text->profile, PROFILE_META_REGION) &&
-                 !profile_get(text->profile, PROFILE_META_LEVEL);
-    int error = whole ? report_text_add_insights(text) : 0;
     if (!error)
         error = report_section_sites(text);
     if (text->options->metric == METRIC_CHOICE_ALL)

@@ -79,12 +79,15 @@ int report_section_residency(struct text *text);
 int report_section_regions(struct text *text);
 int report_section_types(struct text *text);
 
+/* The first screen (report_text_first.c, report_text_owners.c): three lines each. */
+void report_first_owners(struct text *text);
+void report_first_holders(struct text *text);
+int report_first_insights(struct text *text); /* 0 or -ENOMEM */
+
 /* Short forms for the overview: nothing where there is nothing to say. */
 void report_overview_ledger(struct text *text);
 void report_overview_peaks(struct text *text);
 void report_overview_regions(struct text *text);
-/* A line of the head: who has most of what is resident. */
-void report_head_owner(struct text *text);
 void report_overview_owners(struct text *text);
 
 /* Parts of the section about memory; nothing where a profile does not say. */

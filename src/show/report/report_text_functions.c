@@ -155,7 +155,7 @@ static void report_text_functions_add_row(struct text *text, size_t metric,
         used += width;
     }
     strbuf_add_repeated(&text->out, " ", GAP);
-    report_text_functions_add(text, row->key, (struct frame){row->code, row->line}, used);
+    report_text_functions_add(text, row->key, frame_at(row->code, row->line), used);
 }
 
 static struct figure report_text_functions_row_value(const struct function_row *row, size_t metric,
@@ -236,7 +236,7 @@ static void report_text_functions_add_tree_line(struct tree *tree, uint32_t inde
     strbuf_add_string(&text->out, tree->prefix.data);
     strbuf_add_string(&text->out, branch);
     style_end(&text->out, &text->style);
-    report_text_functions_add(text, node->key, (struct frame){node->code, node->line},
+    report_text_functions_add(text, node->key, frame_at(node->code, node->line),
                               2 * FIGURE + SHARE + GAP + text_width(tree->prefix.data) +
                                   text_width(branch));
     tree->lines++;

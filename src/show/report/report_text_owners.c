@@ -77,7 +77,8 @@ static struct profile_owner *report_text_owners_by_site(const struct text *text,
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-static void report_text_owners_add_name(struct text *text, const struct profile_owner *row)
+static void report_text_owners_add_name(struct text *text, const struct profile_owner *row,
+                                        size_t used)
 {
     struct strbuf name = STRBUF_INIT;
     uint64_t thread;
@@ -87,7 +88,7 @@ static void report_text_owners_add_name(struct text *text, const struct profile_
     if (row->module)
         strbuf_addf(&name, " of %s",
                     strrchr(row->module, '/') ? strrchr(row->module, '/') + 1 : row->module);
-    size_t room = text->style.columns > USED + 10 ? text->style.columns - USED : 10;
+    size_t room = text->style.columns > used + 10 ? text->style.columns - used : 10;
     report_part_name(text, name.data, room);
     report_part_end(text);
     strbuf_release(&name);
@@ -112,7 +113,7 @@ static void report_text_owners_add_row(struct text *text, const struct profile_o
     if (report_text_owners_has_path(row))
         report_part_path(text, row->path, USED, false);
     else
-        report_text_owners_add_name(text, row);
+        report_text_owners_add_name(text, row, USED);
 }
 
 /* All that is below the last row that is shown. */
@@ -135,23 +136,37 @@ static void report_text_owners_add_rest(struct text *text, const struct profile_
     strbuf_release(&name);
 }
 
-static int report_text_owners_add_rows(struct text *text, const struct profile_owner *rows,
-                                       size_t count, size_t most, double whole)
+typedef void owner_row(struct text *text, const struct profile_owner *row, double whole);
+
+/* The rows with most, most first, by `add`; `most` of them. *order is theirs and of all others, to
+ * be freed; NULL: no memory. Returns how many were added. */
+static size_t report_text_owners_add_top(struct text *text, const struct profile_owner *rows,
+                                         size_t count, size_t most, double whole, owner_row *add,
+                                         uint32_t **order)
 {
     struct figure *values = calloc(count + 1, sizeof *values);
-    uint32_t *order = NULL;
     size_t shown = 0;
     for (size_t i = 0; values && i < count; i++)
         values[i] = rows[i].resident_bytes;
-    if (values)
-        order = order_values(values, count);
-    for (; order && shown < count && shown < most && figure_positive(values[order[shown]]); shown++)
-        report_text_owners_add_row(text, &rows[order[shown]], whole);
+    *order = values ? order_values(values, count) : NULL;
+    for (; *order && shown < count && shown < most && figure_positive(values[(*order)[shown]]);
+         shown++)
+        add(text, &rows[(*order)[shown]], whole);
+    free(values);
+    return shown;
+}
+
+static int report_text_owners_add_rows(struct text *text, const struct profile_owner *rows,
+                                       size_t count, size_t most, double whole)
+{
+    uint32_t *order;
+    size_t shown = report_text_owners_add_top(text, rows, count, most, whole,
+                                              report_text_owners_add_row, &order);
     if (order)
         report_text_owners_add_rest(text, rows, order + shown, count - shown, whole);
-    free(values);
+    int error = order ? 0 : -ENOMEM;
     free(order);
-    return order ? 0 : -ENOMEM;
+    return error;
 }
 
 /* How far the look was from the highest moment, by the kernel's count. */
@@ -184,50 +199,48 @@ report_text_owners_of(const struct text *text, const struct profile_sample *samp
     return report_text_owners_by_site(text, profile->owners + first, count, kept);
 }
 
-/* ---- The head ------------------------------------------------------------------------------ */
+/* ---- The first screen ---------------------------------------------------------------------- */
 
-static void report_text_owners_say_most(struct text *text, const struct profile_owner *row,
-                                        double whole)
+enum { FIRST_ROWS = 3, FIRST_USED = 33 };
+
+static void report_text_owners_add_first(struct text *text, const struct profile_owner *row,
+                                         double whole)
 {
-    static const char *const verbs[PROFILE_OWNER_KINDS] = {[PROFILE_OWNER_BLOCKS] = "blocks of",
-                                                           [PROFILE_OWNER_MAPPING] = "mapped by",
-                                                           [PROFILE_OWNER_ALLOCATOR] =
-                                                               "free, kept by blocks of",
-                                                           [PROFILE_OWNER_FILE] = "file",
-                                                           [PROFILE_OWNER_STACK] = "stack of",
-                                                           [PROFILE_OWNER_GLOBALS] = "variable"};
-    enum { NAME_COLUMNS = 40 };
-    struct strbuf line = STRBUF_INIT, name = STRBUF_INIT;
+    strbuf_add_string(&text->out, " ");
+    report_part_figure(text, figure_human_bytes(row->resident_bytes).text, 10);
+    strbuf_addf(&text->out, "  %7s  ",
+                human_percent(figure_double(row->resident_bytes), whole).text);
+    report_part_name(text, profile_owner_names[row->kind], 9);
+    strbuf_add_string(&text->out, "  ");
     if (report_text_owners_has_path(row))
-        frame_add_name(&name, text->profile, call_sites_frame(&text->sites, row->path));
+        report_part_path(text, row->path, FIRST_USED, false);
     else
-        strbuf_add_string(&name, row->name ? row->name : "?");
-    report_part_label(text, "most of it");
-    strbuf_addf(&line, "%s (%s) %s ", figure_human_bytes(row->resident_bytes).text,
-                human_percent(figure_double(row->resident_bytes), whole).text, verbs[row->kind]);
-    name_add_short(&line, name.data, NAME_COLUMNS);
-    report_part_wrapped(text, line.data);
-    strbuf_release(&line);
-    strbuf_release(&name);
+        report_text_owners_add_name(text, row, FIRST_USED);
 }
 
-/* Of a process worth the question, if one owner has half of it. */
-void report_head_owner(struct text *text)
+void report_first_owners(struct text *text)
 {
-    enum { WORTH_BYTES = 16 << 20 };
     const struct profile_sample *sample = facts_owners_sample(text->profile);
-    size_t count = 0, most = 0;
-    double whole = sample ? figure_double(sample->resident_bytes) : 0;
-    if (!(whole >= WORTH_BYTES))
+    struct strbuf rest = STRBUF_INIT;
+    size_t count = 0;
+    if (!sample)
         return;
     struct profile_owner *rows = report_text_owners_of(text, sample, &count);
-    for (size_t i = 0; rows && i < count; i++)
-        if (figure_less(rows[most].resident_bytes, rows[i].resident_bytes))
-            most = i;
-    if (rows && count && rows[most].kind <= PROFILE_OWNER_GLOBALS &&
-        figure_double(rows[most].resident_bytes) >= whole / 2)
-        report_text_owners_say_most(text, &rows[most], whole);
+    strbuf_addf(&rest, "%s ", figure_human_bytes(sample->resident_bytes).text);
+    strbuf_addf(&rest, "after %s, whose it is", human_duration(sample->time_ns).text);
+    report_part_title(text, "Resident", rest.data);
+    uint32_t *order = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; rows && i < count; i++) /* the program's; ours is in the section */
+        if (rows[i].kind != PROFILE_OWNER_TOOL)
+            rows[kept++] = rows[i];
+    if (rows)
+        report_text_owners_add_top(text, rows, kept, FIRST_ROWS,
+                                   figure_double(sample->resident_bytes),
+                                   report_text_owners_add_first, &order);
+    free(order);
     free(rows);
+    strbuf_release(&rest);
 }
 
 /* ---- The section --------------------------------------------------------------------------- */

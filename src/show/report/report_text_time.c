@@ -9,7 +9,7 @@
 #include "model/figure_human.h"
 
 /* Of the highest peak: one that is lower is not for the overview. */
-#define LEAST_PEAK 0.01
+#define LEAST_PEAK 0.10
 enum { FIGURE = 11, OVERVIEW_PEAKS = 4, MAX_SPARK = 80 };
 
 static uint64_t report_text_time_duration(const struct profile *profile)

@@ -14,7 +14,7 @@
 #include "aggregate/call_sites.h"
 #include "format/style.h"
 
-enum { TOP = 3, LABEL = 15, MOST_COLUMNS = 100 };
+enum { TOP = 3, LABEL = 15, THROUGH_LEAST = 12, MOST_COLUMNS = 100 };
 
 struct summary {
     struct style style;
@@ -115,23 +115,25 @@ static void run_summary_add_site(struct summary *summary, const struct site_grou
 {
     struct figure peak = summary->profile->program.total.at_peak_bytes,
                   value = call_sites_group_value(group, 0);
-    struct strbuf name = STRBUF_INIT, left = STRBUF_INIT, place = STRBUF_INIT;
+    struct strbuf left = STRBUF_INIT, place = STRBUF_INIT;
     strbuf_addf(&left, "  %-12s %9s %7s  ", label, figure_human_bytes(value).text,
                 human_percent(figure_double(value), figure_double(peak)).text);
     size_t room = summary->style.columns - text_width(left.data);
     uint32_t line;
     const char *file = frame_file(summary->profile, group->frame, &line);
-    frame_add_name(&name, summary->profile, group->frame);
     if (file)
         name_add_place(&place, name_base(file), line, room / 2);
-    name_add_short(&left, name.data, room - text_width(place.data) - 2);
+    size_t columns = room - text_width(place.data) - 2;
+    if (group->frame.through)
+        columns = columns > 2 * THROUGH_LEAST ? (columns - 3) / 2 : columns;
+    frame_add_owner(&left, summary->profile, group->frame,
+                    style_sign(&summary->style, " ← ", " <- "), columns);
     strbuf_add_string(&summary->out, left.data);
     if (place.length) {
         strbuf_add_string(&summary->out, "  ");
         style_add(&summary->out, &summary->style, TONE_DIM, place.data);
     }
     strbuf_add_char(&summary->out, '\n');
-    strbuf_release(&name);
     strbuf_release(&left);
     strbuf_release(&place);
 }
@@ -176,28 +178,16 @@ static int run_summary_add_mapped(struct summary *summary)
     return error;
 }
 
-/* What stands first tells most; with its middle cut out "holds 64 %" might read "4 %". */
-static void run_summary_add_cut_at_end(struct summary *summary, const char *label,
-                                       const char *sentence)
-{
-    struct strbuf lines = STRBUF_INIT;
-    const char *end = style_sign(&summary->style, " …", " ...");
-    text_add_wrapped(&lines, sentence, LABEL, summary->style.columns - text_width(end));
-    size_t length = strcspn(lines.data, "\n");
-    strbuf_add_string(&summary->out, label);
-    strbuf_add(&summary->out, lines.data, length);
-    strbuf_addf(&summary->out, "%s\n", length < lines.length ? end : "");
-    strbuf_release(&lines);
-}
-
-/* One line: the first finding, if it is one to look at. */
+/* The first finding, if it is one to look at. */
 static int run_summary_add_insight(struct summary *summary)
 {
     struct insights *insights = insights_find(summary->profile);
     if (!insights)
         return -ENOMEM;
     if (insights->count && insights->items[0].severity >= INSIGHT_WARNING) {
-        run_summary_add_cut_at_end(summary, "  insight      ", insights->items[0].title);
+        strbuf_add_string(&summary->out, "  insight      ");
+        text_add_wrapped(&summary->out, insights->items[0].title, LABEL, summary->style.columns);
+        strbuf_add_char(&summary->out, '\n');
     }
     insights_free(insights);
     return 0;

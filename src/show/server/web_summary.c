@@ -196,7 +196,7 @@ static void web_summary_write_function(struct json *json, const struct profile *
 {
     uint32_t index;
     enum function_key_kind kind = function_key_kind(profile, row->key, &index);
-    struct frame frame = {row->code, row->line};
+    struct frame frame = frame_at(row->code, row->line);
     struct strbuf title = STRBUF_INIT;
     if (kind != FUNCTION_KEY_MODULE && kind != FUNCTION_KEY_ANONYMOUS)
         frame_add_name(&title, profile, frame);

@@ -26,7 +26,7 @@ static void many_small_blocks_cost_their_management(void **state)
                     "at_peak_count 100000, at_peak_bytes 2000000, alloc_count 100000, mean_size "
                     "20, mean_slack 4, header 8, overhead 1200000, peak_share 0.600");
     assert_path(built, insight, 0, 100000, "insert:20 < main:10");
-    assert_severity(insight, "warning");
+    assert_severity(insight, "notice");
     assert_silent(built->insights, "size-waste"); /* it is the same thing */
     built_free(built);
 }

@@ -51,10 +51,29 @@ static void what_is_no_growth_is_left_out(void **state)
                     "growth 16, growth_count 200, growth_share 0.667, realloc_count 1000, "
                     "realloc_moved 300, realloc_bytes 8024000, copied_at_most 2407200, size_max "
                     "16016, bytes_share 1.000");
-    built->distributions[2].count = 201;
-    assert_silent(built_ask(built), "realloc-constant-growth");
+    built->distributions[2].count =
+        201; /* no step is the common one: but they are 301 for one block */
+    assert_non_null(strstr(the(built_ask(built), "realloc-constant-growth")->title, "by little"));
     built->distributions[1].count = built->distributions[2].count = 0;
     built->distributions[0].count = 1000;
+    assert_silent(built_ask(built), "realloc-constant-growth");
+    built_free(built);
+}
+
+static void growth_by_little_is_found_whatever_the_step(void **state)
+{
+    (void)state;
+    struct built *built = reallocating();
+    for (unsigned i = 10; i < 20; i++)
+        add_growth(built, i, 100);
+    const struct insight *insight = the(built_ask(built), "realloc-constant-growth");
+    assert_string_equal(insight->title, "append grows its blocks by little at a time: 1,000 "
+                                        "reallocations, 7.65 MiB in all");
+    assert_evidence(built, insight,
+                    "realloc_count 1000, realloc_moved 300, realloc_bytes 8024000, size_min 16, "
+                    "size_max 16016, alloc_count 1, bytes_share 1.000");
+    assert_path(built, insight, 0, 1000, "append:20 < main:10");
+    built->sites[0].metrics.alloc_count = figure_of(0); /* nobody knows how many blocks they are */
     assert_silent(built_ask(built), "realloc-constant-growth");
     built_free(built);
 }
@@ -63,6 +82,7 @@ static void doubling_is_not(void **state)
 {
     (void)state;
     struct built *built = reallocating();
+    built->sites[0].metrics.alloc_count = figure_of(100); /* a hundred arrays, ten times each */
     for (unsigned i = 4; i < 14; i++)
         add_growth(built, 1u << i, 100);
     assert_silent(built_ask(built), "realloc-constant-growth");
@@ -211,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(growth_by_a_constant_is_found),
         cmocka_unit_test(what_is_no_growth_is_left_out),
+        cmocka_unit_test(growth_by_little_is_found_whatever_the_step),
         cmocka_unit_test(doubling_is_not),
         cmocka_unit_test(many_that_grow_once_are_not),
         cmocka_unit_test(a_site_that_cannot_have_done_it_is_not_named),

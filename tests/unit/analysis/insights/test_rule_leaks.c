@@ -1,8 +1,9 @@
 /* Leaks by certainty. */
 #include "built.h"
 
-/* 10,000 of 20,000 blocks of 64 bytes stay; `levels` says how the level goes over the run. */
-static struct built *leaking(double (*level)(double time))
+/* 10,000 of 20,000 blocks of 64 bytes stay; `level` says how the level goes over the run, as a part
+ * of `highest` bytes. */
+static struct built *leaking_to(double (*level)(double time), double highest)
 {
     struct built *built = built_new();
     uint32_t path = built_path(built, "main:10 > serve:20 > open_session:30");
@@ -17,8 +18,13 @@ static struct built *leaking(double (*level)(double time))
     struct curve_point *points = built_curve(built, path, 200);
     for (int i = 0; i < 200; i++)
         points[i] =
-            (struct curve_point){(uint64_t)i * 5 * MS, (uint64_t)(640000 * level(i / 199.0))};
+            (struct curve_point){(uint64_t)i * 5 * MS, (uint64_t)(highest * level(i / 199.0))};
     return built;
+}
+
+static struct built *leaking(double (*level)(double time))
+{
+    return leaking_to(level, 640000);
 }
 
 static double steady(double time)
@@ -64,6 +70,77 @@ static void what_grew_in_one_half_only_is_possible(void **state)
                     "live_bytes 640000, live_count 10000, sites 1, peak_share 1.000, growing_bytes "
                     "0, one_time_bytes 0, one_time_blocks 0");
     assert_severity(insight, "notice");
+    built_free(built);
+}
+
+/* The program works in the second quarter of the run only: idle, load, idle. */
+static double in_the_second_quarter(double time)
+{
+    return time < 0.25 ? 0 : time < 0.5 ? 4 * (time - 0.25) : 1;
+}
+
+static void work_in(struct built *built, size_t from, size_t until)
+{
+    built->profile.bucket_ns = 50 * MS;
+    for (size_t i = 0; i < 20; i++) {
+        bool works = i >= from && i < until;
+        built->buckets[built->profile.bucket_count++] =
+            (struct timeline_bucket){.alloc_count = figure_of(works ? 1000 : 0)};
+    }
+}
+
+static void what_grows_while_the_program_works_is_a_leak(void **state)
+{
+    (void)state;
+    struct built *built = leaking(in_the_second_quarter);
+    work_in(built, 5, 10);
+    assert_non_null(the(built_ask(built), "leak-growth"));
+    built_free(built);
+    built = leaking(in_the_second_quarter); /* it works all the time: one phase of it */
+    work_in(built, 0, 20);
+    assert_silent(built_ask(built), "leak-growth");
+    built_free(built);
+}
+
+static double until_it_ends(double time)
+{
+    return time < 0.98 ? time / 0.98 : 0;
+}
+
+static struct built *tearing_down(double (*level)(double time))
+{
+    struct built *built = leaking_to(level, 6400000);
+    struct call_metrics *metrics = &built->sites[0].metrics;
+    metrics->alloc_count = metrics->free_count = figure_of(10000);
+    metrics->alloc_bytes = metrics->free_bytes = metrics->peak_bytes = figure_of(6400000);
+    metrics->at_peak_bytes = figure_of(6400000);
+    built->profile.program.total.peak_bytes = figure_of(6400000);
+    metrics->live_count = metrics->live_bytes = figure_of(0);
+    return built;
+}
+
+static void what_only_the_end_frees_is_said(void **state)
+{
+    (void)state;
+    struct built *built = tearing_down(until_it_ends);
+    const struct insight *insight = the(built_ask(built), "grew-until-teardown");
+    assert_string_equal(insight->title, "open_session grows to 6.10 MiB until the program ends, "
+                                        "and only then frees it");
+    assert_evidence(built, insight, "peak_bytes 6400000, alloc_count 10000, peak_share 1.000");
+    assert_severity(insight, "notice");
+    assert_path(built, insight, 0, 6400000, "open_session:30 < serve:20 < main:10");
+    assert_silent(built->insights, "leak-growth");
+    /* what was freed and made again meanwhile is a cache, or work */
+    built->sites[0].metrics.alloc_bytes = figure_of(9600000);
+    assert_silent(built_ask(built), "grew-until-teardown");
+    built_free(built);
+}
+
+static void what_came_down_before_the_end_is_not(void **state)
+{
+    (void)state;
+    struct built *built = tearing_down(up_and_down);
+    assert_silent(built_ask(built), "grew-until-teardown");
     built_free(built);
 }
 
@@ -205,6 +282,9 @@ int main(void)
         cmocka_unit_test(what_grows_all_through_the_run_is_a_leak),
         cmocka_unit_test(what_grew_in_one_half_only_is_possible),
         cmocka_unit_test(what_came_down_again_does_not_grow),
+        cmocka_unit_test(what_grows_while_the_program_works_is_a_leak),
+        cmocka_unit_test(what_only_the_end_frees_is_said),
+        cmocka_unit_test(what_came_down_before_the_end_is_not),
         cmocka_unit_test(one_block_that_grows_is_no_leak),
         cmocka_unit_test(a_program_that_was_killed_is_not_said_to_leak),
         cmocka_unit_test(growth_of_a_program_that_still_runs_is_said),

@@ -47,7 +47,16 @@ static void a_spike_is_worse_than_a_level(void **state)
     assert_evidence(built, insight,
                     "at_peak_bytes 6291456, at_peak_count 2, peak_bytes 6291456, peak_time 0, "
                     "peak_share 1.000, usual_bytes 2097152");
-    assert_severity(insight, "warning");
+    assert_severity(insight, "notice");
+    assert_non_null(strstr(insight->advice, "free sooner"));
+    for (size_t i = 5; i < 9; i++) /* it never fell: there is nothing to free sooner */
+        built->buckets[i].requested.min = built->buckets[i].requested.max = figure_of(6 * MIB);
+    for (size_t i = 0; i < 4; i++)
+        built->buckets[i].requested.min = built->buckets[i].requested.max = figure_of(MIB);
+    assert_null(strstr(the(built_ask(built), "peak-one-site")->advice, "free sooner"));
+    for (size_t i = 0; i < 9; i++)
+        built->buckets[i].requested.min = built->buckets[i].requested.max =
+            figure_of((i == 4 ? 6 : 2) * MIB);
     for (size_t i = 0; i < 9; i++)
         built->buckets[i].requested.max =
             figure_add(built->buckets[i].requested.max, figure_of(1)); /* not quite a third */

@@ -1,0 +1,448 @@
+/* Finds wrappers (wrappers.h). A round asks of each function how many sites it is the innermost
+ * frame of, by whom it is called there, and at how many sites it stands further out. Functions that
+ * are judged wrappers are hidden, and the next round asks their callers, until a round finds none. */
+#include "aggregate/wrappers.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <regex.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "aggregate/frames.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "format/names.h"
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+enum { WORD_MAX = 24, PREFIX_MOST = 3 };
+
+static bool wrapper_is_one_of(const char *word, const char *const *words)
+{
+    for (; *words; words++)
+        if (!strcmp(word, *words))
+            return true;
+    return false;
+}
+
+/* "malloc", "xrealloc", "alloc0", "reallocarray", "allocate": letters in front of "alloc", and one
+ * of a few endings. */
+static bool wrapper_word_allocates(const char *word)
+{
+    static const char *const endings[] = {"",     "0",     "n",     "s",     "x",         "ate",
+                                          "ator", "ation", "array", "align", "aligned",   "string",
+                                          "set",  "mem",   "size",  "zero",  "atememory", NULL};
+    static const char *const others[] = {"memalign", "memdup",  "strdup",   "strndup",  "dup",
+                                         "strsave",  "savestr", "newarray", "mallinfo", NULL};
+    const char *alloc = strstr(word, "alloc");
+    bool front = alloc && alloc - word <= 4 && strncmp(word, "de", 2);
+    return (front && wrapper_is_one_of(alloc + strlen("alloc"), endings)) ||
+           wrapper_is_one_of(word, others);
+}
+
+static bool wrapper_word_makes(const char *word)
+{
+    static const char *const words[] = {"new",     "grow",   "make",    "create", "clone",
+                                        "reserve", "resize", "enlarge", "expand", "extend",
+                                        "newsize", "newlen", "newobj",  NULL};
+    return wrapper_is_one_of(word, words);
+}
+
+/* "mem_get", "pool_take": memory, and what is done to it. */
+static bool wrapper_word_is_memory(const char *word)
+{
+    static const char *const words[] = {"mem",  "memory", "pool",   "arena", "slab",
+                                        "heap", "chunk",  "chunks", "zone",  NULL};
+    return wrapper_is_one_of(word, words);
+}
+
+static bool wrapper_word_takes(const char *word)
+{
+    static const char *const words[] = {"get",     "take",  "acquire", "obtain",
+                                        "request", "fetch", NULL};
+    return wrapper_is_one_of(word, words);
+}
+
+/* What says nothing about whose the memory is. */
+static bool wrapper_word_is_filling(const char *word)
+{
+    static const char *const words[] = {
+        "mem",      "memory",  "safe",    "checked", "check",   "zero",    "zeroed", "clear",
+        "cleared",  "or",      "die",     "exit",    "abort",   "fail",    "panic",  "fatal",
+        "internal", "raw",     "do",      "try",     "get",     "my",      "our",    "util",
+        "utils",    "debug",   "dbg",     "wrap",    "wrapper", "impl",    "sys",    "system",
+        "heap",     "aligned", "array",   "arrays",  "size",    "sized",   "bytes",  "byte",
+        "block",    "blocks",  "buf",     "buffer",  "ptr",     "data",    "host",   "std",
+        "base",     "common",  "lib",     "libc",    "func",    "fn",      "hook",   "default",
+        "wrapped",  "ex",      "with",    "failure", "no",      "error",   "err",    "the",
+        "some",     "track",   "tracked", "counted", "simple",  "generic", "global", "pool",
+        "arena",    "slab",    "chunk",   "zone",    NULL};
+    return strlen(word) <= 2 || wrapper_is_one_of(word, words);
+}
+
+struct wrapper_words {
+    unsigned allocate, make, others, memory,
+        take;            /* of each kind, the first word left out of the others */
+    bool first_is_other; /* it may be the name of the program or the class */
+};
+
+static void wrapper_words_add(struct wrapper_words *words, const char *word, bool first)
+{
+    if (wrapper_word_allocates(word))
+        words->allocate++;
+    else if (wrapper_word_makes(word))
+        words->make++;
+    else if (wrapper_word_is_memory(word))
+        words->memory++;
+    else if (wrapper_word_takes(word))
+        words->take++;
+    else if (wrapper_word_is_filling(word))
+        return;
+    else if (first)
+        words->first_is_other = strlen(word) > PREFIX_MOST; /* "apr", "ngx": a library's */
+    else
+        words->others++;
+}
+
+/* A word ends at what is no letter or digit, and where a small letter is followed by a large one. */
+static size_t wrapper_word_at(const char *name, size_t length, size_t *at, char *word)
+{
+    size_t filled = 0;
+    while (*at < length && !isalnum((unsigned char)name[*at]))
+        ++*at;
+    for (size_t begin = *at; *at < length && isalnum((unsigned char)name[*at]); ++*at) {
+        char c = name[*at];
+        if (*at > begin && isupper((unsigned char)c) && !isupper((unsigned char)name[*at - 1]))
+            break;
+        if (filled + 1 < WORD_MAX)
+            word[filled++] = (char)tolower((unsigned char)c);
+    }
+    word[filled] = '\0';
+    return filled;
+}
+
+/* Template arguments name what the memory is for. */
+static size_t wrapper_name_length(const char *name, size_t length)
+{
+    const char *angle = memchr(name, '<', length);
+    return angle && angle > name ? (size_t)(angle - name) : length;
+}
+
+enum wrapper_name wrapper_name_of(const char *function)
+{
+    size_t length, at = 0;
+    const char *name = name_core(function, &length);
+    struct wrapper_words words = {0};
+    char word[WORD_MAX];
+    bool is_template = wrapper_name_length(name, length) < length;
+    length = wrapper_name_length(name, length);
+    for (bool first = true; wrapper_word_at(name, length, &at, word); first = false)
+        wrapper_words_add(&words, word, first);
+    if (strstr(function, "operator new")) /* of a class */
+        return WRAPPER_NAME_PURE;
+    bool takes = words.memory && (words.take || words.make);
+    if (takes && !words.allocate)
+        return words.first_is_other || words.others ? WRAPPER_NAME_MAKES : WRAPPER_NAME_PURE;
+    if (words.allocate && words.others)
+        return WRAPPER_NAME_ALLOCATES;
+    if (words.allocate)
+        return words.first_is_other ? WRAPPER_NAME_GENERIC : WRAPPER_NAME_PURE;
+    if (words.make && is_template)
+        return WRAPPER_NAME_ALLOCATES; /* "create<int>": for any type */
+    return words.make ? WRAPPER_NAME_MAKES : WRAPPER_NAME_PLAIN;
+}
+
+/* ---- What the user says --------------------------------------------------------------------- */
+
+struct user_pattern {
+    regex_t regex;
+    bool is_wrapper;
+};
+static struct user_pattern *user_patterns;
+static size_t user_pattern_count, user_pattern_room;
+
+int wrappers_add(const char *pattern, bool is_wrapper, char *why, size_t why_bytes)
+{
+    if (!array_make_room(&user_patterns, &user_pattern_room, user_pattern_count,
+                         sizeof *user_patterns))
+        return -ENOMEM;
+    struct user_pattern *added = &user_patterns[user_pattern_count];
+    int result = regcomp(&added->regex, pattern, REG_EXTENDED | REG_NOSUB);
+    if (result) {
+        regerror(result, &added->regex, why, why_bytes);
+        return -EINVAL;
+    }
+    added->is_wrapper = is_wrapper;
+    user_pattern_count++;
+    return 0;
+}
+
+/* ---- What is known of a function ------------------------------------------------------------- */
+
+/* Counted in sites: paths with figures. */
+struct asker {
+    uint32_t direct;            /* of which it is the innermost frame that is shown */
+    uint32_t above;             /* below which another frame is shown: it is not thin */
+    uint32_t outermost;         /* of the direct ones: nobody called it */
+    uint32_t callers, lines;    /* different ones, of the direct ones */
+    uint32_t by_allocators;     /* of the direct ones: by functions that are named as wrappers */
+    uint32_t places;            /* different lines that call it */
+    uint64_t blocks, temporary; /* it asked for; of these freed at once */
+    uint32_t most;              /* of the direct ones: those of one caller, the one with most */
+    enum wrapper_name name;
+    bool forced, barred; /* --through, --not-through */
+    bool maps;           /* it maps memory: a pool, whose pages many share */
+    bool kept;           /* --not-through: shown even where it is a library's */
+    bool found;
+};
+
+struct caller_pair {
+    uint64_t key; /* the function above, and below: its caller, line 1u << 31 of it, or 3u << 30
+                   * and the calling line */
+    uint32_t count;
+};
+
+struct search {
+    const struct profile *profile;
+    bool *hidden;
+    struct asker *askers; /* by function */
+    struct map map;       /* of pairs */
+    struct caller_pair *pairs;
+    size_t pair_count;
+    uint32_t *below; /* by node: sites below it with a shown frame on the way */
+};
+
+static bool wrapper_pair_equal(const void *array, uint32_t number, const void *key)
+{
+    return ((const struct caller_pair *)array)[number].key == *(const uint64_t *)key;
+}
+
+/* How often the pair was counted, this time included. */
+static uint32_t wrapper_count_pair(struct search *search, uint64_t key)
+{
+    bool fresh;
+    uint32_t number = map_number(&search->map, hash_u64(key), wrapper_pair_equal, search->pairs,
+                                 &key, (uint32_t)search->pair_count, &fresh);
+    if (fresh)
+        search->pairs[search->pair_count++] = (struct caller_pair){key, 0};
+    return ++search->pairs[number].count;
+}
+
+static uint32_t wrapper_function_of(const struct profile *profile, struct frame frame)
+{
+    return frame.code ? profile->lines[frame.line].function : 0;
+}
+
+enum { LINE_BITS = (1 << 30) - 1 };
+
+static void wrapper_count_site(struct search *search, const struct profile_site *site, bool mapped)
+{
+    const struct profile *profile = search->profile;
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, profile, search->hidden, site->path), caller;
+    uint32_t function = wrapper_function_of(profile, frame);
+    if (!function || search->hidden[frame.line])
+        return;
+    struct asker *asker = &search->askers[function];
+    asker->direct++;
+    asker->maps |= mapped;
+    asker->blocks += figure_or(site->metrics.alloc_count, 0);
+    asker->temporary += figure_or(site->metrics.temporary_count, 0);
+    uint64_t side = (uint64_t)function << 32;
+    asker->lines +=
+        wrapper_count_pair(search,
+                           side | 1u << 31 | (profile->lines[frame.line].line & LINE_BITS)) == 1;
+    do {
+        if (!frame_walk_next(&walk, &caller)) {
+            asker->outermost++;
+            return;
+        }
+    } while (wrapper_function_of(profile, caller) == function);
+    uint32_t outer = wrapper_function_of(profile, caller);
+    asker->places += wrapper_count_pair(search, side | 3u << 30 | (caller.line & LINE_BITS)) == 1;
+    uint32_t count = wrapper_count_pair(search, side | (outer ? outer : 1u << 30 | caller.code));
+    asker->callers += count == 1;
+    asker->by_allocators += outer && search->askers[outer].name >= WRAPPER_NAME_ALLOCATES;
+    asker->most = count > asker->most ? count : asker->most;
+}
+
+/* ---- Thin or not ----------------------------------------------------------------------------- */
+
+/* The frames of a node, outside its innermost shown one, or all where something is shown below. */
+static void wrapper_count_above(struct search *search, uint32_t node, uint32_t own)
+{
+    const struct profile *profile = search->profile;
+    const struct profile_code *code = &profile->codes[profile->nodes[node].location];
+    uint32_t inside = search->below[node];
+    for (uint32_t i = 0; i < code->line_count; i++) {
+        uint32_t line = code->first_line + i;
+        if (search->hidden[line])
+            continue;
+        search->askers[profile->lines[line].function].above += inside;
+        inside += own; /* the next is outside of this one */
+        own = 0;
+    }
+    search->below[profile->nodes[node].parent] += inside;
+}
+
+static void wrapper_mark_sites(uint32_t *own, const struct profile_site *sites, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        own[sites[i].path] = 1;
+}
+
+/* Children come behind their parents. */
+static bool wrapper_count_outer_frames(struct search *search)
+{
+    const struct profile *profile = search->profile;
+    uint32_t *own = calloc(profile->node_count + 1, sizeof *own);
+    if (!own)
+        return false;
+    wrapper_mark_sites(own, profile->sites, profile->site_count);
+    wrapper_mark_sites(own, profile->mapped_sites, profile->mapped_site_count);
+    memset(search->below, 0, profile->node_count * sizeof *search->below);
+    for (size_t i = profile->node_count; i-- > 1;)
+        if (search->below[i] || own[i])
+            wrapper_count_above(search, (uint32_t)i, own[i]);
+    free(own);
+    return true;
+}
+
+/* ---- Judgement ------------------------------------------------------------------------------- */
+
+/* How many functions must call it, and how much of its sites one of them may have, in per cent. */
+static const struct {
+    uint32_t callers, most_of_one;
+} wanted[] = {
+    [WRAPPER_NAME_PLAIN] = {16, 25},    [WRAPPER_NAME_MAKES] = {2, 90},
+    [WRAPPER_NAME_ALLOCATES] = {2, 90}, [WRAPPER_NAME_GENERIC] = {1, 100},
+    [WRAPPER_NAME_PURE] = {1, 100},
+};
+/* Who asks at more lines allocates what it wants itself; who is called from one line only might as
+ * well stand there, unless its name says all. */
+enum { LINES_MOST = 4, PLACES_LEAST = 2 };
+
+/* Is it called by allocators only? Then it is a part of them: pool_grow() of pool_alloc(). */
+static bool wrapper_is_of_allocators(const struct asker *asker)
+{
+    return asker->name >= WRAPPER_NAME_MAKES && asker->by_allocators == asker->direct;
+}
+
+/* What is freed at once the function wanted itself, as what is asked for in its own frame. */
+static bool wrapper_keeps_to_itself(const struct asker *asker)
+{
+    return asker->lines > 1 || asker->temporary * 4 > asker->blocks;
+}
+
+static bool wrapper_is_one(const struct asker *asker, bool first_round)
+{
+    if (!asker->direct || asker->barred || asker->outermost)
+        return false;
+    if (asker->forced || asker->maps)
+        return asker->forced;
+    if (asker->name == WRAPPER_NAME_PLAIN && (!first_round || wrapper_keeps_to_itself(asker)))
+        return false;
+    if (asker->above > asker->direct / 4 || asker->lines > LINES_MOST)
+        return false;
+    if (asker->name == WRAPPER_NAME_PURE || wrapper_is_of_allocators(asker))
+        return true;
+    return asker->places >= PLACES_LEAST && asker->callers >= wanted[asker->name].callers &&
+           (uint64_t)asker->most * 100 <= (uint64_t)asker->direct * wanted[asker->name].most_of_one;
+}
+
+static void wrapper_hide_functions(struct search *search)
+{
+    const struct profile *profile = search->profile;
+    bool *of_wrappers = search->hidden + profile->line_count + 1;
+    for (size_t i = 0; i < profile->line_count; i++)
+        if (search->askers[profile->lines[i].function].found && !search->hidden[i])
+            search->hidden[i] = of_wrappers[i] = true;
+}
+
+static void wrapper_round_begin(struct search *search)
+{
+    map_empty(&search->map);
+    search->pair_count = 0;
+    for (size_t i = 0; i < search->profile->function_count; i++) {
+        struct asker *asker = &search->askers[i];
+        *asker = (struct asker){.name = asker->name,
+                                .forced = asker->forced,
+                                .barred = asker->barred,
+                                .found = asker->found};
+    }
+}
+
+/* How many were found; -1: no memory. */
+static int wrapper_round(struct search *search, bool first)
+{
+    const struct profile *profile = search->profile;
+    const char *level = profile_get(profile, PROFILE_META_LEVEL);
+    bool of_mappings = level && !strcmp(level, memory_level_name(MEMORY_MAPPED));
+    int found = 0;
+    wrapper_round_begin(search);
+    for (size_t i = 0; i < profile->site_count; i++)
+        wrapper_count_site(search, &profile->sites[i], of_mappings);
+    for (size_t i = 0; i < profile->mapped_site_count; i++)
+        wrapper_count_site(search, &profile->mapped_sites[i], true);
+    if (!wrapper_count_outer_frames(search))
+        return -1;
+    for (size_t i = 1; i < profile->function_count; i++)
+        if (!search->askers[i].found && wrapper_is_one(&search->askers[i], first)) {
+            search->askers[i].found = true;
+            found++;
+        }
+    wrapper_hide_functions(search);
+    return found;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static void wrapper_mark_named(struct search *search, const struct user_pattern *pattern)
+{
+    for (size_t i = 1; i < search->profile->function_count; i++) {
+        const char *name = search->profile->functions[i].name;
+        struct asker *asker = &search->askers[i];
+        if (!name || regexec(&pattern->regex, name, 0, NULL, 0))
+            continue;
+        asker->forced |= pattern->is_wrapper;
+        asker->barred |= !pattern->is_wrapper;
+        asker->kept |= !pattern->is_wrapper;
+    }
+}
+
+static void wrapper_name_all(struct search *search)
+{
+    for (size_t i = 1; i < search->profile->function_count; i++) {
+        const char *name = search->profile->functions[i].name;
+        search->askers[i].name = name ? wrapper_name_of(name) : WRAPPER_NAME_PLAIN;
+        search->askers[i].barred = !name || !strcmp(name, "?") || !strcmp(name, "main");
+    }
+    for (size_t i = 0; i < user_pattern_count; i++)
+        wrapper_mark_named(search, &user_patterns[i]);
+    for (size_t i = 0; i < search->profile->line_count; i++)
+        search->hidden[i] &= !search->askers[search->profile->lines[i].function].kept;
+}
+
+enum { ROUNDS = 6 };
+
+bool wrappers_hide(const struct profile *profile, bool *hidden)
+{
+    size_t sites = profile->site_count + profile->mapped_site_count;
+    struct search search = {.profile = profile,
+                            .hidden = hidden,
+                            .askers = calloc(profile->function_count + 1, sizeof *search.askers),
+                            .pairs = calloc(3 * sites + 1, sizeof *search.pairs),
+                            .below = calloc(profile->node_count + 1, sizeof *search.below)};
+    int found = search.askers && search.pairs && search.below ? 1 : -1;
+    if (found > 0)
+        wrapper_name_all(&search);
+    for (int round = 0; found > 0 && round < ROUNDS; round++)
+        found = wrapper_round(&search, round == 0);
+    free(search.askers);
+    free(search.pairs);
+    free(search.below);
+    map_release(&search.map);
+    return found >= 0;
+}

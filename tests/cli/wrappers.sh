@@ -1,0 +1,27 @@
+# Functions that only pass memory on: who calls them is the owner, in every command, and what the user
+# says of them counts.
+. "$HERE/lib.sh"
+
+tidemark record -q -o run.tmk "$VICTIMS/wrapped"
+owners() { # OPTIONS…
+    tidemark report --json --sort=leaked --top=20 "$@" run.tmk |
+        jq -r '.sections[] | select(.metric == "leaked") | .sites[] | [.function, .through // "-", .metrics.live_count, .metrics.live_bytes] | map(tostring) | join(" ")' | sort
+}
+echo "== who owns what, and through whom"
+owners
+echo "== text: the wrapper in front of its caller"
+tidemark report -w 100 --sort=leaked --top=9 run.tmk | grep -o '[a-z_]* ← [a-z_]*' | sort -u
+echo "== the tables of holders at a moment, and the insights' sites"
+tidemark insight --json run.tmk | jq -r '[.insights[].paths[].frames[0].function] | unique | join(" ")'
+echo "== what the user says"
+owners --not-through '^my_malloc$'
+owners --through '^give_node$' | grep give_node
+try tidemark report --through '(' run.tmk
+sentence "through: no regular expression"
+printf '[names]\nthrough = ["^give_node$"]\nnot-through = ["^name_dup$"]\n' >config.toml
+TIDEMARK_CONFIG=$PWD/config.toml owners | cut -d' ' -f1,2
+echo "== leaks, check, diff, export, query take the owner too"
+printf '[function."parse_header"]\nlive = "1 kB"\n[function."my_malloc"]\nlive = "1 kB"\n' >budget.toml
+tidemark check -b budget.toml --json run.tmk | jq -c '.verdicts[] | [.scope, .state, .value]'
+tidemark diff --json run.tmk run.tmk | jq -r '[.. | .function? // empty] | unique | map(select(. == "my_malloc" or . == "parse_header")) | join(" ")'
+tidemark export --to folded -m leaked -o - run.tmk | grep -c my_malloc || true
