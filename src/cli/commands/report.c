@@ -69,7 +69,7 @@ static const struct option_entry entries[] = {
     {"show", 0, OPTION_CALL, "SECTION,…",
      "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, stacks, "
      "globals, "
-     "residency, regions, types or all (default: an overview)",
+     "residency, regions, types or all",
      TO(report), false, cmd_report_take_show},
     {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",
@@ -85,9 +85,8 @@ static const struct option_entry entries[] = {
      false, NULL},
     {"depth", 'd', OPTION_NUMBER, "N",
      "callers in each line of descent; 0: none (default: 3, on request 6)", TO(depth), false, NULL},
-    {"filter", 'f', OPTION_STRING, "REGEX",
-     "only call paths with a function, file or module that matches", TO(report.filter), false,
-     NULL},
+    {"filter", 'f', OPTION_STRING, "REGEX", "only paths with a function, file, module that matches",
+     TO(report.filter), false, NULL},
     {"region", 'r', OPTION_STRING, "NAME",
      "only what was allocated in this region of the program (tidemark-api(3))", TO(region), false,
      NULL},
