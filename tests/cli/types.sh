@@ -33,5 +33,10 @@ grep -c 'deep::Box' hidden.html
 echo "== where nothing was read"
 tidemark record -q --sample=1 -o sampled.tmk "$VICTIMS/types"
 tidemark report --json sampled.tmk | jq -c '[.untyped.classes_known, ([.types[].sources[]] | unique)]'
+tidemark report --of mapped --json run.tmk | jq -c '[.untyped.classes_known, .types]'
+echo "== of a trace that is replayed"
+tidemark record -q --trace -o traced.tmk ./stripped
+tidemark replay -q -o replayed.tmk traced.tmt
+all_types replayed.tmk | head -1
 try tidemark report --by colour run.tmk
 sentence "by"

@@ -220,7 +220,8 @@ int path_types_init(struct path_types *types, const struct profile *profile, con
 {
     struct typing typing = {.types = types, .profile = profile, .text = STRBUF_INIT};
     *types = (struct path_types){0};
-    for (size_t i = 0; i < profile->sample_count; i++)
+    bool is_heap = !profile_get(profile, PROFILE_META_LEVEL);
+    for (size_t i = 0; i < profile->sample_count && is_heap; i++)
         types->has_classes |= figure_known(profile->samples[i].class_count);
     types->of_site = malloc((profile->site_count + 1) * sizeof *types->of_site);
     typing.said = calloc(profile->function_count + 1, sizeof *typing.said);
