@@ -261,6 +261,8 @@ static void redact_code(struct redaction *redaction)
     }
     for (size_t i = 0; i < profile->line_count; i++)
         redact_path(redaction, &profile->lines[i].file);
+    for (size_t i = 0; i < profile->block_type_count; i++)
+        redact_name(redaction, &profile->block_types[i].name, "type");
     for (size_t i = 0; i < profile->variable_count; i++) {
         redact_name(redaction, &profile->variables[i].name, "variable");
         redact_name(redaction, &profile->variables[i].linkage, "variable");

@@ -150,6 +150,9 @@ static const struct option_entry entries[] = {
      "looks read the pages too, to tell those of nothing but zeros; nothing of them is kept "
      "(default: no)",
      TO(page_content), true, NULL},
+    {"types", 0, OPTION_SWITCH, NULL,
+     "look at what live blocks are at peaks too, not only at the end (default: no)", TO(types),
+     true, NULL},
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), true, NULL},
     {"sample", 0, OPTION_BYTES, "SIZE",
@@ -522,6 +525,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.looks = options->looks;
     wanted.page_content = options->page_content;
     wanted.held = options->held;
+    wanted.types = options->types;
     wanted.pack = options->pack;
     wanted.separate = options->separate;
     wanted.trace = options->trace;

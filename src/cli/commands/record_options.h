@@ -17,7 +17,7 @@ struct record_options {
     const char *only;                /* NULL: not given */
     const char *allocator_functions; /* NULL: not given */
     bool looks;
-    bool page_content, held;
+    bool page_content, held, types;
     bool pack;
     bool separate;
     bool trace;

@@ -24,6 +24,7 @@ struct arguments {
     int sort, colour; /* sort: 0 is "all", then the metrics */
     int of;           /* enum memory_level */
     bool json, pager, functions, tree;
+    int by; /* 0: as it is asked for otherwise, 1: by type */
     const char *region;
 };
 
@@ -68,13 +69,14 @@ static const struct option_entry entries[] = {
     {"show", 0, OPTION_CALL, "SECTION,…",
      "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, stacks, "
      "globals, "
-     "residency, regions or all (default: an overview)",
+     "residency, regions, types or all",
      TO(report), false, cmd_report_take_show},
     {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",
      TO(report.inclusive), false, NULL},
     {"columns", 0, OPTION_CALL, "METRIC,…", "more columns for functions: alloc_count, mean_size, …",
      TO(report), false, cmd_report_take_columns},
+    {"by", 0, OPTION_CHOICE, "function|type", "type: --show types", TO(by), false, NULL},
     {"tree", 't', OPTION_FLAG, NULL, "--show tree: the call tree from the top", TO(tree), false,
      NULL},
     {"sort", 's', OPTION_CHOICE, "all|" METRIC_CHOICE,
@@ -83,9 +85,8 @@ static const struct option_entry entries[] = {
      false, NULL},
     {"depth", 'd', OPTION_NUMBER, "N",
      "callers in each line of descent; 0: none (default: 3, on request 6)", TO(depth), false, NULL},
-    {"filter", 'f', OPTION_STRING, "REGEX",
-     "only call paths with a function, file or module that matches", TO(report.filter), false,
-     NULL},
+    {"filter", 'f', OPTION_STRING, "REGEX", "only paths with a function, file, module that matches",
+     TO(report.filter), false, NULL},
     {"region", 'r', OPTION_STRING, "NAME",
      "only what was allocated in this region of the program (tidemark-api(3))", TO(region), false,
      NULL},
@@ -120,6 +121,8 @@ static void cmd_report_settle(struct arguments *arguments)
     if (arguments->functions || arguments->report.functions_columns.count ||
         (report->inclusive && !report->show))
         report->show |= 1u << REPORT_FUNCTIONS;
+    if (arguments->by)
+        report->show |= 1u << REPORT_TYPES;
     if (arguments->tree)
         report->show |= 1u << REPORT_TREE;
     bool overview = !arguments->sort && !report->show && !arguments->json;
@@ -152,7 +155,7 @@ static int cmd_report_show(const struct profile *profile, const struct arguments
 static const char *cmd_report_of_one(const struct arguments *arguments)
 {
     const struct report_options *report = &arguments->report;
-    return report->show                      ? "--show, --functions and --tree are"
+    return report->show                      ? "--show, --functions, --tree and --by are"
            : report->filter                  ? "--filter is"
            : arguments->region               ? "--region is"
            : arguments->of                   ? "--of is"

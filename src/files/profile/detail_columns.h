@@ -74,6 +74,7 @@ enum detail {
     DETAIL_CONTAINERS,
     DETAIL_HOLDERS,
     DETAIL_CHAINS,
+    DETAIL_BLOCK_TYPES,
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];

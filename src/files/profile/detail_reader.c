@@ -35,6 +35,7 @@ union row {
     struct profile_container container;
     struct profile_holder holder;
     struct profile_chain chain;
+    struct profile_block_type block_type;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -68,6 +69,7 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_CONTAINERS] = PLACE(container),
     [DETAIL_HOLDERS] = PLACE(holder),
     [DETAIL_CHAINS] = PLACE(chain),
+    [DETAIL_BLOCK_TYPES] = PLACE(block_type),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

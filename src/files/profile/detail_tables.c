@@ -184,6 +184,7 @@ static const struct detail_column sample_columns[] = {
     FIELD("pass_ms", pass_ms, DETAIL_REAL),
     REACHABILITY_FIELDS,
     FIELD("high_water_bytes", high_water_bytes, DETAIL_MAYBE),
+    FIELD("class_count", class_count, DETAIL_MAYBE),
 };
 
 #undef ROW
@@ -425,6 +426,16 @@ static const struct detail_column chain_columns[] = {
     FIELD("pointer_offset", pointer_offset, DETAIL_MAYBE),
     FIELD("target_offset", target_offset, DETAIL_MAYBE),
 };
+
+#undef ROW
+#define ROW struct profile_block_type
+static const struct detail_column block_type_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+};
 #undef ROW
 
 _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
@@ -481,6 +492,8 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
                       holder_columns, struct profile_holder),
     [DETAIL_CHAINS] = TABLE("chain", ",PRIMARY KEY(sample,step)) WITHOUT ROWID", "sample,step",
                      chain_columns, struct profile_chain),
+    [DETAIL_BLOCK_TYPES] = TABLE("live_class", ")", "sample,path,name,rowid", block_type_columns,
+                          struct profile_block_type),
 };
 /* clang-format on */
 

@@ -309,6 +309,8 @@ struct profile_sample {
     struct figure lost_count, lost_bytes, indirect_count, indirect_bytes;
     struct figure possible_count, possible_bytes, reachable_count, reachable_bytes;
     struct figure high_water_bytes; /* VmHWM then: the true peak by the kernel */
+    struct figure class_count;      /* live blocks that began with an object of a C++ class; known
+                                       with lost_count, but not of older profiles */
 };
 /* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go. So a
  * sample is put first, and then what belongs to it, in one or several calls. */
@@ -352,6 +354,16 @@ struct profile_island {
 /* Of a sample that was put before; each path once. */
 int profile_put_islands(struct profile_writer *writer, const struct profile_island *rows,
                         size_t count);
+/* Blocks of a call path that began with an object of a C++ class when a look read them: at least
+ * one. Blocks that began with none have no row. */
+struct profile_block_type {
+    uint32_t sample;
+    uint32_t path;
+    const char *name; /* of the class */
+    uint64_t count, bytes;
+};
+int profile_put_block_types(struct profile_writer *writer, const struct profile_block_type *rows,
+                            size_t count);
 /* A cell of the map of the heap: a page of the allocator's areas or, of large heaps, a stretch of
  * 2^k of them; the last one of an area may be shorter. All figures but `bytes` are of its resident
  * pages. */
@@ -640,6 +652,8 @@ struct profile {
     struct profile_heap_page *heap_pages; /* by sample (there is one), address */
     size_t island_count;
     struct profile_island *islands; /* by sample, path */
+    size_t block_type_count;
+    struct profile_block_type *block_types; /* by sample, path, name */
     size_t owner_count;
     struct profile_owner *owners; /* by sample, kind, path, name */
     size_t container_count;

@@ -1021,6 +1021,7 @@ void profile_drop_paths(struct profile *profile)
     profile_reader_drop(&profile->owners, &profile->owner_count);
     profile_reader_drop(&profile->holders, &profile->holder_count);
     profile_reader_drop(&profile->chains, &profile->chain_count);
+    profile_reader_drop(&profile->block_types, &profile->block_type_count);
     if (!profile->own)
         return;
     profile_reader_drop(&profile->own->points, &profile->own->point_count);

@@ -15,13 +15,11 @@
 /* cc1plus: 188 kB; level 3: 196 kB, 19: 174 kB in ten times the time. */
 enum { LEVEL = 9, PAGE_BYTES = 4096 };
 
-static const char *const tables[] = {"meta",         "module",          "file",
-                                     "function",     "location",        "location_frame",
-                                     "sample",       "mapping",         "residency_block",
-                                     "variable",     "section",         "source",
-                                     "block_column", "heap_page_block", "owner",
-                                     "container",    "island",          "holder",
-                                     "chain"};
+static const char *const tables[] = {
+    "meta",           "module", "file",         "function",        "location",
+    "location_frame", "sample", "mapping",      "residency_block", "variable",
+    "section",        "source", "block_column", "heap_page_block", "owner",
+    "container",      "island", "holder",       "chain",           "live_class"};
 
 struct supplement {
     struct source from;

@@ -40,6 +40,7 @@ static struct statement_shape statement_of_drop(enum detail which)
     case DETAIL_ISLANDS:
     case DETAIL_HOLDERS:
     case DETAIL_CHAINS:
+    case DETAIL_BLOCK_TYPES:
     case DETAIL_CURVES:
     case DETAIL_RANK_STEPS: /* by what their rows begin with: module, sample, path, rank */
         drop.columns = table->columns[0].name;

@@ -30,6 +30,7 @@ struct collector_options {
     bool embed_sources;  /* profiles hold the source files that their code locations name */
     bool exit_waits;     /* programs wait at exit for their profile */
     bool looks;          /* at the process's memory, through /proc */
+    bool types;          /* looks at peaks find the classes of live blocks, too */
     bool page_content;   /* looks read pages, to tell those of zeros */
     bool held;           /* the last look says who holds what, however many blocks there are */
     bool pack;           /* compress finished profiles */

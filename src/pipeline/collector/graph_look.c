@@ -25,11 +25,13 @@ struct sweep {
     struct graph_threads threads;
     struct graph_block *blocks;
     size_t area, block;
-    uint64_t *words; /* PIECE_WORDS of them */
+    uint64_t *words;       /* PIECE_WORDS of them */
+    uint64_t *first_words; /* of each block; 0: not read */
     int memory_fd;
     struct page_table_range *ranges; /* what is read */
     size_t range_count;
     struct graph_copy copy; /* of it, unless the program waits for us anyway */
+    bool is_graph;          /* else only first words are wanted */
 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -173,7 +175,7 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
     size_t count;
     uint64_t first = graph_look_root_start(sweep, area);
     uint64_t *words = graph_look_words(sweep, start, from > first ? from : first, to, &count);
-    if (!count || !graph_look_is_root(sweep->asked, area))
+    if (!count || !sweep->is_graph || !graph_look_is_root(sweep->asked, area))
         return;
     uint32_t range = sweep->held.held ? sweep->held.ranges[sweep->area] : GRAPH_NONE;
     if (range != GRAPH_NONE) {
@@ -192,7 +194,10 @@ static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t f
 {
     size_t count;
     const uint64_t *words = graph_look_words(sweep, start, from, to, &count);
-    graph_add_words(sweep->graph, (uint32_t)sweep->block, words, count);
+    if (count && from == sweep->blocks[sweep->block].address)
+        sweep->first_words[sweep->block] = words[0];
+    if (sweep->is_graph)
+        graph_add_words(sweep->graph, (uint32_t)sweep->block, words, count);
 }
 
 /* A piece of an area has been read. */
@@ -251,7 +256,7 @@ static int graph_look_find_ranges(struct sweep *sweep)
         return -ENOMEM;
     for (size_t i = 0; i < asked->areas->count; i++) {
         const struct area *area = &asked->areas->list[i];
-        if (area->holds_block || graph_look_is_root(asked, area))
+        if (area->holds_block || (sweep->is_graph && graph_look_is_root(asked, area)))
             sweep->ranges[sweep->range_count++] = (struct page_table_range){area->start, area->end};
     }
     return 0;
@@ -433,8 +438,10 @@ void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample 
 static int graph_look_list_blocks(struct sweep *sweep)
 {
     const struct live_list *list = sweep->asked->blocks;
+    sweep->words = malloc(PIECE_WORDS * WORD);
     sweep->blocks = calloc(list->count + 1, sizeof *sweep->blocks);
-    if (!sweep->blocks)
+    sweep->first_words = calloc(list->count + 1, sizeof *sweep->first_words);
+    if (!sweep->words || !sweep->blocks || !sweep->first_words)
         return -ENOMEM;
     for (size_t i = 0; i < list->count; i++)
         sweep->blocks[i] =
@@ -447,21 +454,21 @@ static int graph_look_begin(struct sweep *sweep)
     bool has_glib = graph_look_has_glib(sweep->asked->smaps);
     struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable,
                                   has_glib ? graph_look_is_code : NULL, sweep};
-    sweep->words = malloc(PIECE_WORDS * WORD);
-    int error = sweep->words ? graph_look_list_blocks(sweep) : -ENOMEM;
+    int error = graph_look_list_blocks(sweep);
     if (error)
         return error;
     sweep->memory_fd = proc_open(sweep->asked->pid, "mem");
     if (sweep->memory_fd < 0)
         return sweep->memory_fd == -EACCES ? -EPERM : sweep->memory_fd;
-    error = graph_begin(&sweep->own, sweep->blocks, sweep->asked->blocks->count, &memory);
+    if (sweep->is_graph)
+        error = graph_begin(&sweep->own, sweep->blocks, sweep->asked->blocks->count, &memory);
     if (!error && sweep->asked->names)
         error = graph_held_begin(&sweep->held, sweep->asked, sweep->memory_fd, &sweep->own);
     if (sweep->held.held)
         sweep->graph = &sweep->held.held->graph;
     if (!error)
         error = graph_look_find_ranges(sweep);
-    if (!error && !sweep->asked->waits)
+    if (!error && sweep->is_graph && !sweep->asked->waits)
         graph_copy_begin(&sweep->copy, sweep->asked->pages, sweep->ranges, sweep->range_count);
     return error;
 }
@@ -478,6 +485,20 @@ static void graph_look_end(struct sweep *sweep)
         close(sweep->memory_fd);
     free(sweep->blocks);
     free(sweep->words);
+    free(sweep->first_words);
+}
+
+static size_t graph_look_read_for_types(const void *context, uint64_t address, void *to,
+                                        size_t bytes)
+{
+    return graph_look_read(context, address, to, bytes);
+}
+
+static int graph_look_find_types(const struct sweep *sweep, struct graph_look *out)
+{
+    const struct block_types_memory memory = {graph_look_read_for_types, sweep,
+                                              sweep->asked->smaps};
+    return block_types_find(&out->types, sweep->asked->blocks, sweep->first_words, &memory);
 }
 
 /* The only thread there is waits in its exit, and none can begin: nothing has to be stopped. */
@@ -488,7 +509,8 @@ static bool graph_look_stands(const struct graph_look_asked *asked)
 
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
-    struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
+    struct sweep sweep = {
+        .asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1, .is_graph = true};
     sweep.graph = &sweep.own;
     int error = graph_look_begin(&sweep);
     if (!error)
@@ -507,11 +529,28 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
     graph_threads_release(&sweep.threads);
     if (!error)
         error = graph_look_solve(&sweep, out);
+    if (!error)
+        error = graph_look_find_types(&sweep, out);
     if (!error) {
         out->held = sweep.held.held;
         sweep.blocks = out->held ? NULL : sweep.blocks;
         sweep.held.held = NULL;
     }
+    graph_look_end(&sweep);
+    return error;
+}
+
+int graph_look_take_types(const struct graph_look_asked *asked, struct block_types *types)
+{
+    struct sweep sweep = {.asked = asked, .threads = GRAPH_THREADS_INIT, .memory_fd = -1};
+    sweep.graph = &sweep.own; /* with nothing in it */
+    struct graph_look found = {0};
+    int error = graph_look_begin(&sweep);
+    if (!error)
+        error = graph_look_sweep(&sweep);
+    if (!error)
+        error = graph_look_find_types(&sweep, &found);
+    *types = found.types;
     graph_look_end(&sweep);
     return error;
 }
@@ -560,5 +599,6 @@ void graph_look_release(struct graph_look *look)
 {
     free(look->islands);
     held_free(look->held);
+    block_types_release(&look->types);
     *look = (struct graph_look){0};
 }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "collector/areas.h"
+#include "collector/block_types.h"
 #include "collector/live_list.h"
 #include "procfs/page_table.h"
 #include "procfs/smaps.h"
@@ -48,17 +49,22 @@ struct graph_look_asked {
     uint64_t path_to; /* an address whose chain of pointers is wanted; 0: none */
 };
 
-/* Islands by the call path of their heads; `sample` of the rows is 0, and their times are ticks. */
+/* Islands by the call path of their heads, and classes by call path; `sample` of the rows is 0, and
+ * their times are ticks. */
 struct graph_look {
     struct profile_island *islands;
     size_t island_count;
     struct held *held; /* with `names`; who takes it frees it */
+    struct block_types types;
 };
 
 /* Fills in what the rows say of lost, indirect, possible and reachable blocks, too. 0 or -errno:
  * -ENOMEM, -EPERM (its memory or its threads are not to be had), -ESRCH; the rows do not know it
  * then. */
 int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out);
+/* The classes of blocks and nothing else: stops nothing, and leaves the rows alone. Blocks that come
+ * and go meanwhile may be wrong. 0 or -errno. */
+int graph_look_take_types(const struct graph_look_asked *asked, struct block_types *types);
 /* Fills in what a sample says of all blocks, from rows that know it. */
 void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample *sample);
 void graph_look_release(struct graph_look *look);

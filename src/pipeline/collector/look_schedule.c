@@ -61,7 +61,7 @@ struct look_schedule {
     pid_t pid;
     uint64_t start_ns;
     struct look_gap gap;
-    bool wants_content, wants_held;
+    bool wants_content, wants_held, wants_types;
     uint64_t path_to; /* of the look that is asked for now */
     struct view *view;
     struct event_sink *sink;
@@ -126,6 +126,11 @@ void look_schedule_want_content(struct look_schedule *looks)
 void look_schedule_want_held(struct look_schedule *looks)
 {
     looks->wants_held = true;
+}
+
+void look_schedule_want_types(struct look_schedule *looks)
+{
+    looks->wants_types = true;
 }
 
 /* ---- What a look is given ------------------------------------------------------------------ */
@@ -255,6 +260,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->sample.live_count = figure_of(program.live_count);
     look->over_pages = over_pages && look_schedule_copy_blocks(looks, look) == 0;
     look->wants_content = looks->wants_content;
+    look->wants_types = looks->wants_types;
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
     look->knows_mappings = looks->gap.knows_mappings;

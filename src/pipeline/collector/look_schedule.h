@@ -53,6 +53,8 @@ void look_schedule_lose(struct look_schedule *looks, struct look_gap gap);
 void look_schedule_want_content(struct look_schedule *looks);
 /* From now on the last look says who holds what, whatever that costs. */
 void look_schedule_want_held(struct look_schedule *looks);
+/* And find the classes of live blocks, not only the last one. */
+void look_schedule_want_types(struct look_schedule *looks);
 
 /* What of the resident set is the tool's own, as far as the last look could tell; before the first:
  * all that the recorder has mapped. */

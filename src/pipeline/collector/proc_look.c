@@ -42,7 +42,8 @@ void look_init(struct look *look, pid_t pid)
                    .pinned_bytes = unknown, .lost_count = unknown, .lost_bytes = unknown,
                    .indirect_count = unknown, .indirect_bytes = unknown,
                    .possible_count = unknown, .possible_bytes = unknown,
-                   .reachable_count = unknown, .reachable_bytes = unknown, .high_water_bytes = unknown}};
+                   .reachable_count = unknown, .reachable_bytes = unknown, .high_water_bytes = unknown,
+                   .class_count = unknown}};
     /* clang-format on */
 }
 
@@ -56,6 +57,7 @@ void look_release(struct look *look)
     free(look->cells);
     free(look->islands);
     held_free(look->held);
+    block_types_release(&look->types);
     owners_release(&look->owners);
     free(look->containers);
     cgroup_parts_release(&look->parts);
@@ -341,6 +343,20 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
     look->islands = graph.islands;
     look->island_count = graph.island_count;
     look->held = graph.held;
+    look->types = graph.types;
+    look->sample.class_count = block_types_count(&graph.types);
+}
+
+/* Without the graph. */
+static void look_take_types(struct look *look, struct pages *pages, const struct areas *areas)
+{
+    const struct graph_look_asked asked = {.pid = look->pid,
+                                           .smaps = &look->smaps,
+                                           .areas = areas,
+                                           .blocks = &look->blocks,
+                                           .pages = pages};
+    if (!graph_look_take_types(&asked, &look->types))
+        look->sample.class_count = block_types_count(&look->types);
 }
 
 static int look_sweep_areas(struct look *look, struct pages *pages, struct areas *areas,
@@ -360,6 +376,8 @@ static int look_sweep_areas(struct look *look, struct pages *pages, struct areas
         look_forget_free(look, residency);
     if (look->over_graph && !look->is_sample && !error)
         look_take_graph(look, pages, areas, residency);
+    else if (look->wants_types && !look->is_sample && !error)
+        look_take_types(look, pages, areas);
     look_take_residency(look, residency);
     return error;
 }
@@ -520,6 +538,8 @@ struct proc_sample look_proc_sample(struct look *look)
                                 .islands = look->islands,
                                 .island_count = look->island_count,
                                 .held = look->held,
+                                .types = look->types.rows,
+                                .type_count = look->types.row_count,
                                 .owners = look->owners.rows,
                                 .owner_count = look->owners.count,
                                 .touched = look->owners.touched,

@@ -15,6 +15,7 @@
 #include "profile_build/clock.h"
 #include "profile_build/proc_sample.h"
 #include "collector/areas.h"
+#include "collector/block_types.h"
 #include "collector/live_list.h"
 #include "collector/owners.h"
 #include "procfs/cgroup_parts.h"
@@ -34,6 +35,7 @@ struct look {
     bool over_pages;     /* the ledger, the residency and the owners too; takes `blocks` */
     bool of_container;   /* what the control group's memory is made of, too */
     bool wants_content;  /* which pages are all zeros: reads them */
+    bool wants_types;    /* the classes of blocks, also without over_graph */
     const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
                             there is no ledger then, but owners */
     bool is_sample;      /* `blocks` are a few of them all */
@@ -63,6 +65,7 @@ struct look {
     struct profile_island *islands; /* of lost blocks, by path */
     size_t island_count;
     struct held *held;           /* with wants_held; NULL else */
+    struct block_types types;    /* classes of blocks, by path */
     struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
     size_t thread_count, thread_room;

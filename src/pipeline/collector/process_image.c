@@ -446,6 +446,8 @@ static struct look_schedule *process_image_new_looks(struct process_image *image
         look_schedule_want_content(looks);
     if (looks && image->options.held)
         look_schedule_want_held(looks);
+    if (looks && image->options.types)
+        look_schedule_want_types(looks);
     return looks;
 }
 

@@ -33,6 +33,8 @@ struct proc_sample {
     size_t holder_count;
     struct profile_chain *chain;
     size_t chain_count;
+    struct profile_block_type *types;
+    size_t type_count;
     struct profile_owner *owners;
     size_t owner_count;
     const struct proc_touched *touched; /* whose owners are variables; by address */

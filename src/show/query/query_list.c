@@ -44,6 +44,7 @@ static const struct known {
     {"curve", "live bytes of single call paths over time"},
     {"sample", "looks at the process through /proc"},
     {"mapping", "mappings of a sample by kind and file"},
+    {"live_class", "C++ classes that live blocks of a call path begin with"},
     {"residency", "what a sample says of a call path's live blocks"},
     {"owner", "a sample's resident memory by owner"},
     {"container", "a sample's control group by kind and name"},

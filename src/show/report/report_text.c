@@ -588,6 +588,10 @@ static bool report_text_has_regions(const struct profile *profile)
 {
     return profile->region_count > 0 || profile->mark_count > 0;
 }
+static bool report_text_has_types(const struct profile *profile)
+{
+    return profile->block_type_count > 0;
+}
 static bool report_text_always(const struct profile *profile)
 {
     return profile->site_count > 0;
@@ -611,6 +615,7 @@ static const struct {
     [REPORT_GLOBALS] = {report_section_globals, report_text_has_globals},
     [REPORT_RESIDENCY] = {report_section_residency, report_text_has_residency},
     [REPORT_REGIONS] = {report_section_regions, report_text_has_regions},
+    [REPORT_TYPES] = {report_section_types, report_text_has_types},
 };
 
 static void report_text_add_hint(struct text *text)

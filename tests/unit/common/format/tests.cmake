@@ -1,6 +1,7 @@
 tidemark_unit_test(format names)
 target_link_options(test_format_names PRIVATE -Wl,--wrap=text_width)
 tidemark_unit_test(format csv)
+tidemark_unit_test(format allocated_types tm_base)
 tidemark_unit_test(format types)
 if(TARGET test_format_types)
     target_compile_definitions(test_format_types PRIVATE TYPES_TABLE="${CMAKE_CURRENT_LIST_DIR}/types.tsv")

@@ -64,7 +64,7 @@ static const struct profile_section_total detail_sections[] = {
 #define NO_GRAPH_OF_SAMPLE                                                                         \
     .lost_count = {UNKNOWN}, .lost_bytes = {UNKNOWN}, .indirect_count = {UNKNOWN},                 \
     .indirect_bytes = {UNKNOWN}, .possible_count = {UNKNOWN}, .possible_bytes = {UNKNOWN},         \
-    .reachable_count = {UNKNOWN}, .reachable_bytes = {UNKNOWN}
+    .reachable_count = {UNKNOWN}, .reachable_bytes = {UNKNOWN}, .class_count = {UNKNOWN}
 static const struct profile_sample detail_samples[] = {
     {.id = 1,
      .high_water_bytes = {UNKNOWN}, /* golden files are older */

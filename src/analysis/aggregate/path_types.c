@@ -1,0 +1,262 @@
+/* Finds types of call paths (path_types.h). What a function's name says is found out once, and each
+ * path stops at the first function that does not hand the call on. */
+#include "aggregate/path_types.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "aggregate/metric_choice.h"
+#include "aggregate/order.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/strbuf.h"
+#include "format/allocated_types.h"
+
+/* Of a path's live blocks 1 / UNLIKE at most may begin with something else: objects that are being
+ * made, or have just been. */
+enum { UNLIKE = 10 };
+
+const char *const path_type_source_names[PATH_TYPE_SOURCES] = {
+    [PATH_TYPE_BY_FRAMES] = "frames", [PATH_TYPE_BY_CLASS] = "class"};
+
+/* What a function says, without and with lines: 0 not asked yet; else SAYS + enum allocated_type. */
+struct said {
+    uint8_t what[2];
+    uint32_t row[2];
+};
+enum { SAYS = 1 };
+
+struct typing {
+    struct path_types *types;
+    const struct profile *profile;
+    struct said *said; /* by function */
+    struct map names;
+    struct strbuf text;
+    struct profile_block_type *rows; /* of all looks, by path and name */
+    size_t row_count, at;            /* sites are by path, too */
+    uint64_t *live;                  /* by node: live blocks at these looks */
+    bool no_memory;
+};
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static uint32_t path_types_row(struct typing *typing, const char *name)
+{
+    struct path_types *types = typing->types;
+    uint64_t hash = hash_bytes(name, strlen(name));
+    uint32_t number;
+    for (struct map_probe probe = map_probe(&typing->names, hash); map_next(&probe, &number);)
+        if (!strcmp(types->rows[number].name, name))
+            return number;
+    if ((types->count & (types->count - 1)) == 0) { /* full at every power of two */
+        size_t capacity = types->count ? 2 * types->count : 1;
+        struct path_type *rows = realloc(types->rows, capacity * sizeof *rows);
+        if (!rows) {
+            typing->no_memory = true;
+            return PATH_TYPE_NONE;
+        }
+        types->rows = rows;
+    }
+    char *copy = strdup(name);
+    if (!copy || !map_try_add(&typing->names, hash, (uint32_t)types->count)) {
+        free(copy);
+        typing->no_memory = true;
+        return PATH_TYPE_NONE;
+    }
+    types->rows[types->count] = (struct path_type){.name = copy};
+    return (uint32_t)types->count++;
+}
+
+/* ---- By frames ------------------------------------------------------------------------------- */
+
+static enum allocated_type path_types_ask(struct typing *typing, uint32_t line, uint32_t *row)
+{
+    const struct profile_line *of = &typing->profile->lines[line];
+    struct said *said = &typing->said[of->function];
+    bool has_lines = of->file && of->line;
+    if (!of->function)
+        return ALLOCATED_UNKNOWN;
+    if (!said->what[has_lines]) {
+        const char *name = typing->profile->functions[of->function].name;
+        enum allocated_type what = allocated_type(&typing->text, name, has_lines);
+        said->what[has_lines] = (uint8_t)(SAYS + what);
+        if (what == ALLOCATED_FOUND)
+            said->row[has_lines] = path_types_row(typing, typing->text.data);
+    }
+    *row = said->row[has_lines];
+    return (enum allocated_type)(said->what[has_lines] - SAYS);
+}
+
+static uint32_t path_types_by_frames(struct typing *typing, uint32_t node)
+{
+    const struct profile *profile = typing->profile;
+    for (uint32_t row = PATH_TYPE_NONE; node; node = profile->nodes[node].parent) {
+        const struct profile_code *code = &profile->codes[profile->nodes[node].location];
+        for (uint32_t i = 0; i < code->line_count; i++) {
+            enum allocated_type what = path_types_ask(typing, code->first_line + i, &row);
+            if (what != ALLOCATED_BY_NEXT)
+                return what == ALLOCATED_FOUND ? row : PATH_TYPE_NONE;
+        }
+        if (!code->line_count)
+            break;
+    }
+    return PATH_TYPE_NONE;
+}
+
+/* ---- By class -------------------------------------------------------------------------------- */
+
+static bool path_types_has_classes(const struct profile *profile, uint32_t sample)
+{
+    for (size_t i = profile->sample_count; i-- > 0;)
+        if (profile->samples[i].id == sample)
+            return figure_known(profile->samples[i].class_count);
+    return false;
+}
+
+static bool path_types_is_before(const struct profile_block_type *type,
+                                 const struct profile_residency *live)
+{
+    return type->sample != live->sample ? type->sample < live->sample : type->path < live->path;
+}
+
+static int path_types_compare(const void *left, const void *right)
+{
+    const struct profile_block_type *a = left, *b = right;
+    return a->path != b->path ? (a->path < b->path ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+/* Rows of looks that found classes, of which it is also known how many live blocks the path had.
+ * Both tables are by sample and path. */
+static size_t path_types_gather(struct typing *typing, struct profile_block_type *rows)
+{
+    const struct profile *profile = typing->profile;
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < profile->residency_count; i++) {
+        const struct profile_residency *live = &profile->residencies[i];
+        while (at < profile->block_type_count &&
+               path_types_is_before(&profile->block_types[at], live))
+            at++;
+        if (!path_types_has_classes(profile, live->sample))
+            continue;
+        typing->live[live->path] += figure_or(live->live_count, 0);
+        for (; at < profile->block_type_count && profile->block_types[at].path == live->path &&
+               profile->block_types[at].sample == live->sample;
+             at++)
+            rows[count++] = profile->block_types[at];
+    }
+    return count;
+}
+
+/* Those of all looks as one. */
+static int path_types_find_classes(struct typing *typing)
+{
+    const struct profile *profile = typing->profile;
+    struct profile_block_type *rows = calloc(profile->block_type_count + 1, sizeof *rows);
+    typing->live = calloc(profile->node_count + 1, sizeof *typing->live);
+    typing->rows = rows;
+    if (!rows || !typing->live)
+        return -ENOMEM;
+    size_t count = path_types_gather(typing, rows);
+    qsort(rows, count, sizeof *rows, path_types_compare);
+    for (size_t i = 0; i < count; i++) {
+        struct profile_block_type *last = typing->row_count ? &rows[typing->row_count - 1] : NULL;
+        if (last && last->path == rows[i].path && !strcmp(last->name, rows[i].name))
+            last->count += rows[i].count;
+        else
+            rows[typing->row_count++] = rows[i];
+    }
+    return 0;
+}
+
+static uint32_t path_types_by_class(struct typing *typing, uint32_t path)
+{
+    const struct profile_block_type *most = NULL;
+    uint64_t typed = 0, live = typing->live[path];
+    while (typing->at < typing->row_count && typing->rows[typing->at].path < path)
+        typing->at++;
+    for (; typing->at < typing->row_count && typing->rows[typing->at].path == path; typing->at++) {
+        const struct profile_block_type *row = &typing->rows[typing->at];
+        most = !most || row->count > most->count ? row : most;
+        typed += row->count;
+    }
+    if (!most)
+        return PATH_TYPE_NONE;
+    if (most->count <= live && most->count >= live - live / UNLIKE)
+        return path_types_row(typing, most->name);
+    typing->types->mixed += typed > most->count;
+    return PATH_TYPE_NONE;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static void path_types_add(struct typing *typing, size_t site)
+{
+    struct path_types *types = typing->types;
+    const struct call_metrics *call = &typing->profile->sites[site].metrics;
+    uint32_t path = typing->profile->sites[site].path;
+    enum path_type_source source = PATH_TYPE_BY_FRAMES;
+    uint32_t row = path_types_by_frames(typing, path);
+    if (row == PATH_TYPE_NONE) {
+        source = PATH_TYPE_BY_CLASS;
+        row = path_types_by_class(typing, path);
+    }
+    types->of_site[site] = row;
+    if (row == PATH_TYPE_NONE) {
+        merged_add_path(&types->unknown, call);
+        return;
+    }
+    types->rows[row].sources[source] = true;
+    merged_add_path(&types->rows[row].merged, call);
+}
+
+static void path_types_settle(struct path_types *types, const struct profile *profile)
+{
+    for (size_t i = 0; i < types->count; i++)
+        merged_settle(&types->rows[i].merged, &profile->program.total);
+    merged_settle(&types->unknown, &profile->program.total);
+}
+
+int path_types_init(struct path_types *types, const struct profile *profile, const bool *wanted)
+{
+    struct typing typing = {.types = types, .profile = profile, .text = STRBUF_INIT};
+    *types = (struct path_types){0};
+    bool is_heap = !profile_get(profile, PROFILE_META_LEVEL);
+    for (size_t i = 0; i < profile->sample_count && is_heap; i++)
+        types->has_classes |= figure_known(profile->samples[i].class_count);
+    types->of_site = malloc((profile->site_count + 1) * sizeof *types->of_site);
+    typing.said = calloc(profile->function_count + 1, sizeof *typing.said);
+    typing.no_memory = !types->of_site || !typing.said || path_types_find_classes(&typing);
+    for (size_t i = 0; i < profile->site_count && !typing.no_memory; i++) {
+        types->of_site[i] = PATH_TYPE_NONE;
+        if (!wanted || wanted[profile->sites[i].path])
+            path_types_add(&typing, i);
+    }
+    path_types_settle(types, profile);
+    free(typing.said);
+    free(typing.rows);
+    free(typing.live);
+    map_release(&typing.names);
+    strbuf_release(&typing.text);
+    if (typing.no_memory)
+        path_types_release(types);
+    return typing.no_memory ? -ENOMEM : 0;
+}
+
+void path_types_release(struct path_types *types)
+{
+    for (size_t i = 0; i < types->count; i++)
+        free((char *)types->rows[i].name);
+    free(types->rows);
+    free(types->of_site);
+    *types = (struct path_types){0};
+}
+
+uint32_t *path_types_order(const struct path_types *types, size_t metric)
+{
+    struct figure *values = calloc(types->count + 1, sizeof *values);
+    for (size_t i = 0; values && i < types->count; i++)
+        values[i] = metric_of(&metrics[metric], &types->rows[i].merged.metrics);
+    uint32_t *order = values ? order_values(values, types->count) : NULL;
+    free(values);
+    return order;
+}

@@ -1,0 +1,297 @@
+/* See allocated_types.h. A name is cut at the "::" and "<" outside of brackets; tables say which
+ * classes and functions are known. */
+#include "format/allocated_types.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+#include "format/names.h"
+#include "format/types.h"
+
+struct piece {
+    const char *at;
+    size_t length;
+};
+
+/* ---- Pieces ---------------------------------------------------------------------------------- */
+
+static bool piece_is(struct piece piece, const char *text)
+{
+    return piece.length == strlen(text) && !memcmp(piece.at, text, piece.length);
+}
+
+static bool piece_begins(struct piece piece, const char *text)
+{
+    return piece.length >= strlen(text) && !memcmp(piece.at, text, strlen(text));
+}
+
+static bool piece_ends(struct piece piece, const char *text)
+{
+    size_t length = strlen(text);
+    return piece.length >= length && !memcmp(piece.at + piece.length - length, text, length);
+}
+
+static bool piece_is_any(struct piece piece, const char *const *texts)
+{
+    for (; *texts; texts++)
+        if (piece_is(piece, *texts))
+            return true;
+    return false;
+}
+
+static struct piece piece_trim(struct piece piece)
+{
+    while (piece.length && piece.at[piece.length - 1] == ' ')
+        piece.length--;
+    while (piece.length && *piece.at == ' ') {
+        piece.at++;
+        piece.length--;
+    }
+    return piece;
+}
+
+/* From `at`, up to where `stop` stands outside of all brackets; to the end if it does nowhere. */
+static size_t piece_until(struct piece piece, size_t at, const char *stop)
+{
+    int depth = 0;
+    for (; at < piece.length; at++) {
+        const char *end = piece.at + piece.length, *c = piece.at + at;
+        size_t skipped = types_operator_length(piece.at, c, end);
+        if (skipped) {
+            at += skipped - 1;
+            continue;
+        }
+        if (!depth && piece_begins((struct piece){c, piece.length - at}, stop))
+            return at;
+        if (strchr("<([{", *c))
+            depth++;
+        else if (strchr(">)]}", *c) && !(*c == '>' && at && c[-1] == '-') && --depth < 0)
+            return at;
+    }
+    return at;
+}
+
+/* "std::vector<int>::reserve" → "std::vector<int>" and "reserve". */
+static struct piece piece_split(struct piece *name)
+{
+    struct piece scope = {name->at, 0};
+    for (size_t at = 0, next; (next = piece_until(*name, at, "::")) < name->length;) {
+        if (piece_begins((struct piece){name->at + next, name->length - next}, "::"))
+            scope.length = next;
+        at = next + 1;
+    }
+    if (scope.length) {
+        name->at += scope.length + 2;
+        name->length -= scope.length + 2;
+    }
+    return scope;
+}
+
+/* "vector<int, A>" → "vector", and its first argument; without one it is empty. */
+static struct piece piece_argument(struct piece *name, unsigned number)
+{
+    size_t open = piece_until(*name, 0, "<");
+    struct piece argument = {name->at + open, 0};
+    if (open >= name->length)
+        return argument;
+    struct piece inside = {name->at + open + 1, name->length - open - 1};
+    size_t begin = 0, end = piece_until(inside, 0, ",");
+    while (number-- && end < inside.length && inside.at[end] == ',') {
+        begin = end + 1;
+        end = piece_until(inside, begin, ",");
+    }
+    name->length = open;
+    return piece_trim((struct piece){inside.at + begin, end - begin});
+}
+
+/* std::__1::, std::__cxx11::, std::__ndk1:: are std::. */
+static struct piece piece_drop_std(struct piece name)
+{
+    static const char *const inner[] = {
+        "std::__cxx11::", "std::__1::", "std::__detail::", "std::", "__gnu_cxx::", NULL};
+    for (const char *const *at = inner; *at; at++)
+        if (piece_begins(name, *at))
+            return (struct piece){name.at + strlen(*at), name.length - strlen(*at)};
+    return (struct piece){name.at, 0};
+}
+
+/* "allocate[abi:v160006]" → "allocate". */
+static struct piece piece_drop_tag(struct piece name)
+{
+    const char *tag = memchr(name.at, '[', name.length);
+    return tag ? (struct piece){name.at, (size_t)(tag - name.at)} : name;
+}
+
+/* ---- C++ ------------------------------------------------------------------------------------- */
+
+static bool allocated_type_take(struct strbuf *type, struct piece found)
+{
+    if (!found.length)
+        return false;
+    strbuf_reset(type);
+    strbuf_add(type, found.at, found.length);
+    return true;
+}
+
+/* "std::allocator<T>", "std::allocator<T> const&" → T */
+static struct piece allocated_type_of_allocator(struct piece allocator)
+{
+    static const char *const allocators[] = {"allocator", "__new_allocator", "new_allocator", NULL};
+    struct piece plain = piece_drop_std(allocator);
+    struct piece argument = piece_argument(&plain, 0);
+    return piece_is_any(plain, allocators) ? argument : (struct piece){allocator.at, 0};
+}
+
+/* What has no constructor that could allocate. Not bool: vector<bool> keeps words. */
+static bool allocated_type_is_plain(struct piece type)
+{
+    static const char *const plain[] = {"char",
+                                        "signed char",
+                                        "unsigned char",
+                                        "short",
+                                        "unsigned short",
+                                        "int",
+                                        "unsigned int",
+                                        "long",
+                                        "unsigned long",
+                                        "long long",
+                                        "unsigned long long",
+                                        "float",
+                                        "double",
+                                        "long double",
+                                        "wchar_t",
+                                        "char8_t",
+                                        "char16_t",
+                                        "char32_t",
+                                        "__int128",
+                                        NULL};
+    return piece_is_any(type, plain) || (piece_ends(type, "*") && !piece_ends(type, "::*"));
+}
+
+/* Of std::vector<T>, T plain: functions that allocate elements and nothing else. */
+static bool allocated_type_is_grower(struct piece function)
+{
+    static const char *const growers[] = {"_M_realloc_insert",
+                                          "_M_realloc_append",
+                                          "_M_default_append",
+                                          "_M_fill_insert",
+                                          "_M_fill_assign",
+                                          "_M_fill_initialize",
+                                          "_M_allocate",
+                                          "_M_create_storage",
+                                          "reserve",
+                                          "resize",
+                                          "push_back",
+                                          "emplace_back",
+                                          NULL};
+    return piece_is_any(function, growers);
+}
+
+/* Members of a class template that does nothing but allocate there. */
+static bool allocated_type_of_member(struct strbuf *type, struct piece class, struct piece function,
+                                     bool has_lines)
+{
+    static const char *const allocators[] = {"allocator", "__new_allocator", "new_allocator", NULL};
+    static const char *const traits[] = {"allocator_traits", "__alloc_traits", NULL};
+    struct piece name = class, whole = class;
+    struct piece first = piece_argument(&name, 0);
+    (void)piece_argument(&function, 0);
+    function = piece_drop_tag(function);
+    if (piece_is_any(name, allocators) && piece_is(function, "allocate"))
+        return allocated_type_take(type, first);
+    if (piece_is_any(name, traits) && piece_is(function, "allocate"))
+        return allocated_type_take(type, allocated_type_of_allocator(first));
+    if (piece_is(name, "_Vector_base") &&
+        (piece_is(function, "_M_allocate") || piece_is(function, "_M_create_storage")))
+        return allocated_type_take(type, allocated_type_of_allocator(piece_argument(&whole, 1)));
+    if (piece_is(name, "basic_string"))
+        return !has_lines && allocated_type_is_plain(first) && allocated_type_take(type, first);
+    return piece_is(name, "vector") && !has_lines && allocated_type_is_plain(first) &&
+           allocated_type_is_grower(function) && allocated_type_take(type, first);
+}
+
+/* make_unique<T>() and make_unique<T[]>(n): what the constructor allocates has a path through it. */
+static bool allocated_type_of_maker(struct strbuf *type, struct piece function, bool has_lines)
+{
+    static const char *const makers[] = {"make_unique", "make_unique_for_overwrite", NULL};
+    struct piece made = piece_argument(&function, 0);
+    if (!has_lines || !piece_is_any(piece_drop_tag(function), makers))
+        return false;
+    const char *bounds = piece_ends(made, "]") ? memchr(made.at, '[', made.length) : NULL;
+    if (bounds)
+        made = piece_trim((struct piece){made.at, (size_t)(bounds - made.at)});
+    return allocated_type_take(type, made);
+}
+
+static enum allocated_type allocated_type_of_cxx(struct strbuf *type, struct piece name,
+                                                 bool has_lines)
+{
+    static const char *const handing_on[] = {"__libcpp_allocate", "__libcpp_operator_new",
+                                             "__allocate", NULL};
+    struct piece plain = piece_drop_std(name), function = plain;
+    if (piece_begins(name, "operator new"))
+        return ALLOCATED_BY_NEXT;
+    if (!plain.length)
+        return ALLOCATED_UNKNOWN;
+    struct piece class = piece_split(&function), bare = function;
+    (void)piece_argument(&bare, 0);
+    if (!class.length && piece_is_any(piece_drop_tag(bare), handing_on))
+        return ALLOCATED_BY_NEXT;
+    bool found = class.length ? allocated_type_of_member(type, class, function, has_lines)
+                              : allocated_type_of_maker(type, function, has_lines);
+    return found ? ALLOCATED_FOUND : ALLOCATED_UNKNOWN;
+}
+
+/* ---- Rust ------------------------------------------------------------------------------------ */
+
+/* Names of the older mangling have the letters of parameters in place of arguments. */
+static bool allocated_type_is_parameter(struct piece type)
+{
+    return type.length == 1 && isupper((unsigned char)*type.at);
+}
+
+static bool allocated_type_hands_on(struct piece name)
+{
+    static const char *const begins[] = {"alloc::alloc::",
+                                         "<alloc::alloc::Global",
+                                         "__rust_alloc",
+                                         "__rdl_alloc",
+                                         "__rg_alloc",
+                                         "alloc::raw_vec::RawVecInner",
+                                         "<alloc::raw_vec::RawVecInner",
+                                         "alloc::raw_vec::finish_grow",
+                                         "alloc::boxed::box_new_uninit",
+                                         NULL};
+    for (const char *const *at = begins; *at; at++)
+        if (piece_begins(name, *at))
+            return true;
+    return false;
+}
+
+/* "<alloc::boxed::Box<T>>::new", "<alloc::raw_vec::RawVec<T>>::grow_one": T */
+static enum allocated_type allocated_type_of_rust(struct strbuf *type, struct piece name,
+                                                  bool has_lines)
+{
+    static const char *const holders[] = {"alloc::boxed::Box", "alloc::raw_vec::RawVec", NULL};
+    if (allocated_type_hands_on(name))
+        return ALLOCATED_BY_NEXT;
+    if (!has_lines || !piece_begins(name, "<alloc::"))
+        return ALLOCATED_UNKNOWN;
+    struct piece inside = {name.at + 1, name.length - 1};
+    inside.length = piece_until(inside, 0, " as ");
+    struct piece argument = piece_argument(&inside, 0);
+    if (!piece_is_any(inside, holders) || allocated_type_is_parameter(argument) ||
+        !allocated_type_take(type, argument))
+        return ALLOCATED_UNKNOWN;
+    return ALLOCATED_FOUND;
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+enum allocated_type allocated_type(struct strbuf *type, const char *function, bool has_lines)
+{
+    struct piece name;
+    name.at = name_core(function, &name.length);
+    enum allocated_type found = allocated_type_of_rust(type, name, has_lines);
+    return found == ALLOCATED_UNKNOWN ? allocated_type_of_cxx(type, name, has_lines) : found;
+}

@@ -1,0 +1,44 @@
+/* Writes types as JSON: all that are known, most at the peak first, and what is of no known type. */
+#include <errno.h>
+#include <stdlib.h>
+#include "aggregate/path_types.h"
+#include "report/report_writer.h"
+
+static void report_json_types_write(struct writer *writer, const struct path_type *type)
+{
+    json_object(&writer->json, NULL);
+    json_string(&writer->json, "name", type->name);
+    json_array(&writer->json, "sources");
+    for (size_t i = 0; i < PATH_TYPE_SOURCES; i++)
+        if (type->sources[i])
+            json_string(&writer->json, NULL, path_type_source_names[i]);
+    json_end(&writer->json);
+    json_unsigned(&writer->json, "paths", type->merged.paths);
+    report_json_metrics(writer, "metrics", &type->merged.metrics);
+    json_end(&writer->json);
+}
+
+int report_json_types(struct writer *writer)
+{
+    struct path_types types;
+    int error = path_types_init(&types, writer->profile, writer->sites.wanted);
+    uint32_t *order = error ? NULL : path_types_order(&types, 0);
+    if (!order) {
+        if (!error)
+            path_types_release(&types);
+        return -ENOMEM;
+    }
+    json_array(&writer->json, "types");
+    for (size_t i = 0; i < types.count; i++)
+        report_json_types_write(writer, &types.rows[order[i]]);
+    json_end(&writer->json);
+    json_object(&writer->json, "untyped");
+    json_unsigned(&writer->json, "paths", types.unknown.paths);
+    json_unsigned(&writer->json, "mixed_paths", types.mixed);
+    json_bool(&writer->json, "classes_known", types.has_classes);
+    report_json_metrics(writer, "metrics", &types.unknown.metrics);
+    json_end(&writer->json);
+    free(order);
+    path_types_release(&types);
+    return 0;
+}

@@ -1,0 +1,95 @@
+/* Writes the section on types: what kinds of things the program allocates, and how much of its
+ * memory has a type that is known. */
+#include "report/report_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "aggregate/estimate.h"
+#include "aggregate/path_types.h"
+#include "base/text.h"
+#include "format/names.h"
+#include "model/figure_human.h"
+
+enum { CELL = 10, CELLS = 3, BY = 8 };
+
+static const struct text_column columns[] = {{"at peak", CELL, TEXT_RIGHT, 0},
+                                             {"allocated", CELL, TEXT_RIGHT, 0},
+                                             {"blocks", CELL, TEXT_RIGHT, 0},
+                                             {"by", BY, TEXT_LEFT, 2},
+                                             {"type", 0, TEXT_LEFT, 0}};
+enum { COLUMNS = sizeof columns / sizeof *columns, USED = CELLS * CELL + 2 + BY };
+
+static const char *report_text_types_source(const struct path_type *type)
+{
+    return !type->sources[PATH_TYPE_BY_CLASS]    ? path_type_source_names[PATH_TYPE_BY_FRAMES]
+           : !type->sources[PATH_TYPE_BY_FRAMES] ? path_type_source_names[PATH_TYPE_BY_CLASS]
+                                                 : "both";
+}
+
+static void report_text_types_add(struct text *text, const struct merged_metrics *merged,
+                                  const char *source, const char *name)
+{
+    const struct call_metrics *call = &merged->metrics;
+    size_t columns_left = text->style.columns > USED ? text->style.columns - USED : 0;
+    report_part_row(text, columns);
+    report_part_next_figure(text, figure_human_bytes(call->at_peak_bytes).text);
+    report_part_next(text, figure_human_bytes(call->alloc_bytes).text);
+    report_part_next(text, estimate_count(text->profile, call->alloc_count).text);
+    report_part_next(text, source);
+    report_part_next(text, "");
+    name_add_short(&text->out, name, columns_left);
+    strbuf_add_char(&text->out, '\n');
+}
+
+/* What the types are sorted by: what was alive at the peak, if nothing else was asked for. */
+static size_t report_text_types_metric(const struct text *text)
+{
+    return text->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)text->options->metric;
+}
+
+static void report_text_types_say_share(struct text *text, const struct path_types *types)
+{
+    struct strbuf line = STRBUF_INIT;
+    size_t metric = report_text_types_metric(text);
+    struct figure total = text->sites.totals[metric];
+    struct figure unknown = metric_of(&metrics[metric], &types->unknown.metrics);
+    strbuf_addf(&line, "Of %s the type is not known.",
+                human_percent(figure_double(unknown), figure_double(total)).text);
+    if (types->mixed)
+        strbuf_addf(&line, " On %s call path%s live blocks have several classes.",
+                    human_exact(types->mixed).text, types->mixed == 1 ? "" : "s");
+    if (!types->has_classes)
+        strbuf_add_string(&line, " What live blocks begin with is not known.");
+    report_part_note(text, line.data);
+    strbuf_release(&line);
+}
+
+static int report_text_types_add_all(struct text *text, const struct path_types *types)
+{
+    uint32_t *order = path_types_order(types, report_text_types_metric(text));
+    if (!order)
+        return -ENOMEM;
+    if (types->count)
+        report_part_headings(text, columns, COLUMNS);
+    for (size_t i = 0; i < types->count && i < text->options->top; i++)
+        report_text_types_add(text, &types->rows[order[i]].merged,
+                              report_text_types_source(&types->rows[order[i]]),
+                              types->rows[order[i]].name);
+    if (types->count > text->options->top)
+        strbuf_addf(&text->out, "  %zu more (--top)\n", types->count - text->options->top);
+    free(order);
+    return 0;
+}
+
+int report_section_types(struct text *text)
+{
+    struct path_types types;
+    int error = path_types_init(&types, text->profile, text->sites.wanted);
+    if (error)
+        return error;
+    report_part_title(text, "Types", "of what call paths allocate");
+    report_text_types_say_share(text, &types);
+    error = report_text_types_add_all(text, &types);
+    path_types_release(&types);
+    return error;
+}
