@@ -7,6 +7,7 @@
 #include <string.h>
 #include "aggregate/metric_choice.h"
 #include "aggregate/order.h"
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/strbuf.h"
@@ -27,6 +28,7 @@ struct said {
 enum { SAYS = 1 };
 
 struct typing {
+    size_t room; /* of types->rows */
     struct path_types *types;
     const struct profile *profile;
     struct said *said; /* by function */
@@ -48,16 +50,8 @@ static uint32_t path_types_row(struct typing *typing, const char *name)
     for (struct map_probe probe = map_probe(&typing->names, hash); map_next(&probe, &number);)
         if (!strcmp(types->rows[number].name, name))
             return number;
-    if ((types->count & (types->count - 1)) == 0) { /* full at every power of two */
-        size_t capacity = types->count ? 2 * types->count : 1;
-        struct path_type *rows = realloc(types->rows, capacity * sizeof *rows);
-        if (!rows) {
-            typing->no_memory = true;
-            return PATH_TYPE_NONE;
-        }
-        types->rows = rows;
-    }
-    char *copy = strdup(name);
+    bool has_room = array_make_room(&types->rows, &typing->room, types->count, sizeof *types->rows);
+    char *copy = has_room ? strdup(name) : NULL;
     if (!copy || !map_try_add(&typing->names, hash, (uint32_t)types->count)) {
         free(copy);
         typing->no_memory = true;

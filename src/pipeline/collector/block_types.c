@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/map.h"
 #include "symbols/symbols.h"
 
@@ -22,24 +23,18 @@ struct finding {
     const struct block_types_memory *memory;
     struct block_types *types;
     struct known_table *tables;
-    size_t table_count;
+    size_t table_count, table_room, name_room, row_room;
     struct map table_map, row_map;
     bool no_memory;
 };
 
-/* An array that is full at each power of two. False: no memory. */
-static bool block_types_make_room(struct finding *finding, void *array, size_t count, size_t bytes)
+/* False: no memory. */
+static bool block_types_make_room(struct finding *finding, void *array, size_t *room, size_t count,
+                                  size_t bytes)
 {
-    void **at = array;
-    if (count & (count - 1))
-        return true;
-    void *more = realloc(*at, (count ? 2 * count : 1) * bytes);
-    if (!more) {
-        finding->no_memory = true;
-        return false;
-    }
-    *at = more;
-    return true;
+    bool has_room = array_make_room(array, room, count, bytes);
+    finding->no_memory |= !has_room;
+    return has_room;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -128,7 +123,8 @@ static uint32_t block_types_number(struct finding *finding, char *name)
             free(name);
             return (uint32_t)i + 1;
         }
-    if (!block_types_make_room(finding, &types->names, types->name_count, sizeof *types->names)) {
+    if (!block_types_make_room(finding, &types->names, &finding->name_room, types->name_count,
+                               sizeof *types->names)) {
         free(name);
         return NO_CLASS;
     }
@@ -144,8 +140,8 @@ static uint32_t block_types_class(struct finding *finding, uint64_t word)
     for (struct map_probe probe = map_probe(&finding->table_map, word); map_next(&probe, &number);)
         if (finding->tables[number].address == word)
             return finding->tables[number].class;
-    if (!block_types_make_room(finding, &finding->tables, finding->table_count,
-                               sizeof *finding->tables))
+    if (!block_types_make_room(finding, &finding->tables, &finding->table_room,
+                               finding->table_count, sizeof *finding->tables))
         return NO_CLASS;
     char *name = block_types_follow(finding, word);
     uint32_t class = name ? block_types_number(finding, name) : NO_CLASS;
@@ -168,7 +164,8 @@ static struct profile_block_type *block_types_row(struct finding *finding, uint3
     for (struct map_probe probe = map_probe(&finding->row_map, key); map_next(&probe, &number);)
         if (types->rows[number].path == path && types->rows[number].name == name)
             return &types->rows[number];
-    if (!block_types_make_room(finding, &types->rows, types->row_count, sizeof *types->rows))
+    if (!block_types_make_room(finding, &types->rows, &finding->row_room, types->row_count,
+                               sizeof *types->rows))
         return NULL;
     number = (uint32_t)types->row_count;
     if (!map_try_add(&finding->row_map, key, number)) {

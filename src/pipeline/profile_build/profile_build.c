@@ -563,6 +563,9 @@ static int profile_build_write_proc_sample(struct writer *writer,
         status = profile_build_write_owners(writer, proc_sample);
     if (status == 0)
         status = profile_build_write_holders(writer, proc_sample);
+    if (status == 0)
+        status =
+            profile_put_islands(writer->profile, proc_sample->islands, proc_sample->island_count);
     return status ? status
                   : profile_put_block_types(writer->profile, proc_sample->types,
                                             proc_sample->type_count);

@@ -418,9 +418,12 @@ static void report_text_add_leaks(struct text *text)
     report_text_add_bytes(text, total->live_bytes, total->live_variance);
     strbuf_addf(&text->out, " in %s %s%s", estimate_count(text->profile, total->live_count).text,
                 facts_words(text->profile)->block, human_plural(figure_or(total->live_count, 0)));
-    report_text_add_lost(text);
+    bool of_blocks = !profile_get(text->profile, PROFILE_META_LEVEL);
+    if (of_blocks)
+        report_text_add_lost(text);
     strbuf_add_char(&text->out, '\n');
-    report_text_add_holders(text);
+    if (of_blocks)
+        report_text_add_holders(text);
 }
 
 static void report_text_add_mapped(struct text *text)
