@@ -67,14 +67,14 @@ static double rule_leaks_by_time(const struct inquiry *inquiry, double ns)
 }
 
 /* The curve is a staircase: a level holds until the next point. */
-static double rule_leaks_curve_rise(const struct curve *curve, const double *at, double from,
-                                    double until)
+static double rule_leaks_curve_rise(const struct curve *curve, const double *at, size_t count,
+                                    double from, double until)
 {
     uint64_t levels[GROWTH_INTERVALS];
     size_t next = 0;
     for (size_t i = 0; i < GROWTH_INTERVALS; i++) {
         double end = from + (until - from) * (double)(i + 1) / GROWTH_INTERVALS;
-        while (next < curve->count && at[next] <= end)
+        while (next < count && at[next] <= end)
             next++;
         levels[i] = next ? curve->points[next - 1].bytes : 0;
     }
@@ -97,7 +97,7 @@ static struct growth_span rule_leaks_span_of(const struct inquiry *inquiry,
         }
     }
     span.from = count ? at[0] : 0;
-    span.rise = rule_leaks_curve_rise(curve, at, span.from, span.until);
+    span.rise = rule_leaks_curve_rise(curve, at, count, span.from, span.until);
     return span;
 }
 

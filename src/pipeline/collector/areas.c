@@ -57,21 +57,15 @@ size_t areas_prune_claims(struct area_claim *claims, size_t count)
 
 /* ---- Mappings ------------------------------------------------------------------------------ */
 
+/* What `size libtidemark.so` says of bss, in whole pages and a few more. */
+enum { OUR_BSS_MOST = 1400 << 10 };
+
 static bool areas_is_ours(const struct smaps *smaps, size_t index)
 {
     const struct smaps_mapping *mapping = &smaps->mappings[index];
     if (mapping->kind == SMAPS_BSS && index > 0)
         mapping--;
     return wire_is_recorder(mapping->path);
-}
-
-uint64_t areas_tool_rss(const struct smaps *smaps)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < smaps->count; i++)
-        if (smaps->mappings[i].kind == SMAPS_TOOL || areas_is_ours(smaps, i))
-            bytes += figure_or(smaps->mappings[i].bytes.rss, 0);
-    return bytes;
 }
 
 static bool areas_is_reserved_till(const struct smaps *smaps, size_t index, uint64_t end)
@@ -105,10 +99,21 @@ static enum area_owner areas_owner_of(const struct smaps *smaps, size_t index)
         [SMAPS_TOOL] = AREA_TOOL,           [SMAPS_OTHER] = AREA_OTHER,
     };
     /* clang-format on */
-    enum smaps_kind kind = smaps->mappings[index].kind;
-    if (areas_is_ours(smaps, index))
-        return AREA_TOOL;
+    const struct smaps_mapping *mapping = &smaps->mappings[index];
+    enum smaps_kind kind = mapping->kind;
+    if (areas_is_ours(smaps, index)) /* behind our variables there may be the program's memory */
+        return kind == SMAPS_BSS && mapping->end - mapping->start > OUR_BSS_MOST ? AREA_MMAP
+                                                                                 : AREA_TOOL;
     return kind == SMAPS_ANONYMOUS && areas_is_arena(smaps, index) ? AREA_ALLOCATOR : owners[kind];
+}
+
+uint64_t areas_tool_rss(const struct smaps *smaps)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < smaps->count; i++)
+        if (smaps->mappings[i].kind == SMAPS_TOOL || areas_owner_of(smaps, i) == AREA_TOOL)
+            bytes += figure_or(smaps->mappings[i].bytes.rss, 0);
+    return bytes;
 }
 
 static struct area area_of(const struct smaps *smaps, size_t index)
