@@ -55,9 +55,13 @@ wc -l heir.*.mapped | awk '/total/ { print $1, "lines" }'
 
 # The highest moment was not looked at: by how much, and when it was.
 echo "spike:"
-try tidemark record -q -o spike.tmk "$VICTIMS/owned" spike
-"$BIN/tidemark" report spike.tmk | tr -s '\n ' ' ' |
-    grep -Eo '3[0-9.]* MiB below the highest resident set of the run \(by the kernel.s count\), which was [0-9.]* [mµn]*s (earlier|later)' |
+# On a busy machine a look may come just then: in one of twenty runs none does.
+for turn in $(seq 20); do
+    "$BIN/tidemark" record -q -o spike.tmk "$VICTIMS/owned" spike
+    "$BIN/tidemark" report spike.tmk | tr -s '\n ' ' ' >shown
+    ! grep -q '3[0-9.]* MiB below the highest resident set' shown || break
+done
+<shown grep -Eo '3[0-9.]* MiB below the highest resident set of the run \(by the kernel.s count\), which was [0-9.]* [mµn]*s (earlier|later)' |
     sed 's/3[0-9.]* MiB/32 MiB/; s/was [0-9.]* [mµn]*s .*/was a moment apart/' | uniq -c
 
 # Attached to, left, and attached to again: what went meanwhile is not mapped any more.
