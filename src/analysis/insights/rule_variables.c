@@ -96,27 +96,30 @@ static void rule_variables_add_names(struct insight *insight, const struct profi
     }
 }
 
-/* "table takes 40.0 MiB of the … (mesh.c:12)": the largest one, if it is half of all. */
+/* The largest one, if it is half of all. */
 static const struct profile_variable *rule_variables_main_one(const struct sums *sums)
 {
     const struct profile_variable *largest = sums->count ? sums->largest[0] : NULL;
     return largest && largest->name && largest->bytes >= sums->bytes / 2 ? largest : NULL;
 }
 
+/* "table (mesh.c:12) is most of 40.0 MiB of global variables". Whose they are comes first: what is
+ * behind may be cut. */
 static void rule_variables_add_title(struct insight *insight, const struct sums *sums,
-                                     const char *sentence)
+                                     const char *amount, const char *kind, const char *more)
 {
     const struct profile_variable *one = rule_variables_main_one(sums);
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
     if (!one) {
-        insight_title(insight, "%s", sentence);
+        insight_title(insight, "%s of %s variables%s", amount, kind, more);
         return;
     }
     name_add_short(&name, one->name, NAME_COLUMNS);
     if (one->file && one->line)
         name_add_place(&place, name_base(one->file), one->line, NAME_COLUMNS);
-    insight_title(insight, "%s, most of it %s%s%s%s", sentence, name.data, place.length ? " (" : "",
-                  place.length ? place.data : "", place.length ? ")" : "");
+    insight_title(insight, "%s%s%s%s is most of %s of %s variables%s", name.data,
+                  place.length ? " (" : "", place.length ? place.data : "", place.length ? ")" : "",
+                  amount, kind, more);
     strbuf_release(&name);
     strbuf_release(&place);
 }
@@ -152,11 +155,11 @@ void rule_tls(struct inquiry *inquiry)
         return;
     struct insight *insight =
         insight_begin(inquiry, all, all + rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
-    struct strbuf title = STRBUF_INIT;
-    strbuf_addf(&title, "Thread-local variables take %s, %s in each of %s threads",
-                human_bytes(all).text, human_bytes(sums.bytes).text, human_exact(threads).text);
-    rule_variables_add_title(insight, &sums, title.data);
-    strbuf_release(&title);
+    struct strbuf each = STRBUF_INIT;
+    strbuf_addf(&each, ", %s in each of %s threads", human_bytes(sums.bytes).text,
+                human_exact(threads).text);
+    rule_variables_add_title(insight, &sums, human_bytes(all).text, "thread-local", each.data);
+    strbuf_release(&each);
     insight_add_bytes(insight, "tls_bytes", all);
     insight_add_bytes(insight, "tls_bytes_per_thread", sums.bytes);
     insight_add_count(insight, "peak_threads", threads);
@@ -176,10 +179,7 @@ void rule_globals(struct inquiry *inquiry)
         return;
     struct insight *insight = insight_begin(inquiry, sums.bytes, all, INSIGHT_BYTES);
     insight_at_most(insight, INSIGHT_NOTICE); /* what is never touched costs nothing */
-    struct strbuf title = STRBUF_INIT;
-    strbuf_addf(&title, "Global variables take %s", human_bytes(sums.bytes).text);
-    rule_variables_add_title(insight, &sums, title.data);
-    strbuf_release(&title);
+    rule_variables_add_title(insight, &sums, human_bytes(sums.bytes).text, "global", "");
     insight_add_bytes(insight, "globals_bytes", sums.bytes);
     insight_add_bytes(insight, "peak_bytes", rule_number(inquiry->total->peak_bytes));
     insight_add_share(insight, "share", insight->cost);

@@ -47,8 +47,9 @@ static void each_thread_has_its_copy(void **state)
     (void)state;
     struct built *built = with_threads();
     const struct insight *insight = the(built_ask(built), "thread-local-storage");
-    assert_string_equal(insight->title, "Thread-local variables take 384 KiB, 128 KiB in each of 3 "
-                                        "threads, most of it scratch (work.c:12)");
+    assert_string_equal(insight->title,
+                        "scratch (work.c:12) is most of 384 KiB of thread-local variables, "
+                        "128 KiB in each of 3 threads");
     assert_evidence(built, insight,
                     "tls_bytes 393216, tls_bytes_per_thread 131072, peak_threads 3, share 0.750, "
                     "variable 'scratch (work.c:12), 100 KiB', variable 'table, 20.0 KiB', variable "
@@ -80,8 +81,7 @@ static void large_globals_are_named(void **state)
     add_section(built, PROFILE_SECTION_RODATA, 100 * MIB);
     add_variable(built, "grid", MIB - 8 * KIB, PROFILE_SECTION_DATA, "grid.c", 3);
     const struct insight *insight = the(built_ask(built), "large-globals");
-    assert_string_equal(insight->title,
-                        "Global variables take 1.00 MiB, most of it grid (grid.c:3)");
+    assert_string_equal(insight->title, "grid (grid.c:3) is most of 1.00 MiB of global variables");
     assert_evidence(built, insight,
                     "globals_bytes 1048576, peak_bytes 2097152, share 0.333, variable 'grid "
                     "(grid.c:3), 1016 KiB', variable 'global (work.c:14), 4.00 KiB'");
