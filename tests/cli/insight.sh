@@ -29,7 +29,7 @@ EOF
 tidemark report i.tmk >out
 sed -n '/^Insights/,/^$/p' out >shown
 first=$(tidemark insight --json i.tmk | jq -r '.insights[0] | "  \(.severity) *\(.title[0:13])"')
-grep -q "^$first" shown && [ "$(grep -c '^  ' shown)" = 3 ] &&
+grep -q "^$first" shown && [ "$(grep -c '^  ' shown)" -le 3 ] &&
     echo "in the report"
 tidemark report --sort count i.tmk | grep -q '^Insights' || echo "not where one metric is asked for"
 tidemark report --json i.tmk | jq -r '.insights[] | select(.id == "peak-one-site") | .severity'
