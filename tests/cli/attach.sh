@@ -282,7 +282,6 @@ rm -f self.tmk
 
 echo "--- by signal"
 rm -f out
-rm -f out
 TIDEMARK_SIGNAL=USR2 "$self" wait >out 2>err &
 pid=$!
 until_true grep -q ready out
