@@ -116,8 +116,7 @@ static void *alloc_take_tree(struct heap *heap, struct want want)
 
 static void *alloc_take_large(struct heap *heap, struct want want)
 {
-    bool zero;
-    void *block = large_alloc(heap, want.bytes, want.align, want.zero, &zero);
+    void *block = large_alloc(heap, want.bytes, want.align, want.zero);
 
     if (block)
         bfm_events_note(BFM_BLOCK_TAKEN, block, layout_round_up(want.bytes, os_page_bytes()),
@@ -335,17 +334,40 @@ static __attribute__((noinline)) void alloc_free_slow(void *block)
         alloc_give(block);
 }
 
+static SLOW void alloc_look_told(const struct caller *caller)
+{
+    struct events events;
+
+    if (!bfm_events_begin(&events, caller)) {
+        bfm_cache->passes = 1;
+        return;
+    }
+    cache_look(bfm_cache);
+    bfm_events_end(&events);
+}
+
+static __attribute__((noinline)) void alloc_look(void)
+{
+    if (events_wanted())
+        alloc_look_told(CALLER);
+    else
+        cache_look(bfm_cache);
+}
+
 void bfm_free(void *block)
 {
     uintptr_t address = (uintptr_t)block;
     struct leaf *leaf = layout_leaf_of(address); /* of NULL: none */
 
     if (likely(leaf != NULL)) {
-        struct stack *stack = &bfm_cache->stack[leaf->code[layout_leaf_page(address)]];
+        struct cache *cache = bfm_cache;
+        struct stack *stack = &cache->stack[leaf->code[layout_leaf_page(address)]];
         void **top = stack->top;
         if (likely(top != stack->limit)) { /* code 0: there is no room */
             *top = block;
             stack->top = top + 1;
+            if (unlikely(!--cache->passes))
+                alloc_look();
             return;
         }
     }

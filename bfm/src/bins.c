@@ -45,19 +45,6 @@ static unsigned bin_next_filled(const struct heap *heap, unsigned bin)
     return word * 64 + (unsigned)__builtin_ctzll(bits);
 }
 
-static void bin_age_begin(struct heap *heap, struct chunk *chunk)
-{
-    chunk->stamp_ms = heap->now_ms;
-    chunk->cursor = 0;
-    chunk->newer = NULL;
-    chunk->older = heap->newest;
-    if (heap->newest)
-        heap->newest->newer = chunk;
-    else
-        heap->oldest = chunk;
-    heap->newest = chunk;
-}
-
 void bins_aged(struct heap *heap, struct chunk *chunk)
 {
     if (chunk->stamp_ms == PURGED)
@@ -71,6 +58,65 @@ void bins_aged(struct heap *heap, struct chunk *chunk)
         chunk->newer->older = chunk->older;
     else
         heap->newest = chunk->older;
+}
+
+static void bin_age_link(struct heap *heap, struct chunk *chunk, struct chunk *older,
+                         struct chunk *newer)
+{
+    chunk->older = older;
+    chunk->newer = newer;
+    if (older)
+        older->newer = chunk;
+    else
+        heap->oldest = chunk;
+    if (newer)
+        newer->older = chunk;
+    else
+        heap->newest = chunk;
+}
+
+/* What is mostly one chunk that was free before is as old as that: else a program that takes and
+ * frees small pieces of a large chunk would keep all of it. */
+static void bin_age_begin(struct heap *heap, struct chunk *chunk)
+{
+    struct heir *heir = &heap->heir;
+    uintptr_t start = (uintptr_t)chunk;
+    bool heirs = heir->size * 2 >= chunk_size(chunk) && start < heir->start + heir->size &&
+                 heir->start < start + chunk_size(chunk);
+
+    chunk->cursor = 0;
+    if (!heirs || heir->stamp_ms == PURGED) {
+        if (heirs && start >= heir->start)
+            chunk->cursor = heir->cursor;
+        chunk->stamp_ms = heap->now_ms;
+        bin_age_link(heap, chunk, heap->newest, NULL);
+        return;
+    }
+    if (heir->cursor)
+        chunk->cursor = heir->cursor | (start < heir->start ? CURSOR_FRONT : 0);
+    chunk->stamp_ms = heir->stamp_ms;
+    bin_age_link(heap, chunk, heir->older, heir->older ? heir->older->newer : heap->oldest);
+    heir->older = chunk;
+}
+
+void bins_age_anew(struct heap *heap, struct chunk *chunk)
+{
+    bins_aged(heap, chunk);
+    chunk->stamp_ms = heap->now_ms;
+    chunk->cursor = 0;
+    bin_age_link(heap, chunk, heap->newest, NULL);
+}
+
+static void bin_age_end(struct heap *heap, struct chunk *chunk)
+{
+    struct heir *heir = &heap->heir;
+
+    if (heir->older == chunk)
+        heir->older = chunk->older;
+    if (chunk_size(chunk) > heir->size)
+        *heir = (struct heir){chunk_size(chunk), (uintptr_t)chunk, chunk->cursor, chunk->stamp_ms,
+                              chunk->stamp_ms == PURGED ? NULL : chunk->older};
+    bins_aged(heap, chunk);
 }
 
 /* In a bin of one size the address decides, and the other's tag is not looked at. */
@@ -119,7 +165,7 @@ void bins_remove(struct heap *heap, struct chunk *chunk)
     if (!heap->bins[bin])
         bin_mark_empty(heap, bin);
     if (size >= AGED_MIN)
-        bins_aged(heap, chunk);
+        bin_age_end(heap, chunk);
 }
 
 void bins_ask(const struct chunk *chunk)

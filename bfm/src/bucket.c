@@ -314,10 +314,14 @@ static void bucket_close_if_empty(struct arena *arena, struct record *record)
         bucket_record_close(arena, record);
 }
 
+void arena_trim_class(struct arena *arena, unsigned code)
+{
+    bucket_close_if_empty(arena, arena->white[code].first);
+    bucket_close_if_empty(arena, arena->marked_white[code].first);
+}
+
 void arena_trim(struct arena *arena)
 {
-    for (unsigned code = 1; code < CLASS_CODES; code++) {
-        bucket_close_if_empty(arena, arena->white[code].first);
-        bucket_close_if_empty(arena, arena->marked_white[code].first);
-    }
+    for (unsigned code = 1; code < CLASS_CODES; code++)
+        arena_trim_class(arena, code);
 }

@@ -29,6 +29,7 @@ void arena_drain(struct arena *arena, size_t most);
 
 /* Records that are wholly free go back; otherwise one a class is kept. */
 void arena_trim(struct arena *arena);
+void arena_trim_class(struct arena *arena, unsigned code);
 
 /* Is this block of a record in use? For checks; under the lock. */
 bool bucket_is_used(const struct record *record, const void *block);

@@ -33,6 +33,9 @@ struct cache {
     struct arena *arena;             /* NULL: this is no thread's */
     size_t room_bytes;               /* what stacks may still grow by */
     unsigned refills;
+    unsigned passes;          /* frees until the next look at the clock */
+    unsigned aged_code;       /* the class whose stack was emptied last because of its age */
+    uint64_t aged_ms;         /* when */
     unsigned marked_uses;     /* of marked blocks since the last refill or flush */
     void **most[CLASS_CODES]; /* a stack's limit can grow to here, where the next one
                                       * begins */
@@ -64,6 +67,9 @@ void cache_push_marked(struct cache *cache, unsigned code, void *block);
 /* Makes room in a stack, which is full: the blocks that have been in it longest go home. */
 void cache_flush(struct cache *cache, unsigned code);
 void cache_flush_all(struct cache *cache);
+
+/* After `passes` frees: what waits to be given back is looked after, and one stack is emptied. */
+void cache_look(struct cache *cache);
 
 /* One block home, past any cache. Never waits. */
 void block_go_home(void *block);
