@@ -585,4 +585,5 @@ void bfm_heap_destroy(bfm_heap *heap)
 
 #ifdef BFM_FAMILY
 #include "bfm/family.h"
+#include "bfm/operators.h"
 #endif

@@ -24,3 +24,27 @@ endif()
 # libbfm.a brings the names of bfm.h and no others.
 add_test(NAME unit/bfm/archive COMMAND sh -c
     "test -n \"$(nm -g --defined-only '$<TARGET_FILE:bfm>' | grep ' T bfm_malloc$')\" && ! nm -g --defined-only '$<TARGET_FILE:bfm>' | grep -E ' [A-Z] ' | grep -v ' bfm_'")
+
+# A program of each allocator's kind, with BFM before it, and in Tidemark's tracer.
+if(NOT TIDEMARK_SANITIZE)
+    foreach(other none jemalloc tcmalloc_minimal mimalloc)
+        set(library)
+        if(NOT other STREQUAL none)
+            find_library(BFM_OTHER_${other} ${other})
+            if(NOT BFM_OTHER_${other})
+                continue()
+            endif()
+            set(library -Wl,--no-as-needed ${BFM_OTHER_${other}})
+        endif()
+        add_executable(bfm_program_${other} ${CMAKE_CURRENT_LIST_DIR}/operators.cc)
+        target_compile_options(bfm_program_${other} PRIVATE -fno-builtin -fsized-deallocation)
+        target_link_libraries(bfm_program_${other} PRIVATE Threads::Threads ${CMAKE_DL_LIBS} ${library})
+        add_test(NAME unit/bfm/program-${other} COMMAND bfm_program_${other})
+        set_tests_properties(unit/bfm/program-${other} PROPERTIES ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:libbfm>")
+        if(TARGET libtidemark-bfm)
+            add_test(NAME unit/bfm/traced-${other} COMMAND bfm_program_${other})
+            set_tests_properties(unit/bfm/traced-${other} PROPERTIES
+                ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:libtidemark-bfm>")
+        endif()
+    endforeach()
+endif()
