@@ -65,6 +65,9 @@ static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, 
 
     if (pace_region_is_huge(pagemap_region_of(from), from)) {
         if (slot >= span->start && to <= span->end) {
+            /* What is taken next comes from the front: 8 KiB of it shall not be 2 MiB. */
+            if (split && slot - span->start < SLOT_BYTES)
+                age_split(slot);
             age_discard(heap, slot, to);
             span->cursor = to;
             return;
@@ -170,15 +173,14 @@ static struct span age_top_span(const struct heap *heap, size_t keep)
     return age_span(start, heap->top_cursor, end);
 }
 
-/* The end of the huge page in which the top ends; what is behind `top_used` is resident with it. 0:
- * there is none. */
+/* The end of the huge page in which the used part of the top ends: all of that is resident. 0: there
+ * is none. */
 static uintptr_t age_ahead_end(const struct heap *heap)
 {
-    uintptr_t end = layout_round_down(heap->top_used, SLOT_BYTES) + SLOT_BYTES;
+    uintptr_t last = heap->top_used - 1, end = layout_round_down(last, SLOT_BYTES) + SLOT_BYTES;
 
     return heap->top_region && end < heap->top_region->end &&
-                   pace_region_is_huge(heap->top_region, heap->top_used) &&
-                   heap->top_used + STEP_BYTES < end
+                   pace_region_is_huge(heap->top_region, last) && heap->top_used + STEP_BYTES < end
                ? end
                : 0;
 }
@@ -189,28 +191,31 @@ static bool age_top_has(const struct heap *heap)
            (heap->top_used > heap->top + STEP_BYTES || age_ahead_end(heap));
 }
 
-static void age_purge_ahead(struct heap *heap)
+static void age_take_ahead(struct heap *heap)
 {
-    uintptr_t end = age_ahead_end(heap),
-              from = layout_round_up(heap->top_used + CHUNK_TAG, PAGE_BYTES);
+    uintptr_t end = age_ahead_end(heap);
 
     if (!end)
         return;
-    age_split(heap->top_used);
-    os_discard((void *)from, end - from);
+    mark_dirty(heap, heap->top_used, end);
+    heap->top_used = end;
 }
 
 static void age_purge_top(struct heap *heap, bool split)
 {
-    struct span span = age_top_span(heap, STEP_BYTES);
-    bool done = age_purge(heap, &span, split);
-    uintptr_t front = heap->top_cursor & CURSOR_FRONT || span.parts ? CURSOR_FRONT : 0;
+    struct span span;
+    uintptr_t front;
+    bool done;
+
+    if (split)
+        age_take_ahead(heap);
+    span = age_top_span(heap, STEP_BYTES);
+    done = age_purge(heap, &span, split);
+    front = heap->top_cursor & CURSOR_FRONT || span.parts ? CURSOR_FRONT : 0;
 
     heap->top_cursor = span.cursor | front;
     if (!done)
         return;
-    if (split)
-        age_purge_ahead(heap);
     heap->top_cursor = 0;
     heap->top_stamp_ms = front ? heap->now_ms : PURGED;
 }
@@ -372,8 +377,8 @@ size_t age_trim(struct heap *heap, size_t keep)
     for (unsigned bin = bin_of(AGED_MIN); bin < BIN_COUNT; bin++)
         age_trim_bin(heap, heap->bins[bin]);
     if (heap->top) {
+        age_take_ahead(heap);
         age_trim_span(heap, age_top_span(heap, keep));
-        age_purge_ahead(heap);
     }
     given = heap->purged_bytes - before;
     lock_give(&heap->lock);

@@ -114,13 +114,29 @@ static void *alloc_take_tree(struct heap *heap, struct want want)
     return block;
 }
 
+/* There is no address for a mapping: a free chunk may do. */
+static void *alloc_take_long_chunk(struct heap *heap, struct want want)
+{
+    void *block;
+
+    if (want.bytes >= CHUNK_MOST || want.align >= CHUNK_MOST)
+        return NULL;
+    block = tree_alloc(heap, want.bytes, want.align, NULL);
+    if (block && want.zero)
+        memset(block, 0, want.bytes);
+    if (block)
+        bfm_events_note(BFM_BLOCK_TAKEN, block, chunk_need(want.bytes) - CHUNK_TAG, want.bytes);
+    return block;
+}
+
 static void *alloc_take_large(struct heap *heap, struct want want)
 {
     void *block = large_alloc(heap, want.bytes, want.align, want.zero);
 
-    if (block)
-        bfm_events_note(BFM_BLOCK_TAKEN, block, layout_round_up(want.bytes, os_page_bytes()),
-                        want.bytes);
+    if (!block)
+        return alloc_take_long_chunk(heap, want);
+    bfm_events_note(BFM_BLOCK_TAKEN, block, layout_round_up(want.bytes, os_page_bytes()),
+                    want.bytes);
     return block;
 }
 
@@ -248,6 +264,7 @@ static void alloc_give_small(struct record *record, void *block)
         block_go_home(block);
         return;
     }
+    cache_check(cache, record, block);
     if (stack->top == stack->limit)
         cache_flush(cache, record->code);
     if (unlikely(record->marked))
@@ -363,7 +380,9 @@ void bfm_free(void *block)
         struct cache *cache = bfm_cache;
         struct stack *stack = &cache->stack[leaf->code[layout_leaf_page(address)]];
         void **top = stack->top;
-        if (likely(top != stack->limit)) { /* code 0: there is no room */
+        /* code 0: there is no room. The last two that were freed are not freed again. */
+        if (likely(top != stack->limit && address % ALIGN == 0 && top[-1] != block &&
+                   top[-2] != block)) {
             *top = block;
             stack->top = top + 1;
             if (unlikely(!--cache->passes))
@@ -391,7 +410,10 @@ static void *alloc_move(struct heap *heap, void *block, size_t held, size_t byte
 static void *alloc_resize_tree(struct heap *heap, void *block, size_t bytes,
                                const struct caller *caller)
 {
-    if (bytes > SMALL_MAX && bytes < LARGE_MIN - ALIGN && tree_resize(heap, block, bytes)) {
+    bool chunk = bytes > SMALL_MAX &&
+                 (bytes < LARGE_MIN - ALIGN || bytes <= tree_usable_locked(heap, block));
+
+    if (chunk && tree_resize(heap, block, bytes)) {
         bfm_events_note(BFM_BLOCK_RESIZED, block, chunk_need(bytes) - CHUNK_TAG, bytes);
         return block;
     }

@@ -59,6 +59,11 @@ static void tree_offer(struct heap *heap, uintptr_t start, size_t size)
 
 static void tree_withdraw(struct heap *heap, struct chunk *chunk)
 {
+    size_t size = chunk_size(chunk);
+
+    if (unlikely(!chunk_tag_good(chunk) || *chunk_footer((uintptr_t)chunk + size) != size))
+        os_fatal("a block was written to after its free, or the one before it beyond its end",
+                 chunk_payload(chunk));
     heap->slivers -= age_sliver(chunk);
     if (chunk_size(chunk) >= TREE_MIN)
         bins_remove(heap, chunk);
@@ -500,6 +505,16 @@ void tree_bound(struct heap *heap, size_t freed)
     lock_give(&heap->lock);
 }
 
+/* The next chunk's tag lies where a write beyond a block's end comes first. */
+static void tree_check_behind(const struct heap *heap, const struct chunk *chunk)
+{
+    const struct chunk *next = chunk_next(chunk);
+
+    if ((uintptr_t)next != heap->top && unlikely(!chunk_tag_good(next)))
+        os_fatal("what lies behind this block was overwritten",
+                 chunk_payload((struct chunk *)chunk));
+}
+
 void tree_free(struct heap *heap, void *block)
 {
     struct chunk *chunk;
@@ -508,6 +523,7 @@ void tree_free(struct heap *heap, void *block)
     lock_take(&heap->lock);
     chunk = tree_used_chunk(block);
     size = chunk_size(chunk);
+    tree_check_behind(heap, chunk);
     if (size < BIN_EXACT_END)
         tree_release_late(heap, chunk);
     else

@@ -2,6 +2,8 @@
  * empty. Within a bin a red-black tree ordered by (size, address) gives the chunk. */
 #include "bfm/bins.h"
 #include "bfm/chunk.h"
+#include "bfm/os.h"
+#include "bfm/pagemap.h"
 
 unsigned bin_of(size_t size)
 {
@@ -152,11 +154,48 @@ void bins_insert(struct heap *heap, struct chunk *chunk)
         bin_age_begin(heap, chunk);
 }
 
+static bool bin_is_ours(const struct chunk *chunk)
+{
+    uintptr_t address = (uintptr_t)chunk;
+
+    return address % ALIGN == CHUNK_TAG && !(address >> 47) && pagemap_region_of(address);
+}
+
+/* What stands in a free chunk may have been written by a program that uses memory after its free:
+ * its links are followed only where the others say the same. */
+static bool bin_links_tree(const struct heap *heap, const struct chunk *chunk, unsigned bin)
+{
+    const struct rb_node *node = &chunk->node, *parent = rb_parent(node);
+
+    if (!parent)
+        return heap->bins[bin] == node;
+    return bin_is_ours(chunk_of_node(parent)) && (parent->left == node || parent->right == node);
+}
+
+static bool bin_links_age(const struct heap *heap, const struct chunk *chunk)
+{
+    const struct chunk *older = chunk->older, *newer = chunk->newer;
+
+    if (chunk_size(chunk) < AGED_MIN || chunk->stamp_ms == PURGED)
+        return true;
+    return (!older || bin_is_ours(older)) && (!newer || bin_is_ours(newer)) &&
+           (older ? older->newer : heap->oldest) == chunk &&
+           (newer ? newer->older : heap->newest) == chunk;
+}
+
+static void bin_verify(const struct heap *heap, const struct chunk *chunk, unsigned bin)
+{
+    if (unlikely(!bin_links_tree(heap, chunk, bin) || !bin_links_age(heap, chunk)))
+        os_fatal("a block was written to after its free", (const char *)chunk + CHUNK_TAG);
+}
+
 void bins_remove(struct heap *heap, struct chunk *chunk)
 {
     size_t size = chunk_size(chunk);
     unsigned bin = bin_of(size);
     struct rb_node *node = &chunk->node;
+
+    bin_verify(heap, chunk, bin);
 
     /* The first node has nothing on its left, so at most a leaf on its right. */
     if (heap->lowest[bin] == node)

@@ -14,6 +14,9 @@ enum { DRAIN_MOST = 64 };
  * its lowest bit too (mark.h). */
 unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned want);
 
+/* Aborts when `block`, which lies in `record`, is none of its blocks. No lock. */
+void bucket_check(const struct record *record, const void *block);
+
 /* `block` lies in `record`. Aborts when it is no block or free already. */
 void bucket_put(struct arena *arena, struct record *record, void *block);
 

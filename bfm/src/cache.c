@@ -190,6 +190,17 @@ void block_go_home(void *block)
     cache_send_home(&block, 1);
 }
 
+/* At most CACHE_DEPTH turns, where the short way found something odd or no room. */
+void cache_check(const struct cache *cache, const struct record *record, const void *block)
+{
+    const struct stack *stack = &cache->stack[record->code];
+
+    bucket_check(record, block);
+    for (void **slot = cache_floor(cache, record->code); slot != stack->top; slot++)
+        if (mark_slot_block(*slot) == block)
+            os_fatal("free of a block that is free already", block);
+}
+
 void cache_flush(struct cache *cache, unsigned code)
 {
     struct stack *stack = &cache->stack[code];

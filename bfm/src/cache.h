@@ -39,6 +39,7 @@ struct cache {
     unsigned marked_uses;     /* of marked blocks since the last refill or flush */
     void **most[CLASS_CODES]; /* a stack's limit can grow to here, where the next one
                                       * begins */
+    void *before[2];          /* free() looks at two slots below the top */
     void *slots[];
 };
 
@@ -63,6 +64,9 @@ void *cache_pop_marked(struct cache *cache, unsigned code);
 
 /* A marked block comes back. There is room. */
 void cache_push_marked(struct cache *cache, unsigned code, void *block);
+
+/* Aborts when the block cannot be one of its record's, or is in the stack already. */
+void cache_check(const struct cache *cache, const struct record *record, const void *block);
 
 /* Makes room in a stack, which is full: the blocks that have been in it longest go home. */
 void cache_flush(struct cache *cache, unsigned code);

@@ -157,7 +157,7 @@ static bool large_huge_pays(void)
 
 static uintptr_t large_map(size_t bytes, size_t align)
 {
-    uintptr_t start = (uintptr_t)os_map(bytes, align);
+    uintptr_t start = (uintptr_t)os_map_block(bytes, align);
 
     if (start && !pagemap_cover(start, start + 1)) {
         os_unmap((void *)start, bytes);

@@ -42,6 +42,8 @@
 /* Requests from here on get a mapping of their own. Below, a block's pages are at most 4097, in 66
  * words of the page map: what bounds every loop over the pages of one block. */
 #define LARGE_MIN ((size_t)32 << 20)
+/* But when there is no mapping to be had, a block may be a chunk of less than this. */
+#define CHUNK_MOST ((size_t)1 << 30)
 
 /* Huge pages are thought of once a heap has this size: small programs stay small. From the first
  * size on where the program does little else than fill its memory. */
@@ -66,7 +68,7 @@ enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1 };
 
 /* A free block of a record on its way between threads; nothing is written to other free blocks. */
 struct block {
-    struct block *next;
+    uintptr_t next; /* mixed with a secret and the block's address */
 };
 
 enum record_kind { KIND_NONE, KIND_RECORD, KIND_LARGE };
