@@ -65,9 +65,6 @@ static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, 
 
     if (pace_region_is_huge(pagemap_region_of(from), from)) {
         if (slot >= span->start && to <= span->end) {
-            /* What is taken next comes from the front: 8 KiB of it shall not be 2 MiB. */
-            if (split && slot - span->start < SLOT_BYTES)
-                age_split(slot);
             age_discard(heap, slot, to);
             span->cursor = to;
             return;
@@ -88,6 +85,20 @@ static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, 
     span->cursor = to;
 }
 
+/* What is taken next comes from the front. Its huge pages may be resident though nothing of them was
+ * written, or may be had whole for 8 KiB: they are small ones from now on. Two turns. */
+static void age_open_front(struct heap *heap, const struct span *span)
+{
+    for (uintptr_t at = span->start; at < span->end && at < span->start + 2 * SLOT_BYTES;) {
+        uintptr_t next = layout_round_down(at, SLOT_BYTES) + SLOT_BYTES;
+        if (pace_region_is_huge(pagemap_region_of(at), at)) {
+            age_split(at);
+            mark_dirty(heap, at, next < span->end ? next : span->end);
+        }
+        at = next;
+    }
+}
+
 /* One step; true: there is nothing left to do. Without `split` the parts of huge pages stay. */
 static bool age_purge(struct heap *heap, struct span *span, bool split)
 {
@@ -95,6 +106,8 @@ static bool age_purge(struct heap *heap, struct span *span, bool split)
 
     if (span->cursor >= span->end)
         return true;
+    if (split && span->cursor == span->start)
+        age_open_front(heap, span);
     if (look - span->cursor > LOOK_BYTES)
         look = span->cursor + LOOK_BYTES;
     from = pagemap_next_dirty(span->cursor, look);

@@ -515,20 +515,34 @@ static void tree_check_behind(const struct heap *heap, const struct chunk *chunk
                  chunk_payload((struct chunk *)chunk));
 }
 
-void tree_free(struct heap *heap, void *block)
+static void tree_free_locked(struct heap *heap, void *block)
 {
-    struct chunk *chunk;
-    size_t size;
+    struct chunk *chunk = tree_used_chunk(block);
+    size_t size = chunk_size(chunk);
 
-    lock_take(&heap->lock);
-    chunk = tree_used_chunk(block);
-    size = chunk_size(chunk);
     tree_check_behind(heap, chunk);
     if (size < BIN_EXACT_END)
         tree_release_late(heap, chunk);
     else
         tree_release_used(heap, chunk);
     age_bound(heap, size);
+}
+
+void tree_free_some(struct heap *heap, void **blocks, unsigned count)
+{
+    if (!count)
+        return;
+    lock_take(&heap->lock);
+    for (unsigned i = 0; i < count; i++)
+        tree_free_locked(heap, blocks[i]);
+    age_step(heap);
+    lock_give(&heap->lock);
+}
+
+void tree_free(struct heap *heap, void *block)
+{
+    lock_take(&heap->lock);
+    tree_free_locked(heap, block);
     age_step(heap);
     lock_give(&heap->lock);
 }

@@ -19,6 +19,8 @@ struct dirt {
  * NULL: no memory. */
 void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dirt);
 void tree_free(struct heap *heap, void *block);
+/* The same for several, under one lock. */
+void tree_free_some(struct heap *heap, void **blocks, unsigned count);
 
 /* Usable bytes. Aborts when `block` is none. */
 size_t tree_usable(const void *block);

@@ -2,9 +2,11 @@
  * one is half emptied, each by one operation under the arena's lock. A stack's room doubles as it
  * is used, within the bytes that the thread has for all stacks. */
 #include "bfm/cache.h"
+#include <string.h>
 #include "bfm/bucket.h"
 #include "bfm/bfm_options.h"
 #include "bfm/bfm_tree.h"
+#include "bfm/middle.h"
 #include "bfm/os.h"
 
 _Thread_local struct cache *bfm_cache __attribute__((tls_model("initial-exec"))) = &bfm_no_cache;
@@ -12,7 +14,7 @@ struct cache bfm_no_cache;
 struct cache bfm_late_cache;
 
 /* Pages wait to be purged even when nothing but buckets is used: one refill in 16 sees to it. */
-enum { REFILLS_PER_TICK = 16, AGE_MS = 4 };
+enum { REFILLS_PER_TICK = 16, AGE_MS = 4, SHELVES_AT_ONCE = 2 };
 
 static unsigned cache_depth_of(unsigned code)
 {
@@ -46,6 +48,8 @@ void cache_init(struct cache *cache, struct arena *arena)
     cache->arena = arena;
     cache->room_bytes = CACHE_GROW_BYTES;
     cache->marked_uses = 0;
+    memset(cache->shelf, 0, sizeof cache->shelf);
+    cache->middle_bytes = 0;
     cache->passes = 1;
     cache->most[0] = slot;
     for (unsigned code = 1; code < CLASS_CODES; code++) {
@@ -231,6 +235,7 @@ static void cache_flush_class(struct cache *cache, unsigned code)
 
 void cache_flush_all(struct cache *cache)
 {
+    middle_flush_all(cache);
     for (unsigned code = 1; code < CLASS_CODES; code++)
         cache_flush_class(cache, code);
 }
@@ -244,6 +249,8 @@ static void cache_age(struct cache *cache)
     if (now_ms - cache->aged_ms < AGE_MS || options.decay_ms == DECAY_NEVER)
         return;
     cache->aged_ms = now_ms;
+    for (unsigned i = 0; i < SHELVES_AT_ONCE; i++)
+        middle_flush(cache, &cache->shelf[cache->aged_shelf++ % SHELVES], 0);
     cache->aged_code = cache->aged_code % CLASS_COUNT + 1;
     cache_flush_class(cache, cache->aged_code);
     arena_enter(cache->arena);

@@ -28,10 +28,23 @@ struct stack {
     void **top, **base, **limit;
 };
 
+/* Free chunks of one size: see middle.h. */
+enum { SHELVES = 64 };
+
+struct shelf {
+    uint32_t size; /* tag included; 0: of none yet */
+    uint16_t count, most;
+    void *first;
+    unsigned conflicts; /* so often another size would have had it */
+};
+
 struct cache {
     struct stack stack[CLASS_CODES]; /* [0]: always empty and full */
     struct arena *arena;             /* NULL: this is no thread's */
     size_t room_bytes;               /* what stacks may still grow by */
+    struct shelf shelf[SHELVES];
+    size_t middle_bytes; /* on all shelves */
+    unsigned aged_shelf; /* the one that was emptied last because of its age */
     unsigned refills;
     unsigned passes;          /* frees until the next look at the clock */
     unsigned aged_code;       /* the class whose stack was emptied last because of its age */

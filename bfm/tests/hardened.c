@@ -114,8 +114,8 @@ static void misaligned(void)
 /* Beyond the end of a block of the tree component, and nothing else is wrong. */
 static void long_write(void)
 {
-    keep = bfm_malloc(3000);
-    others[0] = bfm_malloc(3000);
+    keep = bfm_malloc(40000);
+    others[0] = bfm_malloc(40000);
     memset(keep, 0x41, bfm_malloc_usable_size(keep) + 8);
     bfm_free(keep);
 }
@@ -124,7 +124,7 @@ static void long_write(void)
 static void links_after_free(void)
 {
     for (unsigned i = 0; i < 4; i++)
-        others[i] = bfm_malloc(3000);
+        others[i] = bfm_malloc(40000);
     bfm_free(others[1]);
     keep = bfm_malloc(60000); /* what is freed waits to be joined until then */
     memset(others[1], 0x41, 24);
