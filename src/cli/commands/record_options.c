@@ -147,8 +147,8 @@ static const struct option_entry entries[] = {
      "takes less than 1 % of the run)",
      TO(held), true, NULL},
     {"page-content", 0, OPTION_SWITCH, NULL,
-     "looks read the pages too, to tell those of nothing but zeros; nothing of them is kept "
-     "(default: no)",
+     "looks read the pages too, for tidemark content: zeros, copies, what compresses; nothing of "
+     "them is kept (default: no)",
      TO(page_content), true, NULL},
     {"types", 0, OPTION_SWITCH, NULL,
      "look at what live blocks are at peaks too, not only at the end (default: no)", TO(types),

@@ -381,6 +381,8 @@ static const struct detail_column owner_columns[] = {
     FIELD("huge_idle_bytes", huge_idle_bytes, DETAIL_MAYBE),
     FIELD("shared_bytes", shared_bytes, DETAIL_MAYBE),
     FIELD("zero_bytes", zero_bytes, DETAIL_MAYBE),
+    FIELD("copy_bytes", copy_bytes, DETAIL_MAYBE),
+    FIELD("compressible_bytes", compressible_bytes, DETAIL_MAYBE),
 };
 
 #undef ROW
@@ -632,7 +634,8 @@ static const char views[] =
     " ORDER BY sample, heap_page.address;\n"
     "CREATE VIEW owners AS SELECT sample, owner_names.name AS kind, function, file, line,"
     " owner.name, owner.module, thread, count, virtual_bytes, resident_bytes, proportional_bytes,"
-    " swapped_bytes, huge_bytes, huge_idle_bytes, shared_bytes, zero_bytes FROM owner"
+    " swapped_bytes, huge_bytes, huge_idle_bytes, shared_bytes, zero_bytes, copy_bytes,"
+    " compressible_bytes FROM owner"
     " JOIN owner_names USING (kind)"
     " LEFT JOIN path_name ON path_name.path = owner.path AND owner.path > 0"
     " ORDER BY sample, resident_bytes DESC;\n"

@@ -412,7 +412,9 @@ struct profile_owner {
         huge_idle_bytes; /* of huge_bytes: on 4 KiB pages that no live block or use of the owner reaches; unknown where that cannot be told */
     struct figure
         shared_bytes; /* of resident_bytes: private pages that another process still shares (fork) */
-    struct figure zero_bytes; /* of resident_bytes: pages of nothing but zeros; only on request */
+    /* Of resident_bytes, on request only: bytes on pages of nothing but zeros; on private pages that are
+     * like one before; what compressing page by page would win of the other private ones. */
+    struct figure zero_bytes, copy_bytes, compressible_bytes;
 };
 /* Adds "[file] libc.so.6", "[stack] main 1234": the owner as one frame. */
 void profile_owner_add_name(struct strbuf *name, const struct profile_owner *owner);

@@ -416,14 +416,14 @@ static void collector_welcome(struct collector *collector, int fd, const struct 
 
 /* Of process `pid`, or all; `fd` (taken over): who wants to be told, or -1. */
 static size_t collector_snapshot_members(struct collector *collector, pid_t pid, const char *why,
-                                         uint64_t path_to, int fd)
+                                         const struct wire_wish *wish, int fd)
 {
     size_t count = 0;
     for (size_t i = 0; i < collector->member_count; i++) {
         struct member *member = &collector->members[i];
         if (member->ending || (pid && process_image_pid(member->image) != pid))
             continue;
-        process_image_snapshot(member->image, why, path_to,
+        process_image_snapshot(member->image, why, wish,
                                fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3));
         count++;
     }
@@ -432,7 +432,8 @@ static size_t collector_snapshot_members(struct collector *collector, pid_t pid,
 
 void collector_snapshot(struct collector *collector, const char *why)
 {
-    collector_snapshot_members(collector, 0, why, 0, -1);
+    const struct wire_wish nothing = {0};
+    collector_snapshot_members(collector, 0, why, &nothing, -1);
 }
 
 static void collector_hear_snapshot(struct collector *collector, int fd,
@@ -440,7 +441,7 @@ static void collector_hear_snapshot(struct collector *collector, int fd,
 {
     static const char none = WIRE_ANSWER_NONE;
     if (!collector_snapshot_members(collector, (pid_t)hello->parent,
-                                    "asked for (tidemark snapshot)", hello->path_to, fd))
+                                    "asked for (tidemark snapshot)", &hello->wish, fd))
         send(fd, &none, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     close(fd);
     quota_give(QUOTA_NEWCOMER);

@@ -1,5 +1,5 @@
 /* Sweeps the page table into a residency (look_sweep.h). A run whose contents are read is cut where
- * pages of zeros begin and end. */
+ * pages hold something of another kind. */
 #include "collector/look_sweep.h"
 
 #include <errno.h>
@@ -24,11 +24,6 @@ bool look_sweep_has_forked(const struct smaps *smaps)
 
 /* ---- Contents ------------------------------------------------------------------------------ */
 
-static bool look_sweep_is_blank(const char *page, size_t bytes)
-{
-    return !page[0] && memcmp(page, page + 1, bytes - 1) == 0;
-}
-
 /* Returns how many bytes were read, whole pages. process_vm_readv() would pin the pages, and to pin
  * one that a fork shares the kernel copies it and splits huge ones: the program would grow. */
 static size_t look_sweep_read(const struct look_sweep *sweep, uint64_t start, uint64_t end)
@@ -46,12 +41,17 @@ static void look_sweep_add_read(struct look_sweep *sweep, const struct page_tabl
     struct page_table_run part = *run;
     part.end = part.start;
     for (size_t at = 0; at < bytes; at += page) {
-        bool is_blank = look_sweep_is_blank(sweep->buffer + at, page);
-        if (part.end > part.start && is_blank != part.blank) {
+        struct page_content_finding found =
+            page_content_see(&sweep->content, sweep->buffer + at, !run->shared);
+        bool is_like =
+            found.blank == part.blank && found.copy == part.copy && found.spared == part.spared;
+        if (part.end > part.start && !is_like) {
             residency_run(sweep->residency, &part);
             part.start = part.end;
         }
-        part.blank = is_blank;
+        part.blank = found.blank;
+        part.copy = found.copy;
+        part.spared = found.spared;
         part.end += page;
     }
     if (part.end > part.start)
@@ -101,6 +101,14 @@ static int look_sweep_visit(const struct page_table_run *visited, void *context)
     return 0;
 }
 
+static uint64_t look_sweep_anonymous_pages(const struct smaps *smaps)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < smaps->count; i++)
+        bytes += figure_or(smaps->mappings[i].bytes.anonymous, 0);
+    return bytes / process_page_bytes();
+}
+
 /* What cannot be read is not known to be blank. */
 static int look_sweep_open_content(struct look_sweep *sweep)
 {
@@ -111,13 +119,18 @@ static int look_sweep_open_content(struct look_sweep *sweep)
         return 0;
     sweep->buffer = malloc(BUFFER_BYTES);
     sweep->memory = proc_open(sweep->pid, "mem");
-    return sweep->buffer ? 0 : -ENOMEM;
+    int error = page_content_begin(&sweep->content, process_page_bytes(),
+                                   look_sweep_anonymous_pages(sweep->smaps));
+    return sweep->buffer ? error : -ENOMEM;
 }
 
 static void look_sweep_close_content(struct look_sweep *sweep)
 {
     if (sweep->memory >= 0)
         close(sweep->memory);
+    page_content_release(&sweep->content);
+    if (sweep->buffer)
+        explicit_bzero(sweep->buffer, BUFFER_BYTES);
     free(sweep->buffer);
 }
 

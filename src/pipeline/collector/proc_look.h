@@ -34,7 +34,7 @@ struct look {
     pid_t pid;
     bool over_pages;     /* the ledger, the residency and the owners too; takes `blocks` */
     bool of_container;   /* what the control group's memory is made of, too */
-    bool wants_content;  /* which pages are all zeros: reads them */
+    bool wants_content;  /* zeros, copies, compressible: reads the pages */
     bool wants_types;    /* the classes of blocks, also without over_graph */
     const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
                             there is no ledger then, but owners */

@@ -744,10 +744,10 @@ void process_image_note_unfollowed(struct process_image *image, enum wire_unfoll
     atomic_fetch_add(&image->forks_unfollowed[kind], (uint32_t)difference);
 }
 
-void process_image_snapshot(struct process_image *image, const char *why, uint64_t path_to,
-                            int answer)
+void process_image_snapshot(struct process_image *image, const char *why,
+                            const struct wire_wish *wish, int answer)
 {
-    struct snapshot_request request = {.answer = answer, .path_to = path_to};
+    struct snapshot_request request = {.answer = answer, .wish = *wish};
     snprintf(request.why, sizeof request.why, "%s", *why ? why : "asked for");
     snapshots_ask(&image->snapshots, &request);
     if (atomic_load(&image->ready))

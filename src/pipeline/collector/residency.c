@@ -66,6 +66,8 @@ void residency_bytes_add(struct residency_bytes *to, const struct residency_byte
     to->huge += from->huge;
     to->forked += from->forked;
     to->blank += from->blank;
+    to->copy += from->copy;
+    to->spared += from->spared;
 }
 
 void residency_bytes_take(struct residency_bytes *to, const struct residency_bytes *from)
@@ -75,6 +77,8 @@ void residency_bytes_take(struct residency_bytes *to, const struct residency_byt
     to->huge -= from->huge;
     to->forked -= from->forked;
     to->blank -= from->blank;
+    to->copy -= from->copy;
+    to->spared -= from->spared;
 }
 
 /* So many bytes of the run. */
@@ -85,7 +89,9 @@ static struct residency_bytes residency_bytes_of(const struct page_table_run *ru
                                     .swapped = run->state == PAGES_SWAPPED ? bytes : 0,
                                     .huge = is_there && run->huge ? bytes : 0,
                                     .forked = is_there && run->forked ? bytes : 0,
-                                    .blank = is_there && run->blank ? bytes : 0};
+                                    .blank = is_there && run->blank ? bytes : 0,
+                                    .copy = is_there && run->copy ? bytes : 0,
+                                    .spared = is_there ? bytes * run->spared : 0};
 }
 
 static void residency_note(struct residency *residency, struct residency_bytes *to, uint64_t bytes)

@@ -9,12 +9,12 @@
 struct held; /* held.h */
 
 /* A piece of a module's variables that is resident or swapped: all its bytes are in each of the
- * figures, or none of them are. */
+ * figures, or none of them are; but a part in what compressing would win. */
 struct proc_touched {
     uint64_t start, end;
     const char *module; /* path */
     struct figure resident_bytes, proportional_bytes, swapped_bytes, huge_bytes, shared_bytes,
-        zero_bytes;
+        zero_bytes, copy_bytes, compressible_bytes;
 };
 
 /* The arrays are the maker's; their `sample` is set to that of `sample` by whoever writes them. */

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x3c5458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x3d5458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -549,15 +549,19 @@ enum wire_hello_reason {
 
 #define WIRE_TAKEN_BACK 0x80000000u
 
+/* What a snapshot is to say beside what each says. */
+struct wire_wish {
+    uint64_t path_to; /* an address in a block: how is it held? 0: nobody asks */
+    uint64_t content; /* 1: what the pages hold; else 0 */
+};
+
 struct wire_hello {
     uint64_t magic;
     uint32_t reason;     /* enum wire_hello_reason */
     uint32_t parent;     /* pid of the parent of a fork, else 0 */
     uint32_t pages;      /* 1: what is recorded are pages ("Pages") */
     uint32_t unfollowed; /* enum wire_unfollowed; with WIRE_TAKEN_BACK: it could not be executed */
-    uint64_t
-        path_to; /* of WIRE_HELLO_SNAPSHOT: an address in a block, of which the snapshot is to say
-                          * how it is held; 0: none */
+    struct wire_wish wish;    /* of WIRE_HELLO_SNAPSHOT */
     char key[WIRE_KEY_BYTES]; /* of a session without one: 0 */
 };
 
