@@ -43,7 +43,7 @@ void look_init(struct look *look, pid_t pid)
                    .indirect_count = unknown, .indirect_bytes = unknown,
                    .possible_count = unknown, .possible_bytes = unknown,
                    .reachable_count = unknown, .reachable_bytes = unknown, .high_water_bytes = unknown,
-                   .class_count = unknown}};
+                   .class_count = unknown, .fill_count = unknown}};
     /* clang-format on */
 }
 
@@ -58,6 +58,7 @@ void look_release(struct look *look)
     free(look->islands);
     held_free(look->held);
     block_types_release(&look->types);
+    block_fills_release(&look->fills);
     owners_release(&look->owners);
     free(look->containers);
     cgroup_parts_release(&look->parts);
@@ -345,6 +346,8 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
     look->held = graph.held;
     look->types = graph.types;
     look->sample.class_count = block_types_count(&graph.types);
+    look->fills = graph.fills;
+    look->sample.fill_count = block_fills_count(&graph.fills);
 }
 
 /* Without the graph. */
@@ -540,6 +543,8 @@ struct proc_sample look_proc_sample(struct look *look)
                                 .held = look->held,
                                 .types = look->types.rows,
                                 .type_count = look->types.row_count,
+                                .fills = look->fills.rows,
+                                .fill_count = look->fills.count,
                                 .owners = look->owners.rows,
                                 .owner_count = look->owners.count,
                                 .touched = look->owners.touched,

@@ -15,6 +15,7 @@
 #include "profile_build/clock.h"
 #include "profile_build/proc_sample.h"
 #include "collector/areas.h"
+#include "collector/block_fills.h"
 #include "collector/block_types.h"
 #include "collector/live_list.h"
 #include "collector/owners.h"
@@ -66,6 +67,7 @@ struct look {
     size_t island_count;
     struct held *held;           /* with wants_held; NULL else */
     struct block_types types;    /* classes of blocks, by path */
+    struct block_fills fills;    /* how full they are, by path */
     struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
     size_t thread_count, thread_room;

@@ -35,6 +35,8 @@ struct proc_sample {
     size_t chain_count;
     struct profile_block_type *types;
     size_t type_count;
+    struct profile_block_fill *fills;
+    size_t fill_count;
     struct profile_owner *owners;
     size_t owner_count;
     const struct proc_touched *touched; /* whose owners are variables; by address */

@@ -595,6 +595,10 @@ static bool report_text_has_types(const struct profile *profile)
 {
     return profile->block_type_count > 0;
 }
+static bool report_text_has_fill(const struct profile *profile)
+{
+    return profile->block_fill_count > 0;
+}
 static bool report_text_always(const struct profile *profile)
 {
     return profile->site_count > 0;
@@ -619,6 +623,7 @@ static const struct {
     [REPORT_RESIDENCY] = {report_section_residency, report_text_has_residency},
     [REPORT_REGIONS] = {report_section_regions, report_text_has_regions},
     [REPORT_TYPES] = {report_section_types, report_text_has_types},
+    [REPORT_FILL] = {report_section_fill, report_text_has_fill},
 };
 
 static void report_text_add_hint(struct text *text)
