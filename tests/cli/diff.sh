@@ -46,10 +46,12 @@ tidemark diff -j --per time old1.tmk new1.tmk | jq -c '[.normalised, .runs[0].sc
 tidemark record -q --sample=1K -o sampled.tmk "$VICTIMS/rebuilt_newer" >/dev/null
 tidemark diff -j old1.tmk sampled.tmk | jq -c '[.total.noise > 0, [.runs[].sampled]]'
 tidemark diff old1.tmk sampled.tmk | grep 'tmk:'
-# With a column of noise little of the line is left: names go below the figures.
+# With a column of noise little of the line is left: names go below the figures. A sample may miss a path
+# of the function that the other recording has: a third row.
 for width in 72 80 100; do
     timeout 20 tidemark diff --width $width old1.tmk sampled.tmk >out || echo "status $? at $width"
-    [ "$(wc -L <out)" -le $width ] && grep -c '^    three_calls\|±[^ ]* K*i*B  three_calls' out
+    rows=$(grep -c '^    three_calls\|±[^ ]* K*i*B  three_calls' out)
+    [ "$(wc -L <out)" -le $width ] && [ "$rows" -ge 2 ] && [ "$rows" -le 3 ] && echo "both at $width"
 done
 tidemark record -q --stacks=none -o callers.tmk "$VICTIMS/rebuilt_newer" >/dev/null
 tidemark diff --width 120 old1.tmk callers.tmk | grep -o 'call paths: .*'

@@ -75,6 +75,7 @@ told() {
 attached() { # PROFILE WHAT…
     local profile=$1
     shift
+    rm -f attach.err # what the last one said is not meant
     "$BIN/tidemark" attach -o "$profile" "$pid" 2>attach.err {to}>&- {from}<&- &
     until_true grep -q 'being recorded' attach.err
     for what in "$@"; do told "$what"; done

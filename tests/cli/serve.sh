@@ -3,7 +3,7 @@
 command -v python3 >/dev/null || skip "no python3"
 
 begin() {
-    rm -f url
+    rm -f url # what the last one said is not meant
     env -u DISPLAY -u WAYLAND_DISPLAY tidemark serve "$@" >url 2>err &
     server=$!
     until_true grep -q http url

@@ -6,7 +6,7 @@ mkdir tmp
 export TMPDIR=$PWD/tmp
 
 begin() {
-    rm -f url
+    rm -f url # what the last one said is not meant
     env -u DISPLAY -u WAYLAND_DISPLAY tidemark serve "$@" >url 2>err &
     server=$!
     until_true grep -q http url

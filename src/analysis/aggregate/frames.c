@@ -120,11 +120,18 @@ void frame_add_file(struct strbuf *out, const struct profile *profile, struct fr
 
 /* Room for a name or a place, but hardly for both; and what a name is left at least, beside a
  * place. */
-enum { NARROW = FRAME_ROOM_NARROW, NAME_LEAST = 10 };
+enum { NARROW = FRAME_ROOM_NARROW, NAME_LEAST = 10, PLACE_LEAST = 12 };
 
 static size_t frame_room_behind(const struct style *style, size_t used)
 {
     return style->columns > used + 16 ? style->columns - used : 16;
+}
+
+size_t frame_place_room(const struct style *style, const char *name, size_t used, size_t most)
+{
+    size_t room = frame_room_behind(style, used), core;
+    name_core(name, &core);
+    return core + 2 + most > room && core + 2 + PLACE_LEAST <= room ? room - core - 2 : most;
 }
 
 void frame_add_columns(struct strbuf *out, const struct style *style, const char *name,
@@ -177,7 +184,8 @@ void frame_add_line(struct strbuf *out, const struct style *style, const struct 
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
     frame_add_name(&name, profile, frame);
     size_t room = frame_room_behind(style, used);
-    frame_add_place(&place, profile, frame, room * 9 / 20);
+    frame_add_place(&place, profile, frame,
+                    frame_place_room(style, name.data, used, room * 9 / 20));
     size_t place_columns = text_width(place.data) + 2;
     if (place_columns < room)
         used += frame_add_through(out, style, profile, frame, name.data, room - place_columns);

@@ -52,6 +52,9 @@ void frame_add_file(struct strbuf *out, const struct profile *profile, struct fr
                     size_t columns);
 /* With less room than this a name is better put on a line of its own. */
 enum { FRAME_ROOM_NARROW = 36 };
+/* What a place may take beside a name that begins behind `used` columns: `most`, or less if the name would
+ * else be cut. */
+size_t frame_place_room(const struct style *style, const char *name, size_t used, size_t most);
 /* A name and, at the right edge, a place that is safe; the place is left out where it would leave
  * the name no room. */
 void frame_add_columns(struct strbuf *out, const struct style *style, const char *name,

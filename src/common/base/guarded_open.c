@@ -28,6 +28,15 @@ static _Atomic bool guarded_open_catches;
 static struct sigaction guarded_open_before;
 static uintptr_t guarded_open_page;
 
+/* As without us: what the instruction has raised comes again at once, and what somebody has sent is sent
+ * again. It is delivered when the handler returns. */
+static void guarded_open_leave_to_others(int number, const siginfo_t *info)
+{
+    sigaction(number, &guarded_open_before, NULL);
+    if (info->si_code <= 0)
+        raise(number);
+}
+
 /* A page behind the end of its file becomes zeros, which libdw takes for damage. The mapping is private,
  * and its file is whoever's. Of an unguarded thread it is what it was without us. */
 static void guarded_open_on_bus_error(int number, siginfo_t *info, void *context)
@@ -38,7 +47,7 @@ static void guarded_open_on_bus_error(int number, siginfo_t *info, void *context
     if (!guarded_open_held.is_on || info->si_code != BUS_ADRERR ||
         mmap(page, guarded_open_page, PROT_READ | PROT_WRITE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
-        sigaction(number, &guarded_open_before, NULL); /* it comes again at once */
+        guarded_open_leave_to_others(number, info);
     errno = saved_errno;
 }
 

@@ -62,7 +62,8 @@ static void report_text_functions_add(struct text *text, uint32_t key, struct fr
         strbuf_addf(&name, "[%s]", name_base(profile->modules[index].path));
     } else {
         frame_add_name(&name, profile, frame);
-        frame_add_file(&place, profile, frame, text->style.columns / 4);
+        frame_add_file(&place, profile, frame,
+                       frame_place_room(&text->style, name.data, used, text->style.columns / 4));
     }
     frame_add_columns(&text->out, &text->style, name.data, place.data, used, false);
     strbuf_release(&name);

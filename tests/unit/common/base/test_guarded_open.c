@@ -197,6 +197,23 @@ static struct stat status_of(uid_t user, gid_t group, mode_t mode)
     return (struct stat){.st_uid = user, .st_gid = group, .st_mode = S_IFREG | mode};
 }
 
+/* Who sends SIGBUS ends the process, whether it has a guard or not. */
+static void a_signal_that_is_sent_is_not_swallowed(void **state)
+{
+    int status;
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGBUS, SIG_DFL);
+        guarded_open_begin((struct guarded_open){.trusts_all = true});
+        kill(getpid(), SIGBUS);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGBUS);
+}
+
 static void hands(void **state)
 {
     (void)state;
@@ -221,7 +238,8 @@ static void hands(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_loses_its_end_reads_as_zeros), /* the first */
+        cmocka_unit_test(a_signal_that_is_sent_is_not_swallowed), /* before any guard is here … */
+        cmocka_unit_test(what_loses_its_end_reads_as_zeros),      /* … and the first here */
         cmocka_unit_test(what_is_no_file_is_passed_over),
         cmocka_unit_test(what_others_could_have_written_is_passed_over),
         cmocka_unit_test(links_below_a_root_stay_below_it),
