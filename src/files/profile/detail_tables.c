@@ -389,6 +389,9 @@ static const struct detail_column owner_columns[] = {
     FIELD("zero_bytes", zero_bytes, DETAIL_MAYBE),
     FIELD("copy_bytes", copy_bytes, DETAIL_MAYBE),
     FIELD("compressible_bytes", compressible_bytes, DETAIL_MAYBE),
+    FIELD("unwritten_1s_bytes", unwritten_1s_bytes, DETAIL_MAYBE),
+    FIELD("unwritten_10s_bytes", unwritten_10s_bytes, DETAIL_MAYBE),
+    FIELD("filled_bytes", filled_bytes, DETAIL_MAYBE),
 };
 
 #undef ROW
@@ -656,7 +659,7 @@ static const char views[] =
     "CREATE VIEW owners AS SELECT sample, owner_names.name AS kind, function, file, line,"
     " owner.name, owner.module, thread, count, virtual_bytes, resident_bytes, proportional_bytes,"
     " swapped_bytes, huge_bytes, huge_idle_bytes, shared_bytes, zero_bytes, copy_bytes,"
-    " compressible_bytes FROM owner"
+    " compressible_bytes, unwritten_1s_bytes, unwritten_10s_bytes, filled_bytes FROM owner"
     " JOIN owner_names USING (kind)"
     " LEFT JOIN path_name ON path_name.path = owner.path AND owner.path > 0"
     " ORDER BY sample, resident_bytes DESC;\n"

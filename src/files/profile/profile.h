@@ -438,6 +438,9 @@ struct profile_owner {
     /* Of resident_bytes, on request only: bytes on pages of nothing but zeros; on private pages that are
      * like one before; what compressing page by page would win of the other private ones. */
     struct figure zero_bytes, copy_bytes, compressible_bytes;
+    /* Likewise, of private pages: not written for a second, for ten; not since they were filled, a second
+     * ago or more. */
+    struct figure unwritten_1s_bytes, unwritten_10s_bytes, filled_bytes;
 };
 /* Adds "[file] libc.so.6", "[stack] main 1234": the owner as one frame. */
 void profile_owner_add_name(struct strbuf *name, const struct profile_owner *owner);

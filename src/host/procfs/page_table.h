@@ -78,6 +78,7 @@ struct page_table_run {
     bool blank;      /* nothing but zeros */
     bool copy;       /* like a page before */
     uint32_t spared; /* bytes that compressing would spare of each page */
+    uint8_t heat;    /* where somebody has watched writes, HEAT_ bits of collector/heat.h; else 0 */
 };
 
 /* Calls `visit` for every run of equal pages in `ranges` (sorted by address, disjoint; rounded

@@ -544,6 +544,39 @@ static void collector_hear_unfollowed(struct collector *collector, int fd,
         collector->unfollowed[kind] += (uint32_t)difference;
 }
 
+/* What is no userfaultfd fails at its first use. */
+static void collector_hear_watch(struct collector *collector, int fd, const struct ucred *peer,
+                                 int watch)
+{
+    struct member *member = collector_member_of(collector, peer->pid);
+    close(fd);
+    quota_give(QUOTA_NEWCOMER);
+    if (watch >= 0 && member && collector->options.heat_ns)
+        process_image_take_watch(member->image, watch);
+    else if (watch >= 0)
+        close(watch);
+}
+
+/* A hello, and the descriptor that came with it; -1: none. */
+static bool collector_receive(int fd, struct wire_hello *hello, int *with)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {hello, sizeof *hello};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    *with = -1;
+    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof *with))
+        memcpy(with, CMSG_DATA(header), sizeof *with);
+    return got == sizeof *hello && hello->magic == WIRE_MAGIC;
+}
+
 /* Its hello has come, or it has gone. */
 static void collector_hear(struct collector *collector, size_t index)
 {
@@ -551,20 +584,25 @@ static void collector_hear(struct collector *collector, size_t index)
     struct ucred peer;
     socklen_t length = sizeof peer;
     struct wire_hello hello;
+    int with = -1;
     collector_caller_forget(collector, index);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-        recv(fd, &hello, sizeof hello, MSG_DONTWAIT) == sizeof hello && hello.magic == WIRE_MAGIC &&
-        collector_may_join(collector, &peer, &hello)) {
-        if (hello.reason == WIRE_HELLO_SNAPSHOT)
+        collector_receive(fd, &hello, &with) && collector_may_join(collector, &peer, &hello)) {
+        if (hello.reason == WIRE_HELLO_HEAT)
+            collector_hear_watch(collector, fd, &peer, with);
+        else if (hello.reason == WIRE_HELLO_SNAPSHOT)
             collector_hear_snapshot(collector, fd, &hello);
         else if (hello.reason == WIRE_HELLO_UNFOLLOWED)
             collector_hear_unfollowed(collector, fd, &hello);
         else
             collector_welcome(collector, fd, &peer, &hello);
+        with = hello.reason == WIRE_HELLO_HEAT ? -1 : with;
     } else {
         close(fd);
         quota_give(QUOTA_NEWCOMER);
     }
+    if (with >= 0)
+        close(with);
 }
 
 /* `polls` are those of the callers; a process that is welcomed may move them. */

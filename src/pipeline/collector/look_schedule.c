@@ -62,6 +62,7 @@ struct look_schedule {
     uint64_t start_ns;
     struct look_gap gap;
     bool wants_content, wants_held, wants_types;
+    struct heat *heat;
     struct wire_wish wish; /* of the look that is asked for now */
     struct view *view;
     struct event_sink *sink;
@@ -131,6 +132,11 @@ void look_schedule_want_held(struct look_schedule *looks)
 void look_schedule_want_types(struct look_schedule *looks)
 {
     looks->wants_types = true;
+}
+
+void look_schedule_use_heat(struct look_schedule *looks, struct heat *heat)
+{
+    looks->heat = heat;
 }
 
 /* ---- What a look is given ------------------------------------------------------------------ */
@@ -261,6 +267,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->over_pages = over_pages && look_schedule_copy_blocks(looks, look) == 0;
     look->wants_content = looks->wants_content || looks->wish.content;
     look->wants_types = looks->wants_types;
+    look->heat = looks->heat;
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
     look->knows_mappings = looks->gap.knows_mappings;

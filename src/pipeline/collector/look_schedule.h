@@ -55,6 +55,10 @@ void look_schedule_want_held(struct look_schedule *looks);
 /* And find the classes of live blocks, not only the last one. */
 void look_schedule_want_types(struct look_schedule *looks);
 
+/* And say when pages were written last; NULL: not known. It stays the caller's. */
+struct heat;
+void look_schedule_use_heat(struct look_schedule *looks, struct heat *heat);
+
 /* What of the resident set is the tool's own, as far as the last look could tell; before the first:
  * all that the recorder has mapped. */
 uint64_t look_schedule_tool_bytes(const struct look_schedule *looks);

@@ -85,6 +85,34 @@ static const struct smaps_mapping *look_sweep_mapping(struct look_sweep *sweep, 
                                       : NULL;
 }
 
+static void look_sweep_add_run(struct look_sweep *sweep, const struct page_table_run *run,
+                               bool reads)
+{
+    if (reads)
+        look_sweep_add_contents(sweep, run);
+    else
+        residency_run(sweep->residency, run);
+}
+
+/* In pieces that were written at about the same time. */
+static void look_sweep_add_by_heat(struct look_sweep *sweep, const struct page_table_run *run,
+                                   bool reads)
+{
+    size_t page = process_page_bytes();
+    struct page_table_run part = *run;
+    for (uint64_t at = run->start; at < run->end; at += page) {
+        uint8_t heat = (uint8_t)heat_of(sweep->heat, at);
+        if (at > part.start && heat != part.heat) {
+            part.end = at;
+            look_sweep_add_run(sweep, &part, reads);
+            part.start = at;
+        }
+        part.heat = heat;
+    }
+    part.end = run->end;
+    look_sweep_add_run(sweep, &part, reads);
+}
+
 static int look_sweep_visit(const struct page_table_run *visited, void *context)
 {
     struct look_sweep *sweep = context;
@@ -93,11 +121,12 @@ static int look_sweep_visit(const struct page_table_run *visited, void *context)
     /* No other process maps these pages: what looks as if one did is the zero page. */
     if (!sweep->tells_zero && run.forked && mapping && figure_zero(mapping->bytes.shared))
         run.zero = true;
-    if (sweep->wants_content && run.state == PAGES_RESIDENT && !run.zero && mapping &&
-        mapping->readable)
-        look_sweep_add_contents(sweep, &run);
+    bool reads = sweep->wants_content && run.state == PAGES_RESIDENT && !run.zero && mapping &&
+                 mapping->readable;
+    if (sweep->heat && run.state == PAGES_RESIDENT && !run.shared && !run.zero)
+        look_sweep_add_by_heat(sweep, &run, reads);
     else
-        residency_run(sweep->residency, &run);
+        look_sweep_add_run(sweep, &run, reads);
     return 0;
 }
 
@@ -148,8 +177,13 @@ int look_sweep(struct look_sweep *sweep, struct pages *pages)
     sweep->area = 0;
     sweep->tells_zero = pages->knows_huge;
     pages->wants_forked = look_sweep_has_forked(sweep->smaps);
+    bool is_held = !error && sweep->heat;
+    if (is_held)
+        heat_lock(sweep->heat);
     if (!error)
         error = page_table_visit(pages, ranges, count, look_sweep_visit, sweep);
+    if (is_held)
+        heat_unlock(sweep->heat);
     look_sweep_close_content(sweep);
     free(ranges);
     return error;

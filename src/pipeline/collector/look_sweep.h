@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "collector/areas.h"
+#include "collector/heat.h"
 #include "collector/page_content.h"
 #include "collector/residency.h"
 #include "procfs/page_table.h"
@@ -18,6 +19,7 @@ struct look_sweep {
     const struct areas *areas;
     struct residency *residency;
     bool wants_content;
+    struct heat *heat;  /* NULL: nobody knows */
     bool knows_content; /* answered: all that was wanted could be read */
     size_t area;        /* where the sweep stands */
     int memory;         /* /proc/PID/mem, where contents are wanted */

@@ -308,6 +308,7 @@ static int look_make_owners(struct look *look, const struct residency *residency
         return -ENOMEM;
     request.knows_huge = sweep->tells_zero;
     request.knows_content = sweep->knows_content;
+    request.knows_heat = sweep->heat != NULL;
     int error = owners_make(&look->owners, &request);
     free(threads);
     return error;
@@ -369,7 +370,8 @@ static int look_sweep_areas(struct look *look, struct pages *pages, struct areas
                                .smaps = &look->smaps,
                                .areas = areas,
                                .residency = residency,
-                               .wants_content = look->wants_content};
+                               .wants_content = look->wants_content,
+                               .heat = look->heat};
     int error = look_sweep(&sweep, pages);
     if (error)
         return error;
@@ -395,7 +397,7 @@ static int look_make_ledger(struct look *look, struct pages *pages)
     live_list_sort(&look->blocks);
     live_list_part(&look->blocks);
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
-    if (!error && look->wants_content)
+    if (!error && (look->wants_content || look->heat))
         areas_want_content(&areas);
     if (!error)
         error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes(),

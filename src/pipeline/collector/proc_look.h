@@ -24,6 +24,8 @@
 #include "procfs/stacks.h"
 #include "profile/profile.h"
 
+struct heat;
+
 struct look_thread {
     pid_t tid;
     char name[16];
@@ -36,6 +38,7 @@ struct look {
     bool over_pages;     /* the ledger, the residency and the owners too; takes `blocks` */
     bool of_container;   /* what the control group's memory is made of, too */
     bool wants_content;  /* zeros, copies, compressible: reads the pages */
+    struct heat *heat;   /* which pages were written, and when; NULL: not known */
     bool wants_types;    /* the classes of blocks, also without over_graph */
     const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
                             there is no ledger then, but owners */

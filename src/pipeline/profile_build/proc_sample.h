@@ -14,7 +14,8 @@ struct proc_touched {
     uint64_t start, end;
     const char *module; /* path */
     struct figure resident_bytes, proportional_bytes, swapped_bytes, huge_bytes, shared_bytes,
-        zero_bytes, copy_bytes, compressible_bytes;
+        zero_bytes, copy_bytes, compressible_bytes, unwritten_1s_bytes, unwritten_10s_bytes,
+        filled_bytes;
 };
 
 /* The arrays are the maker's; their `sample` is set to that of `sample` by whoever writes them. */

@@ -87,6 +87,9 @@ static void variable_owners_add(struct profile_owner *row, const struct proc_tou
     variable_owners_add_part(&row->shared_bytes, piece->shared_bytes, share->bytes);
     variable_owners_add_part(&row->zero_bytes, piece->zero_bytes, share->bytes);
     variable_owners_add_part(&row->copy_bytes, piece->copy_bytes, share->bytes);
+    variable_owners_add_part(&row->unwritten_1s_bytes, piece->unwritten_1s_bytes, share->bytes);
+    variable_owners_add_part(&row->unwritten_10s_bytes, piece->unwritten_10s_bytes, share->bytes);
+    variable_owners_add_part(&row->filled_bytes, piece->filled_bytes, share->bytes);
     row->compressible_bytes =
         figure_add(row->compressible_bytes,
                    variable_owners_part_of(piece, piece->compressible_bytes, share->bytes));
@@ -227,6 +230,9 @@ static void variable_owners_join(struct profile_owner *to, const struct profile_
     to->zero_bytes = figure_add(to->zero_bytes, from->zero_bytes);
     to->copy_bytes = figure_add(to->copy_bytes, from->copy_bytes);
     to->compressible_bytes = figure_add(to->compressible_bytes, from->compressible_bytes);
+    to->unwritten_1s_bytes = figure_add(to->unwritten_1s_bytes, from->unwritten_1s_bytes);
+    to->unwritten_10s_bytes = figure_add(to->unwritten_10s_bytes, from->unwritten_10s_bytes);
+    to->filled_bytes = figure_add(to->filled_bytes, from->filled_bytes);
 }
 
 void variable_owners_cut(struct variable_owners *owners, size_t limit, uint64_t least)

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x3d5458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x3e5458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -376,6 +376,7 @@ enum wire_flags {
     WIRE_FLAG_EXIT_WAITS = 4,   /* the program's exit waits until the profile is safe */
     WIRE_FLAG_TIMED = 8,        /* calls of the allocator are timed (WIRE_SPENT) */
     WIRE_FLAG_EXIT_LOOKED = 16, /* the program's exit waits until it was looked at through /proc */
+    WIRE_FLAG_HEAT = 32,        /* a userfaultfd is wanted (WIRE_HELLO_HEAT) */
 };
 enum wire_stacks {
     WIRE_STACKS_AUTO = 0, /* by unwinding, or by function hooks where that fails */
@@ -545,6 +546,9 @@ enum wire_hello_reason {
     /* Nobody to be recorded: the child of the fork `parent`, which has recorded nothing, executes a
      * program that will not be recorded. Not answered. */
     WIRE_HELLO_UNFOLLOWED = 4,
+    /* Of a process that is recorded: a userfaultfd comes with it (SCM_RIGHTS; write_watch.h). Not
+     * answered. */
+    WIRE_HELLO_HEAT = 5,
 };
 
 #define WIRE_TAKEN_BACK 0x80000000u

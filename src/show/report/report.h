@@ -35,6 +35,7 @@ enum report_section {
     REPORT_REGIONS,
     REPORT_TYPES,
     REPORT_FILL,
+    REPORT_HEAT,
     REPORT_SECTIONS
 };
 #define REPORT_SHOW_ALL ((1u << REPORT_SECTIONS) - 1)
