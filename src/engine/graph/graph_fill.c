@@ -85,7 +85,8 @@ static bool graph_fill_is_vec_of(const struct around *around, uint64_t capacity,
                                  struct graph_fill *fill)
 {
     uint64_t bytes = around->block->size_bytes;
-    if (!capacity || length > capacity || bytes % capacity || bytes / capacity > MOST_UNIT)
+    if (!capacity || capacity > bytes || length > capacity || bytes % capacity ||
+        bytes / capacity > MOST_UNIT)
         return false;
     fill->shape = GRAPH_FILL_RUST_VEC;
     fill->unit = (uint32_t)(bytes / capacity);
@@ -133,12 +134,26 @@ static bool graph_fill_find(const struct around *around, struct graph_fill *fill
            graph_fill_is_hash(around, fill) || graph_fill_is_rust_vec(around, fill);
 }
 
+/* Most words are no owner's: what each shape needs at least is looked at first. */
+static inline bool graph_fill_may_be(const struct graph_block *block, const uint64_t *words,
+                                     size_t at, size_t count)
+{
+    uint64_t bytes = block->size_bytes, address = block->address;
+    uint64_t before = at ? words[at - 1] : 0;
+    uint64_t next = count - at > 1 ? words[at + 1] : 0;
+    uint64_t after = count - at > 2 ? words[at + 2] : 0;
+    if (words[at] != address)
+        return next && !(next & (next + 1));
+    return after == address + bytes || after == bytes - 1 || next - 1 < bytes || before - 1 < bytes;
+}
+
 void graph_fill_see(struct graph *graph, uint32_t number, const uint64_t *words, size_t at,
                     size_t count)
 {
     const struct around around = {&graph->blocks[number], words, at, count};
     struct graph_fill fill = {.block = number};
-    if (!around.block->size_bytes || !graph_fill_find(&around, &fill))
+    if (!graph_fill_may_be(around.block, words, at, count) || !around.block->size_bytes ||
+        !graph_fill_find(&around, &fill))
         return;
     if (!array_make_room(&graph->fills, &graph->fill_room, graph->fill_count, sizeof *graph->fills))
         graph->no_memory = true;
