@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/own_file.h"
 #include "base/memory.h"
+#include "collector/heat.h"
 #include "collector/process_image.h"
 #include "collector/output_name.h"
 #include "collector/overhead_budget.h"
@@ -153,9 +154,12 @@ static const struct option_entry entries[] = {
      "takes less than 1 % of the run)",
      TO(held), true, NULL},
     {"page-content", 0, OPTION_SWITCH, NULL,
-     "looks read the pages too, to tell those of nothing but zeros; nothing of them is kept "
-     "(default: no)",
+     "looks read the pages too, for tidemark content: zeros, copies, what compresses; nothing of "
+     "them is kept (default: no)",
      TO(page_content), true, NULL},
+    {"heat", 0, OPTION_DURATION, "TIME",
+     "ask each TIME which pages were written: looks say what is cold (default: never)", TO(heat_ns),
+     true, NULL},
     {"types", 0, OPTION_SWITCH, NULL,
      "look at what live blocks are at peaks too, not only at the end (default: no)", TO(types),
      true, NULL},
@@ -335,6 +339,18 @@ static int record_check_pages(const struct record_options *options)
     return 0;
 }
 
+/* Oftener than that the kernel would be at it all the time. */
+static int record_check_heat(const struct record_options *options)
+{
+    enum { LEAST_NS = 10000000 };
+    const char *missing = options->heat_ns ? heat_missing() : NULL;
+    if (options->heat_ns && options->heat_ns < LEAST_NS)
+        return options_usage_error(&record_command, "--heat needs 10ms at least");
+    if (missing)
+        return output_complainf("record", "--heat: %s", missing);
+    return 0;
+}
+
 static int record_check_budget(const struct record_options *options)
 {
     if (!options->budget_millionths)
@@ -467,6 +483,8 @@ int record_options_check(const struct record_options *options)
     refused = record_check_pages(options);
     if (refused == 0)
         refused = record_check_functions(options);
+    if (refused == 0)
+        refused = record_check_heat(options);
     if (refused != 0)
         return refused;
     if (options->max_depth > UINT32_MAX)
@@ -534,6 +552,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.page_content = options->page_content;
     wanted.held = options->held;
     wanted.types = options->types;
+    wanted.heat_ns = options->heat_ns;
     wanted.pack = options->pack;
     wanted.separate = options->separate;
     wanted.trace = options->trace;

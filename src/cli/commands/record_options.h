@@ -19,6 +19,7 @@ struct record_options {
     const char *allocator_functions; /* NULL: not given */
     bool looks;
     bool page_content, held, types;
+    uint64_t heat_ns;
     bool pack;
     bool separate;
     bool trace;

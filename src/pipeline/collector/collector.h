@@ -32,7 +32,8 @@ struct collector_options {
     bool exit_waits;     /* programs wait at exit for their profile */
     bool looks;          /* at the process's memory, through /proc */
     bool types;          /* looks at peaks find the classes of live blocks, too */
-    bool page_content;   /* looks read pages, to tell those of zeros */
+    bool page_content;   /* looks read what pages hold */
+    uint64_t heat_ns;    /* which pages were written is asked so often; 0: never (heat.h) */
     bool held;           /* the last look says who holds what, however many blocks there are */
     bool pack;           /* compress finished profiles */
     bool separate;       /* small processes have files of their own too */

@@ -629,6 +629,8 @@ static int profile_build_write_proc_sample(struct writer *writer,
         proc_sample->islands[i].sample = id;
     for (size_t i = 0; i < proc_sample->type_count; i++)
         proc_sample->types[i].sample = id;
+    for (size_t i = 0; i < proc_sample->fill_count; i++)
+        proc_sample->fills[i].sample = id;
     if (status == 0 && proc_sample->row_count)
         status = profile_put_residency(writer->profile, proc_sample->rows, proc_sample->row_count);
     if (status == 0 && proc_sample->cell_count)
@@ -641,9 +643,12 @@ static int profile_build_write_proc_sample(struct writer *writer,
     if (status == 0)
         status =
             profile_put_islands(writer->profile, proc_sample->islands, proc_sample->island_count);
+    if (status == 0)
+        status =
+            profile_put_block_types(writer->profile, proc_sample->types, proc_sample->type_count);
     return status ? status
-                  : profile_put_block_types(writer->profile, proc_sample->types,
-                                            proc_sample->type_count);
+                  : profile_put_block_fills(writer->profile, proc_sample->fills,
+                                            proc_sample->fill_count);
 }
 
 static int profile_build_write_proc_samples(struct writer *writer, const struct snapshot *snapshot)
