@@ -207,6 +207,12 @@ static bool name_is_python_library(const char *file)
            (python && !strstr(python, "/site-packages/") && !strstr(python, "/dist-packages/"));
 }
 
+/* Extension modules of Python: whoever imports them wants the line that calls them. */
+static bool name_is_python_extension(const char *module)
+{
+    return strstr(module, ".cpython-3") || strstr(module, ".abi3.so");
+}
+
 bool name_is_library(const char *function, const char *linkage, const char *file,
                      const char *module)
 {
@@ -253,7 +259,8 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "g_malloc0_n", "g_realloc_n", "g_try_malloc", "g_try_malloc0", "g_try_malloc_n",
         "g_try_malloc0_n", "g_try_realloc", "g_try_realloc_n", "g_strndup", "g_memdup", "g_memdup2",
         "g_slice_alloc", "g_slice_alloc0", "g_slice_free1", NULL};
-    if (module && name_any_prefix(name_base(module), modules))
+    if (module && (name_any_prefix(name_base(module), modules) ||
+                   name_is_python_extension(name_base(module))))
         return true;
     for (size_t i = 0; function && wrappers[i]; i++)
         if (!strcmp(function, wrappers[i]))

@@ -95,6 +95,8 @@ static void library_frames_are_known(void **state)
     assert_false(
         name_is_library("read", NULL, "/opt/lib/python3.12/site-packages/pandas/io.py", NULL));
     assert_false(name_is_library("load", NULL, "leak.py", NULL));
+    assert_true(name_is_library("PyArray_NewFromDescr_int", NULL, NULL,
+                                "/x/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"));
     assert_true(name_is_library("strdup", NULL, NULL, "/lib/x86_64-linux-gnu/libc.so.6"));
     assert_true(
         name_is_library("_gfortran_internal_pack", NULL, NULL, "/usr/lib/libgfortran.so.5"));
