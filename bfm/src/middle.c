@@ -67,6 +67,18 @@ void middle_flush_all(struct cache *cache)
         middle_flush(cache, &cache->shelf[i], 0);
 }
 
+/* All shelves together are full: the next one in turn that is not empty. At most SHELVES turns. */
+static void middle_flush_another(struct cache *cache, const struct shelf *but)
+{
+    for (unsigned i = 0; i < SHELVES; i++) {
+        struct shelf *shelf = &cache->shelf[cache->aged_shelf++ % SHELVES];
+        if (shelf == but || !shelf->count)
+            continue;
+        middle_flush(cache, shelf, 0);
+        return;
+    }
+}
+
 /* Room for a chunk of this size on its shelf; false: it shall not lie there. */
 static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t size)
 {
@@ -80,6 +92,8 @@ static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t si
     } else if (shelf->count >= shelf->most) {
         middle_flush(cache, shelf, shelf->count / 2);
     }
+    if (cache->middle_bytes + size > MIDDLE_BYTES)
+        middle_flush_another(cache, shelf);
     return cache->middle_bytes + size <= MIDDLE_BYTES;
 }
 
