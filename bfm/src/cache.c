@@ -14,7 +14,7 @@ struct cache bfm_no_cache;
 struct cache bfm_late_cache;
 
 /* Pages wait to be purged even when nothing but buckets is used: one refill in 16 sees to it. */
-enum { REFILLS_PER_TICK = 16, AGE_MS = 4, SHELVES_AT_ONCE = 2 };
+enum { REFILLS_PER_TICK = 16, AGE_MS = 4 };
 
 static unsigned cache_depth_of(unsigned code)
 {
@@ -249,8 +249,7 @@ static void cache_age(struct cache *cache)
     if (now_ms - cache->aged_ms < AGE_MS || options.decay_ms == DECAY_NEVER)
         return;
     cache->aged_ms = now_ms;
-    for (unsigned i = 0; i < SHELVES_AT_ONCE; i++)
-        middle_flush(cache, &cache->shelf[cache->aged_shelf++ % SHELVES], 0);
+    middle_flush(cache, &cache->shelf[cache->aged_shelf++ % SHELVES], 0);
     cache->aged_code = cache->aged_code % CLASS_COUNT + 1;
     cache_flush_class(cache, cache->aged_code);
     arena_enter(cache->arena);

@@ -258,7 +258,7 @@ static void pairs_take_no_lock(void **unused)
     (void)unused;
     for (size_t bytes = 513; bytes <= 32768; bytes += 400) {
         void *volatile block;
-        for (int i = 0; i < 20; i++) {
+        for (int i = 0; i < 60; i++) {
             block = bfm_malloc(bytes);
             bfm_free(block);
         }
