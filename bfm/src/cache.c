@@ -3,6 +3,7 @@
  * is used, within the bytes that the thread has for all stacks. */
 #include "bfm/cache.h"
 #include <string.h>
+#include "bfm/bfm_events.h"
 #include "bfm/bucket.h"
 #include "bfm/bfm_options.h"
 #include "bfm/bfm_tree.h"
@@ -246,7 +247,8 @@ static void cache_age(struct cache *cache)
 {
     uint64_t now_ms = os_now_ms();
 
-    if (now_ms - cache->aged_ms < AGE_MS || options.decay_ms == DECAY_NEVER)
+    /* The clock shall not say which blocks are marked: a profile of the same run is the same. */
+    if (events_wanted() || now_ms - cache->aged_ms < AGE_MS || options.decay_ms == DECAY_NEVER)
         return;
     cache->aged_ms = now_ms;
     middle_flush(cache, &cache->shelf[cache->aged_shelf++ % SHELVES], 0);
