@@ -86,28 +86,28 @@ static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, 
 }
 
 /* What is taken next comes from the front. Its huge pages may be resident though nothing of them was
- * written, or may be had whole for 8 KiB: they are small ones from now on. Two turns. */
-static void age_open_front(struct heap *heap, const struct span *span)
+ * written, or may be had whole for 8 KiB: they are small ones from now on. true: some were huge. Two
+ * turns. */
+static bool age_open_front(struct heap *heap, const struct span *span)
 {
+    bool found = false;
+
     for (uintptr_t at = span->start; at < span->end && at < span->start + 2 * SLOT_BYTES;) {
         uintptr_t next = layout_round_down(at, SLOT_BYTES) + SLOT_BYTES;
         if (pace_region_is_huge(pagemap_region_of(at), at)) {
             age_split(at);
             mark_dirty(heap, at, next < span->end ? next : span->end);
+            found = true;
         }
         at = next;
     }
+    return found;
 }
 
-/* One step; true: there is nothing left to do. Without `split` the parts of huge pages stay. */
-static bool age_purge(struct heap *heap, struct span *span, bool split)
+static void age_purge_next(struct heap *heap, struct span *span, bool split)
 {
     uintptr_t look = span->end, from, before = span->cursor;
 
-    if (span->cursor >= span->end)
-        return true;
-    if (split && span->cursor == span->start)
-        age_open_front(heap, span);
     if (look - span->cursor > LOOK_BYTES)
         look = span->cursor + LOOK_BYTES;
     from = pagemap_next_dirty(span->cursor, look);
@@ -115,7 +115,19 @@ static bool age_purge(struct heap *heap, struct span *span, bool split)
     if (from != look)
         age_purge_run(heap, span, from, look, split);
     pagemap_forget(span->start, before, span->cursor);
-    return span->cursor >= span->end;
+}
+
+/* One step; true: there is nothing left to do. Without `split` the parts of huge pages stay. */
+static bool age_purge(struct heap *heap, struct span *span, bool split)
+{
+    if (span->cursor < span->end)
+        age_purge_next(heap, span, split);
+    if (span->cursor < span->end)
+        return false;
+    if (!split || !age_open_front(heap, span))
+        return true;
+    span->cursor = span->start;
+    return false;
 }
 
 static struct span age_span(uintptr_t start, uintptr_t cursor, uintptr_t end)

@@ -3,6 +3,7 @@
  * is used, within the bytes that the thread has for all stacks. */
 #include "bfm/cache.h"
 #include <string.h>
+#include "bfm/bfm_events.h"
 #include "bfm/bucket.h"
 #include "bfm/bfm_options.h"
 #include "bfm/bfm_tree.h"
@@ -14,7 +15,7 @@ struct cache bfm_no_cache;
 struct cache bfm_late_cache;
 
 /* Pages wait to be purged even when nothing but buckets is used: one refill in 16 sees to it. */
-enum { REFILLS_PER_TICK = 16, AGE_MS = 4, SHELVES_AT_ONCE = 2 };
+enum { REFILLS_PER_TICK = 16, AGE_MS = 4 };
 
 static unsigned cache_depth_of(unsigned code)
 {
@@ -246,11 +247,11 @@ static void cache_age(struct cache *cache)
 {
     uint64_t now_ms = os_now_ms();
 
-    if (now_ms - cache->aged_ms < AGE_MS || options.decay_ms == DECAY_NEVER)
+    /* The clock shall not say which blocks are marked: a profile of the same run is the same. */
+    if (events_wanted() || now_ms - cache->aged_ms < AGE_MS || options.decay_ms == DECAY_NEVER)
         return;
     cache->aged_ms = now_ms;
-    for (unsigned i = 0; i < SHELVES_AT_ONCE; i++)
-        middle_flush(cache, &cache->shelf[cache->aged_shelf++ % SHELVES], 0);
+    middle_flush(cache, &cache->shelf[cache->aged_shelf++ % SHELVES], 0);
     cache->aged_code = cache->aged_code % CLASS_COUNT + 1;
     cache_flush_class(cache, cache->aged_code);
     arena_enter(cache->arena);

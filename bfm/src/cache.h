@@ -44,6 +44,7 @@ struct cache {
     size_t room_bytes;               /* what stacks may still grow by */
     struct shelf shelf[SHELVES];
     size_t middle_bytes; /* on all shelves */
+    unsigned crowded;    /* so often there was no room */
     unsigned aged_shelf; /* the one that was emptied last because of its age */
     unsigned refills;
     unsigned passes;          /* frees until the next look at the clock */

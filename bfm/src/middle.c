@@ -36,7 +36,7 @@ static inline size_t middle_size_of(const void *block)
     return size <= MIDDLE_MAX + ALIGN ? size : 0;
 }
 
-/* The mark may be chance. At most SHELF_BYTES / TREE_MIN turns. */
+/* The mark may be chance. At most SHELF_MOST turns. */
 static __attribute__((noinline, cold)) void middle_check_twice(const struct shelf *shelf,
                                                                const void *block)
 {
@@ -53,7 +53,7 @@ static __attribute__((noinline, cold)) void middle_check_twice(const struct shel
 
 __attribute__((noinline)) void middle_flush(struct cache *cache, struct shelf *shelf, unsigned keep)
 {
-    void *blocks[SHELF_BYTES / TREE_MIN + 1];
+    void *blocks[SHELF_MOST];
     unsigned count = 0;
 
     while (shelf->count > keep)
@@ -67,19 +67,37 @@ void middle_flush_all(struct cache *cache)
         middle_flush(cache, &cache->shelf[i], 0);
 }
 
+/* All shelves together are full: the next one in turn that is not empty. At most SHELVES turns. */
+static void middle_flush_another(struct cache *cache, const struct shelf *but)
+{
+    for (unsigned i = 0; i < SHELVES; i++) {
+        struct shelf *shelf = &cache->shelf[cache->aged_shelf++ % SHELVES];
+        if (shelf == but || !shelf->count)
+            continue;
+        middle_flush(cache, shelf, shelf->count / 2);
+        return;
+    }
+}
+
 /* Room for a chunk of this size on its shelf; false: it shall not lie there. */
 static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t size)
 {
     if (shelf->size != size) {
         if (shelf->count && ++shelf->conflicts < SHELF_PATIENCE)
             return false;
-        middle_flush(cache, shelf, 0);
+        middle_flush(cache, shelf, shelf->count > SHELF_MOST / 2 ? shelf->count / 2 : 0);
+        if (shelf->count)
+            return false;
         shelf->size = (uint32_t)size;
-        shelf->most = (uint16_t)(size > SHELF_BYTES ? 1 : SHELF_BYTES / size);
+        shelf->most = (uint16_t)(size > SHELF_BYTES                ? 1
+                                 : size * SHELF_MOST > SHELF_BYTES ? SHELF_BYTES / size
+                                                                   : SHELF_MOST);
         shelf->conflicts = 0;
     } else if (shelf->count >= shelf->most) {
         middle_flush(cache, shelf, shelf->count / 2);
     }
+    if (cache->middle_bytes + size > MIDDLE_BYTES && ++cache->crowded % SHELF_PATIENCE == 0)
+        middle_flush_another(cache, shelf);
     return cache->middle_bytes + size <= MIDDLE_BYTES;
 }
 
@@ -103,15 +121,15 @@ static inline void middle_put(struct cache *cache, struct shelf *shelf, void *bl
     cache->middle_bytes += size;
 }
 
-static __attribute__((noinline)) bool middle_give_slow(void *block)
+static __attribute__((noinline)) bool middle_give_slow(void *block, size_t size)
 {
     struct cache *cache = bfm_cache;
-    size_t size = middle_size_of(block);
     struct shelf *shelf = middle_shelf(cache, size);
 
     if (!size || !cache->arena)
         return false;
-    middle_check(block);
+    if (((const uint64_t *)block)[1] == ~middle_mix(block))
+        middle_check_twice(shelf, block);
     if (!middle_make_room(cache, shelf, size))
         return false;
     middle_put(cache, shelf, block, size);
@@ -135,7 +153,7 @@ bool middle_give(void *block)
     if (unlikely(!size || shelf->size != size || shelf->count >= shelf->most ||
                  cache->middle_bytes > MIDDLE_BYTES - MIDDLE_MAX - ALIGN ||
                  words[1] == ~middle_mix(block)))
-        return middle_give_slow(block);
+        return middle_give_slow(block, size);
     middle_put(cache, shelf, block, size);
     return likely(--cache->passes) ? true : middle_look(cache);
 }

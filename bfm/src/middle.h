@@ -18,8 +18,8 @@
 #define MIDDLE_MAX   ((size_t)32768)
 #define SHELF_BYTES  ((size_t)16384)
 #define MIDDLE_BYTES ((size_t)65536)
-/* So often another size finds the shelf taken before it gets it. */
-enum { SHELF_PATIENCE = 8 };
+/* And so many chunks. So often another size finds the shelf taken before it gets it. */
+enum { SHELF_MOST = 16, SHELF_PATIENCE = 8 };
 
 static inline struct shelf *middle_shelf(struct cache *cache, size_t need)
 {

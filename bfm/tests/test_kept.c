@@ -175,7 +175,7 @@ static void take_all(struct many *many)
     }
 }
 
-/* Returns the pages that hold what is left, in bytes. */
+/* Returns the pages that hold what is left and the tags of the free chunks beside it, in bytes. */
 static size_t free_most(struct many *many)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), left = 0;
@@ -185,7 +185,7 @@ static size_t free_most(struct many *many)
             bfm_free(many->blocks[i]);
         else
             left += ((uintptr_t)many->blocks[i] + many->bytes - 1) / page * page -
-                    (uintptr_t)many->blocks[i] / page * page + page;
+                    (uintptr_t)many->blocks[i] / page * page + 2 * page;
     return left;
 }
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "bfm/cache.h"
 #include "tidemark/bfm.h"
 
 #if defined(__SANITIZE_THREAD__)
@@ -251,6 +252,50 @@ static void what_others_free_is_used_again(void **unused)
     assert_null(bfm_check(NULL));
 }
 
+/* A pair up to 32 KiB takes nothing but the thread's own: the heap's lock may be held meanwhile. */
+static void pairs_take_no_lock(void **unused)
+{
+    (void)unused;
+    for (size_t bytes = 513; bytes <= 32768; bytes += 400) {
+        void *volatile block;
+        for (int i = 0; i < 60; i++) {
+            block = bfm_malloc(bytes);
+            bfm_free(block);
+        }
+        bfm_cache->passes = 1000; /* no look at the clock meanwhile */
+        alarm(20);
+        lock_take(&bfm_default_heap.lock);
+        for (int i = 0; i < 100; i++) {
+            block = bfm_malloc(bytes);
+            memset(block, 1, bytes);
+            bfm_free(block);
+        }
+        lock_give(&bfm_default_heap.lock);
+        alarm(0);
+    }
+    assert_null(bfm_check(NULL));
+}
+
+/* What a thread keeps for itself is bounded, whatever sizes it frees. */
+static void a_thread_keeps_little(void **unused)
+{
+    static void *blocks[4000];
+    uint64_t state = seed;
+
+    (void)unused;
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < 4000; i++)
+            blocks[i] = bfm_malloc(513 + next(&state) % 33000);
+        for (int i = 0; i < 4000; i++) {
+            bfm_free(blocks[i]);
+            assert_true(bfm_cache->middle_bytes <= 65536);
+        }
+    }
+    bfm_malloc_trim(0);
+    assert_int_equal(bfm_cache->middle_bytes, 0);
+    assert_null(bfm_check(NULL));
+}
+
 /* The same while events are told: each block that is taken is returned, whoever does it. */
 static _Atomic long told;
 
@@ -279,6 +324,8 @@ int main(void)
         cmocka_unit_test(destructors_may_allocate),
         cmocka_unit_test(children_of_a_fork_allocate),
         cmocka_unit_test(what_others_free_is_used_again),
+        cmocka_unit_test(pairs_take_no_lock),
+        cmocka_unit_test(a_thread_keeps_little),
         cmocka_unit_test(what_is_told_passes_between_threads),
     };
     const char *given = getenv("TIDEMARK_TEST_SEED");
