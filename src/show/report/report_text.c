@@ -609,6 +609,18 @@ static bool report_text_has_types(const struct profile *profile)
 {
     return profile->block_type_count > 0;
 }
+static bool report_text_has_fill(const struct profile *profile)
+{
+    return profile->block_fill_count > 0;
+}
+static bool report_text_has_heat(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->owner_count; i++)
+        if (figure_positive(profile->owners[i].resident_bytes) &&
+            figure_known(profile->owners[i].unwritten_1s_bytes))
+            return true;
+    return false;
+}
 static bool report_text_always(const struct profile *profile)
 {
     return profile->site_count > 0;
@@ -633,6 +645,8 @@ static const struct {
     [REPORT_RESIDENCY] = {report_section_residency, report_text_has_residency},
     [REPORT_REGIONS] = {report_section_regions, report_text_has_regions},
     [REPORT_TYPES] = {report_section_types, report_text_has_types},
+    [REPORT_FILL] = {report_section_fill, report_text_has_fill},
+    [REPORT_HEAT] = {report_section_heat, report_text_has_heat},
 };
 
 static void report_text_add_hint(struct text *text)
