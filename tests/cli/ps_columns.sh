@@ -11,7 +11,7 @@ if child == 0:
 open("ready.child" if child == 0 else "ready.parent", "w").close()
 time.sleep(600)
 PY
-python3 known.py tide-known-$$ &
+python3 known.py columns-shown-$$ &
 parent=$!
 until_true test -e ready.child -a -e ready.parent
 child=$(pgrep -P $parent)
@@ -51,7 +51,7 @@ tidemark ps --root saved $parent $child -j >saved.json
 tidemark ps $parent $child -j >now.json
 jq -c --slurpfile now now.json '[.rows[] | [.pid, .anonymous_bytes, .command]] == [$now[0].rows[] | [.pid, .anonymous_bytes, .command]]' saved.json
 tidemark ps --root saved -j | jq '.machine.total_bytes > 0'
-tidemark ps --root saved --by library --name tide-known-$$ | grep -c 'anonymous'
+tidemark ps --root saved --by library --name columns-shown-$$ | grep -c 'anonymous'
 try tidemark ps --save saved
 sentence 'File exists'
 try tidemark ps --root nowhere

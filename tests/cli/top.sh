@@ -47,6 +47,11 @@ picture 'call site, by live'
 keys B; picture 'by all bytes' 13
 keys I; picture 'least first' 13
 keys I; keys P; picture 'by at peak' 13
+keys m; until_true shows 'requested memory over time' && echo "requested alone"
+keys m; until_true shows 'resident memory over time' && echo "resident on its own scale"
+keys m; until_false shows 'resident.memory.over'
+keys b; until_true shows '(0 since' && echo "growth from a baseline"
+keys b; until_false shows '0.since'
 keys /; keys read_; picture 'Search: read_' 13
 keys Enter; keys Enter; picture 'callers, by live'
 keys h; picture 'sort by live, growth'

@@ -42,6 +42,7 @@ struct screen {
     size_t first;    /* row at the top of the list */
     size_t scroll;   /* line at the top of the detail or help */
     char search[SEARCH_BYTES];
+    enum plot_level level; /* of memory over time: each has a scale of its own but for both */
     struct strbuf message; /* shown instead of the keys until the next one */
     double next_look;
     struct style style;
@@ -135,15 +136,29 @@ static int top_screen_draw_chart(const struct screen *screen, int row, int rows,
     return used;
 }
 
+/* A quarter of the screen, and of a high one what the list leaves free. */
+static int top_screen_chart_rows(const struct screen *screen)
+{
+    enum { OTHERS = 9 }; /* head, heading, axis, titles, keys */
+    int usual = LINES / 4 > 12 ? 12 : LINES / 4, most = LINES / 2;
+    int rows = screen->model.row_count < 1000 ? (int)screen->model.row_count : 1000;
+    int left = LINES - OTHERS - rows;
+    return left <= usual || LINES < 40 ? usual : left < most ? left : most;
+}
+
 static int top_screen_draw_memory(const struct screen *screen, int row)
 {
     if (LINES < LEAST_FOR_CHART)
         return row;
     struct chart chart = {0};
-    plot_memory(&chart, screen->model.profile, PLOT_BOTH);
+    plot_memory(&chart, screen->model.profile, screen->level);
     if (chart.count == 2)
         top_screen_put(row++, 2, A_DIM, "memory over time: a requested, b resident");
-    row += top_screen_draw_chart(screen, row, LINES / 4 > 12 ? 12 : LINES / 4, &chart);
+    else if (screen->level)
+        top_screen_put(row++, 2, A_DIM,
+                       screen->level == PLOT_RESIDENT ? "resident memory over time"
+                                                      : "requested memory over time");
+    row += top_screen_draw_chart(screen, row, top_screen_chart_rows(screen), &chart);
     chart_release(&chart);
     return row;
 }
@@ -270,7 +285,10 @@ static void top_screen_add_figures(struct strbuf *out, const struct top_model *m
     if (!isnan(row->growth_bytes)) {
         strbuf_add_string(out, "; ");
         top_add_growth(out, row->growth_bytes);
-        strbuf_add_string(out, " since the look before");
+        if (model->base)
+            strbuf_addf(out, " since %s", figure_human_duration(model->base_ns).text);
+        else
+            strbuf_add_string(out, " since the look before");
     }
     strbuf_addf(out, "\n  at peak   %s\n", figure_human_bytes(row->at_peak_bytes).text);
     strbuf_addf(out, "  asked     for %2$s, in calls: %1$s, on average %3$s",
@@ -428,6 +446,8 @@ static const char help[] =
     "  L G R C B P    sort by live, growth, rate, allocations, all bytes, share of the peak\n"
     "  F6, >, <       sort by the next, the one before;  I: the other way round\n"
     "  F3, /          search by name; n: the next that matches\n"
+    "  b              growth is counted from now on; once more: from look to look again\n"
+    "  m              the picture: both, requested, resident, these on scales of their own\n"
     "  Z, Space       freeze: nothing changes until it is pressed again\n"
     "  F1, h, ?       this text\n"
     "  F10, q         quit\n";
@@ -551,6 +571,18 @@ static void top_screen_show_detail(struct screen *screen)
     screen->scroll = 0;
 }
 
+static void top_screen_set_base(struct screen *screen)
+{
+    if (screen->model.base)
+        top_model_drop_base(&screen->model);
+    else
+        top_model_set_base(&screen->model);
+    strbuf_add_string(&screen->message, screen->model.base
+                                            ? "growth is counted from now on; b: no more"
+                                            : "growth is counted from look to look");
+    top_screen_sort_by(screen, screen->sort);
+}
+
 static void top_screen_press_letter(struct screen *screen, int key)
 {
     static const char letters[TOP_SORTS + 1] = "LGRCBP";
@@ -564,7 +596,11 @@ static void top_screen_press_letter(struct screen *screen, int key)
     else if (key == 'I') {
         screen->ascending = !screen->ascending;
         top_screen_sort_by(screen, screen->sort);
-    } else if (key == 'n')
+    } else if (key == 'b')
+        top_screen_set_base(screen);
+    else if (key == 'm')
+        screen->level = (screen->level + 1) % (PLOT_RESIDENT + 1);
+    else if (key == 'n')
         top_screen_search_from(screen, top_screen_chosen_row(screen) + 1);
 }
 

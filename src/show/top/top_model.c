@@ -58,6 +58,8 @@ void top_model_release(struct top_model *model)
     top_model_drop_reading(model);
     free(model->before);
     model->before = NULL;
+    free(model->base);
+    model->base = NULL;
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
@@ -105,17 +107,18 @@ static struct top_row top_model_row_of(const struct top_model *model, size_t gro
     return row;
 }
 
-static const struct top_before *top_model_before_of(const struct top_model *model, uint64_t key)
+static const struct top_before *top_model_find_before(const struct top_before *before, size_t count,
+                                                      uint64_t key)
 {
-    size_t low = 0, high = model->before_count;
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (model->before[middle].key < key)
+        if (before[middle].key < key)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < model->before_count && model->before[low].key == key ? &model->before[low] : NULL;
+    return low < count && before[low].key == key ? &before[low] : NULL;
 }
 
 static double top_model_rate_between(const struct top_model *model, struct figure now,
@@ -131,17 +134,21 @@ static double top_model_rate_between(const struct top_model *model, struct figur
 static double top_model_growth_since(const struct top_model *model, struct figure now,
                                      struct figure before)
 {
-    return figure_known(model->before_ns) ? figure_double(now) - figure_double(before) : NAN;
+    bool known = model->base || figure_known(model->before_ns);
+    return known ? figure_double(now) - figure_double(before) : NAN;
 }
 
 static void top_model_compare(const struct top_model *model, struct top_row *row)
 {
-    const struct top_before *before = top_model_before_of(model, row->key);
+    const struct top_before *before =
+        top_model_find_before(model->before, model->before_count, row->key);
+    const struct top_before *from =
+        model->base ? top_model_find_before(model->base, model->base_count, row->key) : before;
     struct figure none = figure_of(0);
     row->rate =
         top_model_rate_between(model, row->alloc_count, before ? before->alloc_count : none);
     row->growth_bytes =
-        top_model_growth_since(model, row->live_bytes, before ? before->live_bytes : none);
+        top_model_growth_since(model, row->live_bytes, from ? from->live_bytes : none);
 }
 
 static int top_model_make_rows(struct top_model *model)
@@ -165,18 +172,49 @@ static int top_model_by_key(const void *a, const void *b)
     return left->key < right->key ? -1 : left->key > right->key;
 }
 
+static struct top_before *top_model_copy_rows(const struct top_model *model)
+{
+    struct top_before *copy = memory_need(calloc(model->row_count + 1, sizeof *copy));
+    for (size_t i = 0; i < model->row_count; i++)
+        copy[i] = (struct top_before){model->rows[i].key, model->rows[i].live_bytes,
+                                      model->rows[i].alloc_count};
+    qsort(copy, model->row_count, sizeof *copy, top_model_by_key);
+    return copy;
+}
+
+static void top_model_compare_all(struct top_model *model)
+{
+    for (size_t i = 0; i < model->row_count; i++)
+        top_model_compare(model, &model->rows[i]);
+}
+
+void top_model_set_base(struct top_model *model)
+{
+    if (!model->profile || !model->profile->has_program)
+        return;
+    free(model->base);
+    model->base = top_model_copy_rows(model);
+    model->base_count = model->row_count;
+    model->base_ns = model->duration_ns;
+    model->base_live = model->profile->program.total.live_bytes;
+    top_model_compare_all(model);
+}
+
+void top_model_drop_base(struct top_model *model)
+{
+    free(model->base);
+    model->base = NULL;
+    model->base_count = 0;
+    top_model_compare_all(model);
+}
+
 /* What is shown becomes what was before. */
 static void top_model_keep_before(struct top_model *model)
 {
     if (!model->profile || !model->profile->has_program)
         return;
-    struct top_before *before = memory_need(calloc(model->row_count + 1, sizeof *before));
-    for (size_t i = 0; i < model->row_count; i++)
-        before[i] = (struct top_before){model->rows[i].key, model->rows[i].live_bytes,
-                                        model->rows[i].alloc_count};
-    qsort(before, model->row_count, sizeof *before, top_model_by_key);
     free(model->before);
-    model->before = before;
+    model->before = top_model_copy_rows(model);
     model->before_count = model->row_count;
     model->before_ns = model->duration_ns;
     model->before_live = model->profile->program.total.live_bytes;
@@ -285,7 +323,7 @@ const struct top_row *top_model_find(const struct top_model *model, uint64_t key
 double top_model_growth(const struct top_model *model)
 {
     return top_model_growth_since(model, model->profile->program.total.live_bytes,
-                                  model->before_live);
+                                  model->base ? model->base_live : model->before_live);
 }
 
 double top_model_rate(const struct top_model *model)
@@ -348,9 +386,11 @@ void top_add_state(struct strbuf *out, const struct top_model *model)
         return;
     }
     strbuf_addf(out, "live %s%s", about, figure_human_bytes(program->total.live_bytes).text);
-    if (figure_known(model->before_ns)) {
+    if (model->base || figure_known(model->before_ns)) {
         strbuf_add_string(out, " (");
         top_add_growth(out, top_model_growth(model));
+        if (model->base)
+            strbuf_addf(out, " since %s", figure_human_duration(model->base_ns).text);
         strbuf_add_char(out, ')');
     }
     strbuf_addf(out, " in %s block%s, peak %s%s",

@@ -35,6 +35,10 @@ struct top_model {
     /* of the recording, now and at the look before; unknown: there is none */
     struct figure duration_ns, before_ns;
     struct figure before_live, before_allocs;
+    /* What growth is counted from, if the user has said so: then not the reading before. */
+    struct top_before *base; /* by key; NULL: none */
+    size_t base_count;
+    struct figure base_ns, base_live;
 };
 
 void top_model_init(struct top_model *model, const struct top_options *options);
@@ -43,6 +47,10 @@ void top_model_release(struct top_model *model);
 /* Reads the profile if it has changed. 1: it had, 0: it had not, -errno with a sentence: it cannot
  * be read (what was read before stays). */
 int top_model_look(struct top_model *model, struct strbuf *why);
+
+/* Growth is that since now, or since the reading before again. */
+void top_model_set_base(struct top_model *model);
+void top_model_drop_base(struct top_model *model);
 
 void top_model_sort(struct top_model *model, enum top_sort sort, bool ascending);
 const struct top_row *top_model_find(const struct top_model *model, uint64_t key); /* or NULL */
