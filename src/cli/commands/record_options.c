@@ -132,6 +132,9 @@ static const struct option_entry entries[] = {
     {"free-stacks", 0, OPTION_SWITCH, NULL,
      "call paths of frees too: the report shows where memory is freed (default: no)",
      TO(free_stacks), false, NULL},
+    {"native", 0, OPTION_SWITCH, NULL,
+     "call paths of Python programs show the interpreter's own frames too (default: no)",
+     TO(native), true, NULL},
     {"timed", 0, OPTION_SWITCH, NULL,
      "the time that each call spends in the allocator too; +40 ns a pair (default: no)", TO(timed),
      true, NULL},
@@ -552,6 +555,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.drop = options->on_full == WIRE_ON_FULL_DROP;
     wanted.stacks = options->stacks;
     wanted.free_stacks = options->free_stacks;
+    wanted.native = options->native;
     wanted.timed = options->timed;
     wanted.embed_sources = options->embed_sources;
     wanted.max_depth = (uint32_t)options->max_depth;

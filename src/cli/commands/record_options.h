@@ -26,6 +26,7 @@ struct record_options {
     int on_full; /* 0 wait, 1 drop */
     int stacks;  /* enum wire_stacks */
     bool free_stacks;
+    bool native;
     bool timed;
     bool embed_sources;
     uint64_t max_depth;

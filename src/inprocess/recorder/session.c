@@ -34,6 +34,7 @@
 #include "unwind/unwind.h"
 #include "recorder/pause.h"
 #include "recorder/sampled.h"
+#include "recorder/script_paths.h"
 #include "recorder/shared.h"
 #include "recorder/starter.h"
 #include "recorder/thread.h"
@@ -559,6 +560,7 @@ int session_renew(void)
     over = true;
     state = NULL;
     names_renew();
+    script_paths_renew();
     sampled_renew();
     shared_renew();
     unwind_init(&host, UNWIND_NONE, 0); /* nothing in it may lead to what is gone */

@@ -26,6 +26,7 @@ struct collector_options {
                           * NULL: all */
     bool drop;           /* a full ring drops events instead of waiting */
     bool free_stacks;    /* frees carry their call path */
+    bool native;         /* call paths show an interpreter's own frames */
     bool timed;          /* calls of the allocator are timed */
     bool embed_sources;  /* profiles hold the source files that their code locations name */
     bool exit_waits;     /* programs wait at exit for their profile */
