@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/old_file.h"
 #include "base/human.h"
 #include "base/error.h"
 #include "base/own_file.h"
@@ -104,6 +105,8 @@ static const struct option_entry entries[] = {
      "write the profile to FILE; %p pid, %h host, %r MPI rank, %n program, %q{VAR} variable "
      "(default: " OUTPUT_NAME_DEFAULT ")",
      TO(output), false, NULL},
+    {"force", 0, OPTION_FLAG, NULL, "FILE may be no recording: it is kept as .old all the same",
+     TO(force), true, NULL},
     {"job", 0, OPTION_STRING, "DIR",
      "profiles of an MPI job's ranks into DIR/JOB, for tidemark job", TO(job), false, NULL},
     {"job-id", 0, OPTION_STRING, "NAME", "with --job: the job's name (default: the launcher's)",
@@ -417,6 +420,8 @@ int record_options_check_output(const struct record_options *options, const char
 {
     char *place = NULL;
     int error = options->job ? 0 : output_name_obstacle(options->output, &place);
+    if (error == -EEXIST && options->force)
+        error = old_file_keep(options->output, NULL);
     if (error == -EEXIST)
         fprintf(stderr,
                 "tidemark %s: cannot write the profile %s: it is there already and is no file of "

@@ -400,8 +400,8 @@ static int process_image_open_view(struct process_image *image)
     options->flags = (image->options.follow ? WIRE_FLAG_FOLLOW : 0) |
                      (image->options.free_stacks ? WIRE_FLAG_FREE_STACKS : 0) |
                      (image->options.timed ? WIRE_FLAG_TIMED : 0) |
-                     (image->options.heat_ns ? WIRE_FLAG_HEAT : 0) |
                      (image->options.native ? WIRE_FLAG_NATIVE : 0) |
+                     (image->options.heat_ns ? WIRE_FLAG_HEAT : 0) |
                      (image->options.looks ? WIRE_FLAG_EXIT_LOOKED : 0) |
                      (image->options.exit_waits ? WIRE_FLAG_EXIT_WAITS : 0);
     options->on_full = image->options.drop ? WIRE_ON_FULL_DROP : WIRE_ON_FULL_WAIT;

@@ -411,8 +411,8 @@ enum wire_flags {
     WIRE_FLAG_FREE_STACKS = 2,  /* frees carry a call path */
     WIRE_FLAG_EXIT_WAITS = 4,   /* the program's exit waits until the profile is safe */
     WIRE_FLAG_TIMED = 8,        /* calls of the allocator are timed (WIRE_SPENT) */
-    WIRE_FLAG_NATIVE = 32,      /* call paths show the interpreter's own frames */
     WIRE_FLAG_EXIT_LOOKED = 16, /* the program's exit waits until it was looked at through /proc */
+    WIRE_FLAG_NATIVE = 32,      /* call paths show the interpreter's own frames */
     WIRE_FLAG_HEAT = 64,        /* a userfaultfd is wanted (WIRE_HELLO_HEAT) */
 };
 enum wire_stacks {
