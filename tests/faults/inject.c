@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
@@ -341,11 +342,19 @@ static unsigned inject_count(const char *name)
     return sites[site_count++].count = 1;
 }
 
+/* A wake has no error that it could have, and the C library does not look: answered for the kernel,
+ * it would be lost, and who sleeps would sleep on. */
+static bool inject_is_wake(const struct seccomp_notif *call)
+{
+    int operation = (int)call->data.args[1] & FUTEX_CMD_MASK;
+    return call->data.nr == SYS_futex && operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET;
+}
+
 /* Is this the call that is meant? */
 static bool inject_is_meant(const struct seccomp_notif *call)
 {
     char name[SITE_BYTES];
-    if (hits >= STICKY_MOST)
+    if (hits >= STICKY_MOST || inject_is_wake(call))
         return false; /* to look who calls takes its time */
     inject_name_site(call, name);
     if (!*name)
