@@ -15,7 +15,7 @@ if child == 0:
 open("ready.child" if child == 0 else "ready.parent", "w").close()
 time.sleep(600)
 PY
-python3 known.py tide-known &
+python3 known.py tide-known-$$ &
 parent=$!
 until_true test -e ready.child -a -e ready.parent
 child=$(pgrep -P $parent)
@@ -113,17 +113,17 @@ grep -q '^The machine.s' out && grep -Eq '^  free +[0-9]' out && echo "the machi
 try tidemark ps $strange
 grep -c 'od d' out
 grep -q 'x0a\|x0A' out && echo "a newline is shown, not sent"
-try tidemark ps --name tide-known --bars
+try tidemark ps --name tide-known-$$ --bars
 grep -Eq "$parent .*█" out && echo "bars"
 grep -q 'total of 2 processes' out && echo "two"
 grep -q 'machine' out || echo "no balance of a part"
-LC_ALL=en_US.ISO-8859-1 tidemark ps --name tide-known --bars | LC_ALL=C grep -c '[^ -~]'
+LC_ALL=en_US.ISO-8859-1 tidemark ps --name tide-known-$$ --bars | LC_ALL=C grep -c '[^ -~]'
 tidemark ps --color always | grep -c "$(printf '\033')" | sed 's/[1-9][0-9]*/colour/'
 tidemark ps -n 1 | grep -q 'others (-n 0: all)' && echo "the others"
 
 echo "== groups"
 for by in name user cgroup mapping library; do
-    tidemark ps --by $by --json --name tide-known >out
+    tidemark ps --by $by --json --name tide-known-$$ >out
     python3 - $by <<'EOF_PY'
 import json, sys
 ps = json.load(open("out"))

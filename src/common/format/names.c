@@ -199,6 +199,20 @@ static bool name_any_prefix(const char *string, const char *const *prefixes)
     return false;
 }
 
+/* Python's own: its import system, and what is installed with the interpreter, but for packages. */
+static bool name_is_python_library(const char *file)
+{
+    const char *python = strstr(file, "/lib/python3");
+    return name_starts_with(file, "<frozen ") ||
+           (python && !strstr(python, "/site-packages/") && !strstr(python, "/dist-packages/"));
+}
+
+/* Extension modules of Python: whoever imports them wants the line that calls them. */
+static bool name_is_python_extension(const char *module)
+{
+    return strstr(module, ".cpython-3") || strstr(module, ".abi3.so");
+}
+
 bool name_is_library(const char *function, const char *linkage, const char *file,
                      const char *module)
 {
@@ -245,14 +259,16 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "g_malloc0_n", "g_realloc_n", "g_try_malloc", "g_try_malloc0", "g_try_malloc_n",
         "g_try_malloc0_n", "g_try_realloc", "g_try_realloc_n", "g_strndup", "g_memdup", "g_memdup2",
         "g_slice_alloc", "g_slice_alloc0", "g_slice_free1", NULL};
-    if (module && name_any_prefix(name_base(module), modules))
+    if (module && (name_any_prefix(name_base(module), modules) ||
+                   name_is_python_extension(name_base(module))))
         return true;
     for (size_t i = 0; function && wrappers[i]; i++)
         if (!strcmp(function, wrappers[i]))
             return true;
     if (linkage && name_any_prefix(linkage, symbols))
         return true;
-    if (file && ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/")))
+    if (file && ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/") ||
+                 name_is_python_library(file)))
         return true;
     if (!function)
         return false;
