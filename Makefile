@@ -6,6 +6,7 @@
 PREFIX = /usr/local
 JOBS = $$(nproc)
 SECONDS_EACH = 600
+MINUTES = 40
 TIDEMARK = build/release/bin/tidemark
 CTEST = ctest --output-on-failure --no-tests=error
 
@@ -82,7 +83,7 @@ check-faults:
 	@tools/setup.sh build test
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
-	@python3 tests/faults/faults.py --whole build/release/bin build/release/lib build/release/tests/faults
+	@python3 tests/faults/faults.py --whole --minutes $(MINUTES) build/release/bin build/release/lib build/release/tests/faults
 
 check-attach:
 	@tools/setup.sh build test

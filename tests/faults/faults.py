@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Fails every system call of Tidemark's in turn, and kills the process there (`make check-faults`).
 
-faults.py [--whole] [--jobs N] [--scenario NAME] [--only TEXT] [--every N] BIN LIB TOOLS
+faults.py [--whole] [--minutes N] [--jobs N] [--scenario NAME] [--only TEXT] [--every N] BIN LIB TOOLS
 
 A scenario is run once to list the places from which the recorder, the collector and attach call the system
 (inject.c says what a place is). Then it is run for each place and each error that the call can have. After each run
 the program has written what it always writes and ended as it always ends, every file under a final name opens, nothing
 else lies beside, no process is left, and a profile that is missing has a sentence. Without --whole there is one
-place for each call and role, and one error for each place.
+place for each call and role, and one error for each place. With it, each place has its first error, then a kill, and
+then the first place of each chain of functions all other errors, at the first, the middle and the last time. It ends after
+--minutes, and says how many places it has come to.
 """
 import argparse
 import bisect
@@ -99,7 +101,7 @@ class Symbols:
 
 # ---- Scenarios --------------------------------------------------------------------------------------------------
 
-Run = collections.namedtuple("Run", "out err status orphans hits left hangs sites directory")
+Run = collections.namedtuple("Run", "out err status orphans ends hits left hangs sites directory stacks")
 
 
 class Scenario:
@@ -108,6 +110,8 @@ class Scenario:
     name = "record"
     roles = ("record", "recorder")
     grace = 5  # seconds, for processes that outlive the command
+    waits = False  # after a kill, for a minute
+    ends = None  # of the program's processes, in a run without a fault
 
     def __init__(self, options):
         self.options = options
@@ -156,8 +160,18 @@ class Scenario:
             facts[key].append(value)
         sites = {value.rpartition(" ")[0]: int(value.rpartition(" ")[2]) for value in facts["site"]}
         return Run(done.stdout, done.stderr.decode(errors="replace"), int((facts["status"] or ["-1"])[0]),
-                   [int(status) for status in facts["orphan"]], int((facts["hits"] or ["0"])[0]), facts["left"],
-                   "hangs" in facts or done.returncode not in (0, 3), sites, work)
+                   [int(status) for status in facts["orphan"]], self.ends_of(facts["end"]), int((facts["hits"] or ["0"])[0]), facts["left"],
+                   "hangs" in facts or done.returncode not in (0, 3), sites, work, self.stacks_of(told))
+
+    def ends_of(self, lines):
+        """Statuses of the program's processes, in an order of ours."""
+        name = pathlib.Path(self.program[0]).name
+        return sorted(int(status) for program, status in map(str.split, lines) if program == name)
+
+    def stacks_of(self, told):
+        stacks = told.with_name("told.stacks")
+        lines = stacks.read_text(errors="replace").splitlines() if stacks.exists() else []
+        return [line for line in lines if line.startswith(("#", "Thread "))]
 
     # ---- What must be so afterwards
 
@@ -174,8 +188,10 @@ class Scenario:
             return
         if run.out != self.bare_out:
             yield f"another output: {run.out!r}"
-        ends = [run.status] + run.orphans  # killed, a command takes with it what it knew of a program that had ended
-        had_ended = run.orphans in ([], [0])  # the collector alone is left, which completes what there is
+        if self.ends is not None and run.ends != self.ends:
+            yield f"the program's processes ended with {run.ends}, and without a fault with {self.ends}"
+        ends = [run.status] + run.orphans
+        had_ended = run.status == 9 and self.bare_status in run.ends  # a killed command had waited for the program
         if self.bare_status << 8 not in ends and not had_ended and error == "KILL":
             yield f"another exit status: {ends}"
         if error != "KILL" and run.status != self.bare_status << 8:
@@ -204,7 +220,7 @@ class Scenario:
             elif path.suffix == ".tmt":
                 yield from self.check_opens(path, ["replay", "-q", "-o", str(run.directory.parent / "replayed.tmk"),
                                                    str(path)])
-            elif not (dies and re.search(r"\.tmk(-wal|-shm|\.new)$", path.name)):
+            elif not (dies and re.search(r"\.tmk(-wal|-shm|\.new)$|\.session\.tmk\.writing$", path.name)):
                 yield f"left behind: {path.name}"
 
     def check_opens(self, path, arguments):
@@ -214,7 +230,7 @@ class Scenario:
 
     def check(self, run, role, error, call=""):
         if run.hangs:
-            yield f"hangs; left are {run.left}"
+            yield "\n        ".join([f"hangs; left are {run.left}"] + run.stacks)
         elif run.left:
             yield f"processes are left: {run.left}"
         yield from self.check_program(run, role, error) or ()
@@ -264,15 +280,20 @@ class Preloaded(Scenario):
 
     name = "preload"
     roles = ("collect", "recorder")
+    waits = True
     grace = 70  # a collector waits a minute for the one who started it
 
     def command(self):
         library = self.options.lib / "libtidemark.so"
         return ["env", f"LD_PRELOAD={library}", "TIDEMARK_OPTIONS=-o run.tmk"] + self.program
 
+    def ends_of(self, lines):
+        """Without the recorder's, that starts the collector and ends, perhaps once more when that dies."""
+        return [status for status in super().ends_of(lines) if status not in (0, 127)]
+
     def check(self, run, role, error, call=""):
         if run.hangs:
-            yield f"hangs; left are {run.left}"
+            yield "\n        ".join([f"hangs; left are {run.left}"] + run.stacks)
         elif run.left:
             yield f"processes are left: {run.left}"
         yield from self.check_program(run, role, error) or ()
@@ -326,12 +347,14 @@ class Campaign:
         self.symbols = {"recorder": Symbols(str(options.lib / "libtidemark.so"))}
         self.tool_symbols = Symbols(str(options.bin / "tidemark"))
         self.wrong = collections.OrderedDict()
-        self.ran = self.missed = 0
+        self.ran = self.missed = self.planned = self.places = 0
+        self.tried = set()
+        self.begin = time.time()
+        self.end = self.begin + 60 * options.minutes if options.minutes else float("inf")
 
     def place(self, fault):
-        role, call, places = split(fault.site)
-        symbols = self.symbols.get(role, self.tool_symbols)
-        names = " < ".join(symbols.name(place) for place in places)
+        role, call, _ = split(fault.site)
+        names = self.chain(fault.site)
         often = f", time {fault.at}" if fault.at > 1 else ""
         return f"{fault.scenario.name}: {role} {call} {fault.error}{' from there on' if fault.sticky else ''}{often} in {names}"
 
@@ -344,33 +367,40 @@ class Campaign:
             faults = list(scenario.check(run, "", ""))
             if faults:
                 self.wrong[f"{scenario.name}: without a fault"] = faults
+            scenario.ends = run.ends
             for site, count in run.sites.items():
-                if split(site)[0] in scenario.roles:
+                if split(site)[0] in scenario.roles and not self.is_programs_own(site):
                     sites[site] = max(count, sites.get(site, 0))
             shutil.rmtree(directory)
         return sites
 
     def faults_of(self, scenario, sites):
+        """With what comes first when time is short: each place once, then kills, then other errors and times."""
+        chains = set()
         for site, count in sites.items():
             role, call, _ = split(site)
-            if self.is_programs_own(role, site):
-                continue
             errors = scenario.errors_of(role, call)
-            times = {1, count, (count + 1) // 2} if self.options.whole else {1}
-            for error in errors if self.options.whole else errors[:1] + errors[1:][-1:]:
-                for at in sorted(times):
-                    yield Fault(scenario, site, role, call, error, at, False)
-                if self.options.whole and count > 1 and error in STICKY:
-                    yield Fault(scenario, site, role, call, error, 1, True)
+            is_new = (role, call, self.chain(site)) not in chains
+            chains.add((role, call, self.chain(site)))
+            for error in errors if self.options.whole and is_new else errors[:1] + errors[1:][-1:]:
+                for at in sorted({1, count, (count + 1) // 2}) if self.options.whole and is_new else [1]:
+                    turn = 2 if at > 1 else 0 if error == errors[0] else 1 if error == errors[-1] else 2
+                    yield turn, Fault(scenario, site, role, call, error, at, False)
+                if self.options.whole and is_new and count > 1 and error in STICKY:
+                    yield 2, Fault(scenario, site, role, call, error, 1, True)
 
-    def is_programs_own(self, role, site):
+    def chain(self, site):
+        role, _, places = split(site)
+        return " < ".join(self.symbols.get(role, self.tool_symbols).name(place) for place in places)
+
+    def is_programs_own(self, site):
         """A hook that makes the program's call in its place."""
-        return role == "recorder" and self.symbols[role].name(split(site)[2][0]).startswith("hook")
+        return split(site)[0] == "recorder" and self.chain(site).startswith("hook")
 
     def chosen(self, faults):
         """One place for each call of each role, unless all are wanted."""
         seen = set()
-        for fault in faults:
+        for turn, fault in faults:
             key = (fault.role, fault.site if fault.call == "malloc" else fault.call, fault.error == "KILL")
             if self.options.errors and fault.error == "KILL":
                 continue
@@ -378,9 +408,12 @@ class Campaign:
                 continue
             if self.options.whole or self.options.only or key not in seen:
                 seen.add(key)
-                yield fault
+                yield turn, fault
 
     def try_fault(self, fault):
+        """None: there is no time left."""
+        if time.time() > self.end:
+            return None
         directory = pathlib.Path(tempfile.mkdtemp(dir=self.scratch))
         run = fault.scenario.run_fault(directory, fault)
         wrong = list(fault.scenario.check(run, fault.role, fault.error, fault.call))
@@ -392,27 +425,43 @@ class Campaign:
     def see(self, fault, hit, wrong):
         self.ran += 1
         self.missed += not hit
+        self.tried.add((fault.scenario.name, fault.site))
         if wrong:
             self.wrong[self.place(fault)] = wrong
             print(self.place(fault), *wrong, sep="\n    ", flush=True)
 
-    def run(self, scenario):
-        begin = time.time()
+    def plan(self, scenario):
         sites = self.sites_of(scenario)
         faults = list(self.chosen(self.faults_of(scenario, sites)))[:: self.options.every]
         by_role = collections.Counter(split(site)[0] for site in sites)
         print(f"{scenario.name}: {', '.join(f'{count} places in {role}' for role, count in by_role.items())}; "
               f"{len(faults)} runs", flush=True)
-        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            for fault, (hit, wrong) in zip(faults, pool.map(self.try_fault, faults)):
-                self.see(fault, hit, wrong)
-        print(f"{scenario.name}: {time.time() - begin:.0f} s", flush=True)
+        self.planned += len(faults)
+        self.places += len({fault.site for _, fault in faults})
+        return faults
+
+    def run(self, scenarios):
+        """Who waits for a minute needs no processor: such runs have threads of their own."""
+        planned = [row for scenario in scenarios for row in self.plan(scenario)]
+        jobs = self.options.jobs
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool, \
+             concurrent.futures.ThreadPoolExecutor(4 * jobs) as waiting:
+            running = {}
+            for _, fault in sorted(planned, key=lambda row: row[0]):
+                waits = fault.error == "KILL" and fault.scenario.waits
+                running[(waiting if waits else pool).submit(self.try_fault, fault)] = fault
+            for done in concurrent.futures.as_completed(running):
+                if done.result():
+                    self.see(running[done], *done.result())
 
     def conclude(self):
-        print(f"{self.ran} faults, {self.missed} not reached this time, {len(self.wrong)} wrong")
+        late = self.planned - self.ran
+        print(f"{len(self.tried)} of {self.places} places, {self.ran} faults in {time.time() - self.begin:.0f} s, "
+              f"{self.missed} not reached this time, {late} not tried for want of time, {len(self.wrong)} wrong")
         for place in self.wrong if len(self.wrong) < 500 else ():
             print("  " + place)
-        return 1 if self.wrong or not self.ran or self.missed > self.ran // 4 else 0
+        is_short = len(self.tried) < self.places
+        return 1 if self.wrong or not self.ran or is_short or self.missed > self.ran // 4 else 0
 
 
 def refusal(options):
@@ -426,6 +475,7 @@ def refusal(options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--minutes", type=float, help="what is not tried by then is counted")
     parser.add_argument("--errors", action="store_true", help="nothing is killed")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -440,9 +490,7 @@ def main():
         return 77
     campaign = Campaign(options)
     try:
-        for kind in SCENARIOS:
-            if not options.scenario or kind.name in options.scenario:
-                campaign.run(kind(options))
+        campaign.run([kind(options) for kind in SCENARIOS if not options.scenario or kind.name in options.scenario])
         return campaign.conclude()
     finally:
         shutil.rmtree(campaign.scratch, ignore_errors=True)

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
@@ -75,7 +76,7 @@ static int inject_wanted_call(void)
     return at ? atoi(at + 1) : -1;
 }
 
-/* Calls that cannot fail, and ends, which cannot be answered, pass. */
+/* Calls that cannot fail pass. A process that ends says with what status (inject_note_end()). */
 static int inject_install_filter(void)
 {
     int wanted = inject_wanted_call();
@@ -84,7 +85,7 @@ static int inject_install_filter(void)
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 5, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 4, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 3, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 4, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_restart_syscall, 2, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)wanted, 2, 0),
         BPF_STMT(BPF_RET | BPF_K, other),
@@ -341,11 +342,19 @@ static unsigned inject_count(const char *name)
     return sites[site_count++].count = 1;
 }
 
+/* A wake has no error that it could have, and the C library does not look: answered for the kernel,
+ * it would be lost, and who sleeps would sleep on. */
+static bool inject_is_wake(const struct seccomp_notif *call)
+{
+    int operation = (int)call->data.args[1] & FUTEX_CMD_MASK;
+    return call->data.nr == SYS_futex && operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET;
+}
+
 /* Is this the call that is meant? */
 static bool inject_is_meant(const struct seccomp_notif *call)
 {
     char name[SITE_BYTES];
-    if (hits >= STICKY_MOST)
+    if (hits >= STICKY_MOST || inject_is_wake(call))
         return false; /* to look who calls takes its time */
     inject_name_site(call, name);
     if (!*name)
@@ -371,11 +380,24 @@ static void inject_answer(const struct seccomp_notif *call, bool meant)
         ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
+/* Of processes that are none of Tidemark's: whoever waited for them may not live to tell. */
+static void inject_note_end(const struct seccomp_notif *call)
+{
+    char path[64], file[256] = "";
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)call->pid);
+    if (readlink(path, file, sizeof file - 1) > 0 && strcmp(inject_last_part(file), "tidemark"))
+        fprintf(result, "end %s %d\n", inject_last_part(file), (int)(call->data.args[0] & 0xff));
+}
+
 static void inject_hear_call(void)
 {
     struct seccomp_notif call = {0};
-    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) == 0)
-        inject_answer(&call, inject_is_meant(&call));
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &call) < 0)
+        return;
+    bool ends = call.data.nr == SYS_exit_group;
+    if (ends)
+        inject_note_end(&call);
+    inject_answer(&call, !ends && inject_is_meant(&call));
 }
 
 /* ---- Until all have ended ------------------------------------------------------------------ */
@@ -415,10 +437,34 @@ static void inject_say_left(pid_t child)
     fprintf(result, "left %s\n", name);
 }
 
+/* Where its threads are, into FILE.stacks, if there is a debugger. */
+static void inject_say_stacks(pid_t child)
+{
+    char pid[16],
+        *gdb[] = {"timeout", "30", "gdb", "-nx", "-batch", "-ex", "thread apply all bt 16",
+                  "-p",      pid,  NULL};
+    char path[4096];
+    snprintf(pid, sizeof pid, "%d", (int)child);
+    snprintf(path, sizeof path, "%s.stacks", options.result);
+    pid_t debugger = fork();
+    if (debugger == 0) {
+        int to = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        dup2(to, 1);
+        dup2(to, 2);
+        execvp(*gdb, gdb);
+        _exit(127);
+    }
+    if (debugger > 0)
+        waitpid(debugger, NULL, 0);
+}
+
 /* Killing one makes its children ours. */
 static void inject_kill_all(void)
 {
     pid_t children[256];
+    size_t hanging = inject_children(children, 256);
+    for (size_t i = 0; i < hanging; i++)
+        inject_say_stacks(children[i]);
     for (size_t count; (count = inject_children(children, 256)) > 0;)
         for (size_t i = 0; i < count; i++) {
             inject_say_left(children[i]);
