@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world check-truth check-storm check-faults check-attach check-takeover check-types fuzz bench install uninstall clean
+.PHONY: help demo build check check-asan check-tsan check-world check-truth check-storm check-faults check-attach check-takeover check-types check-python fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -19,6 +19,7 @@ help:
 	@echo 'make check-faults  every system call of recorder, collector and attach fails or is killed in turn (doc/FAULTS.md)'
 	@echo 'make check-attach  500 kills of attach beside services with one thread and many, 200 cycles (half an hour)'
 	@echo 'make check-takeover  20 rounds of 30, 60 and 90 processes whose collector is killed at random'
+	@echo 'make check-python  lines of Python against tracemalloc, for each interpreter of PYTHONS'
 	@echo 'make check-types  types of what real programs allocate, and for how much they are known'
 	@echo 'make fuzz     ten minutes of each fuzzer (doc/FUZZING.md)'
 	@echo 'make bench    the benchmarks'
@@ -93,6 +94,10 @@ check-attach:
 
 check-types:
 	$(CTEST) --preset release -R real/types --verbose
+
+# PYTHONS='/usr/bin/python3.11 …': each is asked as cli/python asks the one that is found.
+check-python: build
+	TIDEMARK_PYTHONS="$(PYTHONS)" $(CTEST) --test-dir build/release -R '^cli/python$$'
 
 check-takeover:
 	@tools/setup.sh build test

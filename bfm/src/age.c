@@ -1,11 +1,14 @@
-/* Gives free memory back to the system some time after its free (age.h). A step takes the oldest
- * chunk of the list by age. The step finds the next run of dirty pages of this chunk in the page
- * map and discards the run with one system call. A huge page is discarded as a whole or not at
- * all. */
+/* Gives free memory back to the system (age.h). A step takes the oldest chunk of the list by age,
+ * finds the next run of dirty pages of this chunk in the page map, and discards the run with one
+ * system call. A huge page that is free in part is split first, so that its free pages can go.
+ *
+ * Time: what has been free for a quarter of the decay goes within the next quarter. The look at the
+ * clock says how much of it is due, and each operation gives back one step of that. When operations
+ * are rare, one gives back up to CALL_MOST. */
 #include "bfm/age.h"
 #include "bfm/bins.h"
-#include "bfm/chunk.h"
 #include "bfm/bfm_options.h"
+#include "bfm/large.h"
 #include "bfm/os.h"
 #include "bfm/pace.h"
 #include "bfm/pagemap.h"
@@ -13,77 +16,166 @@
 
 /* One step gives back at most this much of small pages: 16 µs. */
 #define STEP_BYTES ((size_t)256 << 10)
-/* And looks at most so far for something to give back: 128 words of the page map. */
-#define LOOK_BYTES ((size_t)64 << 20)
+/* And looks at most so far for something to give back: 1024 words of the page map, 0.5 µs. */
+#define LOOK_BYTES ((size_t)512 << 20)
+/* A system call costs as much as so many bytes. */
+#define CALL_BYTES ((size_t)4096)
+/* What one operation gives back when the one before was PAUSE_MS ago: half a millisecond. */
+#define CALL_MOST ((size_t)8 << 20)
+/* Less than this need not be looked after. */
+#define KEPT_LITTLE ((size_t)512 << 10)
+/* So many chunks are looked at in vain for a whole huge page. */
+enum { IDLE_MOST = 4 };
+enum { LOOK_EVERY = 64, PAUSE_MS = 10, PASS_BUSY = 256, PASS_KEPT = 16 };
 
 /* A range that is being purged, from `cursor` on. */
 struct span {
     uintptr_t start, cursor, end;
+    bool parts; /* of huge pages were left */
 };
 
-static size_t age_discard(struct heap *heap, uintptr_t from, uintptr_t to)
+/* The ends may lie within a page of the page map, whose bit stays then. */
+static void age_discard(struct heap *heap, uintptr_t from, uintptr_t to)
 {
     size_t before = heap->dirty_pages;
+    uintptr_t first = layout_round_up(from, PAGE_BYTES), last = layout_round_down(to, PAGE_BYTES);
 
     if (!os_discard((void *)from, to - from))
-        return 0;
-    mark_clean(heap, from, to);
+        return;
+    if (first < last)
+        mark_clean(heap, first, last);
     heap->purged_bytes += (before - heap->dirty_pages) * PAGE_BYTES;
-    return (before - heap->dirty_pages) * PAGE_BYTES;
 }
 
-/* A huge page goes as a whole or not at all: giving back a part would split it, and what is left
- * costs as much as before until all is gone. */
-static void age_purge_huge(struct heap *heap, struct span *span, uintptr_t at)
+/* The slot is one of small pages from now on: else the kernel would make it whole again. */
+static void age_split(uintptr_t at)
 {
-    uintptr_t slot = layout_round_down(at, SLOT_BYTES);
+    struct region *region = pagemap_region_of(at);
+    size_t index = pace_region_slot(region, at);
 
-    if (slot >= span->start && slot + SLOT_BYTES <= span->end)
-        age_discard(heap, slot, slot + SLOT_BYTES);
-    span->cursor = slot + SLOT_BYTES < span->end ? slot + SLOT_BYTES : span->end;
+    region->huge_slots[index / 64] &= ~((uint64_t)1 << index % 64);
+    os_use_huge_pages((void *)layout_round_down(at, SLOT_BYTES), SLOT_BYTES, false);
 }
 
-/* One step; true: there is nothing left to do. */
+/* A whole huge page, or at most a step of small ones of the same slot, which `from` begins. */
+static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, uintptr_t look,
+                          bool split)
+{
+    uintptr_t slot = layout_round_down(from, SLOT_BYTES), to = slot + SLOT_BYTES;
+
+    if (pace_region_is_huge(pagemap_region_of(from), from)) {
+        if (slot >= span->start && to <= span->end) {
+            age_discard(heap, slot, to);
+            span->cursor = to;
+            return;
+        }
+        if (!split) {
+            span->cursor = to < span->end ? to : span->end;
+            span->parts = true;
+            return;
+        }
+        age_split(from);
+        /* All of it was resident, written or not. */
+        from = slot > span->start ? slot : span->start;
+        mark_dirty(heap, from, to < span->end ? to : span->end);
+    }
+    to = to < look ? to : look;
+    to = pagemap_next_clean(from, to - from > STEP_BYTES ? from + STEP_BYTES : to);
+    age_discard(heap, from, to);
+    span->cursor = to;
+}
+
+/* What is taken next comes from the front. Its huge pages may be resident though nothing of them was
+ * written, or may be had whole for 8 KiB: they are small ones from now on. Two turns. */
+static void age_open_front(struct heap *heap, const struct span *span)
+{
+    for (uintptr_t at = span->start; at < span->end && at < span->start + 2 * SLOT_BYTES;) {
+        uintptr_t next = layout_round_down(at, SLOT_BYTES) + SLOT_BYTES;
+        if (pace_region_is_huge(pagemap_region_of(at), at)) {
+            age_split(at);
+            mark_dirty(heap, at, next < span->end ? next : span->end);
+        }
+        at = next;
+    }
+}
+
+/* One step; true: there is nothing left to do. Without `split` the parts of huge pages stay. */
 static bool age_purge(struct heap *heap, struct span *span, bool split)
 {
-    uintptr_t look = span->end, from, to;
+    uintptr_t look = span->end, from, before = span->cursor;
 
     if (span->cursor >= span->end)
         return true;
+    if (split && span->cursor == span->start)
+        age_open_front(heap, span);
     if (look - span->cursor > LOOK_BYTES)
         look = span->cursor + LOOK_BYTES;
     from = pagemap_next_dirty(span->cursor, look);
-    if (from == look) {
-        span->cursor = look;
-    } else if (!split && pace_region_is_huge(pagemap_region_of(from), from)) {
-        age_purge_huge(heap, span, from);
-    } else {
-        to = look - from > STEP_BYTES ? from + STEP_BYTES : look;
-        to = pagemap_next_clean(from, to);
-        age_discard(heap, from, to);
-        span->cursor = to;
-    }
+    span->cursor = look;
+    if (from != look)
+        age_purge_run(heap, span, from, look, split);
+    pagemap_forget(span->start, before, span->cursor);
     return span->cursor >= span->end;
 }
 
-/* What of a free chunk holds none of its tags. */
+static struct span age_span(uintptr_t start, uintptr_t cursor, uintptr_t end)
+{
+    cursor &= ~CURSOR_FRONT;
+    return (struct span){start, cursor > start ? cursor : start, end, false};
+}
+
+/* What of a free chunk holds none of its tags, in whole pages. */
 static struct span age_chunk_span(const struct chunk *chunk)
 {
     uintptr_t start = layout_round_up((uintptr_t)chunk + sizeof *chunk, PAGE_BYTES);
     uintptr_t end = layout_round_down((uintptr_t)chunk + chunk_size(chunk) - CHUNK_TAG, PAGE_BYTES);
 
-    return (struct span){start, chunk->cursor > start ? chunk->cursor : start, end};
+    return age_span(start, chunk->cursor, end);
 }
 
-static bool age_purge_chunk(struct heap *heap, struct chunk *chunk, bool split)
+static void age_discard_half(struct heap *heap, uintptr_t from, uintptr_t to)
+{
+    if (from >= to)
+        return;
+    if (pace_region_is_huge(pagemap_region_of(from), from))
+        age_split(from);
+    age_discard(heap, from, to);
+}
+
+/* The system's pages are halves of ours: those on both sides of the whole ones. */
+static void age_purge_halves(struct heap *heap, const struct chunk *chunk)
+{
+    struct span whole = age_chunk_span(chunk);
+    size_t page = os_page_bytes();
+    uintptr_t start, end;
+
+    if (page >= PAGE_BYTES)
+        return;
+    start = layout_round_up((uintptr_t)chunk + sizeof *chunk, page);
+    end = layout_round_down((uintptr_t)chunk + chunk_size(chunk) - CHUNK_TAG, page);
+    if (whole.start >= whole.end) {
+        age_discard_half(heap, start, end);
+        return;
+    }
+    age_discard_half(heap, start, whole.start);
+    age_discard_half(heap, whole.end, end);
+}
+
+static void age_purge_chunk(struct heap *heap, struct chunk *chunk, bool split)
 {
     struct span span = age_chunk_span(chunk);
     bool done = age_purge(heap, &span, split);
+    uintptr_t front = chunk->cursor & CURSOR_FRONT || span.parts ? CURSOR_FRONT : 0;
 
-    chunk->cursor = span.cursor;
-    if (done)
-        bins_aged(heap, chunk);
-    return done;
+    chunk->cursor = span.cursor | front;
+    if (!done)
+        return;
+    if (front) {
+        bins_age_anew(heap, chunk);
+        return;
+    }
+    age_purge_halves(heap, chunk);
+    bins_aged(heap, chunk);
 }
 
 static struct span age_top_span(const struct heap *heap, size_t keep)
@@ -91,56 +183,199 @@ static struct span age_top_span(const struct heap *heap, size_t keep)
     uintptr_t start = layout_round_up(heap->top + keep, PAGE_BYTES);
     uintptr_t end = layout_round_down(heap->top_used + PAGE_BYTES - 1, PAGE_BYTES);
 
-    return (struct span){start, heap->top_cursor > start ? heap->top_cursor : start, end};
+    return age_span(start, heap->top_cursor, end);
 }
 
-static void age_purge_top(struct heap *heap)
+/* The end of the huge page in which the used part of the top ends: all of that is resident. 0: there
+ * is none. */
+static uintptr_t age_ahead_end(const struct heap *heap)
 {
-    struct span span = age_top_span(heap, STEP_BYTES);
+    uintptr_t last = heap->top_used - 1, end = layout_round_down(last, SLOT_BYTES) + SLOT_BYTES;
 
-    if (age_purge(heap, &span, false))
-        heap->top_stamp_ms = PURGED;
-    heap->top_cursor = span.cursor;
+    return heap->top_region && end < heap->top_region->end &&
+                   pace_region_is_huge(heap->top_region, last) && heap->top_used + STEP_BYTES < end
+               ? end
+               : 0;
 }
 
-static void age_trim_top(struct heap *heap, size_t keep)
+static bool age_top_has(const struct heap *heap)
+{
+    return heap->top_stamp_ms != PURGED &&
+           (heap->top_used > heap->top + STEP_BYTES || age_ahead_end(heap));
+}
+
+static void age_take_ahead(struct heap *heap)
+{
+    uintptr_t end = age_ahead_end(heap);
+
+    if (!end)
+        return;
+    mark_dirty(heap, heap->top_used, end);
+    heap->top_used = end;
+}
+
+static void age_purge_top(struct heap *heap, bool split)
 {
     struct span span;
+    uintptr_t front;
+    bool done;
 
+    if (split)
+        age_take_ahead(heap);
+    span = age_top_span(heap, STEP_BYTES);
+    done = age_purge(heap, &span, split);
+    front = heap->top_cursor & CURSOR_FRONT || span.parts ? CURSOR_FRONT : 0;
+
+    heap->top_cursor = span.cursor | front;
+    if (!done)
+        return;
     heap->top_cursor = 0;
-    span = age_top_span(heap, keep);
-    while (!age_purge(heap, &span, true))
-        ;
+    heap->top_stamp_ms = front ? heap->now_ms : PURGED;
+}
+
+static bool age_top_is_first(const struct heap *heap)
+{
+    return age_top_has(heap) && (!heap->oldest || heap->top_stamp_ms < heap->oldest->stamp_ms);
+}
+
+/* One step, of the chunk that became free first or of the top; what it cost, in bytes. */
+static size_t age_purge_some(struct heap *heap, bool split)
+{
+    size_t before = heap->purged_bytes;
+
+    if (age_top_is_first(heap))
+        age_purge_top(heap, split);
+    else if (heap->oldest)
+        age_purge_chunk(heap, heap->oldest, split);
+    return heap->purged_bytes - before + CALL_BYTES;
+}
+
+/* ---- the one bound ---- */
+
+size_t age_limit(const struct heap *heap)
+{
+    size_t used = heap->tree_used + heap->record_pages * PAGE_BYTES, limit;
+
+    if (heap->independent)
+        return options.cache_bytes + used / 2;
+    limit = options.cache_bytes + (used + large_used_bytes()) / 2;
+    return limit > large_kept_bytes() ? limit - large_kept_bytes() : 0;
+}
+
+/* From half of the limit on whole huge pages go, for they cost a tenth; at the limit whatever there
+ * is. A search for whole ones that was in vain is repeated when 2 MiB more are kept, for it makes
+ * chunks young. */
+static bool age_bound_holds(struct heap *heap, size_t kept, size_t limit)
+{
+    if (kept <= limit / 2)
+        heap->in_vain = 0;
+    return kept <= limit / 2 || (kept <= limit && kept < heap->in_vain) ||
+           (!heap->oldest && !age_top_has(heap));
+}
+
+/* Each turn pays: at most 2 * freed / CALL_BYTES turns. */
+void age_bound_some(struct heap *heap, size_t freed)
+{
+    size_t limit = age_limit(heap), kept, cost;
+
+    heap->owed += 2 * freed;
+    while (heap->owed >= STEP_BYTES) {
+        kept = age_kept(heap);
+        if (age_bound_holds(heap, kept, limit)) {
+            heap->owed = 0;
+            return;
+        }
+        cost = age_purge_some(heap, kept > limit);
+        heap->idle = kept <= limit && cost == CALL_BYTES ? heap->idle + 1 : 0;
+        if (heap->idle >= IDLE_MOST) {
+            heap->in_vain = kept + SLOT_BYTES;
+            heap->idle = 0;
+        }
+        heap->owed = heap->owed > cost ? heap->owed - cost : 0;
+    }
+}
+
+/* ---- age ---- */
+
+size_t age_share(size_t kept, uint64_t passed_ms)
+{
+    uint64_t window_ms = options.decay_ms / 4;
+
+    return passed_ms >= window_ms ? kept : (size_t)(kept * passed_ms / window_ms);
 }
 
 static bool age_is_old(const struct heap *heap, uint64_t stamp_ms)
 {
-    return stamp_ms != PURGED && heap->now_ms - stamp_ms >= options.decay_ms;
+    return stamp_ms != PURGED && heap->now_ms - stamp_ms >= options.decay_ms / 4;
+}
+
+static bool age_is_due(const struct heap *heap)
+{
+    if (options.decay_ms == DECAY_NEVER)
+        return false;
+    return age_top_is_first(heap) ? age_is_old(heap, heap->top_stamp_ms)
+                                  : heap->oldest && age_is_old(heap, heap->oldest->stamp_ms);
+}
+
+/* At most CALL_MOST / CALL_BYTES turns. */
+static void age_give(struct heap *heap, size_t most)
+{
+    for (size_t given = 0; given < most && heap->due && age_is_due(heap);) {
+        size_t cost = age_purge_some(heap, true);
+        given += cost;
+        heap->due = heap->due > cost ? heap->due - cost : 0;
+    }
+}
+
+unsigned age_look(struct heap *heap)
+{
+    uint64_t now_ms = os_now_ms(), passed_ms = now_ms - heap->now_ms;
+    bool pause = passed_ms >= PAUSE_MS;
+
+    heap->now_ms = now_ms;
+    heap->looks_in = pause ? 0 : LOOK_EVERY;
+    large_step(now_ms, passed_ms);
+    if (age_is_due(heap)) {
+        size_t kept = age_kept(heap), due;
+        heap->backlog = kept > heap->backlog ? kept : heap->backlog;
+        due = heap->due + age_share(heap->backlog, passed_ms);
+        heap->due = due < STEP_BYTES          ? STEP_BYTES
+                    : due > kept + STEP_BYTES ? kept + STEP_BYTES
+                                              : due;
+        age_give(heap, pause ? CALL_MOST : 1);
+    } else {
+        heap->due = heap->backlog = 0;
+    }
+    if (age_kept(heap) + large_kept_bytes() <= KEPT_LITTLE && !age_top_has(heap))
+        return PASS_BUSY;
+    return pause ? 1 : PASS_KEPT;
 }
 
 void age_step(struct heap *heap)
 {
-    struct chunk *oldest = heap->oldest;
-
-    if (options.decay_ms == DECAY_NEVER)
-        return;
-    if (oldest && age_is_old(heap, oldest->stamp_ms))
-        age_purge_chunk(heap, oldest, false);
-    else if (heap->top_used > heap->top + STEP_BYTES && age_is_old(heap, heap->top_stamp_ms))
-        age_purge_top(heap);
+    if (!heap->looks_in--)
+        age_look(heap);
+    else if (heap->due)
+        age_give(heap, 1);
 }
 
-/* Chunks that are no longer in the list by age may hold parts of huge pages: all are looked at. */
+/* ---- all of it ---- */
+
+static void age_trim_span(struct heap *heap, struct span span)
+{
+    span.cursor = span.start;
+    while (!age_purge(heap, &span, true))
+        ;
+}
+
 static void age_trim_bin(struct heap *heap, struct rb_node *node)
 {
     if (!node)
         return;
     age_trim_bin(heap, node->left);
-    if (chunk_size(chunk_of_node(node)) >= 2 * PAGE_BYTES) {
-        struct span span = age_chunk_span(chunk_of_node(node));
-        span.cursor = span.start;
-        while (!age_purge(heap, &span, true))
-            ;
+    if (chunk_size(chunk_of_node(node)) >= AGED_MIN) {
+        age_trim_span(heap, age_chunk_span(chunk_of_node(node)));
+        age_purge_halves(heap, chunk_of_node(node));
     }
     age_trim_bin(heap, node->right);
 }
@@ -152,10 +387,12 @@ size_t age_trim(struct heap *heap, size_t keep)
     lock_take(&heap->lock);
     tree_settle(heap);
     before = heap->purged_bytes;
-    for (unsigned bin = bin_of(2 * PAGE_BYTES); bin < BIN_COUNT; bin++)
+    for (unsigned bin = bin_of(AGED_MIN); bin < BIN_COUNT; bin++)
         age_trim_bin(heap, heap->bins[bin]);
-    if (heap->top)
-        age_trim_top(heap, keep);
+    if (heap->top) {
+        age_take_ahead(heap);
+        age_trim_span(heap, age_top_span(heap, keep));
+    }
     given = heap->purged_bytes - before;
     lock_give(&heap->lock);
     return given;

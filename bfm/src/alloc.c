@@ -12,6 +12,7 @@
 #include "bfm/hard.h"
 #include "bfm/bfm_heap.h"
 #include "bfm/large.h"
+#include "bfm/middle.h"
 #include "bfm/bfm_options.h"
 #include "bfm/os.h"
 #include "bfm/pagemap.h"
@@ -102,10 +103,33 @@ static void alloc_clear_dirty(void *block, size_t bytes, const struct dirt *dirt
     }
 }
 
+/* From the thread's own chunks; NULL: there is none. */
+static inline void *alloc_take_middle(const struct heap *heap, size_t bytes, size_t align,
+                                      bool zero)
+{
+    void *block = NULL;
+
+    if (heap == &bfm_default_heap && bytes > SMALL_MAX && bytes <= MIDDLE_MAX && align == ALIGN)
+        block = middle_take(bytes);
+    if (block && zero)
+        memset(block, 0, bytes);
+    return block;
+}
+
 static void *alloc_take_tree(struct heap *heap, struct want want)
 {
     struct dirt dirt;
-    void *block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
+    void *block = alloc_take_middle(heap, want.bytes, want.align, want.zero);
+
+    if (block) {
+        bfm_events_note(BFM_BLOCK_TAKEN, block, chunk_need(want.bytes) - CHUNK_TAG, want.bytes);
+        return block;
+    }
+    block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
+    if (unlikely(!block && bfm_cache->middle_bytes)) {
+        middle_flush_all(bfm_cache);
+        block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
+    }
 
     if (block && want.zero)
         alloc_clear_dirty(block, want.bytes, &dirt);
@@ -114,14 +138,29 @@ static void *alloc_take_tree(struct heap *heap, struct want want)
     return block;
 }
 
+/* There is no address for a mapping: a free chunk may do. */
+static void *alloc_take_long_chunk(struct heap *heap, struct want want)
+{
+    void *block;
+
+    if (want.bytes >= CHUNK_MOST || want.align >= CHUNK_MOST)
+        return NULL;
+    block = tree_alloc(heap, want.bytes, want.align, NULL);
+    if (block && want.zero)
+        memset(block, 0, want.bytes);
+    if (block)
+        bfm_events_note(BFM_BLOCK_TAKEN, block, chunk_need(want.bytes) - CHUNK_TAG, want.bytes);
+    return block;
+}
+
 static void *alloc_take_large(struct heap *heap, struct want want)
 {
-    bool zero;
-    void *block = large_alloc(heap, want.bytes, want.align, want.zero, &zero);
+    void *block = large_alloc(heap, want.bytes, want.align, want.zero);
 
-    if (block)
-        bfm_events_note(BFM_BLOCK_TAKEN, block, layout_round_up(want.bytes, os_page_bytes()),
-                        want.bytes);
+    if (!block)
+        return alloc_take_long_chunk(heap, want);
+    bfm_events_note(BFM_BLOCK_TAKEN, block, layout_round_up(want.bytes, os_page_bytes()),
+                    want.bytes);
     return block;
 }
 
@@ -205,6 +244,16 @@ static __attribute__((noinline)) void *alloc_malloc_slow(size_t bytes)
     return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
 }
 
+/* Jumped to, and jumps on. */
+static __attribute__((noinline)) void *alloc_malloc_middle(size_t bytes)
+{
+    void *block = NULL;
+
+    if (!events_wanted() && bytes > SMALL_MAX && bytes <= MIDDLE_MAX)
+        block = middle_take(bytes);
+    return likely(block != NULL) ? block : alloc_malloc_slow(bytes);
+}
+
 void *bfm_malloc(size_t bytes)
 {
     if (likely(bytes <= SMALL_MAX)) {
@@ -215,7 +264,7 @@ void *bfm_malloc(size_t bytes)
             return *top;
         }
     }
-    return alloc_malloc_slow(bytes);
+    return alloc_malloc_middle(bytes);
 }
 
 static __attribute__((noinline)) void *alloc_calloc_slow(size_t bytes)
@@ -249,6 +298,7 @@ static void alloc_give_small(struct record *record, void *block)
         block_go_home(block);
         return;
     }
+    cache_check(cache, record, block);
     if (stack->top == stack->limit)
         cache_flush(cache, record->code);
     if (unlikely(record->marked))
@@ -311,9 +361,10 @@ static void alloc_give(void *block)
                         place.kind == BLOCK_TREE ? tree_usable_locked(place.heap, block)
                                                  : alloc_usable_of(&place, block),
                         0);
-    if (place.kind == BLOCK_TREE)
-        tree_free(place.heap, block);
-    else
+    if (place.kind == BLOCK_TREE) {
+        if (!middle_give(block))
+            tree_free(place.heap, block);
+    } else
         alloc_give_large((struct large *)place.record);
 }
 
@@ -335,17 +386,54 @@ static __attribute__((noinline)) void alloc_free_slow(void *block)
         alloc_give(block);
 }
 
+static SLOW void alloc_look_told(const struct caller *caller)
+{
+    struct events events;
+
+    if (!bfm_events_begin(&events, caller)) {
+        bfm_cache->passes = 1;
+        return;
+    }
+    cache_look(bfm_cache);
+    bfm_events_end(&events);
+}
+
+static __attribute__((noinline)) void alloc_look(void)
+{
+    if (events_wanted())
+        alloc_look_told(CALLER);
+    else
+        cache_look(bfm_cache);
+}
+
+static __attribute__((noinline)) void alloc_free_middle(void *block)
+{
+    if (likely(!events_wanted()) && middle_give(block))
+        return;
+    alloc_free_slow(block);
+}
+
 void bfm_free(void *block)
 {
     uintptr_t address = (uintptr_t)block;
     struct leaf *leaf = layout_leaf_of(address); /* of NULL: none */
 
     if (likely(leaf != NULL)) {
-        struct stack *stack = &bfm_cache->stack[leaf->code[layout_leaf_page(address)]];
+        unsigned code = leaf->code[layout_leaf_page(address)];
+        struct cache *cache = bfm_cache;
+        struct stack *stack = &cache->stack[code];
         void **top = stack->top;
-        if (likely(top != stack->limit)) { /* code 0: there is no room */
+        /* code 0: there is no room. The last two that were freed are not freed again. */
+        if (likely(top != stack->limit && address % ALIGN == 0 && top[-1] != block &&
+                   top[-2] != block)) {
             *top = block;
             stack->top = top + 1;
+            if (unlikely(!--cache->passes))
+                alloc_look();
+            return;
+        }
+        if (!code) {
+            alloc_free_middle(block);
             return;
         }
     }
@@ -369,7 +457,10 @@ static void *alloc_move(struct heap *heap, void *block, size_t held, size_t byte
 static void *alloc_resize_tree(struct heap *heap, void *block, size_t bytes,
                                const struct caller *caller)
 {
-    if (bytes > SMALL_MAX && bytes < LARGE_MIN - ALIGN && tree_resize(heap, block, bytes)) {
+    bool chunk = bytes > SMALL_MAX &&
+                 (bytes < LARGE_MIN - ALIGN || bytes <= tree_usable_locked(heap, block));
+
+    if (chunk && tree_resize(heap, block, bytes)) {
         bfm_events_note(BFM_BLOCK_RESIZED, block, chunk_need(bytes) - CHUNK_TAG, bytes);
         return block;
     }
@@ -407,6 +498,8 @@ static void *alloc_resize(void *block, size_t bytes, const struct caller *caller
     if (unlikely(options.canary))
         return alloc_move(place.heap, block, hard_verify(block, alloc_usable_of(&place, block)),
                           bytes, caller);
+    if (place.kind == BLOCK_TREE)
+        middle_check(block);
     if (place.kind == BLOCK_TREE)
         return alloc_resize_tree(place.heap, block, bytes, caller);
     if (place.kind == BLOCK_LARGE)
@@ -563,4 +656,5 @@ void bfm_heap_destroy(bfm_heap *heap)
 
 #ifdef BFM_FAMILY
 #include "bfm/family.h"
+#include "bfm/operators.h"
 #endif

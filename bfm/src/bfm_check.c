@@ -1,6 +1,7 @@
 /* bfm_check() checks every invariant of a heap (layout.h). It reads each structure on another way
  * than the code that writes it: it walks the regions chunk by chunk, then the trees, the list by
  * age and the lists of records. At the end it compares the sums of these walks. */
+#include "bfm/age.h"
 #include "bfm/bins.h"
 #include "bfm/chunk.h"
 #include "bfm/classes.h"
@@ -16,6 +17,7 @@ struct sums {
     size_t late; /* in use as far as their neighbours know, but freed */
     size_t taken_pages;
     size_t dirty_pages;
+    size_t slivers;
 };
 
 #define MUST(condition, sentence)                                                                  \
@@ -32,6 +34,7 @@ static const char *bfm_check_free_chunk(const struct chunk *chunk, struct sums *
 
     MUST(*chunk_footer((uintptr_t)chunk + size) == size, "a free chunk's two sizes differ");
     MUST(!(chunk->tag & CHUNK_FLAGS), "a free chunk says that its neighbour is free");
+    sums->slivers += age_sliver(chunk);
     if (size < TREE_MIN)
         return NULL;
     sums->free_chunks++;
@@ -292,6 +295,7 @@ static const char *bfm_check_heap(const struct heap *heap)
     MUST(records == heap->record_pages && records == sums.taken_pages, "pages of records are lost");
     MUST(sums.used_bytes == heap->tree_used, "the bytes in use do not add up");
     MUST(sums.dirty_pages == heap->dirty_pages, "the dirty pages do not add up");
+    MUST(sums.slivers == heap->slivers, "the ends of free chunks do not add up");
     return NULL;
 }
 

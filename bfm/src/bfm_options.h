@@ -19,7 +19,7 @@ struct options {
     bool canary;        /* words behind each block that are looked at when it is freed */
     bool random;        /* the order of blocks in records cannot be guessed */
     bool zero;          /* what is freed reads as zeros */
-    size_t cache_bytes; /* of large mappings kept for reuse */
+    size_t cache_bytes; /* of what is free and kept: age_limit() */
 };
 
 extern struct options options;

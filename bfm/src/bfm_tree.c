@@ -52,21 +52,33 @@ static void tree_offer(struct heap *heap, uintptr_t start, size_t size)
     pagemap_mark_page(heap, start);
     pagemap_mark_page(heap, start + (size < sizeof *chunk ? size : sizeof *chunk) - 1);
     pagemap_mark_page(heap, start + size - CHUNK_TAG);
+    heap->slivers += age_sliver(chunk);
     if (size >= TREE_MIN)
         bins_insert(heap, chunk);
 }
 
 static void tree_withdraw(struct heap *heap, struct chunk *chunk)
 {
+    size_t size = chunk_size(chunk);
+
+    if (unlikely(!chunk_tag_good(chunk) || *chunk_footer((uintptr_t)chunk + size) != size))
+        os_fatal("a block was written to after its free, or the one before it beyond its end",
+                 chunk_payload(chunk));
+    heap->slivers -= age_sliver(chunk);
     if (chunk_size(chunk) >= TREE_MIN)
         bins_remove(heap, chunk);
 }
 
+/* As old as the larger part. */
 static void tree_join_top(struct heap *heap, uintptr_t start)
 {
+    if (heap->top_stamp_ms == PURGED || heap->top - start > heap->top_used - heap->top) {
+        heap->top_stamp_ms = heap->now_ms;
+        heap->top_cursor = 0;
+    } else if (heap->top_cursor) {
+        heap->top_cursor |= CURSOR_FRONT;
+    }
     heap->top = start;
-    heap->top_stamp_ms = heap->now_ms;
-    heap->top_cursor = 0;
 }
 
 /* [start, start + size) is free from now on: joined with what is free beside it, or with the
@@ -86,13 +98,14 @@ static void tree_release_chunk(struct heap *heap, uintptr_t start, size_t size, 
     }
     if (end == heap->top) {
         tree_join_top(heap, start);
-        return;
+    } else {
+        if (next_free) {
+            tree_withdraw(heap, (struct chunk *)end);
+            end += chunk_size((struct chunk *)end);
+        }
+        tree_offer(heap, start, end - start);
     }
-    if (next_free) {
-        tree_withdraw(heap, (struct chunk *)end);
-        end += chunk_size((struct chunk *)end);
-    }
-    tree_offer(heap, start, end - start);
+    heap->heir.size = 0;
 }
 
 /* ---- chunks that are freed in a row ----
@@ -335,6 +348,7 @@ static void tree_move_top(struct heap *heap, uintptr_t to)
     if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT && tree_used_of(heap, to) >= PACE_FROM) {
         tree_look_back(heap);
         pace_enter(heap, to, tree_used_of(heap, to));
+        heap->top_stamp_ms = heap->now_ms; /* what is ahead of it in a huge page is as young */
     }
     tree_populate(heap, to);
     heap->top = to;
@@ -412,6 +426,7 @@ static struct chunk *tree_carve(struct heap *heap, struct chunk *chunk, uintptr_
         tree_offer(heap, start + need, end - start - need);
     if (start != first)
         tree_offer(heap, first, start - first);
+    heap->heir.size = 0;
     return (struct chunk *)start;
 }
 
@@ -472,36 +487,63 @@ static struct chunk *tree_used_chunk(const void *block)
     return chunk;
 }
 
-/* Once an operation: one that gives back many pages purges no more than one that gives back one.
- * Every 64th looks at the clock. */
-static void tree_tick_locked(struct heap *heap)
+unsigned tree_tick(struct heap *heap)
 {
-    if (++heap->op_count % 64 == 0) {
-        heap->now_ms = os_now_ms();
-        large_step(heap->now_ms);
-    }
-    age_step(heap);
+    unsigned pass = 16;
+
+    if (!lock_try(&heap->lock))
+        return pass;
+    pass = age_look(heap);
+    lock_give(&heap->lock);
+    return pass;
 }
 
-void tree_tick(struct heap *heap)
+void tree_bound(struct heap *heap, size_t freed)
 {
-    if (!lock_try(&heap->lock))
+    lock_take(&heap->lock);
+    age_bound(heap, freed);
+    lock_give(&heap->lock);
+}
+
+/* The next chunk's tag lies where a write beyond a block's end comes first. */
+static void tree_check_behind(const struct heap *heap, const struct chunk *chunk)
+{
+    const struct chunk *next = chunk_next(chunk);
+
+    if ((uintptr_t)next != heap->top && unlikely(!chunk_tag_good(next)))
+        os_fatal("what lies behind this block was overwritten",
+                 chunk_payload((struct chunk *)chunk));
+}
+
+static void tree_free_locked(struct heap *heap, void *block)
+{
+    struct chunk *chunk = tree_used_chunk(block);
+    size_t size = chunk_size(chunk);
+
+    tree_check_behind(heap, chunk);
+    if (size < BIN_EXACT_END)
+        tree_release_late(heap, chunk);
+    else
+        tree_release_used(heap, chunk);
+    age_bound(heap, size);
+}
+
+void tree_free_some(struct heap *heap, void **blocks, unsigned count)
+{
+    if (!count)
         return;
-    tree_tick_locked(heap);
+    lock_take(&heap->lock);
+    for (unsigned i = 0; i < count; i++)
+        tree_free_locked(heap, blocks[i]);
+    age_step(heap);
     lock_give(&heap->lock);
 }
 
 void tree_free(struct heap *heap, void *block)
 {
-    struct chunk *chunk;
-
     lock_take(&heap->lock);
-    chunk = tree_used_chunk(block);
-    if (chunk_size(chunk) < BIN_EXACT_END)
-        tree_release_late(heap, chunk);
-    else
-        tree_release_used(heap, chunk);
-    tree_tick_locked(heap);
+    tree_free_locked(heap, block);
+    age_step(heap);
     lock_give(&heap->lock);
 }
 
@@ -540,6 +582,7 @@ static bool tree_extend(struct heap *heap, struct chunk *chunk, size_t need)
         next->tag &= ~CHUNK_PREV_FREE;
         if (all != need)
             tree_offer(heap, start + need, all - need);
+        heap->heir.size = 0;
     }
     pagemap_mark_range(heap, start, start + need);
     chunk_tag_write(chunk, need, flags);
@@ -552,6 +595,8 @@ static void tree_shorten(struct heap *heap, struct chunk *chunk, size_t need)
 
     chunk_tag_write(chunk, need, chunk->tag & CHUNK_FLAGS);
     tree_release_chunk(heap, (uintptr_t)chunk + need, size - need, false);
+    heap->tree_used -= size - need;
+    age_bound(heap, size - need);
 }
 
 bool tree_resize(struct heap *heap, void *block, size_t bytes)
@@ -566,9 +611,7 @@ bool tree_resize(struct heap *heap, void *block, size_t bytes)
     size = chunk_size(chunk);
     if (need < size)
         tree_shorten(heap, chunk, need);
-    else if (need > size)
-        fits = tree_extend(heap, chunk, need);
-    if (fits)
+    else if (need > size && (fits = tree_extend(heap, chunk, need)))
         heap->tree_used += need - size;
     lock_give(&heap->lock);
     return fits;
@@ -624,6 +667,7 @@ static void tree_carve_page(struct heap *heap, struct chunk *chunk, uintptr_t pa
         tree_offer(heap, behind, end - behind);
     else if (behind == end)
         ((struct chunk *)end)->tag &= ~CHUNK_PREV_FREE;
+    heap->heir.size = 0;
 }
 
 static struct chunk *tree_find_page(const struct heap *heap, uintptr_t *page)
@@ -721,6 +765,7 @@ void tree_give_page(struct heap *heap, uintptr_t page)
     lock_take(&heap->lock);
     heap->record_pages--;
     tree_page_to_area(heap, page);
+    age_bound(heap, PAGE_BYTES);
     lock_give(&heap->lock);
 }
 

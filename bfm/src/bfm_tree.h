@@ -19,6 +19,8 @@ struct dirt {
  * NULL: no memory. */
 void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dirt);
 void tree_free(struct heap *heap, void *block);
+/* The same for several, under one lock. */
+void tree_free_some(struct heap *heap, void **blocks, unsigned count);
 
 /* Usable bytes. Aborts when `block` is none. */
 size_t tree_usable(const void *block);
@@ -37,8 +39,11 @@ void tree_give_page(struct heap *heap, uintptr_t page);
  * LATE_MOST chunks. Under the heap's lock. */
 void tree_settle(struct heap *heap);
 
-/* One step of purging, if nobody has the lock. */
-void tree_tick(struct heap *heap);
+/* One step of purging, if nobody has the lock; how many operations may pass until the next. */
+unsigned tree_tick(struct heap *heap);
+
+/* So much less is in use: what may be kept shrinks with it (age_bound). */
+void tree_bound(struct heap *heap, size_t freed);
 
 /* Regions of a heap that is no more; nobody may use it. */
 void tree_release(struct heap *heap);

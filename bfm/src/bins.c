@@ -2,6 +2,8 @@
  * empty. Within a bin a red-black tree ordered by (size, address) gives the chunk. */
 #include "bfm/bins.h"
 #include "bfm/chunk.h"
+#include "bfm/os.h"
+#include "bfm/pagemap.h"
 
 unsigned bin_of(size_t size)
 {
@@ -45,19 +47,6 @@ static unsigned bin_next_filled(const struct heap *heap, unsigned bin)
     return word * 64 + (unsigned)__builtin_ctzll(bits);
 }
 
-static void bin_age_begin(struct heap *heap, struct chunk *chunk)
-{
-    chunk->stamp_ms = heap->now_ms;
-    chunk->cursor = 0;
-    chunk->newer = NULL;
-    chunk->older = heap->newest;
-    if (heap->newest)
-        heap->newest->newer = chunk;
-    else
-        heap->oldest = chunk;
-    heap->newest = chunk;
-}
-
 void bins_aged(struct heap *heap, struct chunk *chunk)
 {
     if (chunk->stamp_ms == PURGED)
@@ -71,6 +60,65 @@ void bins_aged(struct heap *heap, struct chunk *chunk)
         chunk->newer->older = chunk->older;
     else
         heap->newest = chunk->older;
+}
+
+static void bin_age_link(struct heap *heap, struct chunk *chunk, struct chunk *older,
+                         struct chunk *newer)
+{
+    chunk->older = older;
+    chunk->newer = newer;
+    if (older)
+        older->newer = chunk;
+    else
+        heap->oldest = chunk;
+    if (newer)
+        newer->older = chunk;
+    else
+        heap->newest = chunk;
+}
+
+/* What is mostly one chunk that was free before is as old as that: else a program that takes and
+ * frees small pieces of a large chunk would keep all of it. */
+static void bin_age_begin(struct heap *heap, struct chunk *chunk)
+{
+    struct heir *heir = &heap->heir;
+    uintptr_t start = (uintptr_t)chunk;
+    bool heirs = heir->size * 2 >= chunk_size(chunk) && start < heir->start + heir->size &&
+                 heir->start < start + chunk_size(chunk);
+
+    chunk->cursor = 0;
+    if (!heirs || heir->stamp_ms == PURGED) {
+        if (heirs && start >= heir->start)
+            chunk->cursor = heir->cursor;
+        chunk->stamp_ms = heap->now_ms;
+        bin_age_link(heap, chunk, heap->newest, NULL);
+        return;
+    }
+    if (heir->cursor)
+        chunk->cursor = heir->cursor | (start < heir->start ? CURSOR_FRONT : 0);
+    chunk->stamp_ms = heir->stamp_ms;
+    bin_age_link(heap, chunk, heir->older, heir->older ? heir->older->newer : heap->oldest);
+    heir->older = chunk;
+}
+
+void bins_age_anew(struct heap *heap, struct chunk *chunk)
+{
+    bins_aged(heap, chunk);
+    chunk->stamp_ms = heap->now_ms;
+    chunk->cursor = 0;
+    bin_age_link(heap, chunk, heap->newest, NULL);
+}
+
+static void bin_age_end(struct heap *heap, struct chunk *chunk)
+{
+    struct heir *heir = &heap->heir;
+
+    if (heir->older == chunk)
+        heir->older = chunk->older;
+    if (chunk_size(chunk) > heir->size)
+        *heir = (struct heir){chunk_size(chunk), (uintptr_t)chunk, chunk->cursor, chunk->stamp_ms,
+                              chunk->stamp_ms == PURGED ? NULL : chunk->older};
+    bins_aged(heap, chunk);
 }
 
 /* In a bin of one size the address decides, and the other's tag is not looked at. */
@@ -106,11 +154,48 @@ void bins_insert(struct heap *heap, struct chunk *chunk)
         bin_age_begin(heap, chunk);
 }
 
+static bool bin_is_ours(const struct chunk *chunk)
+{
+    uintptr_t address = (uintptr_t)chunk;
+
+    return address % ALIGN == CHUNK_TAG && !(address >> 47) && pagemap_region_of(address);
+}
+
+/* What stands in a free chunk may have been written by a program that uses memory after its free:
+ * its links are followed only where the others say the same. */
+static bool bin_links_tree(const struct heap *heap, const struct chunk *chunk, unsigned bin)
+{
+    const struct rb_node *node = &chunk->node, *parent = rb_parent(node);
+
+    if (!parent)
+        return heap->bins[bin] == node;
+    return bin_is_ours(chunk_of_node(parent)) && (parent->left == node || parent->right == node);
+}
+
+static bool bin_links_age(const struct heap *heap, const struct chunk *chunk)
+{
+    const struct chunk *older = chunk->older, *newer = chunk->newer;
+
+    if (chunk_size(chunk) < AGED_MIN || chunk->stamp_ms == PURGED)
+        return true;
+    return (!older || bin_is_ours(older)) && (!newer || bin_is_ours(newer)) &&
+           (older ? older->newer : heap->oldest) == chunk &&
+           (newer ? newer->older : heap->newest) == chunk;
+}
+
+static void bin_verify(const struct heap *heap, const struct chunk *chunk, unsigned bin)
+{
+    if (unlikely(!bin_links_tree(heap, chunk, bin) || !bin_links_age(heap, chunk)))
+        os_fatal("a block was written to after its free", (const char *)chunk + CHUNK_TAG);
+}
+
 void bins_remove(struct heap *heap, struct chunk *chunk)
 {
     size_t size = chunk_size(chunk);
     unsigned bin = bin_of(size);
     struct rb_node *node = &chunk->node;
+
+    bin_verify(heap, chunk, bin);
 
     /* The first node has nothing on its left, so at most a leaf on its right. */
     if (heap->lowest[bin] == node)
@@ -119,7 +204,7 @@ void bins_remove(struct heap *heap, struct chunk *chunk)
     if (!heap->bins[bin])
         bin_mark_empty(heap, bin);
     if (size >= AGED_MIN)
-        bins_aged(heap, chunk);
+        bin_age_end(heap, chunk);
 }
 
 void bins_ask(const struct chunk *chunk)

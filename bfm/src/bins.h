@@ -19,4 +19,7 @@ struct chunk *bins_best(const struct heap *heap, size_t need);
 /* The chunk has nothing more to give back: it leaves the list of those that may have. */
 void bins_aged(struct heap *heap, struct chunk *chunk);
 
+/* As if the chunk became free now. */
+void bins_age_anew(struct heap *heap, struct chunk *chunk);
+
 #endif

@@ -3,6 +3,7 @@
  * list. A record moves when its count becomes 0 or 1, and a wholly free one goes back to the tree
  * component. */
 #include "bfm/bucket.h"
+#include "bfm/chunk.h"
 #include "bfm/classes.h"
 #include "bfm/bfm_events.h"
 #include "bfm/mark.h"
@@ -246,6 +247,13 @@ static uint64_t bucket_locate(const struct record *record, const void *block, un
     return (uint64_t)1 << index % 64;
 }
 
+void bucket_check(const struct record *record, const void *block)
+{
+    unsigned word;
+
+    (void)bucket_locate(record, block, &word);
+}
+
 void bucket_put(struct arena *arena, struct record *record, void *block)
 {
     unsigned word;
@@ -269,13 +277,31 @@ bool bucket_is_used(const struct record *record, const void *block)
 
 /* ---- arenas ---- */
 
+static uintptr_t bucket_link_mix(const struct block *block)
+{
+    return (((uintptr_t)block >> 4) ^ bfm_secret) * 0x9E3779B97F4A7C15ull;
+}
+
+/* What is no block was written by a program that uses memory which it has freed. */
+static struct block *bucket_next(const struct block *block)
+{
+    uintptr_t next = block->next ^ bucket_link_mix(block);
+    const struct leaf *leaf = next >> 48 ? NULL : layout_leaf_of(next);
+
+    if (next && (!leaf || next % ALIGN ||
+                 atomic_load_explicit(&leaf->kind[layout_leaf_page(next)], memory_order_relaxed) !=
+                     KIND_RECORD))
+        os_fatal("a block was written to after its free", block);
+    return (struct block *)next;
+}
+
 void arena_push(struct arena *arena, void *block)
 {
     struct block *node = block, *first = atomic_load_explicit(&arena->remote, memory_order_relaxed);
 
     /* Another turn means that another thread pushed. */
     do {
-        node->next = first;
+        node->next = (uintptr_t)first ^ bucket_link_mix(node);
     } while (!atomic_compare_exchange_weak_explicit(&arena->remote, &first, node,
                                                     memory_order_release, memory_order_relaxed));
 }
@@ -290,9 +316,9 @@ void arena_drain(struct arena *arena, size_t most)
             block = atomic_exchange_explicit(&arena->remote, NULL, memory_order_acquire);
         if (!block)
             return;
-        arena->pending = block->next;
+        arena->pending = bucket_next(block);
         if (options.zero)
-            block->next = NULL;
+            block->next = 0;
         bucket_put(arena, layout_record_of((uintptr_t)block), block);
     }
 }
@@ -314,10 +340,14 @@ static void bucket_close_if_empty(struct arena *arena, struct record *record)
         bucket_record_close(arena, record);
 }
 
+void arena_trim_class(struct arena *arena, unsigned code)
+{
+    bucket_close_if_empty(arena, arena->white[code].first);
+    bucket_close_if_empty(arena, arena->marked_white[code].first);
+}
+
 void arena_trim(struct arena *arena)
 {
-    for (unsigned code = 1; code < CLASS_CODES; code++) {
-        bucket_close_if_empty(arena, arena->white[code].first);
-        bucket_close_if_empty(arena, arena->marked_white[code].first);
-    }
+    for (unsigned code = 1; code < CLASS_CODES; code++)
+        arena_trim_class(arena, code);
 }

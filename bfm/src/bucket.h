@@ -14,6 +14,9 @@ enum { DRAIN_MOST = 64 };
  * its lowest bit too (mark.h). */
 unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned want);
 
+/* Aborts when `block`, which lies in `record`, is none of its blocks. No lock. */
+void bucket_check(const struct record *record, const void *block);
+
 /* `block` lies in `record`. Aborts when it is no block or free already. */
 void bucket_put(struct arena *arena, struct record *record, void *block);
 
@@ -29,6 +32,7 @@ void arena_drain(struct arena *arena, size_t most);
 
 /* Records that are wholly free go back; otherwise one a class is kept. */
 void arena_trim(struct arena *arena);
+void arena_trim_class(struct arena *arena, unsigned code);
 
 /* Is this block of a record in use? For checks; under the lock. */
 bool bucket_is_used(const struct record *record, const void *block);

@@ -2,15 +2,19 @@
  * one is half emptied, each by one operation under the arena's lock. A stack's room doubles as it
  * is used, within the bytes that the thread has for all stacks. */
 #include "bfm/cache.h"
+#include <string.h>
 #include "bfm/bucket.h"
+#include "bfm/bfm_options.h"
 #include "bfm/bfm_tree.h"
+#include "bfm/middle.h"
+#include "bfm/os.h"
 
 _Thread_local struct cache *bfm_cache __attribute__((tls_model("initial-exec"))) = &bfm_no_cache;
 struct cache bfm_no_cache;
 struct cache bfm_late_cache;
 
 /* Pages wait to be purged even when nothing but buckets is used: one refill in 16 sees to it. */
-enum { REFILLS_PER_TICK = 16 };
+enum { REFILLS_PER_TICK = 16, AGE_MS = 4, SHELVES_AT_ONCE = 2 };
 
 static unsigned cache_depth_of(unsigned code)
 {
@@ -44,6 +48,9 @@ void cache_init(struct cache *cache, struct arena *arena)
     cache->arena = arena;
     cache->room_bytes = CACHE_GROW_BYTES;
     cache->marked_uses = 0;
+    memset(cache->shelf, 0, sizeof cache->shelf);
+    cache->middle_bytes = 0;
+    cache->passes = 1;
     cache->most[0] = slot;
     for (unsigned code = 1; code < CLASS_CODES; code++) {
         struct stack *stack = &cache->stack[code];
@@ -187,6 +194,17 @@ void block_go_home(void *block)
     cache_send_home(&block, 1);
 }
 
+/* At most CACHE_DEPTH turns, where the short way found something odd or no room. */
+void cache_check(const struct cache *cache, const struct record *record, const void *block)
+{
+    const struct stack *stack = &cache->stack[record->code];
+
+    bucket_check(record, block);
+    for (void **slot = cache_floor(cache, record->code); slot != stack->top; slot++)
+        if (mark_slot_block(*slot) == block)
+            os_fatal("free of a block that is free already", block);
+}
+
 void cache_flush(struct cache *cache, unsigned code)
 {
     struct stack *stack = &cache->stack[code];
@@ -206,12 +224,42 @@ void cache_flush(struct cache *cache, unsigned code)
         tree_tick(cache->arena->heap);
 }
 
+static void cache_flush_class(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    void **floor = cache_floor(cache, code);
+
+    cache_send_home(floor, (size_t)(stack->top - floor));
+    stack->top = stack->base = floor;
+}
+
 void cache_flush_all(struct cache *cache)
 {
-    for (unsigned code = 1; code < CLASS_CODES; code++) {
-        struct stack *stack = &cache->stack[code];
-        void **floor = cache_floor(cache, code);
-        cache_send_home(floor, (size_t)(stack->top - floor));
-        stack->top = stack->base = floor;
-    }
+    middle_flush_all(cache);
+    for (unsigned code = 1; code < CLASS_CODES; code++)
+        cache_flush_class(cache, code);
+}
+
+/* Each class in turn, all within an eighth of a second: blocks in a stack keep their records from
+ * being given back. */
+static void cache_age(struct cache *cache)
+{
+    uint64_t now_ms = os_now_ms();
+
+    if (now_ms - cache->aged_ms < AGE_MS || options.decay_ms == DECAY_NEVER)
+        return;
+    cache->aged_ms = now_ms;
+    for (unsigned i = 0; i < SHELVES_AT_ONCE; i++)
+        middle_flush(cache, &cache->shelf[cache->aged_shelf++ % SHELVES], 0);
+    cache->aged_code = cache->aged_code % CLASS_COUNT + 1;
+    cache_flush_class(cache, cache->aged_code);
+    arena_enter(cache->arena);
+    arena_trim_class(cache->arena, cache->aged_code);
+    arena_leave(cache->arena);
+}
+
+void cache_look(struct cache *cache)
+{
+    cache_age(cache);
+    cache->passes = tree_tick(cache->arena->heap);
 }

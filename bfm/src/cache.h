@@ -28,14 +28,31 @@ struct stack {
     void **top, **base, **limit;
 };
 
+/* Free chunks of one size: see middle.h. */
+enum { SHELVES = 64 };
+
+struct shelf {
+    uint32_t size; /* tag included; 0: of none yet */
+    uint16_t count, most;
+    void *first;
+    unsigned conflicts; /* so often another size would have had it */
+};
+
 struct cache {
     struct stack stack[CLASS_CODES]; /* [0]: always empty and full */
     struct arena *arena;             /* NULL: this is no thread's */
     size_t room_bytes;               /* what stacks may still grow by */
+    struct shelf shelf[SHELVES];
+    size_t middle_bytes; /* on all shelves */
+    unsigned aged_shelf; /* the one that was emptied last because of its age */
     unsigned refills;
+    unsigned passes;          /* frees until the next look at the clock */
+    unsigned aged_code;       /* the class whose stack was emptied last because of its age */
+    uint64_t aged_ms;         /* when */
     unsigned marked_uses;     /* of marked blocks since the last refill or flush */
     void **most[CLASS_CODES]; /* a stack's limit can grow to here, where the next one
                                       * begins */
+    void *before[2];          /* free() looks at two slots below the top */
     void *slots[];
 };
 
@@ -61,9 +78,15 @@ void *cache_pop_marked(struct cache *cache, unsigned code);
 /* A marked block comes back. There is room. */
 void cache_push_marked(struct cache *cache, unsigned code, void *block);
 
+/* Aborts when the block cannot be one of its record's, or is in the stack already. */
+void cache_check(const struct cache *cache, const struct record *record, const void *block);
+
 /* Makes room in a stack, which is full: the blocks that have been in it longest go home. */
 void cache_flush(struct cache *cache, unsigned code);
 void cache_flush_all(struct cache *cache);
+
+/* After `passes` frees: what waits to be given back is looked after, and one stack is emptied. */
+void cache_look(struct cache *cache);
 
 /* One block home, past any cache. Never waits. */
 void block_go_home(void *block);

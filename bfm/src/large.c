@@ -1,27 +1,29 @@
 /* Blocks with a mapping of their own (large.h): used ones in a list of their heap, freed ones in a
  * list of kept mappings, newest first. A request takes the best fit among the newest kept ones.
- * When too much is kept, or for too long, a step discards the end of the oldest mapping.
+ * What is beyond the limit goes at once, and the rest when it was kept for long: the oldest mapping
+ * first, from its end on. A mapping that is given back is in no list meanwhile, and no lock is held.
  *
  *   kept_bytes = sum of (resident_end - start) over the kept mappings
  *   used_bytes = sum of large_bytes over all heaps */
 #include "bfm/large.h"
 #include <string.h>
+#include "bfm/age.h"
 #include "bfm/bfm_options.h"
 #include "bfm/os.h"
 #include "bfm/pace.h"
 #include "bfm/pagemap.h"
+#include "bfm/bfm_tree.h"
 
 /* How many kept mappings are looked at for a new block. */
 enum { KEPT_TRIES = 16 };
-/* A step is LARGE_STEP for each such piece of what is kept, so that a program that frees gigabytes
- * and does little else afterwards gives them back all the same. */
-#define KEPT_MUCH ((size_t)256 << 20)
+/* What a step of age gives back at most: half a millisecond. */
+#define STEP_MOST ((size_t)8 << 20)
 /* So much in use that huge pages are asked for without a trial. */
 #define HUGE_SURE ((size_t)512 << 20)
 
 static struct lock lock;
 static struct large *kept, *kept_oldest; /* newest first */
-static size_t kept_bytes;                /* what may be resident of it */
+static _Atomic size_t kept_bytes;        /* what may be resident of it */
 static _Atomic size_t used_bytes;
 static _Atomic bool anything_kept;
 
@@ -37,7 +39,12 @@ void large_unlock(void)
 
 size_t large_kept_bytes(void)
 {
-    return kept_bytes;
+    return atomic_load_explicit(&kept_bytes, memory_order_relaxed);
+}
+
+size_t large_used_bytes(void)
+{
+    return atomic_load_explicit(&used_bytes, memory_order_relaxed);
 }
 
 static void large_set_kind(uintptr_t start, enum record_kind kind)
@@ -90,6 +97,20 @@ static void large_keep(struct large *large, uint64_t now_ms)
     atomic_store_explicit(&anything_kept, true, memory_order_relaxed);
 }
 
+/* It was there a moment ago, and the end of it was given back. */
+static void large_keep_as_oldest(struct large *large)
+{
+    large->next = NULL;
+    large->prev = kept_oldest;
+    if (kept_oldest)
+        kept_oldest->next = large;
+    else
+        kept = large;
+    kept_oldest = large;
+    kept_bytes += large->resident_end - large->start;
+    atomic_store_explicit(&anything_kept, true, memory_order_relaxed);
+}
+
 static void large_unkeep(struct large *large)
 {
     if (large->prev)
@@ -104,23 +125,23 @@ static void large_unkeep(struct large *large)
     atomic_store_explicit(&anything_kept, kept != NULL, memory_order_relaxed);
 }
 
-/* A sixteenth of what is in use, and 4 MiB. */
+/* A sixteenth of what is in use, and 4 MiB; at most half of what may be kept in all. */
 static size_t large_keep_limit(void)
 {
-    size_t limit = ((size_t)4 << 20) + used_bytes / 16;
+    size_t limit = ((size_t)4 << 20) + used_bytes / 16, most = options.cache_bytes / 2;
 
-    return limit < options.cache_bytes ? limit : options.cache_bytes;
+    return limit < most ? limit : most;
 }
 
 /* The smallest of the newest kept mappings that holds the block and wastes no more than a
  * quarter. */
-static struct large *large_find_kept(size_t bytes)
+static struct large *large_find_kept(size_t bytes, size_t align)
 {
     struct large *best = NULL, *large = kept;
 
     for (int i = 0; large && i < KEPT_TRIES; i++, large = large->next)
         if (large->bytes >= bytes && large->bytes <= bytes + bytes / 4 &&
-            (!best || large->bytes < best->bytes))
+            large->start % align == 0 && (!best || large->bytes < best->bytes))
             best = large;
     return best;
 }
@@ -136,7 +157,7 @@ static bool large_huge_pays(void)
 
 static uintptr_t large_map(size_t bytes, size_t align)
 {
-    uintptr_t start = (uintptr_t)os_map(bytes, align);
+    uintptr_t start = (uintptr_t)os_map_block(bytes, align);
 
     if (start && !pagemap_cover(start, start + 1)) {
         os_unmap((void *)start, bytes);
@@ -158,25 +179,38 @@ static struct large *large_describe(uintptr_t start, size_t bytes)
     return large;
 }
 
-void *large_alloc(struct heap *heap, size_t bytes, size_t align, bool want_zero, bool *zero)
+/* One that was kept. To clear what is resident of it takes as long as to unmap it, and saves the
+ * faults of a new one. */
+static void *large_reuse(struct heap *heap, size_t bytes, size_t align, bool zero)
 {
-    size_t page = os_page_bytes();
-    struct large *large = NULL;
-    uintptr_t start;
+    struct large *large;
 
-    if (bytes > PTRDIFF_MAX - page || align > PTRDIFF_MAX / 2)
+    if (!atomic_load_explicit(&anything_kept, memory_order_relaxed))
         return NULL;
-    bytes = layout_round_up(bytes, page);
     large_lock();
-    *zero = false;
-    if (!want_zero && align <= page && (large = large_find_kept(bytes))) {
+    large = large_find_kept(bytes, align);
+    if (large) {
         large_unkeep(large);
         large_use(heap, large);
     }
     large_unlock();
-    if (large)
-        return (void *)large->start;
-    *zero = true;
+    if (large && zero)
+        memset((void *)large->start, 0, large->resident_end - large->start);
+    return large ? (void *)large->start : NULL;
+}
+
+void *large_alloc(struct heap *heap, size_t bytes, size_t align, bool zero)
+{
+    size_t page = os_page_bytes();
+    uintptr_t start;
+    void *reused;
+
+    if (bytes > PTRDIFF_MAX - page || align > PTRDIFF_MAX / 2)
+        return NULL;
+    bytes = layout_round_up(bytes, page);
+    reused = large_reuse(heap, bytes, align, zero);
+    if (reused)
+        return reused;
     start = large_map(bytes, align > page ? align : page);
     if (!start)
         return NULL;
@@ -186,67 +220,88 @@ void *large_alloc(struct heap *heap, size_t bytes, size_t align, bool want_zero,
     return (void *)start;
 }
 
+/* Gives back at least `most` bytes of the oldest kept mapping, or all of that; how much was
+ * resident of it. The mapping is as good as before, until nothing of it is resident. Along 2 MiB,
+ * for a huge page goes as a whole. The lock is not held while the system works. */
+static size_t large_give_oldest(size_t most)
+{
+    struct large *large;
+    uintptr_t start, from, end;
+    size_t bytes;
+
+    large_lock();
+    large = kept_oldest;
+    if (!large) {
+        large_unlock();
+        return 0;
+    }
+    start = from = large->start;
+    end = large->resident_end;
+    bytes = large->bytes;
+    if (end - start > most)
+        from = layout_round_down(end - most, LARGE_STEP);
+    large_unkeep(large);
+    if (from <= start)
+        large_set_kind(start, KIND_NONE);
+    large_unlock();
+    if (from <= start) {
+        os_unmap((void *)start, bytes);
+        return end - start;
+    }
+    os_discard((void *)from, end - from);
+    large_lock();
+    large->resident_end = from;
+    large_keep_as_oldest(large);
+    large_unlock();
+    return end - from;
+}
+
+/* Until what is kept is within the limit: as much as was freed and a sixteenth, and at most
+ * LARGE_STEP more for each mapping that is left. */
 void large_free(struct large *large)
 {
+    size_t bytes = large->bytes, kept_now, limit;
+
     large_lock();
     large_unuse(large);
     large_keep(large, os_now_ms());
     large_unlock();
-    large_step(0);
+    while ((kept_now = large_kept_bytes()) > (limit = large_keep_limit()))
+        if (!large_give_oldest(kept_now - limit))
+            break; /* another thread is giving it back */
+    tree_bound(&bfm_default_heap, bytes / 4);
 }
 
-static void large_unmap(struct large *large)
+static bool large_is_due(uint64_t now_ms)
 {
-    large_unkeep(large);
-    large_set_kind(large->start, KIND_NONE);
-    os_unmap((void *)large->start, large->bytes);
-}
+    bool due;
 
-/* Gives back the end of what may be resident: the mapping is as good as before, until nothing of it
- * is. Along 2 MiB where it can, for a huge page goes as a whole. */
-static void large_unmap_some(struct large *large, size_t most)
-{
-    uintptr_t from;
-
-    if (large->resident_end - large->start <= most) {
-        large_unmap(large);
-        return;
-    }
-    from = layout_round_up(large->resident_end - most, LARGE_STEP);
-    if (from >= large->resident_end)
-        from = large->resident_end - most;
-    os_discard((void *)from, large->resident_end - from);
-    kept_bytes -= large->resident_end - from;
-    large->resident_end = from;
-}
-
-static bool large_is_due(const struct large *large, uint64_t now_ms)
-{
-    return kept_bytes > large_keep_limit() ||
-           (options.decay_ms != DECAY_NEVER && now_ms > large->stamp_ms &&
-            now_ms - large->stamp_ms >= options.decay_ms);
-}
-
-void large_step(uint64_t now_ms)
-{
-    if (!atomic_load_explicit(&anything_kept, memory_order_relaxed))
-        return;
     large_lock();
-    if (kept_oldest && large_is_due(kept_oldest, now_ms))
-        large_unmap_some(kept_oldest, LARGE_STEP * (1 + kept_bytes / KEPT_MUCH));
+    due = kept_oldest && options.decay_ms != DECAY_NEVER && now_ms > kept_oldest->stamp_ms &&
+          now_ms - kept_oldest->stamp_ms >= options.decay_ms / 4;
     large_unlock();
+    return due;
+}
+
+void large_step(uint64_t now_ms, uint64_t passed_ms)
+{
+    size_t share;
+
+    if (!passed_ms || !atomic_load_explicit(&anything_kept, memory_order_relaxed) ||
+        !large_is_due(now_ms))
+        return;
+    share = age_share(large_kept_bytes(), passed_ms);
+    share = share > STEP_MOST ? STEP_MOST : share < LARGE_STEP ? LARGE_STEP : share;
+    large_give_oldest(share);
 }
 
 size_t large_trim(void)
 {
-    size_t before;
+    size_t given = 0, some;
 
-    large_lock();
-    before = kept_bytes;
-    while (kept_oldest)
-        large_unmap(kept_oldest);
-    large_unlock();
-    return before;
+    while ((some = large_give_oldest(SIZE_MAX)))
+        given += some;
+    return given;
 }
 
 void *large_resize(struct large *large, size_t bytes)

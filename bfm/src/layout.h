@@ -42,6 +42,8 @@
 /* Requests from here on get a mapping of their own. Below, a block's pages are at most 4097, in 66
  * words of the page map: what bounds every loop over the pages of one block. */
 #define LARGE_MIN ((size_t)32 << 20)
+/* But when there is no mapping to be had, a block may be a chunk of less than this. */
+#define CHUNK_MOST ((size_t)1 << 30)
 
 /* Huge pages are thought of once a heap has this size: small programs stay small. From the first
  * size on where the program does little else than fill its memory. */
@@ -57,13 +59,16 @@
 #define SLOT_BYTES  ((size_t)1 << SLOT_SHIFT)
 #define LEAF_SLOTS  ((size_t)1 << (LEAF_SHIFT - SLOT_SHIFT))
 #define GROUP_PAGES ((size_t)512) /* 4 MiB, with 32 KiB of records */
+/* 1 MiB: its records and its part of `tiny` are whole pages of the system's. */
+#define FORGET_PAGES ((size_t)128)
+#define FORGET_BYTES (FORGET_PAGES * PAGE_BYTES)
 
 /* code 0: no record of the default heap */
 enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1 };
 
 /* A free block of a record on its way between threads; nothing is written to other free blocks. */
 struct block {
-    struct block *next;
+    uintptr_t next; /* mixed with a secret and the block's address */
 };
 
 enum record_kind { KIND_NONE, KIND_RECORD, KIND_LARGE };
@@ -114,9 +119,11 @@ struct leaf {
     uint64_t taken[LEAF_PAGES / 64];   /* the page is not the tree component's */
     uint64_t dirty[LEAF_PAGES / 64];   /* the page may hold something else than zeros */
     struct region *region[LEAF_SLOTS]; /* by 2 MiB */
-    struct record record[LEAF_PAGES];
-    uint64_t tiny[LEAF_PAGES][4];
+    /* Along pages of the system's, so that those of 1 MiB can be given back. */
+    struct record record[LEAF_PAGES] __attribute__((aligned(4096)));
+    uint64_t tiny[LEAF_PAGES][4] __attribute__((aligned(4096)));
     _Atomic bool populated[LEAF_PAGES / GROUP_PAGES]; /* their records are resident */
+    bool described[LEAF_PAGES / FORGET_PAGES];        /* some of their records may be resident */
 };
 
 /* A chunk. Its neighbours are found without a list: the next by the size, the previous, if free, by
@@ -126,15 +133,19 @@ struct leaf {
  *   chunk % ALIGN == 8
  *   free = not CHUNK_USED: the last 8 bytes hold the size, neither neighbour is free or the top
  *   free, size >= TREE_MIN: in the tree bins[bin_of(size)]
- *   free, size >= AGED_MIN, stamp_ms != PURGED: in the list from `oldest` to `newest` */
+ *   free, size >= AGED_MIN, stamp_ms != PURGED: in the list from `oldest` to `newest`
+ *   free: what of it lies in no whole page counts in `slivers` (age.h) */
 struct chunk {
     uint64_t tag;
     /* In free chunks only, and the last 8 bytes of a free chunk repeat its size: */
     struct rb_node node;         /* from TREE_MIN on */
     struct chunk *older, *newer; /* from AGED_MIN on */
     uint64_t stamp_ms;
-    uintptr_t cursor; /* pages before it have been purged */
+    uintptr_t cursor; /* pages before it have been purged; see CURSOR_FRONT */
 };
+
+/* A bit of a cursor: what became free before it since then is looked at when the end is reached. */
+#define CURSOR_FRONT ((uintptr_t)1)
 
 #define CHUNK_USED      ((uint64_t)1)
 #define CHUNK_PREV_FREE ((uint64_t)2) /* the 8 bytes before this tag are the size of a free chunk */
@@ -148,8 +159,9 @@ struct chunk {
 /* The smallest chunk that a request can want: smaller free ones are in no tree; they wait to be
  * joined. */
 #define TREE_MIN ((size_t)528)
-/* Free chunks from here on may hold whole pages that are worth giving back. */
-#define AGED_MIN ((size_t)32768)
+/* Free chunks from here on hold at least one whole page of the system's between their tags: what is
+ * given back. */
+#define AGED_MIN ((size_t)8272)
 
 /* The stamp of a free chunk that has nothing to give back: it is not in the list by age. */
 #define PURGED UINT64_MAX
@@ -194,6 +206,15 @@ struct arena {
     size_t free_bytes;   /* of its records, under the lock */
 };
 
+/* The largest free chunk that an operation has taken out of the list by age so far. What it becomes,
+ * larger or smaller, takes its place in the list. */
+struct heir {
+    size_t size; /* 0: none */
+    uintptr_t start, cursor;
+    uint64_t stamp_ms;
+    struct chunk *older; /* it stood behind this */
+};
+
 /* How long the program takes to fill 2 MiB of the top: see pace.h. */
 struct pace {
     uint64_t small_ns, huge_ns; /* 0: not known */
@@ -215,7 +236,9 @@ struct pace {
  *   bin_bits has bit b   <=>  bins[b] != NULL  <=>  lowest[b] != NULL
  *   bin_summary has bit w  <=>  bin_bits[w] != 0
  *   stamp_ms ascends from `oldest` to `newest`
- *   dirty_pages = number of set bits of `dirty` in the heap's regions */
+ *   dirty_pages = number of set bits of `dirty` in the heap's regions
+ *   slivers = sum over the free chunks of what lies in no page that could be given back
+ *   kept = dirty_pages * PAGE_BYTES - tree_used - record_pages * PAGE_BYTES - slivers (heap_kept) */
 struct heap {
     struct lock lock;
     /* The tree component. */
@@ -229,6 +252,7 @@ struct heap {
     struct pace pace;
     uintptr_t spare, spare_end;    /* pages for records that were cut from the top together */
     struct chunk *oldest, *newest; /* free chunks from AGED_MIN on, by when they became free */
+    struct heir heir;              /* during one operation */
     uint64_t bin_summary;
     uint64_t bin_bits[BIN_WORDS];
     struct chunk *late[LATE_MOST]; /* a ring of chunks that are free and not yet joined */
@@ -243,9 +267,15 @@ struct heap {
     size_t record_pages; /* taken, spare ones not counted */
     size_t dirty_pages;  /* set bits of `dirty` in its regions */
     size_t purged_bytes;
+    size_t slivers;
+    size_t in_vain;      /* below this no whole huge page is searched for */
+    unsigned idle;       /* so many chunks in a row had none */
+    size_t owed;         /* may be given back by who freed so much, while too much is kept */
+    size_t backlog;      /* the most that was kept since something is due */
+    size_t due;          /* is to be given back because of its age, a step at each operation */
+    unsigned looks_in;   /* so many operations until the next look at the clock */
     struct large *large; /* in use */
     size_t large_bytes, large_count;
-    size_t op_count;
     uint64_t now_ms; /* of the last look at the clock */
     /* The bucket components. */
     struct lock threads_lock;

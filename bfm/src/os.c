@@ -25,25 +25,25 @@ size_t os_page_bytes(void)
     return bytes;
 }
 
-static void *os_map_anywhere(size_t bytes)
+static void *os_map_anywhere(size_t bytes, int flags)
 {
     int saved = errno;
-    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *start =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
     errno = saved;
     return start == MAP_FAILED ? NULL : start;
 }
 
-void *os_map(size_t bytes, size_t align)
+static void *os_map_aligned(size_t bytes, size_t align, int flags)
 {
     uintptr_t start, first;
 
     if (align <= os_page_bytes())
-        return os_map_anywhere(bytes);
+        return os_map_anywhere(bytes, flags);
     if (bytes + align < bytes)
         return NULL;
-    start = (uintptr_t)os_map_anywhere(bytes + align);
+    start = (uintptr_t)os_map_anywhere(bytes + align, flags);
     if (!start)
         return NULL;
     first = layout_round_up(start, align);
@@ -52,6 +52,16 @@ void *os_map(size_t bytes, size_t align)
     if (start + align != first)
         os_unmap((void *)(first + bytes), start + align - first);
     return (void *)first;
+}
+
+void *os_map(size_t bytes, size_t align)
+{
+    return os_map_aligned(bytes, align, MAP_NORESERVE);
+}
+
+void *os_map_block(size_t bytes, size_t align)
+{
+    return os_map_aligned(bytes, align, 0);
 }
 
 void os_unmap(void *start, size_t bytes)

@@ -9,6 +9,8 @@
 /* Zeroed memory that costs nothing until it is touched; `align` is a power of two, at least the
  * system's page. NULL when there is none (RLIMIT_AS, the number of mappings, overcommit). */
 void *os_map(size_t bytes, size_t align);
+/* The same, refused where the system says that there is not so much memory. */
+void *os_map_block(size_t bytes, size_t align);
 void os_unmap(void *start, size_t bytes);
 
 /* The range reads as zeros and is resident no more; false when the system refuses (locked memory):

@@ -40,6 +40,29 @@ void pagemap_populate(uintptr_t address)
     os_populate((void *)start, end - start);
 }
 
+/* The records of [start, end), the map of their leaf's part that lies in whole pages. */
+static void pagemap_forget_records(uintptr_t start, uintptr_t end)
+{
+    struct leaf *leaf = layout_leaf_of(start);
+    size_t page = layout_leaf_page(start), count = (end - start) >> PAGE_SHIFT;
+
+    os_discard(&leaf->record[page], count * sizeof *leaf->record);
+    os_discard(leaf->tiny[page], count * sizeof *leaf->tiny);
+    atomic_store_explicit(&leaf->populated[page / GROUP_PAGES], false, memory_order_relaxed);
+}
+
+/* A stretch is 1 MiB of addresses: at most 64 turns, and one where a step gave something back. */
+void pagemap_forget(uintptr_t start, uintptr_t from, uintptr_t end)
+{
+    uintptr_t at = layout_round_down(from, FORGET_BYTES);
+
+    for (at = at < start ? at + FORGET_BYTES : at; at + FORGET_BYTES <= end; at += FORGET_BYTES)
+        if (layout_leaf_of(at)->described[layout_leaf_page(at) / FORGET_PAGES]) {
+            layout_leaf_of(at)->described[layout_leaf_page(at) / FORGET_PAGES] = false;
+            pagemap_forget_records(at, at + FORGET_BYTES);
+        }
+}
+
 /* Regions are of at most 1 GiB: two turns. */
 bool pagemap_cover(uintptr_t start, uintptr_t end)
 {
@@ -51,9 +74,11 @@ bool pagemap_cover(uintptr_t start, uintptr_t end)
 
 void pagemap_take(uintptr_t address)
 {
+    struct leaf *leaf = layout_leaf_of(address);
     size_t page = layout_leaf_page(address);
 
-    layout_leaf_of(address)->taken[page / 64] |= (uint64_t)1 << page % 64;
+    leaf->taken[page / 64] |= (uint64_t)1 << page % 64;
+    leaf->described[page / FORGET_PAGES] = true;
 }
 
 void pagemap_leave(uintptr_t address)

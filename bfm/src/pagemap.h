@@ -8,6 +8,10 @@
 /* Leaves for all of [start, end); false: no memory. */
 bool pagemap_cover(uintptr_t start, uintptr_t end);
 
+/* [start, end) is free and was given back; up to `from` that was known before. What describes its
+ * pages goes too, where it fills pages of its own: 1 % of small blocks. Under the heap's lock. */
+void pagemap_forget(uintptr_t start, uintptr_t from, uintptr_t end);
+
 /* The records of the 4 MiB around an address are resident from now on: else every 64th new record
  * would find a page fault. For heaps that are mostly records. Under the lock of any heap: the worst
  * is that it is done twice. */

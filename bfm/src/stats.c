@@ -23,6 +23,7 @@ static size_t bfm_stats_region_count(const struct heap *heap)
 int bfm_statistics(bfm_heap *which, struct bfm_statistics *statistics)
 {
     struct heap *heap = which ? (struct heap *)which : &bfm_default_heap;
+    size_t shelves = 0; /* free chunks that threads keep for themselves */
 
     if (statistics->size < sizeof *statistics)
         return -EINVAL;
@@ -31,6 +32,8 @@ int bfm_statistics(bfm_heap *which, struct bfm_statistics *statistics)
     for (struct arena *arena = heap->arenas; arena; arena = arena->next_all) {
         lock_take(&arena->lock);
         statistics->records_free += arena->free_bytes;
+        shelves +=
+            arena->cache ? __atomic_load_n(&arena->cache->middle_bytes, __ATOMIC_RELAXED) : 0;
         lock_give(&arena->lock);
     }
     statistics->arena_count = heap->arena_count;
@@ -39,7 +42,7 @@ int bfm_statistics(bfm_heap *which, struct bfm_statistics *statistics)
     tree_settle(heap);
     statistics->reserved = heap->reserved_bytes;
     statistics->dirty = heap->dirty_pages * PAGE_BYTES;
-    statistics->tree_used = heap->tree_used;
+    statistics->tree_used = heap->tree_used > shelves ? heap->tree_used - shelves : 0;
     statistics->records = heap->record_pages * PAGE_BYTES;
     statistics->purged = heap->purged_bytes;
     statistics->region_count = bfm_stats_region_count(heap);

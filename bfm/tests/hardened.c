@@ -95,6 +95,51 @@ static void behind_tree(void)
     bfm_free(keep);
 }
 
+/* A block of a class again, `between` others later: all of them are in the thread's stack. */
+static void twice_after_one(void)
+{
+    keep = bfm_malloc(100);
+    others[0] = bfm_malloc(100);
+    bfm_free(keep);
+    bfm_free(others[0]);
+    bfm_free(keep);
+}
+
+static void misaligned(void)
+{
+    keep = bfm_malloc(100);
+    bfm_free((char *)keep + 8);
+}
+
+/* Beyond the end of a block of the tree component, and nothing else is wrong. */
+static void long_write(void)
+{
+    keep = bfm_malloc(40000);
+    others[0] = bfm_malloc(40000);
+    memset(keep, 0x41, bfm_malloc_usable_size(keep) + 8);
+    bfm_free(keep);
+}
+
+/* A free chunk's links, its tags left as they were; then the chunk is joined with the next. */
+static void links_after_free(void)
+{
+    for (unsigned i = 0; i < 4; i++)
+        others[i] = bfm_malloc(40000);
+    bfm_free(others[1]);
+    keep = bfm_malloc(60000); /* what is freed waits to be joined until then */
+    memset(others[1], 0x41, 24);
+    bfm_free(others[2]);
+    keep = bfm_malloc(60000);
+}
+
+static void foreign(void)
+{
+    static char mine[100];
+
+    keep = bfm_malloc(100);
+    bfm_free(mine + 16 - (uintptr_t)mine % 16);
+}
+
 /* What is freed reads as zeros: 1 if not. Reading it is the misuse. */
 static void stale(void)
 {
@@ -154,6 +199,8 @@ static const struct {
     {"twice-tree-late", twice_tree_late}, {"resized-after-free", resized_after_free},
     {"front-after-free", front_after_free}, {"before-region", before_region}, {"inside", inside},
     {"behind", behind}, {"behind-tree", behind_tree},
+    {"twice-after-one", twice_after_one}, {"misaligned", misaligned}, {"long-write", long_write},
+    {"links-after-free", links_after_free}, {"foreign", foreign},
     {"stale", stale}, {"ordered", ordered}, {"right", right},
 };
 /* clang-format on */

@@ -311,6 +311,64 @@ static void nothing_to_begin_with(void **unused)
     assert_int_equal(status, 0);
 }
 
+/* No address for a mapping of 40 MiB, but a free chunk of as much. */
+static int large_from_chunks(void)
+{
+    enum { PIECES = 60 };
+    char *pieces[PIECES], *block;
+
+    bfm_free(bfm_malloc(1000000)); /* the region is there */
+    limit(RLIMIT_AS, (size_t)20 << 20);
+    for (int i = 0; i < PIECES; i++)
+        MUST((pieces[i] = bfm_malloc(1000000)) != NULL);
+    MUST(!bfm_malloc((size_t)40 << 20) && errno == ENOMEM);
+    for (int i = 0; i < PIECES; i++)
+        bfm_free(pieces[i]);
+    MUST((block = bfm_malloc((size_t)40 << 20)) != NULL);
+    memset(block, 1, (size_t)40 << 20);
+    MUST(!bfm_check(NULL));
+    MUST(bfm_realloc(block, (size_t)36 << 20) == block);
+    bfm_free(block);
+    MUST((block = bfm_calloc(1, (size_t)40 << 20)) != NULL);
+    for (size_t i = 0; i < (size_t)40 << 20; i += 100)
+        MUST(!block[i]);
+    bfm_free(block);
+    MUST(!bfm_check(NULL));
+    return 0;
+}
+
+static void large_blocks_fall_back_to_free_chunks(void **unused)
+{
+    int status;
+    pid_t pid;
+
+    (void)unused;
+    if (SANITIZED)
+        return;
+    pid = fork();
+    assert_true(pid >= 0);
+    if (!pid)
+        _exit(large_from_chunks());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* Where the C library says ENOMEM, so do we: also what could be reserved, but never be filled. */
+static void beyond_reason_is_enomem(void **unused)
+{
+    (void)unused;
+    if (SANITIZED)
+        return;
+    for (int power = 46; power < 63; power++) {
+        errno = 0;
+        assert_null(bfm_memalign((size_t)1 << power, 100));
+        assert_int_equal(errno, ENOMEM);
+        errno = 0;
+        assert_null(bfm_malloc((size_t)1 << power));
+        assert_int_equal(errno, ENOMEM);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,6 +376,8 @@ int main(void)
         cmocka_unit_test(addresses_run_out),
         cmocka_unit_test(data_runs_out),
         cmocka_unit_test(they_run_out_for_threads),
+        cmocka_unit_test(large_blocks_fall_back_to_free_chunks),
+        cmocka_unit_test(beyond_reason_is_enomem),
     };
     const char *given = getenv("TIDEMARK_TEST_SEED");
 

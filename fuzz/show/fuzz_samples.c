@@ -32,7 +32,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *bytes = malloc(size ? size : 1); /* its own block, so that sanitizers see its ends */
     if (size)
         memcpy(bytes, data, size);
-    if (plot_samples_parse(&run, bytes, size, "fuzz", &why) == 0) {
+    FILE *file = size ? fmemopen(bytes, size, "r") : tmpfile();
+    int error = file ? plot_samples_read(&run, file, "fuzz", &why) : -1;
+    if (file)
+        fclose(file);
+    if (error == 0) {
         must(run.sample_count > 0);
         for (size_t i = 0; i < run.sample_count; i++)
             for (size_t j = 0; j < run.samples[i].count; j++)

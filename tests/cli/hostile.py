@@ -20,6 +20,7 @@ COMMANDS = {
                ["--show=regions", profile]],
     "insight": [[profile], ["--json", profile]],
     "leaks": [[profile], ["--json", profile]],
+    "content": [[profile], ["--json", profile]],
     "held": [[profile], ["--json", profile], [profile, other]],
     "annotate": [[profile], ["--json", profile]],
     "plot": [["--terminal", profile], ["--terminal", "--functions", profile]],
@@ -49,7 +50,7 @@ COMMANDS = {
     "help": [[]],
     "version": [[]],
 }
-COLOUR = {"report", "insight", "leaks", "held", "annotate", "diff", "check", "plot", "top", "at", "blocks", "events", "job", "doctor"}
+COLOUR = {"report", "insight", "leaks", "held", "content", "annotate", "diff", "check", "plot", "top", "at", "blocks", "events", "job", "doctor"}
 SGR = re.compile(r"\033\[[0-9;]*m")
 
 

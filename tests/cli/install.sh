@@ -54,6 +54,12 @@ done
 echo '#include "memprofile.h"
 int main() { MemProfile profile("memprofile.txt"); printf("%d\n", gettimeofday(NULL, NULL)); }' >profile.cpp
 c++ -o profile profile.cpp $(pkg-config --cflags --libs tidemark-malloc-count) && echo "and C++ its class"
+# A program that calls malloc through another library only, for a linker that drops what is not called.
+printf '#include <stdlib.h>\nvoid *take(void) { return malloc(100); }\n' >taking.c
+echo 'void *take(void); int main(void) { return !take(); }' >taker.c
+cc -fno-builtin -shared -fPIC -o libtaking.so taking.c
+cc -o taker taker.c -Wl,--as-needed -L. -ltaking -Wl,-rpath,"$PWD:$(dirname "$libraries")" $(pkg-config --libs tidemark-malloc-count)
+./taker 2>&1 | grep -c 'exiting, total: 100,'
 examples=$(find "$prefix" -path '*/examples/api/phases.c')
 cc -pthread -o phases "$examples" $(pkg-config --cflags --libs tidemark) && echo "examples"
 cat >CMakeLists.txt <<'EOF'
@@ -64,11 +70,17 @@ add_executable(marked marked.c)
 target_link_libraries(marked Tidemark::tidemark)
 add_executable(profile profile.cpp)
 target_link_libraries(profile Tidemark::malloc-count)
+add_library(taking SHARED taking.c)
+target_compile_options(taking PRIVATE -fno-builtin)
+add_executable(taker taker.c)
+target_link_options(taker PRIVATE -Wl,--as-needed)
+target_link_libraries(taker taking Tidemark::malloc-count)
 EOF
 cmake -B other -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build other >>cmake.log 2>&1 || cat cmake.log
 other/marked
 echo "status $?"
 other/profile 2>&1 | grep -c '### exiting'
+other/taker 2>&1 | grep -c 'exiting, total: 100,'
 try tidemark record -q -o marked.tmk other/marked
 
 # Taken away from where it was put, but for what is not ours.

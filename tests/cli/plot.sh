@@ -76,7 +76,7 @@ fi
 mkdir empty
 tidemark=$(command -v tidemark)
 PATH=$PWD/empty try "$tidemark" plot r.tmk -o none.png
-sentence 'needs gnuplot'
+sentence 'need gnuplot'
 ls none.png* 2>/dev/null
 
 try tidemark plot r.tmk -o x.jpg

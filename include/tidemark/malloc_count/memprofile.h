@@ -5,7 +5,9 @@
  *
  * While it lives, heap and stack are written, relative to what they were when it was made: a line
  * of seconds and bytes whenever 0.1 s have passed or memory has changed by more than 1024 bytes,
- * with the maximum since the line before. With a function's name lines read "func=NAME ts=SECONDS
+ * with the maximum since the line before. A line is in the file at once, so that a program that ends by
+ * exit(), abort() or a signal, or never deletes the object, loses none. The child of a fork writes to the
+ * same file. With a function's name lines read "func=NAME ts=SECONDS
  * mem=BYTES" and are added to the file, so that several profiles share it.
  *
  *     gnuplot> plot "memprofile.txt" using 1:2 with lines
@@ -30,6 +32,9 @@ struct tidemark_memprofile;
 extern struct tidemark_memprofile *
 tidemark_memprofile_open(const char *filepath, double time_resolution, size_t size_resolution,
                          const char *funcname, const void *stack_base);
+/* A line of the caller's own: seconds since the beginning, and bytes. */
+extern void tidemark_memprofile_output(struct tidemark_memprofile *profile, double seconds,
+                                       size_t bytes);
 /* An empty line: a break in gnuplot's curve. */
 extern void tidemark_memprofile_insertnull(struct tidemark_memprofile *profile);
 /* Writes the last line and ends it. */
@@ -44,7 +49,8 @@ class MemProfile
     /* Seconds, bytes. */
     explicit MemProfile(const char *filepath, double time_resolution = 0.1,
                         size_t size_resolution = 1024, const char *funcname = NULL)
-        : profile_(tidemark_memprofile_open(filepath, time_resolution, size_resolution, funcname,
+        : m_base_ts(timestamp()), m_base_mem(malloc_count_current()), m_funcname(funcname),
+          profile_(tidemark_memprofile_open(filepath, time_resolution, size_resolution, funcname,
                                             __builtin_frame_address(0)))
     {
     }
@@ -56,6 +62,25 @@ class MemProfile
     void insertnull()
     {
         tidemark_memprofile_insertnull(profile_);
+    }
+
+  protected:
+    /* For classes that extend this one, by the names of the original. */
+    double m_base_ts;       /* timestamp() at the beginning */
+    size_t m_base_mem;      /* malloc_count_current() then */
+    const char *m_funcname; /* NULL: none */
+
+    /* Seconds. */
+    static double timestamp()
+    {
+        struct timeval tv;
+        gettimeofday(&tv, NULL);
+        return double(tv.tv_sec) + double(tv.tv_usec) / 1e6;
+    }
+    /* A line more: of the time `ts`, which is one of timestamp(), and so many bytes. */
+    void output(double ts, size_t mem)
+    {
+        tidemark_memprofile_output(profile_, ts - m_base_ts, mem);
     }
 
   private:

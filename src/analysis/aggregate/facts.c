@@ -638,6 +638,34 @@ const struct profile_sample *facts_owners_sample(const struct profile *profile)
     return found;
 }
 
+/* ---- What pages hold ------------------------------------------------------------------------- */
+
+/* Of the sample that `*at` stands at, of owners by sample; it stands behind it then. */
+static bool facts_has_content(const struct profile *profile, uint32_t sample, size_t *at)
+{
+    bool has = false;
+    while (*at < profile->owner_count && profile->owners[*at].sample < sample)
+        (*at)++;
+    for (; *at < profile->owner_count && profile->owners[*at].sample == sample; (*at)++)
+        has |= figure_positive(profile->owners[*at].resident_bytes) &&
+               figure_known(profile->owners[*at].copy_bytes);
+    return has;
+}
+
+const struct profile_sample *facts_content_sample(const struct profile *profile)
+{
+    const struct profile_sample *largest = NULL, *last = NULL;
+    for (size_t i = 0, owner = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        if (!facts_has_content(profile, sample->id, &owner))
+            continue;
+        last = sample;
+        if (!largest || figure_less(largest->resident_bytes, sample->resident_bytes))
+            largest = sample;
+    }
+    return last && last->why == PROFILE_SAMPLE_MARK ? last : largest;
+}
+
 /* ---- What is lost ---------------------------------------------------------------------------- */
 
 const struct profile_sample *facts_graph_sample(const struct profile *profile)

@@ -115,6 +115,10 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile);
 /* The first part of them only: lost, late, damaged. */
 void facts_add_losses(struct strbuf *out, const struct profile *profile);
 
+/* The sample of a look that has read the pages: of a snapshot its own, else the one with most resident;
+ * NULL: none has. */
+const struct profile_sample *facts_content_sample(const struct profile *profile);
+
 /* The sample with most resident, of those with owners; NULL: none has some. */
 const struct profile_sample *facts_owners_sample(const struct profile *profile);
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "budget/budget.h"
 #include "aggregate/frames.h"
+#include "aggregate/runtime_pools.h"
 #include "format/names.h"
 
 enum { FIGURE = 12, CALLERS = 3 };
@@ -91,6 +92,28 @@ static void budget_text_add_suppressed(struct strbuf *out, const struct budget_c
     strbuf_add_string(out, " blocks\n");
 }
 
+/* Elsewhere pools change no figure. */
+static bool budget_text_asks_for_live(const struct budget_check *check)
+{
+    for (size_t i = 0; i < check->budget->count; i++)
+        if (check->budget->limits[i].metric == BUDGET_LIVE ||
+            check->budget->limits[i].metric == BUDGET_LIVE_BLOCKS)
+            return true;
+    return false;
+}
+
+static void budget_text_add_pools(struct strbuf *out, const struct budget_check *check)
+{
+    struct runtime_pools left = runtime_pools_left(check->profile);
+    if (!figure_positive(left.count))
+        return;
+    strbuf_add_string(out, "  not the program's: ");
+    budget_text_add_known(out, BUDGET_UNIT_BYTES, left.bytes);
+    strbuf_add_string(out, " in ");
+    budget_text_add_known(out, BUDGET_UNIT_COUNT, left.count);
+    strbuf_add_string(out, " blocks, pools of its run-time\n");
+}
+
 int budget_text(FILE *out, const struct budget_check *check, const struct style *style)
 {
     struct strbuf text = STRBUF_INIT;
@@ -109,6 +132,8 @@ int budget_text(FILE *out, const struct budget_check *check, const struct style 
         if (check->verdicts[i].state == BUDGET_KEPT)
             budget_text_add_verdict(&text, style, &check->verdicts[i]);
     budget_text_add_suppressed(&text, check);
+    if (budget_text_asks_for_live(check))
+        budget_text_add_pools(&text, check);
     int error = fwrite(text.data, 1, text.length, out) == text.length && !fflush(out) ? 0 : -errno;
     strbuf_release(&text);
     strbuf_release(&safe);

@@ -9,11 +9,12 @@
 #include "budget/offenders.h"
 #include "aggregate/facts.h"
 #include "aggregate/frames.h"
+#include "aggregate/runtime_pools.h"
 
 struct judging {
     struct budget_check *check;
     bool *hidden, *hidden_baseline; /* NULL: no baseline */
-    bool *leaks, *leaks_baseline;   /* NULL: nothing is suppressed */
+    bool *leaks, *leaks_baseline;   /* NULL: all is leaks */
     struct budget_growth growth;    /* of the whole program */
 };
 
@@ -236,6 +237,32 @@ static int budget_judge_limit(struct judging *judging, const struct budget_limit
     return error;
 }
 
+/* What the run-times keep for themselves is not left by the program. NULL: all is leaks so far. */
+static int budget_judge_excuse(const struct profile *profile, bool **leaks)
+{
+    if (!figure_positive(runtime_pools_left(profile).count))
+        return 0;
+    if (!*leaks) {
+        *leaks = malloc(profile->node_count + 1);
+        if (!*leaks)
+            return -ENOMEM;
+        memset(*leaks, true, profile->node_count + 1);
+    }
+    for (size_t i = 0; i < profile->site_count; i++)
+        if (runtime_pools_has(profile, profile->sites[i].path))
+            (*leaks)[profile->sites[i].path] = false;
+    return 0;
+}
+
+static int budget_judge_excuse_pools(struct judging *judging)
+{
+    const struct budget_check *check = judging->check;
+    int error = budget_judge_excuse(check->profile, &judging->leaks);
+    return error || !check->baseline
+               ? error
+               : budget_judge_excuse(check->baseline, &judging->leaks_baseline);
+}
+
 static int budget_judge_prepare(struct judging *judging)
 {
     struct budget_check *check = judging->check;
@@ -245,7 +272,7 @@ static int budget_judge_prepare(struct judging *judging)
     if (check->baseline && !(judging->hidden_baseline = frames_of_libraries(check->baseline)))
         return -ENOMEM;
     if (!check->suppressions || !check->suppressions->count)
-        return 0;
+        return budget_judge_excuse_pools(judging);
     /* The baseline first: what is said of use is of the profile. */
     if (check->baseline &&
         !(judging->leaks_baseline = suppressions_leave(check->suppressions, check->baseline)))
@@ -254,7 +281,7 @@ static int budget_judge_prepare(struct judging *judging)
         check->suppressions->list[i].used_bytes = check->suppressions->list[i].used_blocks =
             figure_of(0);
     judging->leaks = suppressions_leave(check->suppressions, check->profile);
-    return judging->leaks ? 0 : -ENOMEM;
+    return judging->leaks ? budget_judge_excuse_pools(judging) : -ENOMEM;
 }
 
 int budget_judge(struct budget_check *check, const struct budget *budget,

@@ -24,7 +24,7 @@ struct heap_at_style {
     size_t columns; /* 72 at least */
     size_t top;     /* rows of a table; 0: all */
     size_t depth;   /* callers shown of a call path */
-    bool hide_std;  /* frames of the C, C++ and Rust libraries */
+    bool hide_std;  /* frames of the C, C++, Rust and Python libraries */
 };
 
 /* ---- What is alive ------------------------------------------------------------------------- */

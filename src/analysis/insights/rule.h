@@ -191,6 +191,12 @@ void rule_secondary_peak(struct inquiry *inquiry);
 void rule_fragmentation(struct inquiry *inquiry);
 void rule_untouched(struct inquiry *inquiry);
 void rule_memory_limit(struct inquiry *inquiry);
+/* rule_fill.c */
+void rule_fill(struct inquiry *inquiry);
+
+/* rule_content.c */
+void rule_content(struct inquiry *inquiry);
+
 /* rule_variables.c */
 void rule_tls(struct inquiry *inquiry);
 void rule_globals(struct inquiry *inquiry);

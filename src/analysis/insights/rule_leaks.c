@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 #include "aggregate/facts.h"
+#include "aggregate/runtime_pools.h"
 
 /* Growth is looked at in this many equal intervals of the run. */
 #define GROWTH_INTERVALS 16
@@ -380,6 +381,15 @@ static void rule_leaks_title_remains(struct insight *insight, const struct profi
     strbuf_release(&end);
 }
 
+/* The run-times keep these, and the program has nothing to free. */
+static void rule_leaks_without_pools(const struct inquiry *inquiry, struct remains *remains)
+{
+    struct runtime_pools pools = runtime_pools_left(inquiry->profile);
+    uint64_t bytes = rule_number(pools.bytes), blocks = rule_number(pools.count);
+    remains->bytes -= remains->bytes < bytes ? remains->bytes : bytes;
+    remains->blocks -= remains->blocks < blocks ? remains->blocks : blocks;
+}
+
 void rule_leak_possible(struct inquiry *inquiry)
 {
     const struct profile *profile = inquiry->profile;
@@ -390,6 +400,7 @@ void rule_leak_possible(struct inquiry *inquiry)
     }
     for (size_t i = 0; i < inquiry->site_count; i++)
         rule_leaks_count_site(inquiry, &inquiry->sites[i], &remains);
+    rule_leaks_without_pools(inquiry, &remains);
     if (remains.bytes < LEAK_BYTES && remains.blocks < LEAK_BLOCKS)
         return;
     struct insight *insight = insight_begin(inquiry, remains.bytes,

@@ -20,6 +20,8 @@ const struct rule rules[] = {
     {"secondary-peak", rule_secondary_peak, false, INSIGHT_NOTICE, RANK_COST},
     {"fragmentation", rule_fragmentation, false, INSIGHT_SEVERE, RANK_FAULT},
     {"untouched-memory", rule_untouched, false, INSIGHT_NOTICE, RANK_COST},
+    {"unfilled-containers", rule_fill, false, INSIGHT_NOTICE, RANK_COST},
+    {"empty-pages", rule_content, false, INSIGHT_NOTICE, RANK_COST},
     {"memory-limit", rule_memory_limit, false, INSIGHT_SEVERE, RANK_END},
     {"thread-local-storage", rule_tls, false, INSIGHT_NOTICE, RANK_COST},
     {"large-globals", rule_globals, false, INSIGHT_NOTICE, RANK_COST},

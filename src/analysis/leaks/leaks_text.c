@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include "aggregate/facts.h"
+#include "aggregate/runtime_pools.h"
 #include "base/human.h"
 #include "base/text.h"
 #include "base/text_table.h"
@@ -129,6 +130,14 @@ static void leaks_text_add_class(struct strbuf *out, struct figure bytes, struct
                 figure_human_exact(count).text, human_plural(figure_or(count, 0)), what);
 }
 
+static void leaks_text_add_pools(struct strbuf *out, const struct profile *profile)
+{
+    struct runtime_pools left = runtime_pools_left(profile);
+    leaks_text_add_class(out, left.bytes, left.count,
+                         "of all that is alive are pools of the C and C++ run-times, which nobody "
+                         "frees");
+}
+
 static void leaks_text_add_rest(struct strbuf *out, const struct leaks *leaks)
 {
     const struct profile_sample *sample = leaks->sample;
@@ -143,6 +152,7 @@ static void leaks_text_add_rest(struct strbuf *out, const struct leaks *leaks)
                          "block");
     leaks_text_add_class(out, sample->reachable_bytes, sample->reachable_count,
                          "reachable: the program still had pointers to them");
+    leaks_text_add_pools(out, leaks->profile);
     if (profile_get(leaks->profile, PROFILE_META_ATTACHED))
         strbuf_add_string(out, "  attached: what blocks from before the recording point to is not "
                                "called lost\n");

@@ -9,7 +9,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "procfs/proc_file.h"
@@ -21,6 +23,7 @@ enum { MAX_TEXT_BYTES = 65536, MOST_THREADS = 8 };
 struct worker {
     const struct system_memory_request *request;
     struct system_memory *system;
+    int root; /* a descriptor */
     atomic_size_t *next;
     struct smaps smaps;
     struct strbuf text;
@@ -34,7 +37,13 @@ struct worker {
  * reads as gone. */
 static int processes_open_in(int directory, const char *file)
 {
-    int fd = openat(directory, file, O_RDONLY | O_CLOEXEC);
+    enum { MOST_BYTES = 64 << 20 };
+    struct stat status;
+    if (fstatat(directory, file, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return proc_error(errno);
+    if (!S_ISREG(status.st_mode) || status.st_size > MOST_BYTES)
+        return -ESRCH; /* of a capture that somebody else has made */
+    int fd = openat(directory, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return fd >= 0 ? fd : proc_error(errno);
 }
 
@@ -256,6 +265,8 @@ static int processes_read_memory(struct worker *worker, int directory,
 {
     const struct system_memory_request *request = worker->request;
     int living = -1, error;
+    if (process->status.state == 'Z' && request->root)
+        return -ESRCH;
     if (process->status.state == 'Z' &&
         (living = processes_open_living_thread(process->status.pid)) < 0)
         return -ESRCH;
@@ -270,7 +281,9 @@ static int processes_read_memory(struct worker *worker, int directory,
 static enum system_memory_state processes_state_after(int error, const struct worker *worker,
                                                       const struct system_memory_process *process)
 {
-    if (error == -EACCES)
+    /* Of a capture that was not taken by root. */
+    bool not_saved = error == -ESRCH && worker->request->root;
+    if (error == -EACCES || (not_saved && figure_known(process->status.rss_bytes)))
         return SYSTEM_MEMORY_FORBIDDEN;
     if (error)
         return SYSTEM_MEMORY_GONE;
@@ -293,22 +306,47 @@ static void processes_drop_empty_arguments(char *command)
         command[length -= sizeof empty - 1] = '\0';
 }
 
+/* A capture may have stat alone, and then its directories are their owners'. */
+static bool processes_read_status(struct worker *worker, int directory,
+                                  struct system_memory_status *status)
+{
+    struct stat owner;
+    if (processes_read_in(worker, directory, "status") == 0)
+        return system_memory_parse_status(worker->text.data, status) == 0;
+    if (!worker->request->root || processes_read_in(worker, directory, "stat") != 0 ||
+        system_memory_parse_stat(worker->text.data, status) != 0)
+        return false;
+    status->uid = fstat(directory, &owner) == 0 ? owner.st_uid : (uid_t)-1;
+    return true;
+}
+
+static void processes_read_command(struct worker *worker, int directory,
+                                   struct system_memory_process *process)
+{
+    if (processes_read_in(worker, directory, "cmdline") != 0)
+        return;
+    process->command = process_command_of(&worker->text);
+    processes_drop_empty_arguments(process->command);
+    if (*process->command)
+        return;
+    free(process->command); /* a thread of the kernel, a zombie */
+    struct strbuf name = STRBUF_INIT;
+    strbuf_addf(&name, "[%s]", process->status.name);
+    process->command = strbuf_detach(&name);
+}
+
 static int processes_read(struct worker *worker, int directory,
                           struct system_memory_process *process)
 {
     pid_t pid = process->status.pid;
     struct smaps_bytes *bytes = &process->bytes;
     struct system_memory_status status;
-    if (processes_read_in(worker, directory, "status") != 0 ||
-        system_memory_parse_status(worker->text.data, &status) != 0)
+    if (!processes_read_status(worker, directory, &status))
         return 0;
     if (status.pid != pid) /* a thread that was named as if it were a process */
         return 0;
     process->status = status;
-    if (process_command_line(pid, &process->command) != 0)
-        process->command = NULL;
-    else
-        processes_drop_empty_arguments(process->command);
+    processes_read_command(worker, directory, process);
     if (processes_read_in(worker, directory, "cgroup") == 0)
         process->cgroup = system_memory_parse_cgroup(worker->text.data);
     if (!processes_is_wanted(worker->request, process)) {
@@ -335,8 +373,9 @@ static int processes_read(struct worker *worker, int directory,
 static int processes_take(struct worker *worker, struct system_memory_process *process)
 {
     process->state = SYSTEM_MEMORY_GONE;
-    int directory =
-        open(proc_path(process->status.pid, "").text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char name[16];
+    snprintf(name, sizeof name, "%d", (int)process->status.pid);
+    int directory = openat(worker->root, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (directory < 0)
         return 0;
     int error = processes_read(worker, directory, process);
@@ -369,7 +408,7 @@ static size_t processes_thread_count(const struct system_memory *system,
 }
 
 /* A thread that cannot be had leaves its work to the others; the first is the caller's own. */
-static int processes_read_all(struct system_memory *system,
+static int processes_read_all(struct system_memory *system, int root,
                               const struct system_memory_request *request)
 {
     struct worker workers[MOST_THREADS];
@@ -381,6 +420,7 @@ static int processes_read_all(struct system_memory *system,
         workers[i] = (struct worker){
             .request = request,
             .system = system,
+            .root = root,
             .next = &next,
             .smaps = SMAPS_INIT,
             .text = STRBUF_INIT,
@@ -404,10 +444,10 @@ static int processes_add_pid(struct system_memory *system, size_t *capacity, pid
     return 0;
 }
 
-static int processes_list(struct system_memory *system)
+static int processes_list(struct system_memory *system, const char *root)
 {
     size_t capacity = 0;
-    DIR *directory = opendir("/proc");
+    DIR *directory = opendir(root);
     if (!directory)
         return -errno;
     int error = 0;
@@ -427,11 +467,16 @@ static int processes_compare(const void *left, const void *right)
     return (a->status.pid > b->status.pid) - (a->status.pid < b->status.pid);
 }
 
+static const char *processes_root(const struct system_memory_request *request)
+{
+    return request->root ? request->root : "/proc";
+}
+
 static int processes_take_pids(struct system_memory *system,
                                const struct system_memory_request *request)
 {
     size_t capacity = 0, kept = 0;
-    int error = request->pid_count ? 0 : processes_list(system);
+    int error = request->pid_count ? 0 : processes_list(system, processes_root(request));
     for (size_t i = 0; !error && i < request->pid_count; i++)
         error = processes_add_pid(system, &capacity, request->pids[i]);
     if (error)
@@ -459,20 +504,32 @@ static bool processes_hides(void)
     return hides;
 }
 
+static int processes_read_meminfo(int root, struct strbuf *text)
+{
+    int fd = processes_open_in(root, "meminfo");
+    int error = fd < 0 ? fd : proc_read_fd(fd, MAX_TEXT_BYTES, text);
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
 int system_memory_take(struct system_memory *system, const struct system_memory_request *request)
 {
     struct strbuf text = STRBUF_INIT;
     *system = (struct system_memory){0};
-    int error = processes_take_pids(system, request);
+    int root = open(processes_root(request), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = root < 0 ? -errno : processes_take_pids(system, request);
     if (!error)
-        error = processes_read_all(system, request);
+        error = processes_read_all(system, root, request);
     for (size_t i = 0; i < system->count; i++)
         system->state_counts[system->processes[i].state]++;
-    if (proc_read_at("/proc/meminfo", MAX_TEXT_BYTES, &text) != 0)
+    if (root < 0 || processes_read_meminfo(root, &text) != 0)
         strbuf_reset(&text);
+    if (root >= 0)
+        close(root);
     system_memory_parse_machine(text.data, &system->machine);
     strbuf_release(&text);
-    system->hides_processes = processes_hides();
+    system->hides_processes = !request->root && processes_hides();
     system->is_whole = !request->pid_count && !request->user_count && !request->name &&
                        !request->cgroup && !request->mapping;
     if (error)

@@ -63,6 +63,9 @@ struct system_memory_status {
 /* The text may be cut anywhere. -EINVAL if it names no process. */
 int system_memory_parse_status(const char *text, struct system_memory_status *status);
 
+/* The same of /proc/PID/stat, for captures that have no status (smemcap's). Sizes are not known. */
+int system_memory_parse_stat(const char *text, struct system_memory_status *status);
+
 /* The group in a text of /proc/PID/cgroup: that of the memory controller, else the unified one,
  * else the first. NULL if there is none; malloc'd. */
 char *system_memory_parse_cgroup(const char *text);
@@ -119,6 +122,7 @@ struct system_memory_request {
     const regex_t *mapping;       /* only mappings whose name matches; processes that have some */
     bool pieces, libraries; /* by what is mapped; a library's data and bss are the library's */
     size_t threads;         /* 0: as many as processors, eight at most */
+    const char *root; /* NULL: /proc; else that of another machine, or what was saved of one */
 };
 
 struct system_memory {
@@ -128,6 +132,9 @@ struct system_memory {
     bool is_whole;        /* nothing was filtered: there is a balance */
     bool hides_processes; /* /proc is mounted so that others' processes cannot be seen */
 };
+
+/* Copies what is read of /proc into a new directory, for `root`. 0 or -errno, with `processes` of them. */
+int system_memory_save(const char *directory, size_t *processes);
 
 int system_memory_take(struct system_memory *system, const struct system_memory_request *request);
 void system_memory_release(struct system_memory *system);
@@ -163,6 +170,10 @@ struct system_memory_row {
     const struct system_memory_process *process; /* by process; else any one of the row's */
     uint64_t processes, mappings;
     struct smaps_bytes bytes; /* Σ over the processes: rss counts a shared page in each of them */
+    /* In a tree. */
+    struct figure with_all; /* PSS, with all that the process started */
+    size_t depth;
+    uint64_t open_levels; /* bit d: at depth d a sibling follows */
 };
 
 struct system_memory_table {
@@ -171,10 +182,13 @@ struct system_memory_table {
     size_t count;
     struct system_memory_row total;
     char **user_names; /* by row, only by user */
+    bool is_tree;
 };
 
 int system_memory_tabulate(struct system_memory_table *table, const struct system_memory *system,
                            enum system_memory_by by, enum system_memory_order order, bool reverse);
+/* Of a table by process: each behind who started it, the largest first. 0 or -ENOMEM. */
+int system_memory_make_tree(struct system_memory_table *table);
 void system_memory_table_release(struct system_memory_table *table);
 
 /* The user's name, or the number; "?" if unknown. Asks the system's data base, which may take its

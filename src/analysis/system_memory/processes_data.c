@@ -105,11 +105,15 @@ static void processes_data_add_identity(struct json *json,
 }
 
 static void processes_data_add_row(struct json *json, const struct system_memory_row *row,
-                                   enum system_memory_by by)
+                                   enum system_memory_by by, bool is_tree)
 {
     json_object(json, NULL);
     if (by == SYSTEM_MEMORY_BY_PROCESS) {
         processes_data_add_identity(json, row->process);
+        if (is_tree) {
+            json_unsigned(json, "depth", row->depth);
+            json_figure(json, "tree_pss_bytes", row->with_all);
+        }
     } else {
         json_string(json, processes_data_by_name(by), row->name);
         json_unsigned(json, "processes", row->processes);
@@ -175,7 +179,7 @@ int show_system_memory_json(FILE *out, const struct system_memory *system,
     json_string(&json, "by", processes_data_by_name(table->by));
     json_array(&json, "rows");
     for (size_t i = 0; i < processes_data_rows_shown(table, options); i++)
-        processes_data_add_row(&json, &table->rows[i], table->by);
+        processes_data_add_row(&json, &table->rows[i], table->by, table->is_tree);
     json_end(&json);
     json_object(&json, "total");
     json_unsigned(&json, "rows", table->count);

@@ -12,7 +12,7 @@
 #include "base/text_table.h"
 #include "model/figure_human.h"
 
-enum { BYTES_WIDTH = 10, USER_WIDTH = 8, LEAST_NAME = 12, MOST_COLUMNS = 8 };
+enum { BYTES_WIDTH = 10, LEAST_NAME = 12 };
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
@@ -80,10 +80,12 @@ size_t show_rows(uint64_t top, size_t count)
 
 struct columns {
     const struct show_options *options;
-    bool swap, mappings, pids;
+    const struct system_memory_machine *machine;
+    struct show_columns chosen;
+    bool is_path; /* the name at the end of a line is a path, or what a path is shown as */
     size_t bar;
     struct figure largest; /* the longest bar */
-    struct text_column table[MOST_COLUMNS];
+    struct text_column table[SHOW_COLUMNS_MOST + 2];
     size_t count;
 };
 
@@ -102,51 +104,55 @@ static const char *processes_text_last_title(enum system_memory_by by)
     return titles[by];
 }
 
-static void processes_text_add_column(struct columns *columns, struct text_column column)
-{
-    columns->table[columns->count++] = column;
-}
-
-static void processes_text_add_bytes_column(struct columns *columns, const char *heading)
-{
-    processes_text_add_column(columns, (struct text_column){heading, BYTES_WIDTH, TEXT_RIGHT, 0});
-}
-
 /* A line begins with the process and its user, or with how many there are. */
+static struct show_columns processes_text_usual(const struct system_memory_table *table, bool bars,
+                                                bool swap)
+{
+    struct strbuf list = STRBUF_INIT;
+    strbuf_add_string(&list, table->by == SYSTEM_MEMORY_BY_PROCESS   ? "pid,user"
+                             : processes_text_is_by_piece(table->by) ? "procs,maps"
+                                                                     : "procs");
+    strbuf_add_string(&list, table->is_tree ? ",tree,pss" : ",pss");
+    if (!bars)
+        strbuf_add_string(&list, swap ? ",uss,rss,swap" : ",uss,rss");
+    struct show_columns columns = show_columns_of(list.data);
+    strbuf_release(&list);
+    return columns;
+}
+
 static void processes_text_lay_out(struct columns *columns, enum system_memory_by by)
 {
-    const struct text_column pid = {"PID", 7, TEXT_RIGHT, 0}, processes = {"PROCS", 6, 0, 0},
-                             user = {"USER", USER_WIDTH, TEXT_LEFT, 1}, maps = {"MAPS", 7, 0, 0};
-    processes_text_add_column(columns, columns->pids ? pid : processes);
-    if (columns->pids || columns->mappings)
-        processes_text_add_column(columns, columns->pids ? user : maps);
-    processes_text_add_bytes_column(columns, "PSS");
-    if (columns->bar) {
-        processes_text_add_column(columns,
-                                  (struct text_column){"USS, SHARED", columns->bar, TEXT_LEFT, 2});
-    } else {
-        processes_text_add_bytes_column(columns, "USS");
-        processes_text_add_bytes_column(columns, "RSS");
-        if (columns->swap)
-            processes_text_add_bytes_column(columns, "SWAP");
-    }
-    processes_text_add_column(columns,
-                              (struct text_column){processes_text_last_title(by), 0, TEXT_LEFT, 2});
+    for (size_t i = 0; i < columns->chosen.count; i++)
+        columns->table[columns->count++] = show_column_layout(&columns->chosen, i);
+    if (columns->bar)
+        columns->table[columns->count++] =
+            (struct text_column){"USS, SHARED", columns->bar, TEXT_LEFT, 2};
+    columns->table[columns->count++] =
+        (struct text_column){processes_text_last_title(by), 0, TEXT_LEFT, 2};
 }
 
 static struct columns processes_text_columns_of(const struct system_memory *system,
                                                 const struct system_memory_table *table,
                                                 const struct show_options *options)
 {
+    bool swap = !figure_zero(system->machine.swap_total) || !figure_zero(table->total.bytes.swap);
     struct columns columns = {
         .options = options,
-        .swap = !figure_zero(system->machine.swap_total) || !figure_zero(table->total.bytes.swap),
-        .mappings = processes_text_is_by_piece(table->by),
-        .pids = table->by == SYSTEM_MEMORY_BY_PROCESS,
+        .machine = &system->machine,
+        .chosen = options->columns.count ? options->columns
+                                         : processes_text_usual(table, options->bars, swap),
+        .is_path = table->by != SYSTEM_MEMORY_BY_PROCESS,
         .bar = options->bars ? options->style.columns / 3 : 0,
     };
     for (size_t i = 0; i < table->count; i++)
         columns.largest = figure_max(columns.largest, table->rows[i].bytes.pss);
+    size_t name = text_width(processes_text_last_title(table->by));
+    size_t fixed =
+        (columns.bar ? columns.bar + 2 : 0) + 2 + (name > LEAST_NAME ? name : LEAST_NAME);
+    if (!options->columns.count) /* what is asked for is shown, however narrow the terminal */
+        while (show_columns_width(&columns.chosen) + fixed > options->style.columns &&
+               show_columns_drop(&columns.chosen))
+            ;
     processes_text_lay_out(&columns, table->by);
     return columns;
 }
@@ -174,42 +180,20 @@ static void processes_text_add_bar(struct text_row *row, const struct columns *c
     strbuf_release(&bar);
 }
 
-static void processes_text_add_figures(struct text_row *row, const struct columns *columns,
-                                       const struct smaps_bytes *bytes)
-{
-    show_bytes(row, bytes->uss);
-    show_bytes(row, bytes->rss);
-    if (columns->swap)
-        show_bytes(row, bytes->swap);
-}
-
-static void processes_text_add_process(struct text_row *row,
-                                       const struct system_memory_status *status)
-{
-    char pid[16], name[64];
-    struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
-    snprintf(pid, sizeof pid, "%d", (int)status->pid);
-    system_memory_user_name(status->uid, name, sizeof name);
-    text_add_safe_string(&safe, name);
-    text_add_cut(&cut, safe.data, USER_WIDTH);
-    text_row_add(row, pid);
-    text_row_add(row, cut.data);
-    strbuf_release(&safe);
-    strbuf_release(&cut);
-}
-
-static void processes_text_add_identity(struct text_row *cells, const struct columns *columns,
+/* "│  ├─ " before the name of a process in a tree; deep ones stand less far to the right. */
+static void processes_text_add_branches(struct strbuf *name, const struct style *style,
                                         const struct system_memory_row *row)
 {
-    if (columns->pids && row->process) {
-        processes_text_add_process(cells, &row->process->status);
-        return;
+    enum { MOST_BRANCHES = 12 };
+    size_t from = row->depth > MOST_BRANCHES ? row->depth - MOST_BRANCHES : 1;
+    for (size_t depth = from; depth <= row->depth; depth++) {
+        bool open = depth < 64 && row->open_levels >> depth & 1;
+        if (depth == row->depth)
+            strbuf_add_string(name,
+                              open ? style_sign(style, "├ ", "+ ") : style_sign(style, "└ ", "` "));
+        else
+            strbuf_add_string(name, open ? style_sign(style, "│ ", "| ") : "  ");
     }
-    text_row_add(cells, columns->pids ? "" : human_count(row->processes).text);
-    if (columns->pids)
-        text_row_add(cells, "");
-    if (columns->mappings)
-        text_row_add(cells, human_count(row->mappings).text);
 }
 
 /* `line` has no colours, so that its width says how much room is left for the name. */
@@ -220,10 +204,8 @@ static void processes_text_print_row(FILE *out, const struct columns *columns,
     const struct style *plain = &columns->options->style;
     struct strbuf line = STRBUF_INIT, shown = STRBUF_INIT;
     struct text_row cells = text_row_begin(&line, columns->table);
-    processes_text_add_identity(&cells, columns, row);
-    show_bytes(&cells, row->bytes.pss);
-    if (!columns->bar)
-        processes_text_add_figures(&cells, columns, &row->bytes);
+    for (size_t i = 0; i < columns->chosen.count; i++)
+        show_column_add(&cells, &columns->chosen, i, row, columns->machine);
     strbuf_add_string(&shown, line.data);
     if (columns->bar) {
         struct text_row behind = {&shown, cells.next};
@@ -234,7 +216,7 @@ static void processes_text_print_row(FILE *out, const struct columns *columns,
             text_row_add(&behind, "");
     }
     size_t before = line.length;
-    show_name(&line, plain, name, !columns->pids);
+    show_name(&line, plain, name, columns->is_path);
     strbuf_add_string(&shown, line.data + before);
     show_line(out, &shown);
     strbuf_release(&shown);
@@ -276,9 +258,14 @@ static void processes_text_print_rows(FILE *out, const struct columns *columns,
 {
     size_t shown = show_rows(columns->options->top, table->count);
     char name[64];
-    for (size_t i = 0; i < shown; i++)
-        processes_text_print_row(out, columns, &table->rows[i], true,
-                                 processes_text_row_name(&table->rows[i], table->by));
+    for (size_t i = 0; i < shown; i++) {
+        struct strbuf row = STRBUF_INIT;
+        if (table->is_tree)
+            processes_text_add_branches(&row, &columns->options->style, &table->rows[i]);
+        strbuf_add_string(&row, processes_text_row_name(&table->rows[i], table->by));
+        processes_text_print_row(out, columns, &table->rows[i], true, row.data);
+        strbuf_release(&row);
+    }
     if (shown < table->count)
         processes_text_print_others(out, columns, table, shown);
     snprintf(name, sizeof name, "total of %s process%s", human_exact(table->total.processes).text,
@@ -290,14 +277,25 @@ static void processes_text_print_rows(FILE *out, const struct columns *columns,
 
 enum { LABEL_WIDTH = 46 };
 
+static size_t processes_text_label_width(const struct style *style)
+{
+    size_t others = 2 + BYTES_WIDTH + 9 + 1;
+    return style->columns >= LABEL_WIDTH + others ? LABEL_WIDTH
+           : style->columns > others + LEAST_NAME ? style->columns - others
+                                                  : LEAST_NAME;
+}
+
 static void processes_text_print_share(FILE *out, const struct style *style, const char *label,
                                        uint64_t bytes, uint64_t total)
 {
-    static const struct text_column columns[] = {
-        {NULL, LABEL_WIDTH, TEXT_LEFT, 2}, {NULL, BYTES_WIDTH, TEXT_RIGHT, 0}, {NULL, 9, 0, 0}};
-    struct strbuf line = STRBUF_INIT;
+    size_t width = processes_text_label_width(style);
+    const struct text_column columns[] = {
+        {NULL, width, TEXT_LEFT, 2}, {NULL, BYTES_WIDTH, TEXT_RIGHT, 0}, {NULL, 9, 0, 0}};
+    struct strbuf line = STRBUF_INIT, cut = STRBUF_INIT;
     struct text_row row = text_row_begin(&line, columns);
-    text_row_add(&row, label);
+    text_add_cut(&cut, label, width);
+    text_row_add(&row, cut.data);
+    strbuf_release(&cut);
     style_begin(&line, style, TONE_FIGURE);
     show_bytes(&row, figure_of(bytes));
     style_end(&line, style);
@@ -313,24 +311,41 @@ static void processes_text_print_rest(FILE *out, const struct style *style,
         processes_text_print_share(out, style, "not said: drivers, firmware",
                                    (uint64_t)balance->rest, balance->total);
     else
-        fprintf(out, "  %-*s-%*s\n", LABEL_WIDTH, "counted twice while it changed", BYTES_WIDTH - 1,
-                human_bytes((uint64_t)-balance->rest).text);
+        fprintf(out, "  %-*.*s-%*s\n", (int)processes_text_label_width(style),
+                (int)processes_text_label_width(style), "counted twice while it changed",
+                BYTES_WIDTH - 1, human_bytes((uint64_t)-balance->rest).text);
 }
 
-static void processes_text_print_swap(FILE *out, const struct system_memory_balance *balance)
+/* Indented, and no line longer than there is room. */
+static void processes_text_print_sentence(FILE *out, const struct style *style, const char *text)
 {
+    struct strbuf shown = STRBUF_INIT;
+    strbuf_add_string(&shown, "  ");
+    text_add_wrapped(&shown, text, 2, style->columns);
+    show_line(out, &shown);
+    strbuf_release(&shown);
+}
+
+static void processes_text_print_swap(FILE *out, const struct style *style,
+                                      const struct system_memory_balance *balance)
+{
+    struct strbuf text = STRBUF_INIT;
     if (!figure_known(balance->swap_total))
         return;
     if (figure_zero(balance->swap_total)) {
-        fputs("  There is no swap.\n", out);
-        return;
+        strbuf_add_string(&text, "There is no swap.");
+    } else {
+        strbuf_addf(&text, "Swap: %s of %s used",
+                    figure_known(balance->swap_used) ? figure_human_bytes(balance->swap_used).text
+                                                     : "?",
+                    figure_human_bytes(balance->swap_total).text);
+        if (figure_known(balance->swap_processes))
+            strbuf_addf(&text, ", %s by these processes",
+                        figure_human_bytes(balance->swap_processes).text);
+        strbuf_add_char(&text, '.');
     }
-    fprintf(out, "  Swap: %s of %s used",
-            figure_known(balance->swap_used) ? figure_human_bytes(balance->swap_used).text : "?",
-            figure_human_bytes(balance->swap_total).text);
-    if (figure_known(balance->swap_processes))
-        fprintf(out, ", %s by these processes", figure_human_bytes(balance->swap_processes).text);
-    fputs(".\n", out);
+    processes_text_print_sentence(out, style, text.data);
+    strbuf_release(&text);
 }
 
 static void processes_text_print_balance(FILE *out, const struct system_memory *system,
@@ -345,7 +360,7 @@ static void processes_text_print_balance(FILE *out, const struct system_memory *
     strbuf_addf(&title, "The machine's %s", human_bytes(balance.total).text);
     style_end(&title, style);
     if (figure_known(balance.available))
-        strbuf_addf(&title, " (%s available to programs)",
+        strbuf_addf(&title, "%s(%s available to programs)", style->columns < 60 ? "\n  " : " ",
                     figure_human_bytes(balance.available).text);
     show_line(out, &title);
     strbuf_release(&title);
@@ -364,10 +379,14 @@ static void processes_text_print_balance(FILE *out, const struct system_memory *
                                    balance.total);
     processes_text_print_share(out, style, "free", balance.free, balance.total);
     processes_text_print_rest(out, style, &balance);
-    if (balance.kernel_reclaimable)
-        fprintf(out, "  Of the kernel's %s are caches, given up when memory is short.\n",
-                human_bytes(balance.kernel_reclaimable).text);
-    processes_text_print_swap(out, &balance);
+    if (balance.kernel_reclaimable) {
+        struct strbuf text = STRBUF_INIT;
+        strbuf_addf(&text, "Of the kernel's %s are caches, given up when memory is short.",
+                    human_bytes(balance.kernel_reclaimable).text);
+        processes_text_print_sentence(out, style, text.data);
+        strbuf_release(&text);
+    }
+    processes_text_print_swap(out, style, &balance);
 }
 
 /* ---- What was not read --------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "system_memory/processes.h"
+#include "system_memory/show_columns.h"
 #include "system_memory/process_maps.h"
 #include "format/style.h"
 
@@ -13,6 +14,7 @@ struct show_options {
     struct style style;
     uint64_t top; /* rows; 0: all */
     bool bars;
+    struct show_columns columns; /* none: the usual ones */
 };
 
 void show_system_memory_text(FILE *out, const struct system_memory *system,

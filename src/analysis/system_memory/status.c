@@ -108,6 +108,26 @@ int system_memory_parse_status(const char *text, struct system_memory_status *st
     return 0;
 }
 
+/* "4711 (name) S 1 …": the name may hold brackets. */
+int system_memory_parse_stat(const char *text, struct system_memory_status *status)
+{
+    const char *open = strchr(text, '('), *close = strrchr(text, ')'), *end;
+    uint64_t pid, parent;
+    *status = (struct system_memory_status){.state = '?', .uid = (uid_t)-1};
+    if (!open || !close || close < open || !proc_number(text, &pid, &end) || pid > INT_MAX ||
+        close[1] != ' ' || !close[2] || close[3] != ' ' || !proc_number(close + 4, &parent, &end))
+        return -EINVAL;
+    status->pid = (pid_t)pid;
+    status->parent = parent <= INT_MAX ? (pid_t)parent : 0;
+    status->state = close[2];
+    size_t length = (size_t)(close - open - 1);
+    length = length < sizeof status->name ? length : sizeof status->name - 1;
+    memcpy(status->name, open + 1, length);
+    status->size_bytes = status->rss_bytes = status->swap_bytes = status->threads = FIGURE_UNKNOWN;
+    status->is_kernel = status->pid == 2 || status->parent == 2;
+    return 0;
+}
+
 /* ---- Control groups ------------------------------------------------------------------------ */
 
 static bool system_memory_parse_status_lists_memory(const char *controllers, const char *end)

@@ -37,8 +37,11 @@ static void system_memory_table_add_pieces(struct system_memory_table *table,
 {
     for (size_t i = 0; i < process->piece_count; i++) {
         const struct system_memory_piece *piece = &process->pieces[i];
-        table->rows[table->count++] =
-            (struct system_memory_row){piece->name, process, 1, piece->mappings, piece->bytes};
+        table->rows[table->count++] = (struct system_memory_row){.name = piece->name,
+                                                                 .process = process,
+                                                                 .processes = 1,
+                                                                 .mappings = piece->mappings,
+                                                                 .bytes = piece->bytes};
     }
 }
 
@@ -60,9 +63,12 @@ static void system_memory_table_add_rows(struct system_memory_table *table,
         if (system_memory_table_is_by_piece(table->by))
             system_memory_table_add_pieces(table, process);
         else
-            table->rows[table->count++] =
-                (struct system_memory_row){system_memory_table_group_name(process, table->by),
-                                           process, 1, process->mappings, process->bytes};
+            table->rows[table->count++] = (struct system_memory_row){
+                .name = system_memory_table_group_name(process, table->by),
+                .process = process,
+                .processes = 1,
+                .mappings = process->mappings,
+                .bytes = process->bytes};
     }
 }
 

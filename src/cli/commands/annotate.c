@@ -42,7 +42,8 @@ static const struct option_entry entries[] = {
     {"top", 'n', OPTION_NUMBER, "N", "files, and lines, where no place is given (default: 10)",
      TO(top), false, NULL},
     {"hide-std", 0, OPTION_SWITCH, NULL,
-     "frames of the C, C++ and Rust libraries count for the line that called them (default: yes)",
+     "frames of the C, C++, Rust and Python libraries count for the line that called them "
+     "(default: yes)",
      TO(annotate.hide_std), false, NULL},
     {"callees", 0, OPTION_SWITCH, NULL,
      "below a line say what it calls where its text does not (default: yes)", TO(annotate.callees),

@@ -114,7 +114,7 @@ static void ask_snapshot_ask_session(struct asking *asking, const char *name)
     if (fd < 0)
         return;
     struct wire_hello hello = {.magic = WIRE_MAGIC, .reason = WIRE_HELLO_SNAPSHOT};
-    hello.path_to = asking->ask->path_to;
+    hello.wish = asking->ask->wish;
     hello.parent =
         ask_snapshot_is_collector(fd, asking->ask->pid, &ours) ? 0 : (uint32_t)asking->ask->pid;
     asking->denied += !ours;
@@ -189,12 +189,13 @@ static void ask_snapshot_keep(void *context, const char *path)
         strbuf_add_string(kept, path);
 }
 
-int ask_snapshot_of(const char *command, pid_t pid, uint64_t path_to, struct strbuf *path)
+int ask_snapshot_of(const char *command, pid_t pid, const struct wire_wish *wish,
+                    struct strbuf *path)
 {
     enum { PATIENCE_S = 60 };
     struct ask_snapshot ask = {.command = command,
                                .pid = pid,
-                               .path_to = path_to,
+                               .wish = *wish,
                                .timeout_ns = PATIENCE_S * 1000000000ull,
                                .tell = ask_snapshot_keep,
                                .context = path};

@@ -9,11 +9,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "base/strbuf.h"
+#include "wire/wire.h"
 
 struct ask_snapshot {
     const char *command; /* that asks */
     pid_t pid;           /* of the process, or of the collector: then of all that it records */
-    uint64_t path_to;    /* an address in a block: how is it held? 0: nobody asks */
+    struct wire_wish wish;
     uint64_t timeout_ns;
     void (*tell)(void *context, const char *path); /* of each snapshot */
     void *context;
@@ -25,6 +26,7 @@ int ask_snapshot(const struct ask_snapshot *ask);
 bool ask_snapshot_parse_pid(const char *text, pid_t *pid);
 
 /* The same of one process, for a command that reads it: its path. 0, or the exit status, complained. */
-int ask_snapshot_of(const char *command, pid_t pid, uint64_t path_to, struct strbuf *path);
+int ask_snapshot_of(const char *command, pid_t pid, const struct wire_wish *wish,
+                    struct strbuf *path);
 
 #endif

@@ -36,7 +36,7 @@ static const char *const shared_options[] = {
     "output",  "quiet",       "pack",         "trace",         "compress", "follow",
     "stacks",  "free-stacks", "timed",        "embed-sources", "looks",    "max-depth",
     "sample",  "budget-cpu",  "for",          "until",         "start-on", "snapshot-at",
-    "on-full", "ring",        "page-content", "held",          "types"};
+    "on-full", "ring",        "page-content", "held",          "types",    "native"};
 
 static bool cmd_attach_is_shared(const struct option_entry *entry)
 {

@@ -10,6 +10,7 @@ int cmd_collect(int argc, char **argv); /* for the recorder's own use, not liste
 int cmd_report(int argc, char **argv);
 int cmd_insight(int argc, char **argv);
 int cmd_leaks(int argc, char **argv);
+int cmd_content(int argc, char **argv);
 int cmd_held(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_serve(int argc, char **argv);

@@ -281,6 +281,14 @@ static void cmd_count_write_text(FILE *out, const struct entries *entries, int w
                 cmd_count_write_text_entry(out, &entries->entry[i], wait_status);
 }
 
+/* In place of the figures. */
+static void cmd_count_write_json_in_front(struct json *json, const struct count_state *state)
+{
+    char module[COUNT_NAME_BYTES + 1] = "";
+    memcpy(module, state->in_front, COUNT_NAME_BYTES);
+    json_string(json, "malloc_in_front", module);
+}
+
 static void cmd_count_write_json_entry(struct json *json, const struct entry *entry,
                                        int wait_status)
 {
@@ -297,6 +305,11 @@ static void cmd_count_write_json_entry(struct json *json, const struct entry *en
     json_bool(json, "forked", entry->state->forked != 0);
     json_string(json, "ending", cmd_count_ending_of(entry, wait_status, ending));
     json_unsigned(json, "threads", figures->threads);
+    if (count_nothing_came(entry->state)) {
+        cmd_count_write_json_in_front(json, entry->state);
+        json_end(json);
+        return;
+    }
     json_object(json, "calls");
     for (unsigned kind = 0; kind < COUNT_KINDS; kind++)
         json_unsigned(json, names[kind], figures->calls[kind]);

@@ -119,9 +119,10 @@ static int cmd_held_of(char **operands, int count, const struct arguments *argum
                                "keeps who holds what, and not each pointer");
     int status = 0;
     if (count == 2)
-        status = profile_of(&before, "held", operands[0], 0);
+        status = profile_of(&before, "held", operands[0], &(struct wire_wish){0});
     if (!status)
-        status = profile_of(&now, "held", operands[count - 1], arguments->path_to);
+        status = profile_of(&now, "held", operands[count - 1],
+                            &(struct wire_wish){.path_to = arguments->path_to});
     if (!status)
         status = cmd_held_find(now, before, arguments);
     profile_free(now);

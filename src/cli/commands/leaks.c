@@ -95,7 +95,7 @@ static int cmd_leaks_of(const char *path, const struct arguments *arguments)
     for (size_t i = 0; i < arguments->suppressions.count && !status; i++)
         status = known_leaks_read("leaks", &suppressions, arguments->suppressions.files[i]);
     if (!status)
-        status = profile_of(&profile, "leaks", path, 0);
+        status = profile_of(&profile, "leaks", path, &(struct wire_wish){0});
     if (!status) {
         status = cmd_leaks_find(profile, &suppressions, arguments);
         profile_free(profile);

@@ -34,6 +34,7 @@ static const struct command commands[] = {
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"leaks", cmd_leaks, "show which blocks are lost: no pointer leads to them any more"},
     {"held", cmd_held, "show who keeps the live blocks, and what would go if it let go"},
+    {"content", cmd_content, "show what pages hold that need not be there: zeros, copies"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
     {"plot", cmd_plot, "draw memory over time, call paths, ranks, sizes"},
     {"top", cmd_top, "watch a program that is being recorded"},

@@ -27,8 +27,8 @@
 #define HIDE_STD_ENTRY(TO)                                                                         \
     {                                                                                              \
         "hide-std", 0, OPTION_SWITCH, NULL,                                                        \
-            "leave out frames of the C, C++ and Rust libraries (default: yes)", TO(hide_std),      \
-            false, NULL                                                                            \
+            "leave out frames of the C, C++, Rust and Python libraries (default: yes)",            \
+            TO(hide_std), false, NULL                                                              \
     }
 
 /* Functions that only pass memory on (aggregate/wrappers.h). For option entries of OPTION_CALL. */

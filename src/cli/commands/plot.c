@@ -27,10 +27,23 @@ struct arguments {
     const char *output, *id;
     uint64_t paths, sites, functions, width, height;
     int level, colour, of; /* of: enum memory_level */
+    struct labels {
+        const char *names[MOST_RUNS];
+        size_t count;
+    } labels;
     bool memory, ranks, nodes, sizes, lifetimes, terminal, force;
 };
 
 #define TO(field) OPTION_TO(struct arguments, field)
+
+static int cmd_plot_take_label(void *target, const char *value)
+{
+    struct labels *labels = &((struct arguments *)target)->labels;
+    if (labels->count == MOST_RUNS)
+        return output_complain("plot", "more labels than files can be given"), -EINVAL;
+    labels->names[labels->count++] = value;
+    return 0;
+}
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to draw"),
@@ -52,8 +65,8 @@ static const struct option_entry entries[] = {
     {"filter", 0, OPTION_STRING, "REGEX", "only paths whose function, file or module matches",
      TO(plot.filter), false, NULL},
     {"hide-std", 0, OPTION_SWITCH, NULL,
-     "leave out frames of the C, C++ and Rust libraries (default: yes)", TO(plot.hide_std), false,
-     NULL},
+     "leave out frames of the C, C++, Rust and Python libraries (default: yes)", TO(plot.hide_std),
+     true, NULL},
     {"ranks", 0, OPTION_FLAG, NULL, "ranks of a job over time", TO(ranks), false, NULL},
     {"nodes", 0, OPTION_FLAG, NULL, "what each node's ranks held at once", TO(nodes), false, NULL},
     {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
@@ -64,9 +77,15 @@ static const struct option_entry entries[] = {
      TO(plot.bytes), false, NULL},
     OPTION_GROUP("How to draw it"),
     {"output", 'o', OPTION_STRING, "FILE",
-     ".svg, .png (needs gnuplot), .gp (a script for gnuplot) or .txt (default: the terminal)",
+     ".svg, .png or .pdf (by gnuplot), .gp (a script for it) or .txt (default: the terminal)",
      TO(output), false, NULL},
     {"terminal", 't', OPTION_FLAG, NULL, "with characters, on stdout", TO(terminal), false, NULL},
+    {"label", 0, OPTION_CALL, "NAME", "what the next file is called; once for each, in order", 0,
+     false, cmd_plot_take_label},
+    {"from", 0, OPTION_DURATION, "TIME", "draw from this time on", TO(plot.from_ns), true, NULL},
+    {"to", 0, OPTION_DURATION, "TIME", "draw until then", TO(plot.to_ns), true, NULL},
+    {"most", 0, OPTION_BYTES, "SIZE", "the upper end of the axis of sizes", TO(plot.most_bytes),
+     true, NULL},
     {"title", 0, OPTION_STRING, "TEXT", "instead of its own", TO(plot.title), true, NULL},
     {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE,
      "on the terminal (default: auto; NO_COLOR is respected)", TO(colour), true, NULL},
@@ -90,6 +109,7 @@ static const struct options_command command = {
                 "  tidemark plot run.tmk\n"
                 "  tidemark plot before.tmk after.tmk --relative -o compared.svg\n"
                 "  tidemark plot run.tmk --functions 6 --stacked -o functions.svg\n"
+                "  tidemark plot --label old --label new a.tmk b.tmk -o both.pdf\n"
                 "  tidemark plot runs/ -o ranks.svg\n"
                 "  tidemark plot map.txt btree.txt -o maps.gp && gnuplot -p maps.gp\n",
 };
@@ -144,15 +164,16 @@ static const char *cmd_plot_misfit(const struct arguments *arguments)
     return NULL;
 }
 
-enum format { FORMAT_TEXT = 0, FORMAT_SVG, FORMAT_PNG, FORMAT_GNUPLOT, FORMAT_NONE };
+enum format { FORMAT_TEXT = 0, FORMAT_SVG, FORMAT_PNG, FORMAT_PDF, FORMAT_GNUPLOT, FORMAT_NONE };
 
 static enum format cmd_plot_format_of(const char *name)
 {
     static const struct {
         const char *suffix;
         enum format format;
-    } formats[] = {{".svg", FORMAT_SVG},     {".png", FORMAT_PNG},         {".gp", FORMAT_GNUPLOT},
-                   {".plt", FORMAT_GNUPLOT}, {".gnuplot", FORMAT_GNUPLOT}, {".txt", FORMAT_TEXT}};
+    } formats[] = {{".svg", FORMAT_SVG},    {".png", FORMAT_PNG},     {".pdf", FORMAT_PDF},
+                   {".gp", FORMAT_GNUPLOT}, {".plt", FORMAT_GNUPLOT}, {".gnuplot", FORMAT_GNUPLOT},
+                   {".txt", FORMAT_TEXT}};
     const char *dot = name ? strrchr(name, '.') : ".txt";
     for (size_t i = 0; dot && i < sizeof formats / sizeof *formats; i++)
         if (!strcmp(dot, formats[i].suffix))
@@ -191,8 +212,8 @@ static int cmd_plot_draw(FILE *out, const struct chart *chart, const struct argu
 {
     struct strbuf text = STRBUF_INIT;
     int status = 0;
-    if (format == FORMAT_PNG) {
-        if (plot_png(fileno(out), chart, &text))
+    if (format == FORMAT_PNG || format == FORMAT_PDF) {
+        if (plot_picture(fileno(out), chart, format == FORMAT_PDF ? PLOT_PDF : PLOT_PNG, &text))
             status = output_complain("plot", text.data);
     } else {
         if (format == FORMAT_SVG)
@@ -256,6 +277,10 @@ static int cmd_plot_open_runs(struct plot_run *runs, size_t *opened, char **path
         if (status)
             break;
         runs[*opened].path = paths[*opened];
+        if (*opened < arguments->labels.count)
+            runs[*opened].label = arguments->labels.names[*opened];
+        else if (!strcmp(paths[*opened], "-"))
+            runs[*opened].label = "standard input";
         ++*opened;
     }
     showing_release(&showing);
@@ -296,6 +321,8 @@ int cmd_plot(int argc, char **argv)
         return options_usage_error(&command, "no file given");
     if (argc - operand > MOST_RUNS)
         return options_usage_error(&command, "more than %d files given", MOST_RUNS);
+    if (arguments.labels.count > (size_t)(argc - operand))
+        return options_usage_error(&command, "more labels than files");
     if (cmd_plot_choose_view(&arguments))
         return options_usage_error(&command, "more than one thing to draw: choose one");
     arguments.plot.level = (enum plot_level)arguments.level;
@@ -307,7 +334,7 @@ int cmd_plot(int argc, char **argv)
     if (cmd_plot_format_of(arguments.output) == FORMAT_NONE)
         return options_usage_error(
             &command,
-            "'%s' has none of the endings .svg, .png, .gp and .txt, which say what to write",
+            "'%s' has none of the endings .svg, .png, .pdf, .gp and .txt, which say what to write",
             arguments.output);
     return cmd_plot_write(argv + operand, (size_t)(argc - operand), &arguments);
 }

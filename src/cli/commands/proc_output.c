@@ -19,6 +19,13 @@ void proc_settle_arguments(struct proc_arguments *arguments, uint64_t top)
         arguments->top = arguments->format == PROC_TEXT ? top : 0;
 }
 
+size_t proc_narrow_columns(const struct proc_arguments *arguments, size_t usual)
+{
+    enum { NARROWEST = 40 };
+    size_t asked = arguments->width ? arguments->width : term_columns(stdout);
+    return asked >= usual ? usual : asked < NARROWEST ? NARROWEST : asked;
+}
+
 struct show_options proc_settle(const struct proc_arguments *arguments)
 {
     return (struct show_options){

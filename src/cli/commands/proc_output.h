@@ -31,6 +31,8 @@ struct proc_arguments {
 
 /* Fills in what was not given: `top` in text, all for programs. */
 void proc_settle_arguments(struct proc_arguments *arguments, uint64_t top);
+/* As wide as the terminal or --width, and no wider: lines of ps have room in 40 columns. */
+size_t proc_narrow_columns(const struct proc_arguments *arguments, size_t usual);
 struct show_options proc_settle(const struct proc_arguments *arguments);
 
 struct term_pager proc_pager(const struct proc_arguments *arguments);

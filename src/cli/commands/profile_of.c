@@ -15,12 +15,12 @@ bool profile_of_is_process(const char *operand)
 }
 
 static int profile_of_process(struct profile **out, const char *command, const char *operand,
-                              uint64_t path_to)
+                              const struct wire_wish *wish)
 {
     struct strbuf path = STRBUF_INIT;
     pid_t pid;
     ask_snapshot_parse_pid(operand, &pid);
-    int status = ask_snapshot_of(command, pid, path_to, &path);
+    int status = ask_snapshot_of(command, pid, wish, &path);
     if (!status && profile_read(out, path.data))
         status = output_complain(command, error_text());
     if (path.length)
@@ -29,9 +29,10 @@ static int profile_of_process(struct profile **out, const char *command, const c
     return status;
 }
 
-int profile_of(struct profile **out, const char *command, const char *operand, uint64_t path_to)
+int profile_of(struct profile **out, const char *command, const char *operand,
+               const struct wire_wish *wish)
 {
     if (profile_of_is_process(operand))
-        return profile_of_process(out, command, operand, path_to);
+        return profile_of_process(out, command, operand, wish);
     return profile_read(out, operand) ? output_complain(command, error_text()) : 0;
 }

@@ -18,7 +18,9 @@
 struct arguments {
     struct proc_arguments common;
     int by, order;
-    bool reverse, bars;
+    bool reverse, bars, tree;
+    const char *columns, *root, *save;
+    struct show_columns chosen;
     const char *name, *user, *cgroup, *mapping;
 };
 
@@ -36,15 +38,23 @@ static const struct option_entry entries[] = {
     {"mapping", 'm', OPTION_STRING, "REGEX",
      "count only mappings whose file or name matches, and the processes that have some",
      TO(mapping), false, NULL},
+    {"root", 0, OPTION_STRING, "DIR", "of another machine: its /proc, or what --save has made",
+     TO(root), true, NULL},
+    {"save", 0, OPTION_STRING, "DIR",
+     "copy what --root reads into a new directory, and show nothing", TO(save), true, NULL},
     OPTION_GROUP("How to count and sort them"),
     {"by", 'b', OPTION_CHOICE, SYSTEM_MEMORY_BY_CHOICE,
      "a line for each of these (default: process)", TO(by), false, NULL},
     {"sort", 's', OPTION_CHOICE, SYSTEM_MEMORY_ORDER_CHOICE,
      "the largest first; names from a to z (default: pss)", TO(order), false, NULL},
-    {"reverse", 'r', OPTION_FLAG, NULL, "the smallest first", TO(reverse), false, NULL},
+    {"reverse", 'r', OPTION_FLAG, NULL, "the smallest first", TO(reverse), true, NULL},
     {"top", 'n', OPTION_NUMBER, "N", "so many lines; 0: all (default: 20; JSON and CSV: all)",
      COMMON(top), false, NULL},
     OPTION_GROUP("How to show it"),
+    {"columns", 'o', OPTION_STRING, "NAME,…",
+     "these columns, e.g. pid,pss,pss%,anon,swap,locked,huge", TO(columns), false, NULL},
+    {"tree", 't', OPTION_FLAG, NULL,
+     "each process below who started it, with what all of these have", TO(tree), false, NULL},
     {"bars", 0, OPTION_FLAG, NULL, "bars for the eye: own memory and the part of what is shared",
      TO(bars), false, NULL},
     PROC_FORMAT_ENTRY(COMMON),
@@ -66,6 +76,7 @@ static const struct options_command command = {
                 "  tidemark ps --by user\n"
                 "  tidemark ps --by library -n 10 --name firefox\n"
                 "  tidemark ps --mapping 'libc\\.so' --bars\n"
+                "  tidemark ps --tree -o pid,tree,pss,swap\n"
                 "  tidemark ps -f csv | sort -t, -k7 -n\n",
 };
 
@@ -158,6 +169,7 @@ static int cmd_ps_take_question(struct question *question, const struct argument
         status = cmd_ps_take_users(question, arguments->user);
     if (!status)
         status = cmd_ps_take_pids(question, count, words);
+    request->root = arguments->root;
     request->libraries = arguments->by == SYSTEM_MEMORY_BY_LIBRARY;
     request->pieces = request->libraries || arguments->by == SYSTEM_MEMORY_BY_MAPPING;
     return status;
@@ -191,6 +203,8 @@ static int cmd_ps_print(const struct system_memory *system, const struct system_
     struct term_pager pager = proc_pager(&arguments->common);
     int error = 0;
     options.bars = arguments->bars;
+    options.columns = arguments->chosen;
+    options.style.columns = proc_narrow_columns(&arguments->common, options.style.columns);
     if (arguments->common.format == PROC_JSON)
         error = show_system_memory_json(pager.out, system, table, &options);
     else if (arguments->common.format == PROC_CSV)
@@ -207,11 +221,14 @@ static int cmd_ps_show(const struct question *question, const struct arguments *
     int status;
     int error = system_memory_take(&system, &question->request);
     if (error)
-        return output_complainf(command.name, "cannot read /proc: %s", strerror(-error));
+        return output_complainf(command.name, "cannot read %s: %s",
+                                arguments->root ? "what --root names" : "/proc", strerror(-error));
     if (question->request.pid_count)
         cmd_ps_complain_missing(&system);
     error = system_memory_tabulate(&table, &system, (enum system_memory_by)arguments->by,
                                    (enum system_memory_order)arguments->order, arguments->reverse);
+    if (!error && arguments->tree && (error = system_memory_make_tree(&table)))
+        system_memory_table_release(&table);
     if (error) {
         status = output_complainf(command.name, "%s", strerror(-error));
     } else {
@@ -224,6 +241,37 @@ static int cmd_ps_show(const struct question *question, const struct arguments *
     return status;
 }
 
+/* How it is shown. */
+static int cmd_ps_take_layout(struct arguments *arguments)
+{
+    struct strbuf why = STRBUF_INIT;
+    int status = 0;
+    if (arguments->columns && arguments->common.format != PROC_TEXT)
+        status = options_usage_error(&command, "JSON and CSV have all columns: no --columns there");
+    else if (arguments->columns && show_columns_parse(&arguments->chosen, arguments->columns, &why))
+        status = options_usage_error(&command, "--columns: %s", why.data);
+    else if (arguments->tree && arguments->by != SYSTEM_MEMORY_BY_PROCESS)
+        status = options_usage_error(&command, "--tree is of processes: not with --by");
+    strbuf_release(&why);
+    return status;
+}
+
+static int cmd_ps_save(const char *directory)
+{
+    size_t processes;
+    int error = system_memory_save(directory, &processes);
+    struct strbuf safe = STRBUF_INIT;
+    text_add_safe_string(&safe, directory);
+    int status = 0;
+    if (error)
+        status =
+            output_complainf(command.name, "cannot save to '%s': %s", safe.data, strerror(-error));
+    else
+        printf("%zu processes are saved: tidemark ps --root %s\n", processes, safe.data);
+    strbuf_release(&safe);
+    return status;
+}
+
 int cmd_ps(int argc, char **argv)
 {
     struct arguments arguments = {.common = PROC_ARGUMENTS};
@@ -231,8 +279,12 @@ int cmd_ps(int argc, char **argv)
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    proc_settle_arguments(&arguments.common, 20);
-    int status = cmd_ps_take_question(&question, &arguments, argc - operand, argv + operand);
+    proc_settle_arguments(&arguments.common, arguments.tree ? 0 : 20);
+    int status = cmd_ps_take_layout(&arguments);
+    if (!status && arguments.save)
+        return cmd_ps_save(arguments.save);
+    if (!status)
+        status = cmd_ps_take_question(&question, &arguments, argc - operand, argv + operand);
     if (!status)
         status = cmd_ps_show(&question, &arguments);
     cmd_ps_question_release(&question);

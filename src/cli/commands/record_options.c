@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/old_file.h"
 #include "base/human.h"
 #include "base/error.h"
 #include "base/own_file.h"
 #include "base/memory.h"
+#include "collector/heat.h"
 #include "collector/process_image.h"
 #include "collector/output_name.h"
 #include "collector/overhead_budget.h"
@@ -103,6 +105,8 @@ static const struct option_entry entries[] = {
      "write the profile to FILE; %p pid, %h host, %r MPI rank, %n program, %q{VAR} variable "
      "(default: " OUTPUT_NAME_DEFAULT ")",
      TO(output), false, NULL},
+    {"force", 0, OPTION_FLAG, NULL, "FILE may be no recording: it is kept as .old all the same",
+     TO(force), true, NULL},
     {"job", 0, OPTION_STRING, "DIR",
      "profiles of an MPI job's ranks into DIR/JOB, for tidemark job", TO(job), false, NULL},
     {"job-id", 0, OPTION_STRING, "NAME", "with --job: the job's name (default: the launcher's)",
@@ -131,6 +135,9 @@ static const struct option_entry entries[] = {
     {"free-stacks", 0, OPTION_SWITCH, NULL,
      "call paths of frees too: the report shows where memory is freed (default: no)",
      TO(free_stacks), false, NULL},
+    {"native", 0, OPTION_SWITCH, NULL,
+     "call paths of Python programs show the interpreter's own frames too (default: no)",
+     TO(native), true, NULL},
     {"timed", 0, OPTION_SWITCH, NULL,
      "the time that each call spends in the allocator too; +40 ns a pair (default: no)", TO(timed),
      true, NULL},
@@ -147,9 +154,12 @@ static const struct option_entry entries[] = {
      "takes less than 1 % of the run)",
      TO(held), true, NULL},
     {"page-content", 0, OPTION_SWITCH, NULL,
-     "looks read the pages too, to tell those of nothing but zeros; nothing of them is kept "
-     "(default: no)",
+     "looks read the pages too, for tidemark content: zeros, copies, what compresses; nothing of "
+     "them is kept (default: no)",
      TO(page_content), true, NULL},
+    {"heat", 0, OPTION_DURATION, "TIME",
+     "ask each TIME which pages were written: looks say what is cold (default: never)", TO(heat_ns),
+     true, NULL},
     {"types", 0, OPTION_SWITCH, NULL,
      "look at what live blocks are at peaks too, not only at the end (default: no)", TO(types),
      true, NULL},
@@ -329,6 +339,18 @@ static int record_check_pages(const struct record_options *options)
     return 0;
 }
 
+/* Oftener than that the kernel would be at it all the time. */
+static int record_check_heat(const struct record_options *options)
+{
+    enum { LEAST_NS = 10000000 };
+    const char *missing = options->heat_ns ? heat_missing() : NULL;
+    if (options->heat_ns && options->heat_ns < LEAST_NS)
+        return options_usage_error(&record_command, "--heat needs 10ms at least");
+    if (missing)
+        return output_complainf("record", "--heat: %s", missing);
+    return 0;
+}
+
 static int record_check_budget(const struct record_options *options)
 {
     if (!options->budget_millionths)
@@ -398,6 +420,8 @@ int record_options_check_output(const struct record_options *options, const char
 {
     char *place = NULL;
     int error = options->job ? 0 : output_name_obstacle(options->output, &place);
+    if (error == -EEXIST && options->force)
+        error = old_file_keep(options->output, NULL);
     if (error == -EEXIST)
         fprintf(stderr,
                 "tidemark %s: cannot write the profile %s: it is there already and is no file of "
@@ -459,6 +483,8 @@ int record_options_check(const struct record_options *options)
     refused = record_check_pages(options);
     if (refused == 0)
         refused = record_check_functions(options);
+    if (refused == 0)
+        refused = record_check_heat(options);
     if (refused != 0)
         return refused;
     if (options->max_depth > UINT32_MAX)
@@ -526,6 +552,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.page_content = options->page_content;
     wanted.held = options->held;
     wanted.types = options->types;
+    wanted.heat_ns = options->heat_ns;
     wanted.pack = options->pack;
     wanted.separate = options->separate;
     wanted.trace = options->trace;
@@ -533,6 +560,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.drop = options->on_full == WIRE_ON_FULL_DROP;
     wanted.stacks = options->stacks;
     wanted.free_stacks = options->free_stacks;
+    wanted.native = options->native;
     wanted.timed = options->timed;
     wanted.embed_sources = options->embed_sources;
     wanted.max_depth = (uint32_t)options->max_depth;

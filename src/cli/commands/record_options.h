@@ -13,11 +13,13 @@ struct record_options {
     const char *output;
     const char *job, *job_id; /* NULL: not given */
     bool quiet;
+    bool force; /* what stands at `output` steps aside, whatever it is */
     bool follow;
     const char *only;                /* NULL: not given */
     const char *allocator_functions; /* NULL: not given */
     bool looks;
     bool page_content, held, types;
+    uint64_t heat_ns;
     bool pack;
     bool separate;
     bool trace;
@@ -25,6 +27,7 @@ struct record_options {
     int on_full; /* 0 wait, 1 drop */
     int stacks;  /* enum wire_stacks */
     bool free_stacks;
+    bool native;
     bool timed;
     bool embed_sources;
     uint64_t max_depth;

@@ -37,13 +37,50 @@ static int cmd_report_complain_about(const char *option, const char *word, const
     return -EINVAL;
 }
 
+/* What else shows what somebody asks for by this word; NULL: the help says it best. */
+static const char *cmd_report_meant_by(const char *word)
+{
+    static const struct {
+        const char *beginning, *meant;
+    } meanings[] = {
+        {"leak", "what was never freed is --sort leaked, what is lost says tidemark leaks"},
+        {"lost", "what is lost says tidemark leaks"},
+        {"realloc", "did you mean --show reallocs, or --sort realloc?"},
+        {"function", "did you mean --show functions?"},
+        {"site", "did you mean --show sites?"},
+        {"size", "did you mean --show sizes?"},
+        {"path", "did you mean --show paths?"},
+        {"peak", "did you mean --show peaks?"},
+        {"lifetime", "did you mean --show lifetimes?"},
+        {"thread", "did you mean --show threads?"},
+        {"stack", "did you mean --show stacks?"},
+        {"global", "did you mean --show globals?"},
+        {"variable", "did you mean --show globals?"},
+        {"region", "did you mean --show regions?"},
+        {"type", "did you mean --show types?"},
+        {"resident", "did you mean --show residency, or --of resident?"},
+        {"mmap", "did you mean --of mapped?"},
+        {"map", "did you mean --of mapped?"},
+        {"temporary", "did you mean --sort temporary?"},
+        {"source", "source lines with figures are what tidemark annotate shows"},
+        {"insight", "tidemark insight shows them"},
+        {"own", "owners of resident memory: did you mean --show residency?"},
+    };
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (!strncmp(word, meanings[i].beginning, strlen(meanings[i].beginning)))
+            return meanings[i].meant;
+    return NULL;
+}
+
 static int cmd_report_take_show(void *target, const char *value)
 {
     struct report_options *report = target;
     char wrong[64];
     if (!report_show_parse(value, &report->show, wrong, sizeof wrong))
         return 0;
-    return cmd_report_complain_about("show", wrong, "see tidemark report --help for the sections");
+    const char *meant = cmd_report_meant_by(wrong);
+    return cmd_report_complain_about("show", wrong,
+                                     meant ? meant : "see tidemark report --help for the sections");
 }
 
 static int cmd_report_take_columns(void *target, const char *value)
@@ -69,7 +106,7 @@ static const struct option_entry entries[] = {
     {"show", 0, OPTION_CALL, "SECTION,…",
      "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, stacks, "
      "globals, "
-     "residency, regions, types or all",
+     "residency, regions, types, fill, heat or all",
      TO(report), false, cmd_report_take_show},
     {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",

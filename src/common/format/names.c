@@ -199,6 +199,14 @@ static bool name_any_prefix(const char *string, const char *const *prefixes)
     return false;
 }
 
+/* Python's own: its import system, and what is installed with the interpreter, but for packages. */
+static bool name_is_python_library(const char *file)
+{
+    const char *python = strstr(file, "/lib/python3");
+    return name_starts_with(file, "<frozen ") ||
+           (python && !strstr(python, "/site-packages/") && !strstr(python, "/dist-packages/"));
+}
+
 bool name_is_library(const char *function, const char *linkage, const char *file,
                      const char *module)
 {
@@ -252,7 +260,8 @@ bool name_is_library(const char *function, const char *linkage, const char *file
             return true;
     if (linkage && name_any_prefix(linkage, symbols))
         return true;
-    if (file && ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/")))
+    if (file && ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/") ||
+                 name_is_python_library(file)))
         return true;
     if (!function)
         return false;

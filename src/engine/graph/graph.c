@@ -213,6 +213,7 @@ void graph_release(struct graph *graph)
     free(graph->edges.to);
     free(graph->first);
     free(graph->known);
+    free(graph->fills);
     free(graph->root_at);
     free(graph->range_edges.to);
     free(graph->range_first);

@@ -53,6 +53,22 @@ struct graph_edges {
     size_t count, room;
 };
 
+/* How much of a block is in use, as the words beside a pointer to it say (graph_fill.c). */
+enum graph_fill_shape {
+    GRAPH_FILL_VECTOR = 0, /* begin, end, end of the room */
+    GRAPH_FILL_STRING,
+    GRAPH_FILL_HASH, /* buckets of a table */
+    GRAPH_FILL_RUST_HASH,
+    GRAPH_FILL_RUST_VEC, /* weak: three small numbers can look like it */
+    GRAPH_FILL_SHAPES
+};
+struct graph_fill {
+    uint32_t block;
+    uint32_t unit; /* bytes of an element; 0: the shape does not say */
+    uint64_t used_bytes;
+    enum graph_fill_shape shape;
+};
+
 struct graph {
     const struct graph_block *blocks;
     uint32_t count;
@@ -67,6 +83,10 @@ struct graph {
     uint32_t next;   /* the block after the one whose words were added last */
     uint8_t *known;  /* of each block: what graph_scan.c found out about its beginning */
     bool no_memory;
+
+    bool finds_fill; /* set by the caller before words are added */
+    struct graph_fill *fills;
+    size_t fill_count, fill_room;
 
     /* with graph_keep_holders() */
     bool keeps_holders;
@@ -104,6 +124,15 @@ void graph_add_range_words(struct graph *graph, uint32_t range, const uint64_t *
 uint32_t graph_find(const struct graph *graph, uint64_t address);
 /* The same of ranges. */
 uint32_t graph_find_range(const struct graph *graph, uint64_t address);
+
+/* ---- How full blocks are ---------------------------------------------------------------------- */
+
+/* The word `at` points into the block. */
+void graph_fill_see(struct graph *graph, uint32_t number, const uint64_t *words, size_t at,
+                    size_t count);
+/* After all words: `fills` has one row for each block whose holders agree, by number. */
+void graph_fill_settle(struct graph *graph);
+void graph_fill_forget(struct graph *graph);
 
 /* ---- What can be reached --------------------------------------------------------------------- */
 

@@ -125,12 +125,21 @@ static void graph_scan_add_root(struct graph *graph, uint64_t address, uint32_t 
     graph_scan_add(graph, &graph->roots, edge);
 }
 
+static inline void graph_scan_see_fill(struct graph *graph, uint32_t edge, const uint64_t *words,
+                                       size_t at, size_t count)
+{
+    uint32_t number = edge & ~GRAPH_INTERIOR;
+    if (graph->finds_fill && edge != GRAPH_NONE && number < graph->count)
+        graph_fill_see(graph, number, words, at, count);
+}
+
 void graph_add_roots(struct graph *graph, uint64_t address, const uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (words[i] - graph->low >= graph->span)
             continue;
         uint32_t edge = graph_scan_edge(graph, words[i]);
+        graph_scan_see_fill(graph, edge, words, i, count);
         if (edge != GRAPH_NONE)
             graph_scan_add_root(graph, address ? address + i * WORD : 0, edge);
     }
@@ -144,8 +153,10 @@ static void graph_scan_words(struct graph *graph, struct graph_edges *edges, uin
         if (words[i] - graph->low >= graph->span)
             continue;
         uint32_t edge = graph_scan_edge(graph, words[i]);
-        if (edge != GRAPH_NONE && (edge & ~GRAPH_INTERIOR) != self)
-            graph_scan_add(graph, edges, edge);
+        if (edge == GRAPH_NONE || (edge & ~GRAPH_INTERIOR) == self)
+            continue;
+        graph_scan_see_fill(graph, edge, words, i, count);
+        graph_scan_add(graph, edges, edge);
     }
 }
 

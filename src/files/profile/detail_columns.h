@@ -75,6 +75,7 @@ enum detail {
     DETAIL_HOLDERS,
     DETAIL_CHAINS,
     DETAIL_BLOCK_TYPES,
+    DETAIL_BLOCK_FILLS,
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];

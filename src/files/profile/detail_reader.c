@@ -36,6 +36,7 @@ union row {
     struct profile_holder holder;
     struct profile_chain chain;
     struct profile_block_type block_type;
+    struct profile_block_fill block_fill;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -70,6 +71,7 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_HOLDERS] = PLACE(holder),
     [DETAIL_CHAINS] = PLACE(chain),
     [DETAIL_BLOCK_TYPES] = PLACE(block_type),
+    [DETAIL_BLOCK_FILLS] = PLACE(block_fill),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

@@ -39,6 +39,11 @@ const char *const profile_container_names[PROFILE_CONTAINER_KINDS] = {
     [PROFILE_CONTAINER_SOCKETS] = "sockets",     [PROFILE_CONTAINER_TMPFS] = "tmpfs",
     [PROFILE_CONTAINER_KERNEL_OTHER] = "kernel", [PROFILE_CONTAINER_OTHER] = "other",
 };
+const char *const profile_fill_names[PROFILE_FILL_SHAPES] = {
+    [PROFILE_FILL_VECTOR] = "vector",     [PROFILE_FILL_STRING] = "string",
+    [PROFILE_FILL_HASH] = "hash table",   [PROFILE_FILL_RUST_HASH] = "Rust hash table",
+    [PROFILE_FILL_RUST_VEC] = "Rust Vec",
+};
 const char *const profile_holder_names[PROFILE_HOLDER_KINDS] = {
     [PROFILE_HOLDER_VARIABLE] = "variable", [PROFILE_HOLDER_TLS] = "thread-local",
     [PROFILE_HOLDER_STACK] = "stack",       [PROFILE_HOLDER_REGISTERS] = "registers",
@@ -185,6 +190,7 @@ static const struct detail_column sample_columns[] = {
     REACHABILITY_FIELDS,
     FIELD("high_water_bytes", high_water_bytes, DETAIL_MAYBE),
     FIELD("class_count", class_count, DETAIL_MAYBE),
+    FIELD("fill_count", fill_count, DETAIL_MAYBE),
 };
 
 #undef ROW
@@ -381,6 +387,11 @@ static const struct detail_column owner_columns[] = {
     FIELD("huge_idle_bytes", huge_idle_bytes, DETAIL_MAYBE),
     FIELD("shared_bytes", shared_bytes, DETAIL_MAYBE),
     FIELD("zero_bytes", zero_bytes, DETAIL_MAYBE),
+    FIELD("copy_bytes", copy_bytes, DETAIL_MAYBE),
+    FIELD("compressible_bytes", compressible_bytes, DETAIL_MAYBE),
+    FIELD("unwritten_1s_bytes", unwritten_1s_bytes, DETAIL_MAYBE),
+    FIELD("unwritten_10s_bytes", unwritten_10s_bytes, DETAIL_MAYBE),
+    FIELD("filled_bytes", filled_bytes, DETAIL_MAYBE),
 };
 
 #undef ROW
@@ -435,6 +446,19 @@ static const struct detail_column block_type_columns[] = {
     FIELD("name", name, DETAIL_NAME),
     FIELD("count", count, DETAIL_PLAIN),
     FIELD("bytes", bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct profile_block_fill
+static const struct detail_column block_fill_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("shape", shape, DETAIL_KIND, .limit = PROFILE_FILL_SHAPES, .names = profile_fill_names),
+    FIELD("unit", unit, DETAIL_SMALL),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("used_bytes", used_bytes, DETAIL_PLAIN),
+    FIELD("live_count", live_count, DETAIL_PLAIN),
 };
 #undef ROW
 
@@ -494,6 +518,8 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
                      chain_columns, struct profile_chain),
     [DETAIL_BLOCK_TYPES] = TABLE("live_class", ")", "sample,path,name,rowid", block_type_columns,
                           struct profile_block_type),
+    [DETAIL_BLOCK_FILLS] = TABLE("live_fill", ",PRIMARY KEY(sample,path,shape,unit)) WITHOUT ROWID",
+                          "sample,path,shape,unit", block_fill_columns, struct profile_block_fill),
 };
 /* clang-format on */
 
@@ -632,7 +658,8 @@ static const char views[] =
     " ORDER BY sample, heap_page.address;\n"
     "CREATE VIEW owners AS SELECT sample, owner_names.name AS kind, function, file, line,"
     " owner.name, owner.module, thread, count, virtual_bytes, resident_bytes, proportional_bytes,"
-    " swapped_bytes, huge_bytes, huge_idle_bytes, shared_bytes, zero_bytes FROM owner"
+    " swapped_bytes, huge_bytes, huge_idle_bytes, shared_bytes, zero_bytes, copy_bytes,"
+    " compressible_bytes, unwritten_1s_bytes, unwritten_10s_bytes, filled_bytes FROM owner"
     " JOIN owner_names USING (kind)"
     " LEFT JOIN path_name ON path_name.path = owner.path AND owner.path > 0"
     " ORDER BY sample, resident_bytes DESC;\n"

@@ -309,8 +309,9 @@ struct profile_sample {
     struct figure lost_count, lost_bytes, indirect_count, indirect_bytes;
     struct figure possible_count, possible_bytes, reachable_count, reachable_bytes;
     struct figure high_water_bytes; /* VmHWM then: the true peak by the kernel */
-    struct figure class_count;      /* live blocks that began with an object of a C++ class; known
-                                       with lost_count, but not of older profiles */
+    /* Known with lost_count, but not of older profiles: live blocks that began with an object of a C++
+     * class, and those of which it is known how full they are. */
+    struct figure class_count, fill_count;
 };
 /* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go. So a
  * sample is put first, and then what belongs to it, in one or several calls. */
@@ -364,6 +365,28 @@ struct profile_block_type {
 };
 int profile_put_block_types(struct profile_writer *writer, const struct profile_block_type *rows,
                             size_t count);
+/* How full the blocks of a call path are, as what owned them said when a look read it: of one shape. Blocks
+ * of which nothing said so have no row. */
+enum profile_fill_shape {
+    PROFILE_FILL_VECTOR = 0, /* begin, end, end of the room */
+    PROFILE_FILL_STRING,     /* begin, length, capacity */
+    PROFILE_FILL_HASH,       /* the buckets of a table */
+    PROFILE_FILL_RUST_HASH,
+    PROFILE_FILL_RUST_VEC, /* three small numbers can look like it */
+    PROFILE_FILL_SHAPES
+};
+extern const char *const profile_fill_names[]; /* "vector" "string" "hash table" … */
+struct profile_block_fill {
+    uint32_t sample;
+    uint32_t path;
+    int shape;             /* enum profile_fill_shape */
+    uint32_t unit;         /* bytes of an element; 0: not known */
+    uint64_t count, bytes; /* blocks, as large as they are */
+    uint64_t used_bytes;   /* of bytes */
+    uint64_t live_count;   /* of the path's blocks then, whatever their shape */
+};
+int profile_put_block_fills(struct profile_writer *writer, const struct profile_block_fill *rows,
+                            size_t count);
 /* A cell of the map of the heap: a page of the allocator's areas or, of large heaps, a stretch of
  * 2^k of them; the last one of an area may be shorter. All figures but `bytes` are of its resident
  * pages. */
@@ -412,7 +435,12 @@ struct profile_owner {
         huge_idle_bytes; /* of huge_bytes: on 4 KiB pages that no live block or use of the owner reaches; unknown where that cannot be told */
     struct figure
         shared_bytes; /* of resident_bytes: private pages that another process still shares (fork) */
-    struct figure zero_bytes; /* of resident_bytes: pages of nothing but zeros; only on request */
+    /* Of resident_bytes, on request only: bytes on pages of nothing but zeros; on private pages that are
+     * like one before; what compressing page by page would win of the other private ones. */
+    struct figure zero_bytes, copy_bytes, compressible_bytes;
+    /* Likewise, of private pages: not written for a second, for ten; not since they were filled, a second
+     * ago or more. */
+    struct figure unwritten_1s_bytes, unwritten_10s_bytes, filled_bytes;
 };
 /* Adds "[file] libc.so.6", "[stack] main 1234": the owner as one frame. */
 void profile_owner_add_name(struct strbuf *name, const struct profile_owner *owner);
@@ -654,6 +682,8 @@ struct profile {
     struct profile_island *islands; /* by sample, path */
     size_t block_type_count;
     struct profile_block_type *block_types; /* by sample, path, name */
+    size_t block_fill_count;
+    struct profile_block_fill *block_fills; /* by sample, path, shape, unit */
     size_t owner_count;
     struct profile_owner *owners; /* by sample, kind, path, name */
     size_t container_count;

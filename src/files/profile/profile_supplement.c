@@ -19,7 +19,8 @@ static const char *const tables[] = {
     "meta",           "module", "file",         "function",        "location",
     "location_frame", "sample", "mapping",      "residency_block", "variable",
     "section",        "source", "block_column", "heap_page_block", "owner",
-    "container",      "island", "holder",       "chain",           "live_class"};
+    "container",      "island", "holder",       "chain",           "live_class",
+    "live_fill"};
 
 struct supplement {
     struct source from;

@@ -41,6 +41,7 @@ static struct statement_shape statement_of_drop(enum detail which)
     case DETAIL_HOLDERS:
     case DETAIL_CHAINS:
     case DETAIL_BLOCK_TYPES:
+    case DETAIL_BLOCK_FILLS:
     case DETAIL_CURVES:
     case DETAIL_RANK_STEPS: /* by what their rows begin with: module, sample, path, rank */
         drop.columns = table->columns[0].name;

@@ -74,7 +74,11 @@ struct page_table_run {
     bool zero;   /* the zero page, or the huge one; false if unknown */
     bool forked; /* private memory that other processes map too, since a fork; false if it was not
                     wanted. The pread does not tell the zero page from it */
-    bool blank;  /* nothing but zeros; false, but where a visitor has read the contents */
+    /* Where a visitor has read the contents; else false and 0. */
+    bool blank;      /* nothing but zeros */
+    bool copy;       /* like a page before */
+    uint32_t spared; /* bytes that compressing would spare of each page */
+    uint8_t heat;    /* where somebody has watched writes, HEAT_ bits of collector/heat.h; else 0 */
 };
 
 /* Calls `visit` for every run of equal pages in `ranges` (sorted by address, disjoint; rounded

@@ -214,16 +214,28 @@ static bool process_is_title(const struct strbuf *words)
     return rest == words->length && rest > length + 1 && memchr(words->data, ' ', length);
 }
 
+static void process_add_command(struct strbuf *out, const struct strbuf *words)
+{
+    if (words->length > 0 && process_is_title(words))
+        strbuf_add_string(out, words->data);
+    else
+        process_add_words(out, words);
+}
+
+char *process_command_of(const struct strbuf *words)
+{
+    struct strbuf out = STRBUF_INIT;
+    process_add_command(&out, words);
+    return strbuf_detach(&out);
+}
+
 int process_command_line(pid_t pid, char **text)
 {
     struct strbuf words = STRBUF_INIT, out = STRBUF_INIT;
     int error = proc_read(pid, "cmdline", MAX_COMMAND_BYTES, &words);
     if (error)
         goto done;
-    if (words.length > 0 && process_is_title(&words))
-        strbuf_add_string(&out, words.data);
-    else
-        process_add_words(&out, &words);
+    process_add_command(&out, &words);
     if (words.length == 0) {
         char name[16];
         error = process_thread_name(pid, pid, name);

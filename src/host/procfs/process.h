@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "base/strbuf.h"
 
 /* ---- Memory, often ------------------------------------------------------------------------- */
 
@@ -62,6 +63,8 @@ int process_directory(pid_t pid, char **path);
  * its own over them gives that. A process without any (a zombie, a kernel thread) gives its short
  * name in brackets. */
 int process_command_line(pid_t pid, char **text);
+/* The same of what stood in its cmdline: malloc'd, "" if that was empty. */
+char *process_command_of(const struct strbuf *words);
 
 /* Writes the thread's name, as pthread_setname_np() set it; control characters become '?'. */
 int process_thread_name(pid_t pid, pid_t tid, char name[16]);

@@ -118,6 +118,15 @@ static bool api_start_thread(void)
     return started;
 }
 
+/* The thread and the handler are code of the module that we are a part of: a plug-in that links us
+ * statically must not be unmapped from then on. (The shared library is marked so: CMakeLists.txt.) */
+static void api_start_keep_module(void)
+{
+    Dl_info own;
+    if (dladdr((void *)(uintptr_t)&tidemark_start, &own) && own.dli_fname)
+        dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 /* A program that does something of its own with the signal, later, has it. */
 __attribute__((constructor)) static void api_start_watch_signal(void)
 {
@@ -126,6 +135,8 @@ __attribute__((constructor)) static void api_start_watch_signal(void)
     struct sigaction action = {.sa_handler = api_start_on_signal, .sa_flags = SA_RESTART};
     if (name && !number)
         dprintf(STDERR_FILENO, "tidemark: TIDEMARK_SIGNAL=%s is no signal\n", name);
-    if (number && sem_init(&wanted, 0, 0) == 0 && api_start_thread())
+    if (number && sem_init(&wanted, 0, 0) == 0 && api_start_thread()) {
+        api_start_keep_module();
         sigaction(number, &action, NULL);
+    }
 }

@@ -18,6 +18,7 @@ void malloc_count_reset_peak(void), malloc_count_print_status(void);
 __attribute__((constructor)) static void malloc_count_begin(void)
 {
     count_exact = true;
+    count_see_in_front();
     pthread_atfork(NULL, NULL, count_forked);
 }
 
@@ -47,9 +48,14 @@ API void malloc_count_print_status(void)
 {
     struct line line = {0};
     line_add(&line, "malloc_count ### current ");
-    line_add_grouped(&line, (int64_t)malloc_count_current());
-    line_add(&line, ", peak ");
-    line_add_grouped(&line, (int64_t)malloc_count_peak());
+    if (count_nothing_came(&count_state)) {
+        line_add(&line, "unknown");
+        line_add_in_front(&line, &count_state);
+    } else {
+        line_add_by_locale(&line, (int64_t)malloc_count_current());
+        line_add(&line, ", peak ");
+        line_add_by_locale(&line, (int64_t)malloc_count_peak());
+    }
     line_add(&line, "\n");
     line_write(&line, STDERR_FILENO);
 }

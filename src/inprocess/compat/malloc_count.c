@@ -50,6 +50,13 @@ API struct tidemark_memprofile *tidemark_memprofile_open(const char *path, doubl
     return profile;
 }
 
+API void tidemark_memprofile_output(struct tidemark_memprofile *profile, double seconds,
+                                    size_t bytes)
+{
+    if (profile)
+        memprofile_output(profile, seconds, bytes);
+}
+
 API void tidemark_memprofile_insertnull(struct tidemark_memprofile *profile)
 {
     if (profile)
@@ -72,7 +79,7 @@ __attribute__((destructor)) static void malloc_count_end(void)
     struct line line = {0};
     count_figures_of(&figures, &count_state);
     line_add(&line, "malloc_count ### ");
-    line_add_totals(&line, &figures, "exiting");
+    line_add_totals_by_locale(&line, &figures);
     line_add(&line, "\n");
     line_write(&line, STDERR_FILENO);
 }

@@ -169,32 +169,38 @@ static void malloc_profile_print_region(const char *name, const struct region *r
     struct line line = {0};
     line_add(&line, name);
     for (unsigned bin = 0; bin < BINS; bin++) {
-        line_add_grouped(&line, (int64_t)region->bins[bin]);
+        line_add_by_locale(&line, (int64_t)region->bins[bin]);
         line_add(&line, "  ");
     }
-    line_add_grouped(&line, (int64_t)region->mallocs);
+    line_add_by_locale(&line, (int64_t)region->mallocs);
     line_add(&line, "  ");
-    line_add_grouped(&line, (int64_t)region->frees);
+    line_add_by_locale(&line, (int64_t)region->frees);
     line_add(&line, "  ");
-    line_add_grouped(&line, (int64_t)region->bytes);
+    line_add_by_locale(&line, (int64_t)region->bytes);
     puts(line.text);
 }
 
 static void malloc_profile_print_first_line(const struct count_figures *figures, uint64_t mallocs)
 {
     struct line line = {0};
+    if (count_nothing_came(&count_state)) {
+        line_add(&line, "malloc_count ### exiting");
+        line_add_in_front(&line, &count_state);
+        puts(line.text);
+        return;
+    }
     line_add(&line, "malloc_count ### mallocs/peak: ");
-    line_add_grouped(&line, (int64_t)mallocs);
+    line_add_by_locale(&line, (int64_t)mallocs);
     line_add(&line, " ");
-    line_add_grouped(&line, most_live_blocks);
+    line_add_by_locale(&line, most_live_blocks);
     line_add(&line, "   frees: ");
-    line_add_grouped(&line, (int64_t)(SUM(frees) + regions[TX_REGION].frees));
+    line_add_by_locale(&line, (int64_t)(SUM(frees) + regions[TX_REGION].frees));
     line_add(&line, "    total: ");
-    line_add_grouped(&line, (int64_t)figures->requested_bytes);
+    line_add_by_locale(&line, (int64_t)figures->requested_bytes);
     line_add(&line, "   peak: ");
-    line_add_grouped(&line, figures->peak_bytes);
+    line_add_by_locale(&line, figures->peak_bytes);
     line_add(&line, "   current: ");
-    line_add_grouped(&line, figures->current_bytes);
+    line_add_by_locale(&line, figures->current_bytes);
     puts(line.text);
 }
 
@@ -213,6 +219,6 @@ __attribute__((destructor)) static void malloc_profile_end(void)
     malloc_profile_print_region("parallel: ", &regions[PAR_REGION]);
     malloc_profile_print_region("transactional: ", &regions[TX_REGION]);
     line_add(&line, "==========\ntotal = ");
-    line_add_grouped(&line, (int64_t)mallocs);
+    line_add_by_locale(&line, (int64_t)mallocs);
     puts(line.text);
 }

@@ -1,6 +1,7 @@
 /* The writer of time and size lines (2.1.3 of the survey; the format is the originals'). Called
  * from within the program's malloc, by several threads at a time: one short lock, no malloc, no
- * stdio on that way; lines gather in a buffer. A profile is never freed but marked closed and kept
+ * stdio on that way. Each line is written at once, so that it is there however the program ends. A
+ * profile is never freed but marked closed and kept
  * for the next, so that a callback that comes late finds it closed. */
 #include "compat/interface.h"
 #include "unwind/own_write.h"
@@ -54,13 +55,11 @@ static void memprofile_unlock(struct tidemark_memprofile *profile)
     __atomic_store_n(&profile->locked, false, __ATOMIC_RELEASE);
 }
 
-/* Another thread of the parent may have held a lock; and what the parent has not written it
- * will. */
+/* Another thread of the parent may have held a lock. The child writes on, to the parent's file. */
 static void memprofile_forked(void)
 {
     taking = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     for (struct tidemark_memprofile *profile = all; profile; profile = profile->next) {
-        profile->filled = 0;
         memprofile_unlock(profile);
     }
 }
@@ -122,6 +121,7 @@ static void memprofile_add_line(struct tidemark_memprofile *profile, double seco
     }
     line[length++] = '\n';
     memprofile_add(profile, line, length);
+    memprofile_flush(profile);
 }
 
 static size_t memprofile_stack_bytes(const struct tidemark_memprofile *profile)
@@ -183,6 +183,20 @@ static struct tidemark_memprofile *memprofile_profile_take(void)
     return profile;
 }
 
+/* A program that ends without closing its profiles: the last line is what there is then. */
+__attribute__((destructor)) static void memprofile_end_all(void)
+{
+    bool mute = observe_mute(true);
+    for (struct tidemark_memprofile *profile = all; profile; profile = profile->next) {
+        size_t current = profile->open ? profile->source.current() : 0;
+        memprofile_lock(profile);
+        if (profile->open)
+            memprofile_look(profile, current, true);
+        memprofile_unlock(profile);
+    }
+    observe_mute(mute);
+}
+
 __attribute__((constructor)) static void memprofile_begin(void)
 {
     pthread_atfork(NULL, NULL, memprofile_forked);
@@ -218,6 +232,15 @@ struct tidemark_memprofile *memprofile_open(const char *path, double time_resolu
     return profile;
 }
 
+void memprofile_output(struct tidemark_memprofile *profile, double seconds, size_t bytes)
+{
+    bool mute = observe_mute(true);
+    memprofile_lock(profile);
+    memprofile_add_line(profile, seconds, bytes);
+    memprofile_unlock(profile);
+    observe_mute(mute);
+}
+
 void memprofile_break(struct tidemark_memprofile *profile)
 {
     size_t current = profile->source.current();
@@ -225,6 +248,7 @@ void memprofile_break(struct tidemark_memprofile *profile)
     memprofile_lock(profile);
     memprofile_look(profile, current, true);
     memprofile_add(profile, "\n", 1);
+    memprofile_flush(profile);
     memprofile_unlock(profile);
     observe_mute(mute);
 }

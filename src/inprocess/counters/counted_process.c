@@ -219,6 +219,7 @@ __attribute__((constructor)) static void counted_process_begin_at_least_now(void
 {
     if (!count_watch.same)
         count_begin_here();
+    count_see_in_front();
 }
 
 /* Once for each process, and not by the child of a vfork, which has its parent's memory. */

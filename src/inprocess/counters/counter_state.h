@@ -81,11 +81,13 @@ struct count_state {
     /* a cache line that all threads share; the next one is left free, as processors fetch pairs */
     int64_t current_bytes;
     int64_t peak_bytes;
-    int64_t peak_error_bytes;   /* 0: exact, and current_bytes is current */
-    int64_t at_start_bytes;     /* of current: inherited at the fork */
-    int64_t at_start_count;     /* blocks of these */
-    int64_t earlier_peak_bytes; /* the most of peaks that the program has reset (provide.c) */
-    uint64_t reserved[2 + 8];
+    int64_t peak_error_bytes;        /* 0: exact, and current_bytes is current */
+    int64_t at_start_bytes;          /* of current: inherited at the fork */
+    int64_t at_start_count;          /* blocks of these */
+    int64_t earlier_peak_bytes;      /* the most of peaks that the program has reset (provide.c) */
+    char in_front[COUNT_NAME_BYTES]; /* the module whose malloc the program calls; "": ours */
+    uint64_t handed_on;              /* that one has called ours */
+    uint64_t reserved[1];
 
     struct count_slot slots[COUNT_SLOTS];
 };
@@ -109,6 +111,9 @@ struct count_figures {
 
 /* Allocations and reallocations of a slot, over all of its owners. */
 uint64_t count_allocations(const uint64_t calls[COUNT_KINDS]);
+
+/* Another malloc is in front and calls none of ours: the figures say nothing of the program. */
+bool count_nothing_came(const struct count_state *state);
 
 /* Of a state that may be changing meanwhile. The peak is that of the whole run. False: bytes have
  * been on their way from a slot to the level, current may lack them. */

@@ -17,6 +17,9 @@ bool count_real_nests = true;
 void (*count_observer)(bool allocated, size_t size, size_t ahead);
 void (*count_corrected)(int64_t change_bytes);
 
+void (*count_log)(const void *old, size_t old_size, const void *block, size_t size);
+void (*count_unknown_freed)(const void *block);
+
 /* ---- The process ---- */
 
 void count_watch_again(void)
@@ -104,6 +107,17 @@ struct count_slot *count_slot_begin(void)
     count_slot_current = slot;
     errno = saved_errno;
     return slot;
+}
+
+/* The block that operator delete hands to free is known to be counted (DELETE). */
+void __attribute__((noinline, cold)) count_see_unknown(struct count_slot *slot, const void *block)
+{
+    if (!slot || !count_unknown_freed || count_real_nests || count_state.lost)
+        return;
+    if (slot->last == block)
+        slot->last = NULL;
+    else
+        count_unknown_freed(block);
 }
 
 void count_forked(void)

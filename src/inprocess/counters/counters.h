@@ -16,8 +16,17 @@ extern __thread struct count_slot *count_slot_current;
 
 /* No slot gets a step: peaks are exact, and current_bytes is current at any time. */
 extern bool count_exact;
-/* The real allocator calls functions that we hook, or is not known yet. */
+/* The real allocator calls functions that we hook, or the program's own malloc stands between C++'s
+ * operators and ours, or the real allocator is not known yet. */
 extern bool count_real_nests;
+/* Where the outermost call of this thread stands on the stack, 0: nobody is in one. */
+extern __thread uintptr_t count_outermost;
+/* Before the first call of a real function; ends the program if it has no malloc. */
+void count_find_real(void);
+/* Notes whose malloc the program calls, if that is not ours. When the library is loaded. */
+void count_see_in_front(void);
+/* What the calling thread allocates meanwhile is not counted, nor is its end. Not to be nested. */
+void count_hide(bool hide);
 
 /* What the child of a fork finds wiped (MADV_WIPEONFORK), whatever has forked it: fork() calls our
  * handler, _Fork() and clone() call nobody. Hot paths test it in one with what they test anyway. In
@@ -28,6 +37,13 @@ struct count_watch {
     char rest[65536 - 2];
 };
 extern struct count_watch count_watch;
+/* Called after each change of an observed program, NULL: by nobody. A free has no `block`, an allocation
+ * has no `old`. */
+extern void (*count_log)(const void *old, size_t old_size, const void *block, size_t size);
+/* Called before the free of what no allocation has given, NULL: by nobody. */
+extern void (*count_unknown_freed)(const void *block);
+void count_see_unknown(struct count_slot *slot, const void *block);
+
 /* Nobody has begun to count in this process yet: its first call, or the first of a fork's child,
  * and then the only thread there is, since a thread is not begun without a malloc. Sets
  * count_watch.same. NULL: the library has nothing to do then. */
@@ -147,6 +163,8 @@ count_birth(struct count_slot *slot, enum count_kind kind, void *block, size_t s
     count_level(slot, (int64_t)size);
     if (unlikely(count_observer))
         count_observer(true, size, 0);
+    if (unlikely(count_log))
+        count_log(NULL, 0, block, size);
 }
 
 /* A block of so many bytes is gone, or about to go, and no longer in the ledger. */
@@ -163,9 +181,14 @@ static inline __attribute__((always_inline)) void count_death(void *block)
 {
     uint64_t size = ledger_take(block);
     struct count_slot *slot = count_slot_of_thread();
-    /* Not of ours: part of a call that is counted already, or never seen. */
-    if (likely(size != LEDGER_UNKNOWN && slot))
-        count_gone(slot, size);
+    if (unlikely(size == LEDGER_UNKNOWN || !slot)) {
+        /* Not of ours: part of a call that is counted already, or never seen. */
+        count_see_unknown(slot, block);
+        return;
+    }
+    count_gone(slot, size);
+    if (unlikely(count_log))
+        count_log(block, size, NULL, 0);
 }
 
 /* ---- The common case ----

@@ -6,6 +6,7 @@
  * between another thread may be given the same address. A realloc changes the level once, by the
  * difference: the old block and the new never count together. */
 #include "counters/counters.h"
+#include "counters/own_operators.h"
 #include "interpose/hooked.h"
 #include "interpose/real.h"
 
@@ -15,23 +16,73 @@
 #define HOOK __attribute__((visibility("default")))
 
 /* Called by the loader before anything of ours has run: find the real functions first. */
-static void __attribute__((noinline, cold)) counting_hooks_find_real(void)
+void __attribute__((noinline, cold)) count_find_real(void)
 {
     if (!real_init())
         abort();
-    count_real_nests = !real_is_libc();
+    count_real_nests = !real_is_libc() || real_is_passed_over();
 }
 
 #define NEED_REAL()                                                                                \
     do {                                                                                           \
         if (unlikely(!real.malloc))                                                                \
-            counting_hooks_find_real();                                                            \
+            count_find_real();                                                                     \
     } while (0)
 
 /* ---- Calls within calls ----
- * A foreign malloc may call what we hook, and an operator new mostly does: then the block is
- * counted when the outer call returns it. It is the block that this thread has counted last. */
+ * A foreign malloc may call what we hook, and return another address than the inner call did. Therefore
+ * the outermost call of malloc's family counts, and all calls from deeper on the stack until it returns
+ * are parts of it. */
 
+/* The outermost call's frame; beside it lies, as long as that call is under way, the address that it
+ * returns to: longjmp() leaves a call without a word. */
+__thread uintptr_t count_outermost;
+static __thread uintptr_t outermost_returns_to;
+
+enum { DEEPEST = 1 << 16 }; /* bytes of stack that an allocator takes at most */
+
+static bool counting_hooks_is_part(uintptr_t frame)
+{
+    if (count_outermost == UINTPTR_MAX)
+        return true; /* count_hide() */
+    return frame < count_outermost && count_outermost - frame < DEEPEST &&
+           ((const uintptr_t *)count_outermost)[1] == outermost_returns_to;
+}
+
+/* False: an outer call is under way, and this one is a part of it. */
+static inline bool counting_hooks_enter(const uintptr_t *frame)
+{
+    /* Whoever stands in front of ours hands on. */
+    if (unlikely(!count_state.handed_on) && count_outermost != UINTPTR_MAX)
+        count_state.handed_on = 1;
+    if (unlikely(count_outermost) && counting_hooks_is_part((uintptr_t)frame))
+        return false;
+    count_outermost = (uintptr_t)frame;
+    outermost_returns_to = frame[1];
+    return true;
+}
+
+static inline void counting_hooks_leave(void)
+{
+    count_outermost = 0;
+}
+
+void count_hide(bool hide)
+{
+    static bool nested;
+    if (hide) {
+        NEED_REAL();
+        nested = count_real_nests;
+        count_real_nests = true;
+    } else {
+        count_real_nests = nested;
+    }
+    count_outermost = hide ? UINTPTR_MAX : 0;
+}
+
+/* The operators of C++ call malloc, and leave by exceptions, for which they allocate: there each call
+ * counts, and the address tells which one is the operator's. It is the block that this thread has
+ * counted last. */
 static inline void counting_hooks_nested_begin(void)
 {
     struct count_slot *slot = count_slot_current;
@@ -44,15 +95,10 @@ static inline bool counting_hooks_nested_counted(const struct count_slot *slot, 
     return slot && slot->last == block && block;
 }
 
-/* In place of the block that was counted last: a failure was. */
-#define FAILURE ((void *)-1)
-
 static void __attribute__((noinline)) counting_hooks_failure(struct count_slot *slot)
 {
-    if (!slot || (slot->last == FAILURE && count_real_nests))
-        return;
-    slot->last = FAILURE;
-    count_add(&slot->calls[COUNT_FAILED], 1);
+    if (slot)
+        count_add(&slot->calls[COUNT_FAILED], 1);
 }
 
 static void *__attribute__((noinline))
@@ -61,7 +107,7 @@ counting_hooks_count_any(enum count_kind kind, void *block, size_t size)
     struct count_slot *slot = count_slot_of_thread();
     if (unlikely(!block))
         counting_hooks_failure(slot);
-    else if (likely(!count_real_nests) || !counting_hooks_nested_counted(slot, block))
+    else
         count_birth(slot, kind, block, size);
     return block;
 }
@@ -75,18 +121,15 @@ counting_hooks_count_allocation(enum count_kind kind, void *block, size_t size)
                : counting_hooks_count_any(kind, block, size);
 }
 
-static void counting_hooks_begin_any(void)
-{
-    NEED_REAL();
-    if (count_real_nests)
-        counting_hooks_nested_begin();
-}
-
 #define ALLOCATION_HOOK(name, parameters, kind, arguments, size)                                   \
     static void *__attribute__((noinline)) any_##name parameters                                   \
     {                                                                                              \
-        counting_hooks_begin_any();                                                                \
-        return counting_hooks_count_any(kind, real.name arguments, size);                          \
+        NEED_REAL();                                                                               \
+        if (!counting_hooks_enter(__builtin_frame_address(0)))                                     \
+            return real.name arguments;                                                            \
+        void *taken = real.name arguments;                                                         \
+        counting_hooks_leave();                                                                    \
+        return counting_hooks_count_any(kind, taken, size);                                        \
     }                                                                                              \
     void *name parameters;                                                                         \
     HOOK void *name parameters                                                                     \
@@ -106,8 +149,11 @@ static void counting_hooks_begin_any(void)
     int name parameters;                                                                           \
     HOOK int name parameters                                                                       \
     {                                                                                              \
-        counting_hooks_begin_any();                                                                \
+        NEED_REAL();                                                                               \
+        if (!counting_hooks_enter(__builtin_frame_address(0)))                                     \
+            return real.name arguments;                                                            \
         int status = real.name arguments;                                                          \
+        counting_hooks_leave();                                                                    \
         counting_hooks_count_any(COUNT_##kind, status ? NULL : *out, bytes);                       \
         return status;                                                                             \
     }                                                                                              \
@@ -118,8 +164,8 @@ static void counting_hooks_begin_any(void)
 
 /* ---- realloc ---- */
 
-static void counting_hooks_reallocated(struct count_slot *slot, void *block, uint64_t old_size,
-                                       size_t size)
+static void counting_hooks_reallocated(struct count_slot *slot, const void *old, void *block,
+                                       uint64_t old_size, size_t size)
 {
     if (old_size == LEDGER_UNKNOWN) {
         count_add(&slot->adopted_count, 1);
@@ -139,6 +185,8 @@ static void counting_hooks_reallocated(struct count_slot *slot, void *block, uin
         count_observer(false, old_size, size);
         count_observer(true, size, 0);
     }
+    if (unlikely(count_log))
+        count_log(old, old_size, block, size);
 }
 
 /* What a real realloc that gave no block has done: freed the old one if 0 bytes were asked for. */
@@ -159,25 +207,30 @@ static void *counting_hooks_reallocate(void *old, size_t size)
 {
     struct count_slot *slot = count_slot_of_thread();
     uint64_t old_size = ledger_take(old);
+    if (unlikely(old_size == LEDGER_UNKNOWN))
+        count_see_unknown(slot, old);
     void *block = real.realloc(old, size);
+    counting_hooks_leave();
     if (unlikely(!slot))
         return block;
     if (unlikely(!block)) {
         counting_hooks_not_reallocated(slot, old, old_size, size);
-    } else if (unlikely(count_real_nests && counting_hooks_nested_counted(slot, block))) {
-        if (old_size != LEDGER_UNKNOWN) /* it has taken a new block, and freed ours unseen */
-            count_gone(slot, old_size);
     } else {
-        counting_hooks_reallocated(slot, block, old_size, size);
+        counting_hooks_reallocated(slot, old, block, old_size, size);
     }
     return block;
 }
 
 HOOK void *realloc(void *old, size_t size)
 {
-    counting_hooks_begin_any();
-    return old ? counting_hooks_reallocate(old, size)
-               : counting_hooks_count_any(COUNT_MALLOC, real.realloc(NULL, size), size);
+    NEED_REAL();
+    if (!counting_hooks_enter(__builtin_frame_address(0)))
+        return real.realloc(old, size);
+    if (old)
+        return counting_hooks_reallocate(old, size);
+    void *block = real.realloc(NULL, size);
+    counting_hooks_leave();
+    return counting_hooks_count_any(COUNT_MALLOC, block, size);
 }
 HOOKED(realloc)
 
@@ -186,7 +239,6 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
     size_t bytes;
     if (likely(!__builtin_mul_overflow(count, size, &bytes)))
         return realloc(old, bytes);
-    counting_hooks_nested_begin();
     counting_hooks_failure(count_slot_of_thread());
     errno = ENOMEM;
     return NULL;
@@ -240,7 +292,9 @@ static void *counting_hooks_find_operator(enum counted_operator number, const ch
         return function;
     function = real_find_operator(symbol);
     if (!function)
-        abort(); /* a program without a C++ runtime called the mangled name itself */
+        function = own_operator(symbol);
+    if (!function)
+        abort(); /* functions.def has a row that own_operators.c lacks */
     __atomic_store_n(&operators[number], function, __ATOMIC_RELAXED);
     return function;
 }
@@ -262,8 +316,30 @@ static uint64_t counting_hooks_failures_so_far(void)
     return count_slot_current ? count_slot_current->calls[COUNT_FAILED] : 0;
 }
 
-/* An aligned size may have been rounded up on its way to aligned_alloc: what was asked for counts.
- */
+/* A malloc of the program's own behind operator new has put something in front of the block. */
+static bool counting_hooks_nested_around(const struct count_slot *slot, const void *block)
+{
+    uint64_t size = slot->last ? ledger_size(slot->last) : LEDGER_UNKNOWN;
+    return size != LEDGER_UNKNOWN && (uintptr_t)block - (uintptr_t)slot->last < size;
+}
+
+/* The block that was counted last is this one. An aligned size may have been rounded up on its way to
+ * aligned_alloc, and what stands in front of a block adds to its size: what was asked for counts. */
+static void counting_hooks_put_right(struct count_slot *slot, void *block, size_t size)
+{
+    uint64_t counted = ledger_size(block);
+    if (slot->last != block)
+        counted = ledger_take(slot->last);
+    else if (counted == size)
+        return;
+    ledger_put(block, size);
+    slot->last = block;
+    count_add(&slot->requested_bytes, size - counted);
+    count_level(slot, (int64_t)size - (int64_t)counted);
+    if (unlikely(count_corrected))
+        count_corrected((int64_t)size - (int64_t)counted);
+}
+
 static void counting_hooks_count_new(enum count_kind kind, void *block, size_t size,
                                      uint64_t failures)
 {
@@ -275,18 +351,10 @@ static void counting_hooks_count_new(enum count_kind kind, void *block, size_t s
             count_add(&slot->calls[COUNT_FAILED], 1);
         return;
     }
-    if (!counting_hooks_nested_counted(slot, block)) {
+    if (counting_hooks_nested_counted(slot, block) || counting_hooks_nested_around(slot, block))
+        counting_hooks_put_right(slot, block, size);
+    else
         count_birth(slot, kind, block, size);
-        return;
-    }
-    uint64_t counted = ledger_size(block);
-    if (counted == size)
-        return;
-    ledger_put(block, size);
-    count_add(&slot->requested_bytes, size - counted);
-    count_level(slot, (int64_t)size - (int64_t)counted);
-    if (unlikely(count_corrected))
-        count_corrected((int64_t)size - (int64_t)counted);
 }
 
 #define NEW(name, libraries, demangled, parameters, arguments, kind, counted, alignment)           \
@@ -304,6 +372,13 @@ static void counting_hooks_count_new(enum count_kind kind, void *block, size_t s
     HOOKED(name)
 
 /* What the real one calls to free the block finds nothing known of it, and lets it pass. */
+static inline void counting_hooks_delete(void *block)
+{
+    count_death(block);
+    if (likely(count_slot_current))
+        count_slot_current->last = block;
+}
+
 #define DELETE(name, libraries, demangled, parameters, arguments)                                  \
     void name parameters;                                                                          \
     HOOK void name parameters                                                                      \
@@ -311,7 +386,7 @@ static void counting_hooks_count_new(enum count_kind kind, void *block, size_t s
         NEED_REAL();                                                                               \
         void(*call) parameters = (void(*) parameters)OPERATOR(name);                               \
         if (likely(block))                                                                         \
-            count_death(block);                                                                    \
+            counting_hooks_delete(block);                                                          \
         call arguments;                                                                            \
     }                                                                                              \
     HOOKED(name)

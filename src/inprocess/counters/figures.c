@@ -65,3 +65,8 @@ bool count_figures_of(struct count_figures *figures, const struct count_state *s
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     return count_drains(state, used, false) == done && READ(state->slots_used) == used;
 }
+
+bool count_nothing_came(const struct count_state *state)
+{
+    return *state->in_front && !state->handed_on;
+}

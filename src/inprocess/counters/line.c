@@ -90,6 +90,12 @@ static void line_add_name(struct line *line, const char name[COUNT_NAME_BYTES])
         line_add(line, (char[]){name[i] >= ' ' && name[i] <= '~' ? name[i] : '?', '\0'});
 }
 
+void line_add_in_front(struct line *line, const struct count_state *state)
+{
+    line_add(line, ", not counted: another malloc is in front, that of ");
+    line_add_name(line, state->in_front);
+}
+
 void line_add_process(struct line *line, const struct count_state *state,
                       const struct count_figures *figures, const char *what)
 {
@@ -98,6 +104,11 @@ void line_add_process(struct line *line, const struct count_state *state,
     line_add(line, "[");
     line_add_number(line, state->pid);
     line_add(line, "] ");
+    if (count_nothing_came(state)) {
+        line_add(line, what);
+        line_add_in_front(line, state);
+        return;
+    }
     line_add_totals(line, figures, what);
     line_add_calls(line, figures);
 }

@@ -21,6 +21,8 @@ void line_write(struct line *line, int descriptor);
 /* "exiting, total: 12,582,912, peak: 4,194,304, current: 0", as malloc_count says it; a peak that
  * is not exact has a "~". */
 void line_add_totals(struct line *line, const struct count_figures *figures, const char *what);
+/* ", not counted: another malloc is in front, that of libjemalloc.so.2" (count_nothing_came()). */
+void line_add_in_front(struct line *line, const struct count_state *state);
 /* "tidemark count ### NAME[PID] exiting, total: …", calls by kind and threads. */
 void line_add_process(struct line *line, const struct count_state *state,
                       const struct count_figures *figures, const char *what);

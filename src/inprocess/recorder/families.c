@@ -17,6 +17,8 @@
 #include "entry/entry_jump.h"
 #include "interpose/real.h"
 #include "recorder/hooks.h"
+#include "recorder/hooks_python.h"
+#include "recorder/script_paths.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "recorder/unseen.h"
@@ -690,6 +692,10 @@ static int families_examine(struct dl_phdr_info *info, size_t size, void *contex
     families_examine_tables(examination);
     families_tell_inlined(examination);
     families_examine_pools(examination);
+#ifndef TIDEMARK_PAGES
+    if (script_paths_see_module(info, is_program))
+        hooks_python_begin();
+#endif
     families_unmap(&examination->symbols);
     families_unmap(&examination->strings);
     return 0;

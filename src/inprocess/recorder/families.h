@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "recorder/thread.h"
 
 enum family_does {
     FAMILY_ALLOCATES,
@@ -44,6 +45,19 @@ struct family_entry {
     uintptr_t (*original)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
     size_t (*usable)(const void *block); /* NULL: its blocks' usable sizes are not known */
 };
+
+/* A call of such a function, and what its hooks do at `frame`, from whose caller `start` is: the real
+ * call, and the records. For hooks that are called otherwise (hooks_python.c). */
+struct family_call {
+    const struct family_entry *entry;
+    uintptr_t arguments[5];
+};
+uintptr_t family_allocate(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                          const struct family_call *call);
+uintptr_t family_resize(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                        const struct family_call *call);
+uintptr_t family_release(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                         const struct family_call *call);
 
 /* At the session's beginning: all modules. */
 void families_begin(void);

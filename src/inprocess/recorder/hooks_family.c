@@ -16,11 +16,6 @@
 
 /* ---- What the arguments say ---- */
 
-struct family_call {
-    const struct family_entry *entry;
-    uintptr_t arguments[5];
-};
-
 static size_t family_size(const struct family_call *call)
 {
     const struct family_row *row = call->entry->row;
@@ -121,8 +116,8 @@ static uintptr_t family_block_of(const struct family_call *call, uintptr_t resul
     return (int)result == 0 ? *(uintptr_t *)call->arguments[call->entry->row->block] : 0;
 }
 
-static uintptr_t family_allocate(struct thread *thread, uintptr_t frame,
-                                 const struct unwind_start *start, const struct family_call *call)
+uintptr_t family_allocate(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                          const struct family_call *call)
 {
     bool sampled = family_samples(thread, family_size(call));
     uint32_t node = sampled ? thread_path_before(thread, frame, start) : 0;
@@ -171,6 +166,15 @@ static void family_free(struct thread *thread, uintptr_t frame, const struct unw
         sampled_free(thread, frame, start, block);
 }
 
+uintptr_t family_release(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                         const struct family_call *call)
+{
+    family_free(thread, frame, start, (void *)call->arguments[call->entry->row->block]);
+    uintptr_t result = family_do_inside(thread, frame, call);
+    hooks_record_spent(thread, frame, thread->spent);
+    return result;
+}
+
 FAMILY_HOOK family_releases(PARAMETERS)
 {
     KEEPS_VECTORS();
@@ -181,10 +185,7 @@ FAMILY_HOOK family_releases(PARAMETERS)
     if (!thread)
         return family_do(&call);
     struct unwind_start start = UNWIND_START_HERE();
-    family_free(thread, frame, &start, block);
-    uintptr_t result = family_do_inside(thread, frame, &call);
-    hooks_record_spent(thread, frame, thread->spent);
-    return result;
+    return family_release(thread, frame, &start, &call);
 }
 
 /* The old life ends before the real call (hooks_malloc.c), if it was recorded or the new one will be. */
@@ -241,8 +242,8 @@ static uintptr_t family_block_after(const struct family_resizing *resizing, uint
                                                             : 0;
 }
 
-static uintptr_t family_resize(struct thread *thread, uintptr_t frame,
-                               const struct unwind_start *start, const struct family_call *call)
+uintptr_t family_resize(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                        const struct family_call *call)
 {
     struct family_resizing resizing = {.call = call,
                                        .old = (void *)call->arguments[call->entry->row->block],

@@ -34,10 +34,12 @@
 #include "unwind/unwind.h"
 #include "recorder/pause.h"
 #include "recorder/sampled.h"
+#include "recorder/script_paths.h"
 #include "recorder/shared.h"
 #include "recorder/starter.h"
 #include "recorder/thread.h"
 #include "recorder/unseen.h"
+#include "wire/write_watch.h"
 #include "unwind/signal_lock.h"
 
 /* Where this process image stands. In memory that a fork wipes: PHASE_NEW with `state` set means
@@ -164,6 +166,42 @@ static bool session_join(const char *name, enum wire_hello_reason reason)
     struct wire_header *header = shared_open(memory);
     close(memory);
     return header != NULL;
+}
+
+/* ---- Which pages are written ---- */
+
+static void session_send_descriptor(int socket, const struct wire_hello *hello, int fd)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {(void *)(uintptr_t)hello, sizeof *hello};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    *header = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    memcpy(CMSG_DATA(header), &fd, sizeof fd);
+    sendmsg(socket, &message, MSG_NOSIGNAL);
+}
+
+/* A filter of system calls may kill whoever makes one that it does not know. */
+static void session_hand_over_watch(void)
+{
+    if (syscall(SYS_prctl, PR_GET_SECCOMP, 0ul, 0ul, 0ul, 0ul) != 0)
+        return;
+    int watch = write_watch_open();
+    int socket = watch < 0 ? -1 : session_connect_to(session_name);
+    if (socket >= 0) {
+        struct wire_hello hello = session_hello(session_name, WIRE_HELLO_HEAT);
+        session_send_descriptor(socket, &hello, watch);
+        close(socket);
+    }
+    if (watch >= 0)
+        close(watch);
 }
 
 /* ---- Of programs that are not recorded ---- */
@@ -399,6 +437,8 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
     instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
     check_begin(session_mode_of(header->stacks));
     unseen_tell_again();
+    if (header->flags & WIRE_FLAG_HEAT)
+        session_hand_over_watch();
     if (!begun_before) {
         families_begin();
         modules_saw_data();
@@ -520,6 +560,7 @@ int session_renew(void)
     over = true;
     state = NULL;
     names_renew();
+    script_paths_renew();
     sampled_renew();
     shared_renew();
     unwind_init(&host, UNWIND_NONE, 0); /* nothing in it may lead to what is gone */

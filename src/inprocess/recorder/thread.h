@@ -46,7 +46,8 @@ struct thread {
     uintptr_t deepest; /* stack pointer of the deepest event on the thread's own stack */
     uint64_t spent;    /* where calls are timed: ticks of the last real call */
 
-    struct shadow *shadow; /* its stack, where function hooks tell of it (instrument.h) */
+    struct script_thread *script; /* what script_paths.c remembers, once an interpreter ran here */
+    struct shadow *shadow;        /* its stack, where function hooks tell of it (instrument.h) */
 
     /* where allocations are sampled */
     uint64_t until_sample; /* bytes; what is larger, or as large, is sampled */

@@ -416,14 +416,14 @@ static void collector_welcome(struct collector *collector, int fd, const struct 
 
 /* Of process `pid`, or all; `fd` (taken over): who wants to be told, or -1. */
 static size_t collector_snapshot_members(struct collector *collector, pid_t pid, const char *why,
-                                         uint64_t path_to, int fd)
+                                         const struct wire_wish *wish, int fd)
 {
     size_t count = 0;
     for (size_t i = 0; i < collector->member_count; i++) {
         struct member *member = &collector->members[i];
         if (member->ending || (pid && process_image_pid(member->image) != pid))
             continue;
-        process_image_snapshot(member->image, why, path_to,
+        process_image_snapshot(member->image, why, wish,
                                fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3));
         count++;
     }
@@ -432,7 +432,8 @@ static size_t collector_snapshot_members(struct collector *collector, pid_t pid,
 
 void collector_snapshot(struct collector *collector, const char *why)
 {
-    collector_snapshot_members(collector, 0, why, 0, -1);
+    const struct wire_wish nothing = {0};
+    collector_snapshot_members(collector, 0, why, &nothing, -1);
 }
 
 static void collector_hear_snapshot(struct collector *collector, int fd,
@@ -440,7 +441,7 @@ static void collector_hear_snapshot(struct collector *collector, int fd,
 {
     static const char none = WIRE_ANSWER_NONE;
     if (!collector_snapshot_members(collector, (pid_t)hello->parent,
-                                    "asked for (tidemark snapshot)", hello->path_to, fd))
+                                    "asked for (tidemark snapshot)", &hello->wish, fd))
         send(fd, &none, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     close(fd);
     quota_give(QUOTA_NEWCOMER);
@@ -543,6 +544,39 @@ static void collector_hear_unfollowed(struct collector *collector, int fd,
         collector->unfollowed[kind] += (uint32_t)difference;
 }
 
+/* What is no userfaultfd fails at its first use. */
+static void collector_hear_watch(struct collector *collector, int fd, const struct ucred *peer,
+                                 int watch)
+{
+    struct member *member = collector_member_of(collector, peer->pid);
+    close(fd);
+    quota_give(QUOTA_NEWCOMER);
+    if (watch >= 0 && member && collector->options.heat_ns)
+        process_image_take_watch(member->image, watch);
+    else if (watch >= 0)
+        close(watch);
+}
+
+/* A hello, and the descriptor that came with it; -1: none. */
+static bool collector_receive(int fd, struct wire_hello *hello, int *with)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {hello, sizeof *hello};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    *with = -1;
+    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof *with))
+        memcpy(with, CMSG_DATA(header), sizeof *with);
+    return got == sizeof *hello && hello->magic == WIRE_MAGIC;
+}
+
 /* Its hello has come, or it has gone. */
 static void collector_hear(struct collector *collector, size_t index)
 {
@@ -550,20 +584,25 @@ static void collector_hear(struct collector *collector, size_t index)
     struct ucred peer;
     socklen_t length = sizeof peer;
     struct wire_hello hello;
+    int with = -1;
     collector_caller_forget(collector, index);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-        recv(fd, &hello, sizeof hello, MSG_DONTWAIT) == sizeof hello && hello.magic == WIRE_MAGIC &&
-        collector_may_join(collector, &peer, &hello)) {
-        if (hello.reason == WIRE_HELLO_SNAPSHOT)
+        collector_receive(fd, &hello, &with) && collector_may_join(collector, &peer, &hello)) {
+        if (hello.reason == WIRE_HELLO_HEAT)
+            collector_hear_watch(collector, fd, &peer, with);
+        else if (hello.reason == WIRE_HELLO_SNAPSHOT)
             collector_hear_snapshot(collector, fd, &hello);
         else if (hello.reason == WIRE_HELLO_UNFOLLOWED)
             collector_hear_unfollowed(collector, fd, &hello);
         else
             collector_welcome(collector, fd, &peer, &hello);
+        with = hello.reason == WIRE_HELLO_HEAT ? -1 : with;
     } else {
         close(fd);
         quota_give(QUOTA_NEWCOMER);
     }
+    if (with >= 0)
+        close(with);
 }
 
 /* `polls` are those of the callers; a process that is welcomed may move them. */

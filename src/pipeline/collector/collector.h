@@ -26,12 +26,14 @@ struct collector_options {
                           * NULL: all */
     bool drop;           /* a full ring drops events instead of waiting */
     bool free_stacks;    /* frees carry their call path */
+    bool native;         /* call paths show an interpreter's own frames */
     bool timed;          /* calls of the allocator are timed */
     bool embed_sources;  /* profiles hold the source files that their code locations name */
     bool exit_waits;     /* programs wait at exit for their profile */
     bool looks;          /* at the process's memory, through /proc */
     bool types;          /* looks at peaks find the classes of live blocks, too */
-    bool page_content;   /* looks read pages, to tell those of zeros */
+    bool page_content;   /* looks read what pages hold */
+    uint64_t heat_ns;    /* which pages were written is asked so often; 0: never (heat.h) */
     bool held;           /* the last look says who holds what, however many blocks there are */
     bool pack;           /* compress finished profiles */
     bool separate;       /* small processes have files of their own too */

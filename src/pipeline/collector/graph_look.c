@@ -466,6 +466,7 @@ static int graph_look_begin(struct sweep *sweep)
         error = graph_held_begin(&sweep->held, sweep->asked, sweep->memory_fd, &sweep->own);
     if (sweep->held.held)
         sweep->graph = &sweep->held.held->graph;
+    sweep->graph->finds_fill = true;
     if (!error)
         error = graph_look_find_ranges(sweep);
     if (!error && sweep->is_graph && !sweep->asked->waits)
@@ -501,6 +502,15 @@ static int graph_look_find_types(const struct sweep *sweep, struct graph_look *o
     return block_types_find(&out->types, sweep->asked->blocks, sweep->first_words, &memory);
 }
 
+static int graph_look_find_fills(const struct sweep *sweep, struct graph_look *out)
+{
+    graph_fill_settle(sweep->graph);
+    int error =
+        block_fills_find(&out->fills, sweep->graph, sweep->asked->blocks, sweep->asked->rows);
+    graph_fill_forget(sweep->graph);
+    return error;
+}
+
 /* The only thread there is waits in its exit, and none can begin: nothing has to be stopped. */
 static bool graph_look_stands(const struct graph_look_asked *asked)
 {
@@ -531,6 +541,8 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
         error = graph_look_solve(&sweep, out);
     if (!error)
         error = graph_look_find_types(&sweep, out);
+    if (!error)
+        error = graph_look_find_fills(&sweep, out);
     if (!error) {
         out->held = sweep.held.held;
         sweep.blocks = out->held ? NULL : sweep.blocks;
@@ -600,5 +612,6 @@ void graph_look_release(struct graph_look *look)
     free(look->islands);
     held_free(look->held);
     block_types_release(&look->types);
+    block_fills_release(&look->fills);
     *look = (struct graph_look){0};
 }

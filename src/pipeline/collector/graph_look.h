@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "collector/areas.h"
+#include "collector/block_fills.h"
 #include "collector/block_types.h"
 #include "collector/live_list.h"
 #include "procfs/page_table.h"
@@ -56,6 +57,7 @@ struct graph_look {
     size_t island_count;
     struct held *held; /* with `names`; who takes it frees it */
     struct block_types types;
+    struct block_fills fills;
 };
 
 /* Fills in what the rows say of lost, indirect, possible and reachable blocks, too. 0 or -errno:

@@ -62,7 +62,8 @@ struct look_schedule {
     uint64_t start_ns;
     struct look_gap gap;
     bool wants_content, wants_held, wants_types;
-    uint64_t path_to; /* of the look that is asked for now */
+    struct heat *heat;
+    struct wire_wish wish; /* of the look that is asked for now */
     struct view *view;
     struct event_sink *sink;
     uint64_t peak_bytes; /* the highest resident set that was looked at, or that begins a look */
@@ -131,6 +132,11 @@ void look_schedule_want_held(struct look_schedule *looks)
 void look_schedule_want_types(struct look_schedule *looks)
 {
     looks->wants_types = true;
+}
+
+void look_schedule_use_heat(struct look_schedule *looks, struct heat *heat)
+{
+    looks->heat = heat;
 }
 
 /* ---- What a look is given ------------------------------------------------------------------ */
@@ -259,8 +265,9 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->sample.requested_bytes = figure_of(program.current_bytes);
     look->sample.live_count = figure_of(program.live_count);
     look->over_pages = over_pages && look_schedule_copy_blocks(looks, look) == 0;
-    look->wants_content = looks->wants_content;
+    look->wants_content = looks->wants_content || looks->wish.content;
     look->wants_types = looks->wants_types;
+    look->heat = looks->heat;
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
     look->knows_mappings = looks->gap.knows_mappings;
@@ -271,7 +278,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->over_graph = (why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK) &&
                        look_schedule_has_room_for_graph(looks);
     look->wants_held = look->over_graph && look_schedule_affords_held(looks, look);
-    look->path_to = looks->path_to;
+    look->path_to = looks->wish.path_to;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     look->owner_limit = why == PROFILE_SAMPLE_END ? OWNER_ROWS : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
@@ -462,12 +469,12 @@ static bool look_schedule_at_once(struct look_schedule *looks, enum profile_samp
     return over_pages;
 }
 
-void look_schedule_mark(struct look_schedule *looks, uint64_t path_to, uint64_t now_ns)
+void look_schedule_mark(struct look_schedule *looks, const struct wire_wish *wish, uint64_t now_ns)
 {
-    looks->path_to = path_to;
+    looks->wish = *wish;
     if (!looks->denied)
         look_schedule_at_once(looks, PROFILE_SAMPLE_MARK, now_ns);
-    looks->path_to = 0;
+    looks->wish = (struct wire_wish){0};
 }
 
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns)

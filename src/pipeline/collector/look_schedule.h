@@ -40,21 +40,24 @@ void look_schedule_free(struct look_schedule *looks);
 
 /* After a reading of the resident set: begins or ends a look if it is time to. */
 void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns);
-/* One that is asked for, and waited for; returns when it is over. `path_to`: an address in a block
- * of which it shall say how it is held; 0: none. */
-void look_schedule_mark(struct look_schedule *looks, uint64_t path_to, uint64_t now_ns);
+/* One that is asked for, and waited for; returns when it is over. */
+void look_schedule_mark(struct look_schedule *looks, const struct wire_wish *wish, uint64_t now_ns);
 /* The last one, at a process that waits or that we are about to leave; returns when it is over. */
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns);
 
 /* From now on the replay does not know every block. */
 void look_schedule_lose(struct look_schedule *looks, struct look_gap gap);
 
-/* From now on looks read what pages hold, to tell those of zeros. */
+/* From now on looks read what pages hold: zeros, copies, what can be compressed. */
 void look_schedule_want_content(struct look_schedule *looks);
 /* From now on the last look says who holds what, whatever that costs. */
 void look_schedule_want_held(struct look_schedule *looks);
 /* And find the classes of live blocks, not only the last one. */
 void look_schedule_want_types(struct look_schedule *looks);
+
+/* And say when pages were written last; NULL: not known. It stays the caller's. */
+struct heat;
+void look_schedule_use_heat(struct look_schedule *looks, struct heat *heat);
 
 /* What of the resident set is the tool's own, as far as the last look could tell; before the first:
  * all that the recorder has mapped. */

@@ -1,5 +1,5 @@
 /* Sweeps the page table into a residency (look_sweep.h). A run whose contents are read is cut where
- * pages of zeros begin and end. */
+ * pages hold something of another kind. */
 #include "collector/look_sweep.h"
 
 #include <errno.h>
@@ -24,11 +24,6 @@ bool look_sweep_has_forked(const struct smaps *smaps)
 
 /* ---- Contents ------------------------------------------------------------------------------ */
 
-static bool look_sweep_is_blank(const char *page, size_t bytes)
-{
-    return !page[0] && memcmp(page, page + 1, bytes - 1) == 0;
-}
-
 /* Returns how many bytes were read, whole pages. process_vm_readv() would pin the pages, and to pin
  * one that a fork shares the kernel copies it and splits huge ones: the program would grow. */
 static size_t look_sweep_read(const struct look_sweep *sweep, uint64_t start, uint64_t end)
@@ -46,12 +41,17 @@ static void look_sweep_add_read(struct look_sweep *sweep, const struct page_tabl
     struct page_table_run part = *run;
     part.end = part.start;
     for (size_t at = 0; at < bytes; at += page) {
-        bool is_blank = look_sweep_is_blank(sweep->buffer + at, page);
-        if (part.end > part.start && is_blank != part.blank) {
+        struct page_content_finding found =
+            page_content_see(&sweep->content, sweep->buffer + at, !run->shared);
+        bool is_like =
+            found.blank == part.blank && found.copy == part.copy && found.spared == part.spared;
+        if (part.end > part.start && !is_like) {
             residency_run(sweep->residency, &part);
             part.start = part.end;
         }
-        part.blank = is_blank;
+        part.blank = found.blank;
+        part.copy = found.copy;
+        part.spared = found.spared;
         part.end += page;
     }
     if (part.end > part.start)
@@ -85,6 +85,34 @@ static const struct smaps_mapping *look_sweep_mapping(struct look_sweep *sweep, 
                                       : NULL;
 }
 
+static void look_sweep_add_run(struct look_sweep *sweep, const struct page_table_run *run,
+                               bool reads)
+{
+    if (reads)
+        look_sweep_add_contents(sweep, run);
+    else
+        residency_run(sweep->residency, run);
+}
+
+/* In pieces that were written at about the same time. */
+static void look_sweep_add_by_heat(struct look_sweep *sweep, const struct page_table_run *run,
+                                   bool reads)
+{
+    size_t page = process_page_bytes();
+    struct page_table_run part = *run;
+    for (uint64_t at = run->start; at < run->end; at += page) {
+        uint8_t heat = (uint8_t)heat_of(sweep->heat, at);
+        if (at > part.start && heat != part.heat) {
+            part.end = at;
+            look_sweep_add_run(sweep, &part, reads);
+            part.start = at;
+        }
+        part.heat = heat;
+    }
+    part.end = run->end;
+    look_sweep_add_run(sweep, &part, reads);
+}
+
 static int look_sweep_visit(const struct page_table_run *visited, void *context)
 {
     struct look_sweep *sweep = context;
@@ -93,12 +121,21 @@ static int look_sweep_visit(const struct page_table_run *visited, void *context)
     /* No other process maps these pages: what looks as if one did is the zero page. */
     if (!sweep->tells_zero && run.forked && mapping && figure_zero(mapping->bytes.shared))
         run.zero = true;
-    if (sweep->wants_content && run.state == PAGES_RESIDENT && !run.zero && mapping &&
-        mapping->readable)
-        look_sweep_add_contents(sweep, &run);
+    bool reads = sweep->wants_content && run.state == PAGES_RESIDENT && !run.zero && mapping &&
+                 mapping->readable;
+    if (sweep->heat && run.state == PAGES_RESIDENT && !run.shared && !run.zero)
+        look_sweep_add_by_heat(sweep, &run, reads);
     else
-        residency_run(sweep->residency, &run);
+        look_sweep_add_run(sweep, &run, reads);
     return 0;
+}
+
+static uint64_t look_sweep_anonymous_pages(const struct smaps *smaps)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < smaps->count; i++)
+        bytes += figure_or(smaps->mappings[i].bytes.anonymous, 0);
+    return bytes / process_page_bytes();
 }
 
 /* What cannot be read is not known to be blank. */
@@ -111,13 +148,18 @@ static int look_sweep_open_content(struct look_sweep *sweep)
         return 0;
     sweep->buffer = malloc(BUFFER_BYTES);
     sweep->memory = proc_open(sweep->pid, "mem");
-    return sweep->buffer ? 0 : -ENOMEM;
+    int error = page_content_begin(&sweep->content, process_page_bytes(),
+                                   look_sweep_anonymous_pages(sweep->smaps));
+    return sweep->buffer ? error : -ENOMEM;
 }
 
 static void look_sweep_close_content(struct look_sweep *sweep)
 {
     if (sweep->memory >= 0)
         close(sweep->memory);
+    page_content_release(&sweep->content);
+    if (sweep->buffer)
+        explicit_bzero(sweep->buffer, BUFFER_BYTES);
     free(sweep->buffer);
 }
 
@@ -135,8 +177,13 @@ int look_sweep(struct look_sweep *sweep, struct pages *pages)
     sweep->area = 0;
     sweep->tells_zero = pages->knows_huge;
     pages->wants_forked = look_sweep_has_forked(sweep->smaps);
+    bool is_held = !error && sweep->heat;
+    if (is_held)
+        heat_lock(sweep->heat);
     if (!error)
         error = page_table_visit(pages, ranges, count, look_sweep_visit, sweep);
+    if (is_held)
+        heat_unlock(sweep->heat);
     look_sweep_close_content(sweep);
     free(ranges);
     return error;

@@ -1,12 +1,14 @@
 /* The pass over the page table of one look: which ranges are asked for, and what each run is said to
- * be. Where contents are wanted, resident pages are read and compared with zeros; what was read is
- * never kept. */
+ * be. Where contents are wanted, resident pages are read (page_content.h); what was read is never
+ * kept. */
 #ifndef TIDEMARK_COLLECTOR_LOOK_SWEEP_H
 #define TIDEMARK_COLLECTOR_LOOK_SWEEP_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 #include "collector/areas.h"
+#include "collector/heat.h"
+#include "collector/page_content.h"
 #include "collector/residency.h"
 #include "procfs/page_table.h"
 #include "procfs/smaps.h"
@@ -17,10 +19,12 @@ struct look_sweep {
     const struct areas *areas;
     struct residency *residency;
     bool wants_content;
+    struct heat *heat;  /* NULL: nobody knows */
     bool knows_content; /* answered: all that was wanted could be read */
     size_t area;        /* where the sweep stands */
     int memory;         /* /proc/PID/mem, where contents are wanted */
     char *buffer;
+    struct page_content content;
     bool tells_zero; /* the page table says what is the zero page */
 };
 

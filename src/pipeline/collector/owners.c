@@ -19,7 +19,7 @@
 /* What is added to an owner. */
 struct amount {
     uint64_t count;
-    struct figure virtual_bytes, huge, idle, forked, blank;
+    struct figure virtual_bytes, huge, idle, forked, blank, copy, spared, cold_1s, cold_10s, filled;
     uint64_t resident, swapped;
     double proportional;
 };
@@ -96,6 +96,11 @@ static void owners_add(struct owners *owners, const struct profile_owner *key,
     owners_sum(&row->huge_idle_bytes, amount->idle);
     owners_sum(&row->shared_bytes, amount->forked);
     owners_sum(&row->zero_bytes, amount->blank);
+    owners_sum(&row->copy_bytes, amount->copy);
+    owners_sum(&row->compressible_bytes, amount->spared);
+    owners_sum(&row->unwritten_1s_bytes, amount->cold_1s);
+    owners_sum(&row->unwritten_10s_bytes, amount->cold_10s);
+    owners_sum(&row->filled_bytes, amount->filled);
 }
 
 static struct profile_owner owners_key(enum profile_owner_kind kind, uint32_t path,
@@ -134,6 +139,21 @@ static struct figure owners_known_if(bool is_known, uint64_t bytes)
     return is_known || !bytes ? figure_of(bytes) : FIGURE_UNKNOWN;
 }
 
+static struct figure owners_spared(const struct owners_request *request,
+                                   const struct residency_bytes *bytes)
+{
+    return request->knows_content ? figure_of(bytes->spared / request->residency->page_bytes)
+                                  : FIGURE_UNKNOWN;
+}
+
+/* Of what nobody has watched it is not known. */
+static struct figure owners_watched(const struct owners_request *request,
+                                    const struct residency_bytes *bytes, uint64_t cold)
+{
+    bool knows = request->knows_heat && (bytes->watched || !bytes->resident);
+    return knows ? figure_of(cold) : FIGURE_UNKNOWN;
+}
+
 /* As the sweep has found it. */
 static struct amount owners_swept(const struct owners_request *request,
                                   const struct residency_bytes *bytes, double proportional)
@@ -148,6 +168,11 @@ static struct amount owners_swept(const struct owners_request *request,
         .idle = knows_huge ? owners_known_if(false, bytes->huge) : FIGURE_UNKNOWN,
         .forked = figure_of(bytes->forked),
         .blank = request->knows_content ? figure_of(bytes->blank) : FIGURE_UNKNOWN,
+        .copy = request->knows_content ? figure_of(bytes->copy) : FIGURE_UNKNOWN,
+        .spared = owners_spared(request, bytes),
+        .cold_1s = owners_watched(request, bytes, bytes->cold_1s),
+        .cold_10s = owners_watched(request, bytes, bytes->cold_10s),
+        .filled = owners_watched(request, bytes, bytes->filled),
     };
 }
 
@@ -177,6 +202,11 @@ static struct amount owners_mapped(const struct smaps_mapping *mapping, uint64_t
         .idle = figure_zero(bytes->huge) ? figure_of(0) : FIGURE_UNKNOWN,
         .forked = owners_forked_of(mapping),
         .blank = resident ? FIGURE_UNKNOWN : figure_of(0),
+        .copy = resident ? FIGURE_UNKNOWN : figure_of(0),
+        .spared = resident ? FIGURE_UNKNOWN : figure_of(0),
+        .cold_1s = resident ? FIGURE_UNKNOWN : figure_of(0),
+        .cold_10s = resident ? FIGURE_UNKNOWN : figure_of(0),
+        .filled = resident ? FIGURE_UNKNOWN : figure_of(0),
     };
 }
 
@@ -293,7 +323,12 @@ static void owners_add_touched(struct owners *owners, const struct owners_reques
             .swapped_bytes = figure_of(amount.swapped),
             .huge_bytes = amount.huge,
             .shared_bytes = amount.forked,
-            .zero_bytes = amount.blank};
+            .zero_bytes = amount.blank,
+            .copy_bytes = amount.copy,
+            .compressible_bytes = amount.spared,
+            .unwritten_1s_bytes = amount.cold_1s,
+            .unwritten_10s_bytes = amount.cold_10s,
+            .filled_bytes = amount.filled};
         residency_bytes_take(rest, &piece->bytes);
     }
 }
@@ -331,7 +366,12 @@ static void owners_add_changed(struct owners *owners, uint64_t bytes, double pro
                                   .huge = FIGURE_UNKNOWN,
                                   .idle = FIGURE_UNKNOWN,
                                   .forked = FIGURE_UNKNOWN,
-                                  .blank = FIGURE_UNKNOWN};
+                                  .blank = FIGURE_UNKNOWN,
+                                  .copy = FIGURE_UNKNOWN,
+                                  .spared = FIGURE_UNKNOWN,
+                                  .cold_1s = FIGURE_UNKNOWN,
+                                  .cold_10s = FIGURE_UNKNOWN,
+                                  .filled = FIGURE_UNKNOWN};
     if (bytes)
         owners_add(owners, &key, &amount);
 }
@@ -451,6 +491,11 @@ static void owners_join(struct profile_owner *to, const struct profile_owner *fr
     owners_sum(&to->huge_idle_bytes, from->huge_idle_bytes);
     owners_sum(&to->shared_bytes, from->shared_bytes);
     owners_sum(&to->zero_bytes, from->zero_bytes);
+    owners_sum(&to->copy_bytes, from->copy_bytes);
+    owners_sum(&to->compressible_bytes, from->compressible_bytes);
+    owners_sum(&to->unwritten_1s_bytes, from->unwritten_1s_bytes);
+    owners_sum(&to->unwritten_10s_bytes, from->unwritten_10s_bytes);
+    owners_sum(&to->filled_bytes, from->filled_bytes);
 }
 
 /* Rows without a path stand first, then those with most. What is beyond the limit becomes a row for

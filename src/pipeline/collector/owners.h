@@ -47,7 +47,8 @@ struct owners_request {
     bool has_all_blocks; /* false: the live blocks are a sample, and no owners */
     bool knows_mappings; /* memory that is `unknown` and not claimed is the allocator's */
     bool knows_huge;     /* the page table says what is huge; else smaps of whole mappings does */
-    bool knows_content;  /* the runs say what is blank */
+    bool knows_content;  /* the runs say what is blank, a copy or compressible */
+    bool knows_heat;     /* and when it was written last */
     size_t limit;        /* of rows with a call path, those with most resident; 0: all */
 };
 

@@ -43,7 +43,7 @@ void look_init(struct look *look, pid_t pid)
                    .indirect_count = unknown, .indirect_bytes = unknown,
                    .possible_count = unknown, .possible_bytes = unknown,
                    .reachable_count = unknown, .reachable_bytes = unknown, .high_water_bytes = unknown,
-                   .class_count = unknown}};
+                   .class_count = unknown, .fill_count = unknown}};
     /* clang-format on */
 }
 
@@ -58,6 +58,7 @@ void look_release(struct look *look)
     free(look->islands);
     held_free(look->held);
     block_types_release(&look->types);
+    block_fills_release(&look->fills);
     owners_release(&look->owners);
     free(look->containers);
     cgroup_parts_release(&look->parts);
@@ -307,6 +308,7 @@ static int look_make_owners(struct look *look, const struct residency *residency
         return -ENOMEM;
     request.knows_huge = sweep->tells_zero;
     request.knows_content = sweep->knows_content;
+    request.knows_heat = sweep->heat != NULL;
     int error = owners_make(&look->owners, &request);
     free(threads);
     return error;
@@ -345,6 +347,8 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
     look->held = graph.held;
     look->types = graph.types;
     look->sample.class_count = block_types_count(&graph.types);
+    look->fills = graph.fills;
+    look->sample.fill_count = block_fills_count(&graph.fills);
 }
 
 /* Without the graph. */
@@ -366,7 +370,8 @@ static int look_sweep_areas(struct look *look, struct pages *pages, struct areas
                                .smaps = &look->smaps,
                                .areas = areas,
                                .residency = residency,
-                               .wants_content = look->wants_content};
+                               .wants_content = look->wants_content,
+                               .heat = look->heat};
     int error = look_sweep(&sweep, pages);
     if (error)
         return error;
@@ -392,7 +397,7 @@ static int look_make_ledger(struct look *look, struct pages *pages)
     live_list_sort(&look->blocks);
     live_list_part(&look->blocks);
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
-    if (!error && look->wants_content)
+    if (!error && (look->wants_content || look->heat))
         areas_want_content(&areas);
     if (!error)
         error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes(),
@@ -540,6 +545,8 @@ struct proc_sample look_proc_sample(struct look *look)
                                 .held = look->held,
                                 .types = look->types.rows,
                                 .type_count = look->types.row_count,
+                                .fills = look->fills.rows,
+                                .fill_count = look->fills.count,
                                 .owners = look->owners.rows,
                                 .owner_count = look->owners.count,
                                 .touched = look->owners.touched,

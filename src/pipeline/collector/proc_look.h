@@ -15,6 +15,7 @@
 #include "profile_build/clock.h"
 #include "profile_build/proc_sample.h"
 #include "collector/areas.h"
+#include "collector/block_fills.h"
 #include "collector/block_types.h"
 #include "collector/live_list.h"
 #include "collector/owners.h"
@@ -22,6 +23,8 @@
 #include "procfs/smaps.h"
 #include "procfs/stacks.h"
 #include "profile/profile.h"
+
+struct heat;
 
 struct look_thread {
     pid_t tid;
@@ -34,7 +37,8 @@ struct look {
     pid_t pid;
     bool over_pages;     /* the ledger, the residency and the owners too; takes `blocks` */
     bool of_container;   /* what the control group's memory is made of, too */
-    bool wants_content;  /* which pages are all zeros: reads them */
+    bool wants_content;  /* zeros, copies, compressible: reads the pages */
+    struct heat *heat;   /* which pages were written, and when; NULL: not known */
     bool wants_types;    /* the classes of blocks, also without over_graph */
     const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
                             there is no ledger then, but owners */
@@ -66,6 +70,7 @@ struct look {
     size_t island_count;
     struct held *held;           /* with wants_held; NULL else */
     struct block_types types;    /* classes of blocks, by path */
+    struct block_fills fills;    /* how full they are, by path */
     struct owners owners;        /* strings are `smaps`', the threads' or constants */
     struct look_thread *threads; /* by tid */
     size_t thread_count, thread_room;

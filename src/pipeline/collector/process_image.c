@@ -20,6 +20,7 @@
 #include "base/human.h"
 #include "base/ticks.h"
 #include "collector/name_takeover.h"
+#include "collector/heat.h"
 #include "collector/look_schedule.h"
 #include "collector/own_group.h"
 #include "collector/quota.h"
@@ -220,12 +221,27 @@ static size_t process_image_pass(struct process_image *image)
     return bytes;
 }
 
+/* What the recorder has handed over. */
+static void process_image_begin_heat(struct process_image *image)
+{
+    int fd = atomic_exchange(&image->watch, 0) - 1;
+    if (fd < 0)
+        return;
+    if (!image->heat && image->looks) {
+        image->heat = heat_begin(image->pid, fd, image->options.heat_ns);
+        look_schedule_use_heat(image->looks, image->heat);
+    } else {
+        close(fd);
+    }
+}
+
 static void process_image_drain(struct process_image *image)
 {
     uint64_t sleep_ns = SLEEP_MIN_NS;
     /* A program that waits in its exit for its profile makes no more events. */
     while (!atomic_load(&image->ended) && !process_image_recorder_left(image) &&
            !(process_image_is_leaving(image) && image->options.exit_waits)) {
+        process_image_begin_heat(image);
         if (process_image_is_leaving(image))
             process_image_look_last(image);
         if (process_image_is_asked(image))
@@ -269,6 +285,10 @@ static void process_image_forget_events(struct process_image *image)
 {
     look_schedule_free(image->looks);
     image->looks = NULL;
+    heat_end(image->heat);
+    image->heat = NULL;
+    if (atomic_load(&image->watch))
+        close(atomic_exchange(&image->watch, 0) - 1);
     ring_merge_free(image->merge);
     tracer_free(image->sink.tracer);
     replay_free(image->sink.replay);
@@ -380,6 +400,8 @@ static int process_image_open_view(struct process_image *image)
     options->flags = (image->options.follow ? WIRE_FLAG_FOLLOW : 0) |
                      (image->options.free_stacks ? WIRE_FLAG_FREE_STACKS : 0) |
                      (image->options.timed ? WIRE_FLAG_TIMED : 0) |
+                     (image->options.native ? WIRE_FLAG_NATIVE : 0) |
+                     (image->options.heat_ns ? WIRE_FLAG_HEAT : 0) |
                      (image->options.looks ? WIRE_FLAG_EXIT_LOOKED : 0) |
                      (image->options.exit_waits ? WIRE_FLAG_EXIT_WAITS : 0);
     options->on_full = image->options.drop ? WIRE_ON_FULL_DROP : WIRE_ON_FULL_WAIT;
@@ -448,6 +470,8 @@ static struct look_schedule *process_image_new_looks(struct process_image *image
         look_schedule_want_held(looks);
     if (looks && image->options.types)
         look_schedule_want_types(looks);
+    if (looks)
+        look_schedule_use_heat(looks, image->heat);
     return looks;
 }
 
@@ -744,10 +768,19 @@ void process_image_note_unfollowed(struct process_image *image, enum wire_unfoll
     atomic_fetch_add(&image->forks_unfollowed[kind], (uint32_t)difference);
 }
 
-void process_image_snapshot(struct process_image *image, const char *why, uint64_t path_to,
-                            int answer)
+void process_image_take_watch(struct process_image *image, int fd)
 {
-    struct snapshot_request request = {.answer = answer, .path_to = path_to};
+    int before = atomic_exchange(&image->watch, fd + 1) - 1;
+    if (before >= 0)
+        close(before);
+    if (atomic_load(&image->ready))
+        process_image_wake(image);
+}
+
+void process_image_snapshot(struct process_image *image, const char *why,
+                            const struct wire_wish *wish, int answer)
+{
+    struct snapshot_request request = {.answer = answer, .wish = *wish};
     snprintf(request.why, sizeof request.why, "%s", *why ? why : "asked for");
     snapshots_ask(&image->snapshots, &request);
     if (atomic_load(&image->ready))

@@ -46,11 +46,13 @@ void process_image_end(struct process_image *image, enum process_image_end how, 
  * thread that calls process_image_end(). */
 void process_image_note_unfollowed(struct process_image *image, enum wire_unfollowed kind,
                                    int difference);
+/* A userfaultfd of the process (heat.h), taken over. By the thread that calls process_image_end(). */
+void process_image_take_watch(struct process_image *image, int fd);
 /* Asks for a snapshot: a profile of this moment, NAME.snap-N.tmk beside its own. `why` is copied.
  * `answer`: -1, or a socket (taken over) that is told what came of it as wire.h says. Returns at
  * once. By the thread that calls process_image_end(). */
-void process_image_snapshot(struct process_image *image, const char *why, uint64_t path_to,
-                            int answer);
+void process_image_snapshot(struct process_image *image, const char *why,
+                            const struct wire_wish *wish, int answer);
 /* Waits for that. The image is no more afterwards but for what is copied to `result`. */
 struct process_image_result {
     pid_t pid;

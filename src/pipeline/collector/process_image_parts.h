@@ -72,6 +72,7 @@ struct process_image {
     int status;
     struct process_image_result result;
     _Atomic uint32_t forks_unfollowed[WIRE_UNFOLLOWED_KINDS];
+    _Atomic int watch; /* a userfaultfd that nobody has taken yet, + 1; 0: none */
 
     /* the thread's own from here on */
     struct view view;
@@ -86,6 +87,7 @@ struct process_image {
     bool keeps_meter;            /* … its descriptor, and … */
     bool keeps_writer;           /* … those of the profile, while the process lives (quota.h) */
     struct look_schedule *looks; /* NULL: not wanted */
+    struct heat *heat;           /* NULL: not wanted, or not to be had */
     bool looked;                 /* for the last time */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written;                          /* the profile exists */

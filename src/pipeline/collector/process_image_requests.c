@@ -70,7 +70,7 @@ static void process_image_answer_snapshot(struct process_image *image)
     if (image->gate.state == GATE_BEFORE)
         return; /* nothing is recorded yet */
     if (image->looks && !image->looked)
-        look_schedule_mark(image->looks, 0, clock_read().ns);
+        look_schedule_mark(image->looks, &(struct wire_wish){0}, clock_read().ns);
     atomic_store(&image->hurried, true);
     process_image_flush_collect(image);
     process_image_flush_begin(image);
@@ -113,7 +113,7 @@ static const char *process_image_begin_snapshot(struct process_image *image)
     if (image->triggers)
         process_image_see_triggers(image, clock_read().ns);
     if (image->looks && !image->looked && !image->request.urgent)
-        look_schedule_mark(image->looks, image->request.path_to, clock_read().ns);
+        look_schedule_mark(image->looks, &image->request.wish, clock_read().ns);
     process_image_flush_begin(image);
     image->next_flush_ns = clock_read().ns + IMAGE_FLUSH_NS;
     return image->flushing ? NULL : "its profile cannot be written";

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include "base/array.h"
 #include "base/hash.h"
+#include "collector/heat.h"
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
@@ -66,6 +67,12 @@ void residency_bytes_add(struct residency_bytes *to, const struct residency_byte
     to->huge += from->huge;
     to->forked += from->forked;
     to->blank += from->blank;
+    to->copy += from->copy;
+    to->spared += from->spared;
+    to->watched += from->watched;
+    to->cold_1s += from->cold_1s;
+    to->cold_10s += from->cold_10s;
+    to->filled += from->filled;
 }
 
 void residency_bytes_take(struct residency_bytes *to, const struct residency_bytes *from)
@@ -75,6 +82,18 @@ void residency_bytes_take(struct residency_bytes *to, const struct residency_byt
     to->huge -= from->huge;
     to->forked -= from->forked;
     to->blank -= from->blank;
+    to->copy -= from->copy;
+    to->spared -= from->spared;
+    to->watched -= from->watched;
+    to->cold_1s -= from->cold_1s;
+    to->cold_10s -= from->cold_10s;
+    to->filled -= from->filled;
+}
+
+static uint64_t residency_if(bool is_there, const struct page_table_run *run, unsigned heat,
+                             uint64_t bytes)
+{
+    return is_there && run->heat & heat ? bytes : 0;
 }
 
 /* So many bytes of the run. */
@@ -85,7 +104,13 @@ static struct residency_bytes residency_bytes_of(const struct page_table_run *ru
                                     .swapped = run->state == PAGES_SWAPPED ? bytes : 0,
                                     .huge = is_there && run->huge ? bytes : 0,
                                     .forked = is_there && run->forked ? bytes : 0,
-                                    .blank = is_there && run->blank ? bytes : 0};
+                                    .blank = is_there && run->blank ? bytes : 0,
+                                    .copy = is_there && run->copy ? bytes : 0,
+                                    .spared = is_there ? bytes * run->spared : 0,
+                                    .watched = residency_if(is_there, run, HEAT_KNOWN, bytes),
+                                    .cold_1s = residency_if(is_there, run, HEAT_COLD_1S, bytes),
+                                    .cold_10s = residency_if(is_there, run, HEAT_COLD_10S, bytes),
+                                    .filled = residency_if(is_there, run, HEAT_FILLED, bytes)};
 }
 
 static void residency_note(struct residency *residency, struct residency_bytes *to, uint64_t bytes)

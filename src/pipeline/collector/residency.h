@@ -35,9 +35,12 @@
 #include "procfs/page_table.h"
 #include "profile/profile.h"
 
-/* Bytes by what kind of page they are on. The last three are parts of `resident`. */
+/* Bytes by what kind of page they are on. All from `huge` on are parts of `resident`. */
 struct residency_bytes {
-    uint64_t resident, swapped, huge, forked, blank;
+    uint64_t resident, swapped, huge, forked, blank, copy;
+    uint64_t watched, cold_1s, cold_10s, filled; /* heat.h */
+    uint64_t
+        spared; /* by compressing, times the bytes of a page: so that nothing is lost by rounding */
 };
 
 void residency_bytes_add(struct residency_bytes *to, const struct residency_bytes *from);

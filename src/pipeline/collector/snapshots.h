@@ -11,12 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "profile_build/profile_build.h"
+#include "wire/wire.h"
 
 struct snapshot_request {
     char why[96];
-    uint64_t path_to; /* an address in a block: how is it held? 0: nobody asks */
-    bool urgent;      /* memory may end any moment: no look at the process first */
-    int answer;       /* socket of who waits to be told; -1: nobody */
+    struct wire_wish wish;
+    bool urgent; /* memory may end any moment: no look at the process first */
+    int answer;  /* socket of who waits to be told; -1: nobody */
 };
 
 enum { SNAPSHOTS_WAITING = 16 };

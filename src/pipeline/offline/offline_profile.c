@@ -131,7 +131,7 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
 {
     struct profile *known = rerun->supplement;
     size_t mapping = 0, row = 0, cell = 0, owner = 0, container = 0, island = 0, kept = 0;
-    size_t holder = 0, chain = 0, type = 0;
+    size_t holder = 0, chain = 0, type = 0, fill = 0;
     size_t count = known ? known->sample_count : 0;
     rerun->proc_samples = calloc(count + 1, sizeof *rerun->proc_samples);
     if (!rerun->proc_samples)
@@ -148,6 +148,7 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
             .holders = known->holders ? known->holders + holder : NULL,
             .chain = known->chains ? known->chains + chain : NULL,
             .types = known->block_types ? known->block_types + type : NULL,
+            .fills = known->block_fills ? known->block_fills + fill : NULL,
             .owners = known->owners ? known->owners + owner : NULL,
             .containers = known->containers ? known->containers + container : NULL};
         for (; mapping < known->mapping_count && known->mappings[mapping].sample == id; mapping++)
@@ -164,6 +165,8 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
             proc_sample->chain_count++;
         for (; type < known->block_type_count && known->block_types[type].sample == id; type++)
             proc_sample->type_count++;
+        for (; fill < known->block_fill_count && known->block_fills[fill].sample == id; fill++)
+            proc_sample->fill_count++;
         for (; owner < known->owner_count && known->owners[owner].sample == id; owner++)
             proc_sample->owner_count++;
         for (; container < known->container_count && known->containers[container].sample == id;

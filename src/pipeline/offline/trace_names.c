@@ -87,15 +87,47 @@ static const char *offline_names_main_program(const struct names *names)
     return path ? path : "";
 }
 
+static bool offline_names_is_script(const struct names *names, int32_t number)
+{
+    return number >= 0 && wire_is_script(names->modules[number].start);
+}
+
+/* "NAME\nFILE" (wire.h). */
+static const char *offline_names_script_file(const struct trace_module *module)
+{
+    const char *end = strchr(module->path, '\n');
+    return end ? end + 1 : "?";
+}
+
+/* The first function of a file stands for it, as the writer of profiles has it. */
+static int32_t offline_names_first_of_file(const struct names *names, int32_t number)
+{
+    const char *file = offline_names_script_file(&names->modules[number]);
+    for (int32_t i = 0; i < number; i++)
+        if (offline_names_is_script(names, i) &&
+            !strcmp(offline_names_script_file(&names->modules[i]), file))
+            return i;
+    return number;
+}
+
+static const char *offline_names_path_of(const struct names *names, int32_t number)
+{
+    const struct trace_module *module = &names->modules[number];
+    if (offline_names_is_script(names, number))
+        return offline_names_script_file(module);
+    return *module->path ? module->path : offline_names_main_program(names);
+}
+
 static uint32_t offline_names_profile_module_of(struct names *names, int32_t number)
 {
     if (number < 0)
         return UINT32_MAX;
+    if (offline_names_is_script(names, number) && names->module_index[number] == UINT32_MAX)
+        number = offline_names_first_of_file(names, number);
     uint32_t *index = &names->module_index[number];
     const struct trace_module *module = &names->modules[number];
     struct profile_module added = {.id = (int64_t)module->number + 1,
-                                   .path = *module->path ? module->path
-                                                         : offline_names_main_program(names),
+                                   .path = offline_names_path_of(names, number),
                                    .build_id = module->build_id,
                                    .build_id_bytes = module->build_id_bytes,
                                    .start = module->start,
@@ -108,14 +140,39 @@ static uint32_t offline_names_profile_module_of(struct names *names, int32_t num
 
 /* ---- Codes --------------------------------------------------------------------------------- */
 
+static void offline_names_script_code(struct names *names, uint32_t code, uint64_t ip,
+                                      const struct trace_module *module)
+{
+    const char *end = strchr(module->path, '\n');
+    char *function = strndup(module->path, end ? (size_t)(end - module->path) : SIZE_MAX / 2);
+    struct profile_frame frame = {function, NULL, offline_names_script_file(module),
+                                  wire_script_line(ip)};
+    names->no_memory |= !function;
+    if (function)
+        profile_builder_frames(names->builder, code, &frame, 1);
+    free(function);
+}
+
+static uint64_t offline_names_address(const struct names *names, uint64_t ip, int32_t number)
+{
+    return number < 0                               ? ip
+           : offline_names_is_script(names, number) ? ip & ~WIRE_SCRIPT_BIT
+                                                    : ip - names->modules[number].bias;
+}
+
 static uint32_t offline_names_make_code(struct names *names, uint64_t ip, int32_t number)
 {
     uint32_t module = offline_names_profile_module_of(names, number);
-    uint64_t address = number < 0 ? ip : ip - names->modules[number].bias;
+    uint64_t address = offline_names_address(names, ip, number);
     uint32_t code = code_index_find(names->known, module, address);
     struct profile_code added = {
         .module = module, .address = address, .mark = ip < WIRE_MARK_LIMIT ? (int)ip : 0};
-    return code ? code : profile_builder_code(names->builder, &added);
+    if (code)
+        return code;
+    code = profile_builder_code(names->builder, &added);
+    if (code && offline_names_is_script(names, number))
+        offline_names_script_code(names, code, ip, &names->modules[number]);
+    return code;
 }
 
 static struct place *offline_names_slot_of(struct place *places, size_t room, uint64_t ip,
@@ -232,7 +289,8 @@ static int offline_names_codes(struct names *names, const struct offline_wanted 
         handles[i] = -1;
     for (uint32_t i = names->first_new; naming && i < profile->code_count; i++) {
         uint32_t module = profile->codes[i].module;
-        if (!chosen[i] || profile->codes[i].mark || module == UINT32_MAX)
+        if (!chosen[i] || profile->codes[i].mark || module == UINT32_MAX ||
+            wire_is_script(profile->modules[module].start))
             continue;
         int handle = offline_names_handle_of(names, naming, handles, module);
         offline_names_code(names, naming, handle, i);

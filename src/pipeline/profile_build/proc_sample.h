@@ -9,12 +9,13 @@
 struct held; /* held.h */
 
 /* A piece of a module's variables that is resident or swapped: all its bytes are in each of the
- * figures, or none of them are. */
+ * figures, or none of them are; but a part in what compressing would win. */
 struct proc_touched {
     uint64_t start, end;
     const char *module; /* path */
     struct figure resident_bytes, proportional_bytes, swapped_bytes, huge_bytes, shared_bytes,
-        zero_bytes;
+        zero_bytes, copy_bytes, compressible_bytes, unwritten_1s_bytes, unwritten_10s_bytes,
+        filled_bytes;
 };
 
 /* The arrays are the maker's; their `sample` is set to that of `sample` by whoever writes them. */
@@ -35,6 +36,8 @@ struct proc_sample {
     size_t chain_count;
     struct profile_block_type *types;
     size_t type_count;
+    struct profile_block_fill *fills;
+    size_t fill_count;
     struct profile_owner *owners;
     size_t owner_count;
     const struct proc_touched *touched; /* whose owners are variables; by address */

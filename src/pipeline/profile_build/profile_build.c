@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "profile_build/globals.h"
 #include "profile_build/held.h"
@@ -27,8 +28,11 @@ enum { FRAMES_MAX = 64 };
 struct module {
     struct origins_module entry; /* with another path: */
     char *path;
-    int symbols; /* handle */
-    bool used;   /* an address of it is in the profile */
+    char *
+        function; /* of an interpreted function, whose file is `path`; NULL: a module of the loader's */
+    uint32_t first; /* and the first entry of that file, which stands for it in the profile */
+    int symbols;    /* handle */
+    bool used;      /* an address of it is in the profile */
     int told_quality;
 };
 
@@ -59,7 +63,12 @@ struct writer {
     size_t module_cursor;
     struct module *modules;
     size_t module_count, module_room;
-    struct place *places; /* open addressing, a power of two */
+    uint32_t *loaded; /* those of them that are the loader's */
+    size_t loaded_count, loaded_room;
+    uint32_t *scripts; /* by the number of the function: its place in `modules`; UINT32_MAX: none */
+    size_t script_count, script_room;
+    struct map script_files; /* places in `modules`, by path */
+    struct place *places;    /* open addressing, a power of two */
     size_t place_count, place_room;
     bool *unwalkable;   /* by node, of those written */
     struct part *parts; /* by number of the block */
@@ -133,8 +142,10 @@ int profile_build_open_memory(struct writer **out, const char *name, pid_t pid,
 
 static void profile_build_writer_free(struct writer *writer)
 {
-    for (size_t i = 0; i < writer->module_count; i++)
+    for (size_t i = 0; i < writer->module_count; i++) {
         free(writer->modules[i].path);
+        free(writer->modules[i].function);
+    }
     for (size_t i = 0; i < writer->fact_count; i++) {
         free(writer->facts[i].key);
         free(writer->facts[i].text);
@@ -145,6 +156,9 @@ static void profile_build_writer_free(struct writer *writer)
     naming_close(writer->naming);
     sources_free(writer->sources);
     free(writer->modules);
+    free(writer->loaded);
+    free(writer->scripts);
+    map_release(&writer->script_files);
     free(writer->places);
     free(writer->unwalkable);
     free(writer->parts);
@@ -191,6 +205,41 @@ static int profile_build_write_facts(struct writer *writer)
 
 /* ---- Modules ---- */
 
+static bool profile_build_is_path(const void *modules, uint32_t number, const void *path)
+{
+    return strcmp(((const struct module *)modules)[number].path, path) == 0;
+}
+
+/* An interpreted function, and its file (wire.h). */
+static void profile_build_add_script(struct writer *writer, struct module *module)
+{
+    uint32_t index = (uint32_t)(module - writer->modules);
+    uint32_t number = wire_script_function(module->entry.start);
+    const char *file = strchr(module->path, '\n');
+    char *whole = module->path;
+    bool is_new;
+    module->path = memory_need(strdup(file ? file + 1 : "?"));
+    module->function = whole;
+    whole[file ? (size_t)(file - whole) : strlen(whole)] = '\0';
+    module->first =
+        map_number(&writer->script_files, hash_bytes(module->path, strlen(module->path)),
+                   profile_build_is_path, writer->modules, module->path, index, &is_new);
+    while (number >= writer->script_count && number < WIRE_SCRIPT_FUNCTIONS) {
+        array_need_room(&writer->scripts, &writer->script_room, writer->script_count,
+                        sizeof *writer->scripts);
+        writer->scripts[writer->script_count++] = UINT32_MAX;
+    }
+    if (number < writer->script_count)
+        writer->scripts[number] = index;
+}
+
+static void profile_build_add_loaded(struct writer *writer, uint32_t index)
+{
+    array_need_room(&writer->loaded, &writer->loaded_room, writer->loaded_count,
+                    sizeof *writer->loaded);
+    writer->loaded[writer->loaded_count++] = index;
+}
+
 static void profile_build_add_module(void *context, const struct origins_module *source)
 {
     struct writer *writer = context;
@@ -200,19 +249,33 @@ static void profile_build_add_module(void *context, const struct origins_module 
     const char *path = *source->path ? source->path : writer->executable;
     *module =
         (struct module){.entry = *source, .path = memory_need(strdup(path)), .told_quality = -1};
+    if (wire_is_script(source->start))
+        profile_build_add_script(writer, module);
+    else
+        profile_build_add_loaded(writer, (uint32_t)(module - writer->modules));
     module->symbols =
         naming_add_module(writer->naming, path, source->build_id, source->build_id_bytes);
+}
+
+static int profile_build_script_of(const struct writer *writer, uint64_t ip)
+{
+    uint32_t number = wire_script_function(ip);
+    return number < writer->script_count && writer->scripts[number] != UINT32_MAX
+               ? (int)writer->scripts[number]
+               : -1;
 }
 
 /* The module that held `ip` when node number `node` was made; the newest that fits. -1: none. */
 static int profile_build_module_of(const struct writer *writer, uint64_t ip, uint32_t node)
 {
-    for (size_t i = writer->module_count; i-- > 0;) {
-        const struct module *module = &writer->modules[i];
+    if (wire_is_script(ip))
+        return profile_build_script_of(writer, ip);
+    for (size_t i = writer->loaded_count; i-- > 0;) {
+        const struct module *module = &writer->modules[writer->loaded[i]];
         uint32_t died = atomic_load_explicit(module->entry.died, memory_order_relaxed);
         if (ip >= module->entry.start && ip < module->entry.end && node >= module->entry.born &&
             node < died)
-            return (int)i;
+            return (int)writer->loaded[i];
     }
     return -1;
 }
@@ -239,7 +302,8 @@ static int profile_build_write_modules(struct writer *writer)
         const struct module *module = &writer->modules[i];
         if (!module->used)
             continue;
-        int quality = naming_module_quality(writer->naming, module->symbols);
+        int quality = module->function ? SYMBOLS_LINES
+                                       : naming_module_quality(writer->naming, module->symbols);
         if (quality != module->told_quality)
             status = profile_build_write_module(writer, i, quality);
     }
@@ -274,6 +338,12 @@ static void profile_build_places_grow(struct writer *writer)
 static size_t profile_build_resolve(struct writer *writer, int module, uint64_t ip,
                                     struct symbols_frame frames[FRAMES_MAX])
 {
+    if (module >= 0 && writer->modules[module].function) {
+        frames[0] = (struct symbols_frame){.function = writer->modules[module].function,
+                                           .file = writer->modules[module].path,
+                                           .line = wire_script_line(ip)};
+        return 1;
+    }
     /* A return address belongs to the call before it. */
     uint64_t address = ip - 1 - (module < 0 ? 0 : writer->modules[module].entry.bias);
     return naming_resolve(writer->naming, module < 0 ? -1 : writer->modules[module].symbols,
@@ -300,7 +370,11 @@ static int profile_build_write_location(struct writer *writer, int64_t id, int m
         location.mark = (int)ip;
         return profile_put_location(writer->profile, &location);
     }
-    if (module >= 0) {
+    if (module >= 0 && writer->modules[module].function) {
+        writer->modules[writer->modules[module].first].used = true;
+        location.module_id = writer->modules[module].first + 1;
+        location.address = ip & ~WIRE_SCRIPT_BIT;
+    } else if (module >= 0) {
         writer->modules[module].used = true;
         location.module_id = module + 1;
         location.address = ip - writer->modules[module].entry.bias;
@@ -440,14 +514,15 @@ static bool profile_build_find_module(void *context, uint64_t address,
                                       struct variable_module *found)
 {
     const struct writer *writer = context;
-    for (size_t i = writer->module_count; i-- > 0;) {
-        const struct module *module = &writer->modules[i];
+    for (size_t i = writer->loaded_count; i-- > 0;) {
+        const struct module *module = &writer->modules[writer->loaded[i]];
         if (address < module->entry.start || address >= module->entry.end)
             continue;
         *found = (struct variable_module){module->entry.start, module->entry.end,
                                           module->entry.bias, NULL, 0};
         if (writer->globals)
-            found->places = globals_places(writer->globals, (int64_t)i + 1, &found->place_count);
+            found->places = globals_places(writer->globals, (int64_t)writer->loaded[i] + 1,
+                                           &found->place_count);
         return true;
     }
     return false;
@@ -554,6 +629,8 @@ static int profile_build_write_proc_sample(struct writer *writer,
         proc_sample->islands[i].sample = id;
     for (size_t i = 0; i < proc_sample->type_count; i++)
         proc_sample->types[i].sample = id;
+    for (size_t i = 0; i < proc_sample->fill_count; i++)
+        proc_sample->fills[i].sample = id;
     if (status == 0 && proc_sample->row_count)
         status = profile_put_residency(writer->profile, proc_sample->rows, proc_sample->row_count);
     if (status == 0 && proc_sample->cell_count)
@@ -566,9 +643,12 @@ static int profile_build_write_proc_sample(struct writer *writer,
     if (status == 0)
         status =
             profile_put_islands(writer->profile, proc_sample->islands, proc_sample->island_count);
+    if (status == 0)
+        status =
+            profile_put_block_types(writer->profile, proc_sample->types, proc_sample->type_count);
     return status ? status
-                  : profile_put_block_types(writer->profile, proc_sample->types,
-                                            proc_sample->type_count);
+                  : profile_put_block_fills(writer->profile, proc_sample->fills,
+                                            proc_sample->fill_count);
 }
 
 static int profile_build_write_proc_samples(struct writer *writer, const struct snapshot *snapshot)
@@ -601,11 +681,12 @@ void profile_build_read_globals(struct writer *writer, const struct origins *ori
     origins->modules(origins->context, &writer->module_cursor, profile_build_add_module, writer);
     struct globals_module *modules = memory_need(calloc(writer->module_count + 1, sizeof *modules));
     size_t count = 0;
-    for (size_t i = 0; i < writer->module_count; i++) {
-        const struct module *module = &writer->modules[i];
+    for (size_t i = 0; i < writer->loaded_count; i++) {
+        const struct module *module = &writer->modules[writer->loaded[i]];
         if (profile_build_has_globals(module))
-            modules[count++] = (struct globals_module){
-                (int64_t)i + 1, module->path, module->entry.build_id, module->entry.build_id_bytes};
+            modules[count++] =
+                (struct globals_module){(int64_t)writer->loaded[i] + 1, module->path,
+                                        module->entry.build_id, module->entry.build_id_bytes};
     }
     writer->globals = globals_begin(writer->pid, modules, count);
     free(modules);

@@ -68,6 +68,15 @@ static void variable_owners_add_part(struct figure *to, struct figure whole, uin
     *to = figure_add(*to, whole);
 }
 
+static struct figure variable_owners_part_of(const struct proc_touched *piece, struct figure whole,
+                                             uint64_t bytes)
+{
+    uint64_t number, length = piece->end - piece->start;
+    return figure_get(whole, &number)
+               ? figure_of((uint64_t)((double)number * (double)bytes / (double)length))
+               : FIGURE_UNKNOWN;
+}
+
 static void variable_owners_add(struct profile_owner *row, const struct proc_touched *piece,
                                 const struct variable_share *share)
 {
@@ -77,6 +86,13 @@ static void variable_owners_add(struct profile_owner *row, const struct proc_tou
     variable_owners_add_part(&row->huge_bytes, piece->huge_bytes, share->bytes);
     variable_owners_add_part(&row->shared_bytes, piece->shared_bytes, share->bytes);
     variable_owners_add_part(&row->zero_bytes, piece->zero_bytes, share->bytes);
+    variable_owners_add_part(&row->copy_bytes, piece->copy_bytes, share->bytes);
+    variable_owners_add_part(&row->unwritten_1s_bytes, piece->unwritten_1s_bytes, share->bytes);
+    variable_owners_add_part(&row->unwritten_10s_bytes, piece->unwritten_10s_bytes, share->bytes);
+    variable_owners_add_part(&row->filled_bytes, piece->filled_bytes, share->bytes);
+    row->compressible_bytes =
+        figure_add(row->compressible_bytes,
+                   variable_owners_part_of(piece, piece->compressible_bytes, share->bytes));
     row->huge_idle_bytes =
         figure_add(row->huge_idle_bytes, is_huge ? FIGURE_UNKNOWN : FIGURE_OF(0));
     row->proportional_bytes = figure_add(row->proportional_bytes, figure_of(share->proportional));
@@ -212,6 +228,11 @@ static void variable_owners_join(struct profile_owner *to, const struct profile_
     to->huge_idle_bytes = figure_add(to->huge_idle_bytes, from->huge_idle_bytes);
     to->shared_bytes = figure_add(to->shared_bytes, from->shared_bytes);
     to->zero_bytes = figure_add(to->zero_bytes, from->zero_bytes);
+    to->copy_bytes = figure_add(to->copy_bytes, from->copy_bytes);
+    to->compressible_bytes = figure_add(to->compressible_bytes, from->compressible_bytes);
+    to->unwritten_1s_bytes = figure_add(to->unwritten_1s_bytes, from->unwritten_1s_bytes);
+    to->unwritten_10s_bytes = figure_add(to->unwritten_10s_bytes, from->unwritten_10s_bytes);
+    to->filled_bytes = figure_add(to->filled_bytes, from->filled_bytes);
 }
 
 void variable_owners_cut(struct variable_owners *owners, size_t limit, uint64_t least)

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x3c5458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x3e5458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -342,6 +342,42 @@ struct wire_module {
     char path[];         /* as the loader calls it, NUL-ended; "" is the main program */
 };
 
+/* ---- Frames of interpreted programs ---------------------------------------------------------
+ * A frame that an interpreter runs is a node with this bit in its ip, the number of its function, and
+ * its line (0: not known). The function is an entry of the module log without a build id, whose range is
+ * all of its lines and whose path is "NAME\nFILE". No address of a program on x86-64 has the bit; on other
+ * machines there are no such frames. */
+#define WIRE_SCRIPT_BIT (1ull << 47)
+enum { WIRE_SCRIPT_LINE_BITS = 20, WIRE_SCRIPT_FUNCTIONS = 1 << 27 };
+
+static inline uint64_t wire_script_ip(uint32_t function, uint32_t line)
+{
+    uint32_t most = (1u << WIRE_SCRIPT_LINE_BITS) - 1;
+    return WIRE_SCRIPT_BIT | (uint64_t)function << WIRE_SCRIPT_LINE_BITS |
+           (line < most ? line : most);
+}
+
+static inline bool wire_is_script(uint64_t ip)
+{
+#if defined(__x86_64__)
+    return (ip & WIRE_SCRIPT_BIT) != 0;
+#else
+    (void)ip;
+    return false;
+#endif
+}
+
+static inline uint32_t wire_script_function(uint64_t ip)
+{
+    return (uint32_t)((ip & ~WIRE_SCRIPT_BIT) >> WIRE_SCRIPT_LINE_BITS) &
+           (WIRE_SCRIPT_FUNCTIONS - 1);
+}
+
+static inline uint32_t wire_script_line(uint64_t ip)
+{
+    return (uint32_t)ip & ((1u << WIRE_SCRIPT_LINE_BITS) - 1);
+}
+
 /* ---- Names ---------------------------------------------------------------------------------
  * Those that the program gives to marks and regions, in a chunk of their own; numbers are places in
  * it. Each text is there once. Written by the recorder before name_count covers it; number 0 is
@@ -376,6 +412,8 @@ enum wire_flags {
     WIRE_FLAG_EXIT_WAITS = 4,   /* the program's exit waits until the profile is safe */
     WIRE_FLAG_TIMED = 8,        /* calls of the allocator are timed (WIRE_SPENT) */
     WIRE_FLAG_EXIT_LOOKED = 16, /* the program's exit waits until it was looked at through /proc */
+    WIRE_FLAG_NATIVE = 32,      /* call paths show the interpreter's own frames */
+    WIRE_FLAG_HEAT = 64,        /* a userfaultfd is wanted (WIRE_HELLO_HEAT) */
 };
 enum wire_stacks {
     WIRE_STACKS_AUTO = 0, /* by unwinding, or by function hooks where that fails */
@@ -545,9 +583,18 @@ enum wire_hello_reason {
     /* Nobody to be recorded: the child of the fork `parent`, which has recorded nothing, executes a
      * program that will not be recorded. Not answered. */
     WIRE_HELLO_UNFOLLOWED = 4,
+    /* Of a process that is recorded: a userfaultfd comes with it (SCM_RIGHTS; write_watch.h). Not
+     * answered. */
+    WIRE_HELLO_HEAT = 5,
 };
 
 #define WIRE_TAKEN_BACK 0x80000000u
+
+/* What a snapshot is to say beside what each says. */
+struct wire_wish {
+    uint64_t path_to; /* an address in a block: how is it held? 0: nobody asks */
+    uint64_t content; /* 1: what the pages hold; else 0 */
+};
 
 struct wire_hello {
     uint64_t magic;
@@ -555,9 +602,7 @@ struct wire_hello {
     uint32_t parent;     /* pid of the parent of a fork, else 0 */
     uint32_t pages;      /* 1: what is recorded are pages ("Pages") */
     uint32_t unfollowed; /* enum wire_unfollowed; with WIRE_TAKEN_BACK: it could not be executed */
-    uint64_t
-        path_to; /* of WIRE_HELLO_SNAPSHOT: an address in a block, of which the snapshot is to say
-                          * how it is held; 0: none */
+    struct wire_wish wish;    /* of WIRE_HELLO_SNAPSHOT */
     char key[WIRE_KEY_BYTES]; /* of a session without one: 0 */
 };
 

@@ -165,6 +165,34 @@ static void chart_widen_by_series(struct chart *chart, size_t index, bool *any)
     }
 }
 
+static double chart_level_between(const struct chart_series *series, struct chart_point before,
+                                  struct chart_point after, double x)
+{
+    if (series->shape != CHART_LINE || isnan(before.y) || isnan(after.y) || after.x <= before.x)
+        return before.y;
+    return before.y + (after.y - before.y) * (x - before.x) / (after.x - before.x);
+}
+
+void chart_cut(struct chart_series *series, double from, double to)
+{
+    struct chart_series kept = {.shape = series->shape};
+    for (size_t i = 0; i < series->count; i++) {
+        struct chart_point at = series->points[i],
+                           next = series->points[i + (i + 1 < series->count)];
+        bool last = i + 1 == series->count;
+        if (at.x >= from && at.x <= to)
+            chart_add_point(&kept, at.x, at.y);
+        else if (!last && at.x < from && next.x > from)
+            chart_add_point(&kept, from, chart_level_between(series, at, next, from));
+        if (!last && at.x < to && next.x > to)
+            chart_add_point(&kept, to, chart_level_between(series, at, next, to));
+    }
+    free(series->points);
+    series->points = kept.points;
+    series->count = kept.count;
+    series->capacity = kept.capacity;
+}
+
 bool chart_settle(struct chart *chart)
 {
     bool any = false;

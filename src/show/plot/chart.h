@@ -72,6 +72,8 @@ void chart_thin(struct chart_series *series);
 /* Of more points than can be told apart on `columns` columns: the first, the lowest, the highest
  * and the last of each column, and every gap. */
 void chart_reduce(struct chart_series *series, size_t columns);
+/* Takes out what lies before `from` or after `to`; what goes on there begins and ends at them. */
+void chart_cut(struct chart_series *series, double from, double to);
 /* The ends of both axes, from the points; y begins at 0. False: no point to draw. */
 bool chart_settle(struct chart *chart);
 

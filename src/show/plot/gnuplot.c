@@ -139,13 +139,17 @@ void plot_gnuplot(struct strbuf *out, const struct chart *chart)
 
 /* ---- PNG ----------------------------------------------------------------------------------- */
 
-static FILE *plot_gnuplot_script_of(const struct chart *chart)
+static FILE *plot_gnuplot_script_of(const struct chart *chart, enum plot_picture picture)
 {
     struct strbuf script = STRBUF_INIT;
     FILE *file = tmpfile();
-    strbuf_add_string(&script, "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) { set terminal pngcairo "
-                               "size 1280,760 font 'sans,11' background '#ffffff' } else { set "
-                               "terminal png size 1280,760 background '#ffffff' }\n");
+    if (picture == PLOT_PDF)
+        strbuf_add_string(&script, "set terminal pdfcairo size 10in,6in font 'sans,11'\n");
+    else
+        strbuf_add_string(&script,
+                          "if (strstrt(GPVAL_TERMINALS, 'pngcairo')) { set terminal pngcairo "
+                          "size 1280,760 font 'sans,11' background '#ffffff' } else { set "
+                          "terminal png size 1280,760 background '#ffffff' }\n");
     plot_gnuplot(&script, chart);
     bool right = file && fwrite(script.data, 1, script.length, file) == script.length &&
                  !fflush(file) && !fseek(file, 0, SEEK_SET);
@@ -193,8 +197,9 @@ static int plot_gnuplot_run(FILE *script, int fd, FILE *said, struct strbuf *why
     if (WIFEXITED(status) && !WEXITSTATUS(status))
         return 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127) {
-        strbuf_add_string(why, "PNG needs gnuplot, which is not installed: install it (Debian: "
-                               "gnuplot-nox), or write .svg, which needs nothing");
+        strbuf_add_string(why,
+                          "PNG and PDF need gnuplot, which is not installed: install it (Debian: "
+                          "gnuplot-nox), or write .svg, which needs nothing");
         return -ENOENT;
     }
     strbuf_add_string(why, "gnuplot failed");
@@ -202,9 +207,9 @@ static int plot_gnuplot_run(FILE *script, int fd, FILE *said, struct strbuf *why
     return -EIO;
 }
 
-int plot_png(int fd, const struct chart *chart, struct strbuf *why)
+int plot_picture(int fd, const struct chart *chart, enum plot_picture picture, struct strbuf *why)
 {
-    FILE *script = plot_gnuplot_script_of(chart), *said = tmpfile();
+    FILE *script = plot_gnuplot_script_of(chart, picture), *said = tmpfile();
     int error = script && said ? plot_gnuplot_run(script, fd, said, why) : -EIO;
     if (error && !why->length)
         strbuf_add_string(why, "gnuplot could not be started");

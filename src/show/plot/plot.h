@@ -27,9 +27,11 @@ struct plot_samples {
     char *function;             /* NULL: the file names none */
     struct chart_point *points; /* ns, bytes; y NAN: a gap */
     size_t count, capacity;
+    bool is_dense; /* there are as many as there may be, and none can be spared */
 };
 struct plot_run {
-    const char *path;        /* the caller's */
+    const char *path;        /* the caller's; "-": standard input, which has samples */
+    const char *label;       /* the caller's name for it; NULL: the program's or the file's */
     struct profile *profile; /* NULL: samples */
     struct plot_samples *samples;
     size_t sample_count, sample_room;
@@ -37,9 +39,8 @@ struct plot_run {
 int plot_run_open(struct plot_run *run, const char *path, struct strbuf *why);
 void plot_run_close(struct plot_run *run);
 
-/* The same of text in memory; `name` is for the sentence. -EINVAL: it is none. */
-int plot_samples_parse(struct plot_run *run, const char *text, size_t bytes, const char *name,
-                       struct strbuf *why);
+/* The same of what is read from a file; `name` is for the sentence. -EINVAL: it is none. */
+int plot_samples_read(struct plot_run *run, FILE *file, const char *name, struct strbuf *why);
 
 enum plot_view {
     PLOT_USUAL = 0, /* ranks for the profile of a job, else memory */
@@ -56,14 +57,16 @@ enum plot_level { PLOT_BOTH = 0, PLOT_REQUESTED, PLOT_RESIDENT };
 
 struct plot_options {
     enum plot_view view;
-    enum plot_level level; /* of memory over time */
-    size_t top;            /* paths, sites, functions; 0: 8 */
-    const char *title;     /* NULL: of its own */
-    const char *filter;    /* regular expression for call paths; NULL: all */
-    const bool *wanted;    /* instead of it, by node; NULL: all */
-    bool relative;         /* time in percent of each run's own */
-    bool stacked;          /* paths, sites, functions on each other */
-    bool bytes;            /* distributions weigh blocks by their bytes */
+    enum plot_level level;   /* of memory over time */
+    size_t top;              /* paths, sites, functions; 0: 8 */
+    const char *title;       /* NULL: of its own */
+    const char *filter;      /* regular expression for call paths; NULL: all */
+    const bool *wanted;      /* instead of it, by node; NULL: all */
+    uint64_t from_ns, to_ns; /* of time, what is drawn; to_ns 0: to the end */
+    uint64_t most_bytes;     /* the upper end of the axis of sizes; 0: what there is */
+    bool relative;           /* time in percent of each run's own */
+    bool stacked;            /* paths, sites, functions on each other */
+    bool bytes;              /* distributions weigh blocks by their bytes */
     bool hide_std;
 };
 
@@ -82,8 +85,9 @@ void plot_svg(struct strbuf *out, const struct chart *chart);
 /* A script for gnuplot 5 with the data in it. It sets no terminal and no output. */
 void plot_gnuplot(struct strbuf *out, const struct chart *chart);
 
-/* Has gnuplot write the chart as PNG to `fd`. -ENOENT: there is no gnuplot. */
-int plot_png(int fd, const struct chart *chart, struct strbuf *why);
+/* Has gnuplot write the chart to `fd`, as PNG or as PDF. -ENOENT: there is no gnuplot. */
+enum plot_picture { PLOT_PNG, PLOT_PDF };
+int plot_picture(int fd, const struct chart *chart, enum plot_picture picture, struct strbuf *why);
 
 /* Lines of at most style->columns columns: title, `rows` rows of plot, axis, legend. Series can be
  * told apart without colour: each is marked with a letter of its own. */

@@ -7,6 +7,7 @@
 #include "model/figure_human.h"
 #include "base/text.h"
 #include "plot/plot.h"
+#include "plot/scale.h"
 #include "aggregate/facts.h"
 #include "format/names.h"
 
@@ -35,6 +36,10 @@ void plot_run_name(struct strbuf *out, const struct plot_run *runs, size_t count
 {
     struct strbuf mine = STRBUF_INIT;
     bool alone = true;
+    if (runs[index].label) {
+        strbuf_add_string(out, runs[index].label);
+        return;
+    }
     plot_memory_add_program(&mine, &runs[index]);
     for (size_t i = 0; i < count && alone; i++) {
         struct strbuf other = STRBUF_INIT;
@@ -260,6 +265,36 @@ static int plot_memory_chart_of(struct chart *chart, const struct plot_run *runs
                                 : plot_curves(chart, profile, options, why);
 }
 
+/* The axis ends at a tick above what is highest, so that the figure there can be read. */
+static void plot_memory_settle_sizes(struct chart *chart, const struct plot_options *options)
+{
+    if (chart->y.unit == CHART_BYTES && options->most_bytes)
+        chart->y.high = (double)options->most_bytes;
+    else
+        chart->y.high = scale_ceiling(&chart->y);
+}
+
+static int plot_memory_cut(struct chart *chart, const struct plot_options *options,
+                           struct strbuf *why)
+{
+    double to = options->to_ns ? (double)options->to_ns : chart->x.high;
+    double from = (double)options->from_ns;
+    if (chart->x.unit != CHART_TIME || chart->x.logarithmic || options->relative) {
+        strbuf_add_string(why, "--from and --to go with time");
+        return -EINVAL;
+    }
+    for (size_t i = 0; i < chart->count && from < to; i++)
+        chart_cut(&chart->series[i], from, to);
+    if (from >= to || !chart_settle(chart)) {
+        strbuf_add_string(why, "nothing was recorded between --from and --to");
+        return -ENODATA;
+    }
+    chart->x.low = from;
+    chart->x.high = to;
+    plot_memory_settle_sizes(chart, options);
+    return 0;
+}
+
 int plot_chart(struct chart *chart, const struct plot_run *runs, size_t count,
                const struct plot_options *options, struct strbuf *why)
 {
@@ -274,5 +309,8 @@ int plot_chart(struct chart *chart, const struct plot_run *runs, size_t count,
                                                     : "nothing was recorded over time");
         return -ENODATA;
     }
+    if (options->to_ns || options->from_ns)
+        return plot_memory_cut(chart, options, why);
+    plot_memory_settle_sizes(chart, options);
     return 0;
 }

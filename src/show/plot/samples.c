@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "base/array.h"
 #include "base/regular.h"
 #include "base/error.h"
@@ -11,7 +14,9 @@
 #include "plot/plot.h"
 
 enum {
-    FILE_MAX = 64 << 20,
+    SNIFFED_BYTES = 1 << 16,
+    POINTS_MOST = 1 << 21, /* of a function; then what cannot be told apart goes */
+    COLUMNS_KEPT = 1 << 16,
     LINE_BYTES = 512, /* longer lines are of something else */
     FUNCTIONS_MAX = 64
 };
@@ -83,8 +88,21 @@ static struct plot_samples *samples_of(struct plot_run *run, const char *functio
     return &run->samples[run->sample_count++];
 }
 
+static void samples_reduce(struct plot_samples *samples)
+{
+    struct chart_series series = {
+        .points = samples->points, .count = samples->count, .capacity = samples->capacity};
+    chart_reduce(&series, COLUMNS_KEPT);
+    samples->points = series.points;
+    samples->count = series.count;
+    samples->capacity = series.capacity;
+}
+
 static int samples_add(struct plot_samples *samples, double x, double y)
 {
+    if (samples->count >= POINTS_MOST && !samples->is_dense)
+        samples_reduce(samples);
+    samples->is_dense = samples->count >= POINTS_MOST; /* gaps: these all stay */
     if (!array_make_bare_room(&samples->points, &samples->capacity, samples->count,
                               sizeof *samples->points))
         return -ENOMEM;
@@ -135,31 +153,12 @@ static int samples_take_line(struct plot_run *run, const char *line, size_t numb
     return samples_add(samples, sample.seconds * 1e9, sample.bytes);
 }
 
-int plot_samples_parse(struct plot_run *run, const char *text, size_t bytes, const char *name,
-                       struct strbuf *why)
+static int samples_check_any(const struct plot_run *run, const char *name, struct strbuf *why)
 {
-    char line[LINE_BYTES];
-    size_t number = 0;
-    int error = 0;
-    for (const char *at = text, *end = text + bytes; at < end && !error;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t length = (size_t)((stop ? stop : end) - at);
-        number++;
-        if (length >= sizeof line || memchr(at, 0, length)) {
-            strbuf_addf(why, "%s, line %zu: no text, or too long for a time and a size", name,
-                        number);
-            return -EINVAL;
-        }
-        memcpy(line, at, length);
-        line[length] = 0;
-        error = samples_take_line(run, line, number, name, why);
-        at += length + 1;
-    }
-    if (!error && !run->sample_count) {
-        strbuf_addf(why, "%s has no line of time and size", name);
-        error = -EINVAL;
-    }
-    return error;
+    if (run->sample_count)
+        return 0;
+    strbuf_addf(why, "%s has no line of time and size", name);
+    return -EINVAL;
 }
 
 /* Do they begin as such a file does? What else it may be, the reader of profiles says best. */
@@ -183,21 +182,73 @@ static bool samples_looks_like_samples(const char *bytes, size_t count)
     return false;
 }
 
+/* Line by line, so that a file may be of any size. */
+int plot_samples_read(struct plot_run *run, FILE *file, const char *name, struct strbuf *why)
+{
+    char line[LINE_BYTES];
+    size_t number = 0;
+    int error = 0;
+    while (!error && fgets(line, sizeof line, file)) {
+        size_t length = strlen(line);
+        number++;
+        if (length && line[length - 1] == '\n') {
+            line[length - 1] = 0;
+        } else if (!feof(file)) {
+            strbuf_addf(why, "%s, line %zu: no text, or too long for a time and a size", name,
+                        number);
+            return -EINVAL;
+        }
+        error = samples_take_line(run, line, number, name, why);
+    }
+    if (!error && ferror(file)) {
+        strbuf_addf(why, "cannot read %s: %s", name, strerror(errno));
+        error = -EIO;
+    }
+    return error ? error : samples_check_any(run, name, why);
+}
+
+static int samples_open_stdin(struct plot_run *run, struct strbuf *why)
+{
+    int error = plot_samples_read(run, stdin, "standard input", why);
+    if (error)
+        plot_run_close(run);
+    return error;
+}
+
+/* 0: read; 1: it is no such file; else -errno. */
+static int samples_open(struct plot_run *run, const char *path, struct strbuf *why)
+{
+    struct stat status;
+    char *start = malloc(SNIFFED_BYTES);
+    int fd = regular_file_open(path, &status);
+    ssize_t count = start && fd >= 0 ? pread(fd, start, SNIFFED_BYTES, 0) : -1;
+    /* A last line that was cut says nothing. */
+    while (count == SNIFFED_BYTES && count && start[count - 1] != '\n')
+        count--;
+    FILE *file =
+        count > 0 && samples_looks_like_samples(start, (size_t)count) ? fdopen(fd, "r") : NULL;
+    free(start);
+    if (!file) {
+        if (fd >= 0)
+            close(fd);
+        return 1;
+    }
+    int error = plot_samples_read(run, file, path, why);
+    fclose(file);
+    if (error)
+        plot_run_close(run);
+    return error;
+}
+
 int plot_run_open(struct plot_run *run, const char *path, struct strbuf *why)
 {
-    struct regular_file file = {0};
     *run = (struct plot_run){.path = path};
-    if (!regular_file_read(&file, path, FILE_MAX)) {
-        bool samples = samples_looks_like_samples(file.bytes, file.count);
-        int error = samples ? plot_samples_parse(run, file.bytes, file.count, path, why) : 0;
-        free(file.bytes);
-        if (samples) {
-            if (error)
-                plot_run_close(run);
-            return error;
-        }
-    }
-    int error = profile_read(&run->profile, path);
+    if (!strcmp(path, "-"))
+        return samples_open_stdin(run, why);
+    int error = samples_open(run, path, why);
+    if (error <= 0)
+        return error;
+    error = profile_read(&run->profile, path);
     if (error)
         strbuf_add_string(why, error_text());
     return error;

@@ -133,6 +133,15 @@ static double scale_step_of(const struct chart_axis *axis, double least)
     return whole && step < 1 ? 1 : step;
 }
 
+double scale_ceiling(const struct chart_axis *axis)
+{
+    enum { STEPS = 7 };
+    if (axis->logarithmic || axis->unit == CHART_PLACE)
+        return axis->high;
+    double step = scale_step_of(axis, (axis->high - axis->low) / STEPS);
+    return axis->low + ceil((axis->high - axis->low) / step - 1e-9) * step;
+}
+
 static size_t scale_add_tick(struct scale_tick *ticks, size_t count, const struct chart_axis *axis,
                              double value)
 {

@@ -15,7 +15,8 @@ const char *const report_section_names[REPORT_SECTIONS] = {
     [REPORT_REALLOCS] = "reallocs",   [REPORT_THREADS] = "threads",
     [REPORT_STACKS] = "stacks",       [REPORT_GLOBALS] = "globals",
     [REPORT_RESIDENCY] = "residency", [REPORT_REGIONS] = "regions",
-    [REPORT_TYPES] = "types",
+    [REPORT_TYPES] = "types",         [REPORT_FILL] = "fill",
+    [REPORT_HEAT] = "heat",
 };
 
 static bool report_choice_is_word(const char *word, size_t length, const char *name)

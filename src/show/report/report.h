@@ -34,6 +34,8 @@ enum report_section {
     REPORT_RESIDENCY,
     REPORT_REGIONS,
     REPORT_TYPES,
+    REPORT_FILL,
+    REPORT_HEAT,
     REPORT_SECTIONS
 };
 #define REPORT_SHOW_ALL ((1u << REPORT_SECTIONS) - 1)

@@ -444,6 +444,8 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
         error = report_json_tree(&writer);
     if (!error)
         error = report_json_types(&writer);
+    if (!error)
+        error = report_json_fill(&writer);
     json_end(&writer.json);
     insights_free(insights);
     call_sites_release(&writer.sites);

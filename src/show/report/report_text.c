@@ -11,6 +11,7 @@
 #include "aggregate/estimate.h"
 #include "report/memory_graph.h"
 #include "aggregate/metric_choice.h"
+#include "aggregate/runtime_pools.h"
 #include "aggregate/thread_totals.h"
 #include "held_by/held_by.h"
 #include "model/figure_human.h"
@@ -398,6 +399,17 @@ static void report_text_add_holders(struct text *text)
     held_by_release(&holders);
 }
 
+/* Nothing is left but what the run-times keep for themselves. */
+static bool report_text_add_pools_only(struct text *text)
+{
+    struct runtime_pools left = runtime_pools_left(text->profile);
+    if (!runtime_pools_are_all(text->profile, &left))
+        return false;
+    style_add(&text->out, &text->style, TONE_GOOD, "nothing of the program's own");
+    strbuf_addf(&text->out, " (%s of its run-time's pools)\n", figure_human_bytes(left.bytes).text);
+    return true;
+}
+
 static void report_text_add_leaks(struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
@@ -414,6 +426,8 @@ static void report_text_add_leaks(struct text *text)
         strbuf_add_char(&text->out, '\n');
         return;
     }
+    if (report_text_add_pools_only(text))
+        return;
     strbuf_add_string(&text->out, facts_at_least(text->profile));
     report_text_add_bytes(text, total->live_bytes, total->live_variance);
     strbuf_addf(&text->out, " in %s %s%s", estimate_count(text->profile, total->live_count).text,
@@ -603,6 +617,18 @@ static bool report_text_has_types(const struct profile *profile)
 {
     return profile->block_type_count > 0;
 }
+static bool report_text_has_fill(const struct profile *profile)
+{
+    return profile->block_fill_count > 0;
+}
+static bool report_text_has_heat(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->owner_count; i++)
+        if (figure_positive(profile->owners[i].resident_bytes) &&
+            figure_known(profile->owners[i].unwritten_1s_bytes))
+            return true;
+    return false;
+}
 static bool report_text_always(const struct profile *profile)
 {
     return profile->site_count > 0;
@@ -627,6 +653,8 @@ static const struct {
     [REPORT_RESIDENCY] = {report_section_residency, report_text_has_residency},
     [REPORT_REGIONS] = {report_section_regions, report_text_has_regions},
     [REPORT_TYPES] = {report_section_types, report_text_has_types},
+    [REPORT_FILL] = {report_section_fill, report_text_has_fill},
+    [REPORT_HEAT] = {report_section_heat, report_text_has_heat},
 };
 
 static void report_text_add_hint(struct text *text)

@@ -74,6 +74,8 @@ int report_section_globals(struct text *text);
 int report_section_residency(struct text *text);
 int report_section_regions(struct text *text);
 int report_section_types(struct text *text);
+int report_section_fill(struct text *text);
+int report_section_heat(struct text *text);
 
 /* The first screen (report_text_first.c, report_text_owners.c): three lines each. */
 void report_first_owners(struct text *text);

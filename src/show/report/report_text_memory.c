@@ -300,6 +300,26 @@ static int report_text_memory_add_mappings(struct text *text, uint32_t sample)
     return 0;
 }
 
+/* "holds  10.0 MiB of zeros, …", where the pages were read. */
+static void report_text_memory_add_content(struct text *text)
+{
+    const struct profile_sample *sample = facts_content_sample(text->profile);
+    struct figure zero = FIGURE_OF(0), copy = FIGURE_OF(0), compressible = FIGURE_OF(0);
+    for (size_t i = 0; sample && i < text->profile->owner_count; i++) {
+        const struct profile_owner *owner = &text->profile->owners[i];
+        if (owner->sample != sample->id || !figure_known(owner->copy_bytes))
+            continue;
+        zero = figure_add(zero, owner->zero_bytes);
+        copy = figure_add(copy, owner->copy_bytes);
+        compressible = figure_add(compressible, owner->compressible_bytes);
+    }
+    if (sample)
+        strbuf_addf(&text->out,
+                    "  pages hold %s of zeros, %s of copies; LZ4 wins %s: tidemark content\n",
+                    figure_human_bytes(zero).text, figure_human_bytes(copy).text,
+                    figure_human_bytes(compressible).text);
+}
+
 int report_section_memory(struct text *text)
 {
     const struct profile_sample *sample = report_text_memory_highest(text->profile, false);
@@ -319,6 +339,7 @@ int report_section_memory(struct text *text)
     int error = report_part_owners(text);
     if (error)
         return error;
+    report_text_memory_add_content(text);
     report_part_container(text);
     const struct profile_sample *last = &text->profile->samples[text->profile->sample_count - 1];
     strbuf_add_char(&text->out, '\n');

@@ -57,6 +57,8 @@ void report_json_regions(struct writer *writer);
 void report_json_marks(struct writer *writer);
 /* report_json_types.c. 0 or -ENOMEM. */
 int report_json_types(struct writer *writer);
+/* report_json_fill.c. 0 or -ENOMEM. */
+int report_json_fill(struct writer *writer);
 /* report_json_functions.c. 0 or -ENOMEM. */
 int report_json_functions(struct writer *writer);
 int report_json_tree(struct writer *writer);

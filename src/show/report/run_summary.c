@@ -10,6 +10,7 @@
 #include "aggregate/facts.h"
 #include "aggregate/estimate.h"
 #include "aggregate/metric_choice.h"
+#include "aggregate/runtime_pools.h"
 #include "format/names.h"
 #include "aggregate/call_sites.h"
 #include "format/style.h"
@@ -77,7 +78,11 @@ static void run_summary_add_totals(struct summary *summary)
         strbuf_add_string(&summary->out, " in all");
     }
     strbuf_addf(&summary->out, "\n  %-11s  ", facts_of_what_is_left(summary->profile));
-    if (!figure_zero(total->live_count)) {
+    struct runtime_pools pools = runtime_pools_left(summary->profile);
+    if (runtime_pools_are_all(summary->profile, &pools)) {
+        strbuf_addf(&summary->out, "nothing of the program's own (%s of its run-time's pools)",
+                    figure_human_bytes(pools.bytes).text);
+    } else if (!figure_zero(total->live_count)) {
         strbuf_add_string(&summary->out, facts_at_least(summary->profile));
         run_summary_add_bytes(summary, total->live_bytes, total->live_variance);
         strbuf_addf(&summary->out, " in %s block%s",

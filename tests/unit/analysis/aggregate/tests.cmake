@@ -1,6 +1,7 @@
 tidemark_unit_test(aggregate metrics_merge)
 tidemark_unit_test(aggregate unwalked tm_profile tm_base)
 tidemark_unit_test(aggregate functions)
+tidemark_unit_test(aggregate path_fills tm_profile tm_base)
 tidemark_unit_test(aggregate path_types tm_profile tm_base)
 tidemark_unit_test(aggregate frames tm_profile tm_base)
 tidemark_unit_test(aggregate source_lines tm_profile)

@@ -88,6 +88,13 @@ static void library_frames_are_known(void **state)
                                 NULL, NULL));
     assert_true(
         name_is_library("<alloc::vec::Vec<T> as core::clone::Clone>::clone", NULL, NULL, NULL));
+    assert_true(name_is_library("loads", NULL, "/usr/lib/python3.11/json/__init__.py", NULL));
+    assert_true(name_is_library("_find_and_load", NULL, "<frozen importlib._bootstrap>", NULL));
+    assert_false(
+        name_is_library("read", NULL, "/usr/lib/python3/dist-packages/yaml/reader.py", NULL));
+    assert_false(
+        name_is_library("read", NULL, "/opt/lib/python3.12/site-packages/pandas/io.py", NULL));
+    assert_false(name_is_library("load", NULL, "leak.py", NULL));
     assert_true(name_is_library("strdup", NULL, NULL, "/lib/x86_64-linux-gnu/libc.so.6"));
     assert_true(
         name_is_library("_gfortran_internal_pack", NULL, NULL, "/usr/lib/libgfortran.so.5"));

@@ -116,6 +116,7 @@ static inline void check_heap(const struct profile *profile)
 {
     SAME_ROWS(profile->heap_pages, profile->heap_page_count, detail_heap_pages);
     SAME_ROWS(profile->islands, profile->island_count, detail_islands);
+    SAME_ROWS(profile->block_fills, profile->block_fill_count, detail_fills);
     SAME(profile->holder_count, ITEMS(detail_holders));
     for (size_t i = 0; i < ITEMS(detail_holders); i++)
         check_holder(&profile->holders[i], &detail_holders[i]);

@@ -64,7 +64,8 @@ static const struct profile_section_total detail_sections[] = {
 #define NO_GRAPH_OF_SAMPLE                                                                         \
     .lost_count = {UNKNOWN}, .lost_bytes = {UNKNOWN}, .indirect_count = {UNKNOWN},                 \
     .indirect_bytes = {UNKNOWN}, .possible_count = {UNKNOWN}, .possible_bytes = {UNKNOWN},         \
-    .reachable_count = {UNKNOWN}, .reachable_bytes = {UNKNOWN}, .class_count = {UNKNOWN}
+    .reachable_count = {UNKNOWN}, .reachable_bytes = {UNKNOWN}, .class_count = {UNKNOWN},          \
+    .fill_count = {UNKNOWN}
 static const struct profile_sample detail_samples[] = {
     {.id = 1,
      .high_water_bytes = {UNKNOWN}, /* golden files are older */
@@ -166,6 +167,11 @@ static const struct profile_island detail_islands[] = {
     {2, 3, 10, 480, 90, 4320, {1000}, {2000}},
     {4000000000, 0, 1, INT64_MAX, 0, 0, {UNKNOWN}, {UNKNOWN}},
 };
+static const struct profile_block_fill detail_fills[] = {
+    {2, 3, PROFILE_FILL_VECTOR, 0, 10, 480, 90, 12},
+    {2, 3, PROFILE_FILL_RUST_VEC, 24, 1, 240, 24, 12},
+    {4000000000, 0, PROFILE_FILL_HASH, 8, 1, INT64_MAX, 0, 1},
+};
 static const struct profile_holder detail_holders[] = {
     {2, 1, 0, PROFILE_HOLDER_VARIABLE, 0, "table", "/usr/bin/solver", {UNKNOWN}, 0, 0, 0, 12, 600},
     {2, 2, 1, PROFILE_HOLDER_BLOCKS, 5, NULL, NULL, {UNKNOWN}, 0, 12, 600, 12, 600},
@@ -257,6 +263,8 @@ static inline int details_write(struct profile_writer *writer)
         error = profile_put_heap_pages(writer, detail_heap_pages, ITEMS(detail_heap_pages));
     if (!error)
         error = profile_put_islands(writer, detail_islands, ITEMS(detail_islands));
+    if (!error)
+        error = profile_put_block_fills(writer, detail_fills, ITEMS(detail_fills));
     if (!error)
         error = profile_put_holders(writer, detail_holders, ITEMS(detail_holders));
     if (!error)

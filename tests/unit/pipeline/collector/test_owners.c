@@ -21,7 +21,8 @@ enum { PAGE = 4096, PAGES = 64, MAX_BLOCKS = 300, MAX_MAPPINGS = 12, MAX_CLAIMS 
 
 struct page {
     enum pages_state state;
-    bool zero, huge, forked, blank;
+    bool zero, huge, forked, blank, copy;
+    uint32_t spared;
 };
 
 struct world {
@@ -66,8 +67,9 @@ static void sweep(struct outcome *outcome, const struct world *world)
         const struct area *area = &outcome->areas.list[i];
         for (uint64_t at = area->start; area_needs_pages(area) && at < area->end; at += PAGE) {
             const struct page *page = &world->pages[(at - BASE) / PAGE];
-            struct page_table_run run = {at,         at + PAGE,  page->state,  false,
-                                         page->huge, page->zero, page->forked, page->blank};
+            struct page_table_run run = {at,         at + PAGE,   page->state,  false,
+                                         page->huge, page->zero,  page->forked, page->blank,
+                                         page->copy, page->spared};
             residency_run(&outcome->residency, &run);
         }
     }
@@ -127,10 +129,11 @@ static void leave(struct outcome *outcome)
 /* ---- The oracle ---- */
 
 struct sums {
-    uint64_t resident, swapped, huge, forked, blank;
+    uint64_t resident, swapped, huge, forked, blank, copy;
 };
 
 struct oracle {
+    uint64_t spared; /* bytes times those of a page */
     struct sums by_path[PROFILE_OWNER_KINDS][PATHS];
 };
 
@@ -256,7 +259,11 @@ static void add(struct oracle *oracle, struct whose whose, const struct page *pa
     sums->swapped += page->state == PAGES_SWAPPED ? bytes : 0;
     sums->huge += there && page->huge ? bytes : 0;
     sums->forked += there && page->forked ? bytes : 0;
-    sums->blank += there && page->blank && whose.kind != PROFILE_OWNER_TOOL ? bytes : 0;
+    if (!there || whose.kind == PROFILE_OWNER_TOOL)
+        return;
+    sums->blank += page->blank ? bytes : 0;
+    sums->copy += page->copy ? bytes : 0;
+    oracle->spared += bytes * page->spared;
 }
 
 static void judge_page(struct oracle *oracle, const struct world *world, size_t number,
@@ -356,6 +363,8 @@ static void make_pages(struct world *world)
             continue;
         page->huge = !below(3);
         page->blank = is_private(mapping) && !below(4);
+        page->copy = is_private(mapping) && !page->blank && !below(3);
+        page->spared = is_private(mapping) && !page->blank && !page->copy ? below(PAGE) : 0;
         page->forked = is_private(mapping) && !below(3);
         bytes->rss = figure_add(bytes->rss, figure_of(PAGE));
         bytes->pss = figure_add(bytes->pss, figure_of(page->forked ? PAGE / 2 : PAGE));
@@ -406,7 +415,7 @@ static void make_blocks(struct world *world)
 
 /* ---- What must hold ---- */
 
-/* What of the tool's is blank is not asked for. */
+/* What of the tool's is blank is not asked for. Each row is rounded down. */
 static void add_row(struct oracle *got, const struct profile_owner *row)
 {
     struct sums *sums = &got->by_path[row->kind][row->path];
@@ -414,7 +423,11 @@ static void add_row(struct oracle *got, const struct profile_owner *row)
     sums->swapped += number_of(row->swapped_bytes);
     sums->huge += number_of(row->huge_bytes);
     sums->forked += number_of(row->shared_bytes);
-    sums->blank += row->kind == PROFILE_OWNER_TOOL ? 0 : figure_or(row->zero_bytes, 0);
+    if (row->kind == PROFILE_OWNER_TOOL)
+        return;
+    sums->blank += figure_or(row->zero_bytes, 0);
+    sums->copy += figure_or(row->copy_bytes, 0);
+    got->spared += figure_or(row->compressible_bytes, 0);
 }
 
 static void add_piece(struct oracle *got, const struct proc_touched *piece)
@@ -424,7 +437,9 @@ static void add_piece(struct oracle *got, const struct proc_touched *piece)
                                 .swapped_bytes = piece->swapped_bytes,
                                 .huge_bytes = piece->huge_bytes,
                                 .shared_bytes = piece->shared_bytes,
-                                .zero_bytes = piece->zero_bytes};
+                                .zero_bytes = piece->zero_bytes,
+                                .copy_bytes = piece->copy_bytes,
+                                .compressible_bytes = piece->compressible_bytes};
     add_row(got, &row);
 }
 
@@ -434,6 +449,14 @@ static void assert_sums_equal(const struct oracle *got, const struct oracle *wan
         for (uint32_t path = 0; path < PATHS; path++)
             assert_memory_equal(&got->by_path[kind][path], &want->by_path[kind][path],
                                 sizeof(struct sums));
+}
+
+static void assert_spared_is_right(const struct oracle *got, const struct oracle *want)
+{
+    enum { SUMMANDS = 1000 };
+    assert_in_range(got->spared,
+                    want->spared / PAGE > SUMMANDS ? want->spared / PAGE - SUMMANDS : 0,
+                    want->spared / PAGE);
 }
 
 static void assert_proportional_is_right(const struct world *world, const struct owners *owners)
@@ -470,6 +493,7 @@ static void each_byte_has_the_owner_that_an_oracle_gives_it(void **state)
         for (size_t i = 0; i < outcome.owners.touched_count; i++)
             add_piece(&got, &outcome.owners.touched[i]);
         assert_sums_equal(&got, &want);
+        assert_spared_is_right(&got, &want);
         assert_proportional_is_right(&world, &outcome.owners);
         leave(&outcome);
     }

@@ -76,7 +76,9 @@ static void make_pieces(struct world *world)
                                   .proportional_bytes = there ? figure_of((end - at) / 2) : none,
                                   .huge_bytes = there && below(2) ? bytes : none,
                                   .shared_bytes = there && below(2) ? bytes : none,
-                                  .zero_bytes = FIGURE_UNKNOWN};
+                                  .zero_bytes = FIGURE_UNKNOWN,
+                                  .copy_bytes = there && below(2) ? bytes : none,
+                                  .compressible_bytes = there ? figure_of((end - at) / 3) : none};
         at = end;
     }
 }
@@ -103,21 +105,27 @@ static uint64_t bytes_of(const struct world *world, const char *module, const ch
 
 static void assert_sum_is_all(const struct world *world, const struct variable_owners *owners)
 {
-    uint64_t sum = 0, proportional = 0, huge = 0;
+    uint64_t sum = 0, proportional = 0, huge = 0, copy = 0, won = 0, all_won = 0;
     for (size_t i = 0; i < owners->count; i++) {
         sum += number_of(owners->rows[i].resident_bytes);
         proportional += number_of(owners->rows[i].proportional_bytes);
         huge += number_of(owners->rows[i].huge_bytes);
+        copy += number_of(owners->rows[i].copy_bytes);
+        won += number_of(owners->rows[i].compressible_bytes);
         assert_false(figure_known(owners->rows[i].zero_bytes));
     }
     for (size_t i = 0; i < world->piece_count; i++) {
         sum -= number_of(world->pieces[i].resident_bytes);
         proportional -= number_of(world->pieces[i].proportional_bytes);
         huge -= number_of(world->pieces[i].huge_bytes);
+        copy -= number_of(world->pieces[i].copy_bytes);
+        all_won += number_of(world->pieces[i].compressible_bytes);
     }
     assert_int_equal(sum, 0);
     assert_int_equal(proportional, 0);
     assert_int_equal(huge, 0);
+    assert_int_equal(copy, 0);
+    assert_in_range(won, all_won / 2, all_won); /* small shares are rounded down */
 }
 
 static void each_byte_is_of_the_variable_that_lies_there(void **state)

@@ -1,0 +1,141 @@
+/* Puts freed chunks on a thread's shelves (middle.h), and sends them to the tree component in
+ * batches: half a shelf when it is full, a whole one when another size takes it or when it has not
+ * been used for a while. A free reads the chunk's tag without the heap's lock: others change a flag
+ * of the tag only, never its size. */
+#include "bfm/middle.h"
+#include "bfm/bfm_tree.h"
+#include "bfm/os.h"
+#include "bfm/pagemap.h"
+
+void middle_tampered(const void *block)
+{
+    os_fatal("a block was written to after its free", block);
+}
+
+/* Of the default heap's tree component, in use, and of a size that shelves hold: its size; 0. */
+static inline size_t middle_size_of(const void *block)
+{
+    uintptr_t address = (uintptr_t)block;
+    const struct leaf *leaf = address >> 48 ? NULL : layout_leaf_of(address);
+    const struct region *region;
+    const struct chunk *chunk = chunk_of(block);
+    uint64_t tag;
+    size_t size;
+
+    if (!leaf || address % ALIGN ||
+        atomic_load_explicit(&leaf->kind[layout_leaf_page(address)], memory_order_relaxed))
+        return 0;
+    region = leaf->region[address >> SLOT_SHIFT & (LEAF_SLOTS - 1)];
+    if (!region || address < region->start + CHUNK_TAG || region->heap != &bfm_default_heap)
+        return 0;
+    tag = __atomic_load_n(&chunk->tag, __ATOMIC_RELAXED);
+    size = tag & CHUNK_SIZE_MASK;
+    if ((tag ^ chunk_tag_check(chunk)) >> 48 ||
+        (tag & (CHUNK_USED | CHUNK_FENCE | CHUNK_LATE)) != CHUNK_USED)
+        return 0;
+    return size <= MIDDLE_MAX + ALIGN ? size : 0;
+}
+
+/* The mark may be chance. At most SHELF_BYTES / TREE_MIN turns. */
+static __attribute__((noinline, cold)) void middle_check_twice(const struct shelf *shelf,
+                                                               const void *block)
+{
+    const uint64_t *at = shelf->first;
+
+    for (unsigned i = 0; i < shelf->count && at; i++) {
+        if (at == block)
+            os_fatal("free of a block that is free already", block);
+        at = (const uint64_t *)(at[0] ^ middle_mix(at));
+        if ((uintptr_t)at >> 47 || (uintptr_t)at % ALIGN)
+            middle_tampered(block);
+    }
+}
+
+__attribute__((noinline)) void middle_flush(struct cache *cache, struct shelf *shelf, unsigned keep)
+{
+    void *blocks[SHELF_BYTES / TREE_MIN + 1];
+    unsigned count = 0;
+
+    while (shelf->count > keep)
+        blocks[count++] = middle_pop(cache, shelf);
+    tree_free_some(&bfm_default_heap, blocks, count);
+}
+
+void middle_flush_all(struct cache *cache)
+{
+    for (unsigned i = 0; i < SHELVES; i++)
+        middle_flush(cache, &cache->shelf[i], 0);
+}
+
+/* Room for a chunk of this size on its shelf; false: it shall not lie there. */
+static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t size)
+{
+    if (shelf->size != size) {
+        if (shelf->count && ++shelf->conflicts < SHELF_PATIENCE)
+            return false;
+        middle_flush(cache, shelf, 0);
+        shelf->size = (uint32_t)size;
+        shelf->most = (uint16_t)(size > SHELF_BYTES ? 1 : SHELF_BYTES / size);
+        shelf->conflicts = 0;
+    } else if (shelf->count >= shelf->most) {
+        middle_flush(cache, shelf, shelf->count / 2);
+    }
+    return cache->middle_bytes + size <= MIDDLE_BYTES;
+}
+
+void middle_check(const void *block)
+{
+    const uint64_t *words = block;
+    size_t size = middle_size_of(block);
+
+    if (size && words[1] == ~middle_mix(block))
+        middle_check_twice(middle_shelf(bfm_cache, size), block);
+}
+
+static inline void middle_put(struct cache *cache, struct shelf *shelf, void *block, size_t size)
+{
+    uint64_t *words = block, mix = middle_mix(block);
+
+    words[0] = (uintptr_t)shelf->first ^ mix;
+    words[1] = ~mix;
+    shelf->first = block;
+    shelf->count++;
+    cache->middle_bytes += size;
+}
+
+static __attribute__((noinline)) bool middle_give_slow(void *block)
+{
+    struct cache *cache = bfm_cache;
+    size_t size = middle_size_of(block);
+    struct shelf *shelf = middle_shelf(cache, size);
+
+    if (!size || !cache->arena)
+        return false;
+    middle_check(block);
+    if (!middle_make_room(cache, shelf, size))
+        return false;
+    middle_put(cache, shelf, block, size);
+    return true;
+}
+
+static __attribute__((noinline)) bool middle_look(struct cache *cache)
+{
+    cache_look(cache);
+    return true;
+}
+
+/* A shelf of a size belongs to a cache with an arena. */
+bool middle_give(void *block)
+{
+    struct cache *cache = bfm_cache;
+    size_t size = middle_size_of(block);
+    struct shelf *shelf = middle_shelf(cache, size);
+    const uint64_t *words = block;
+
+    if (unlikely(!size || shelf->size != size || shelf->count >= shelf->most ||
+                 cache->middle_bytes > MIDDLE_BYTES - MIDDLE_MAX - ALIGN ||
+                 words[1] == ~middle_mix(block)))
+        return middle_give_slow(block);
+    middle_put(cache, shelf, block, size);
+    return likely(--cache->passes) ? true : middle_look(cache);
+}

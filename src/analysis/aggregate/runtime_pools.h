@@ -1,0 +1,21 @@
+/* Blocks that the C and C++ run-times keep for themselves until the program ends: libstdc++'s pool for
+ * exceptions that are thrown without memory, and the buffers of stdio's files. Nobody frees them, and a
+ * program that has nothing else left has not forgotten anything. They are known by who allocates them. */
+#ifndef TIDEMARK_AGGREGATE_RUNTIME_POOLS_H
+#define TIDEMARK_AGGREGATE_RUNTIME_POOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "profile/profile.h"
+
+/* Whether what is allocated by this path is such a pool. */
+bool runtime_pools_has(const struct profile *profile, uint32_t path);
+
+struct runtime_pools {
+    struct figure bytes, count; /* of what is alive at the end */
+};
+struct runtime_pools runtime_pools_left(const struct profile *profile);
+/* Whether nothing else is left. */
+bool runtime_pools_are_all(const struct profile *profile, const struct runtime_pools *left);
+
+#endif

@@ -1,0 +1,183 @@
+/* What stands in front of PyObject_Malloc, PyMem_Malloc and their kind (hooks_python.h), set as Python
+ * says that allocators are set: by PyMem_SetAllocator(). What the interpreter's allocator calls inside,
+ * malloc for what is large and mmap for arenas, is the allocator's. Runs inside the profiled program: no
+ * malloc of our own, no stdio, errno as the real function left it. */
+#include "recorder/hooks_python.h"
+
+#include "recorder/families.h"
+#include "recorder/hooks.h"
+#include "recorder/script_paths.h"
+#include "runtimes/python.h"
+
+/* What was there before us. */
+static struct domain {
+    enum python_domain number;
+    struct python_allocator before;
+} domains[] = {{.number = PYTHON_MEM}, {.number = PYTHON_OBJ}};
+
+/* ---- The real functions, as a family's are called ---- */
+
+static const struct python_allocator *hooks_python_before(uintptr_t domain)
+{
+    return &((const struct domain *)domain)->before;
+}
+
+static uintptr_t hooks_python_real_malloc(uintptr_t domain, uintptr_t size, uintptr_t a2,
+                                          uintptr_t a3, uintptr_t a4)
+{
+    const struct python_allocator *before = hooks_python_before(domain);
+    (void)a2, (void)a3, (void)a4;
+    return (uintptr_t)before->malloc(before->context, size);
+}
+
+static uintptr_t hooks_python_real_calloc(uintptr_t domain, uintptr_t count, uintptr_t size,
+                                          uintptr_t a3, uintptr_t a4)
+{
+    const struct python_allocator *before = hooks_python_before(domain);
+    (void)a3, (void)a4;
+    return (uintptr_t)before->calloc(before->context, count, size);
+}
+
+static uintptr_t hooks_python_real_realloc(uintptr_t domain, uintptr_t block, uintptr_t size,
+                                           uintptr_t a3, uintptr_t a4)
+{
+    const struct python_allocator *before = hooks_python_before(domain);
+    (void)a3, (void)a4;
+    return (uintptr_t)before->realloc(before->context, (void *)block, size);
+}
+
+static uintptr_t hooks_python_real_free(uintptr_t domain, uintptr_t block, uintptr_t a2,
+                                        uintptr_t a3, uintptr_t a4)
+{
+    const struct python_allocator *before = hooks_python_before(domain);
+    (void)a2, (void)a3, (void)a4;
+    before->free(before->context, (void *)block);
+    return 0;
+}
+
+#define ROW(does_, kind_, block_, count_, size_)                                                   \
+    &(const struct family_row)                                                                     \
+    {                                                                                              \
+        .does = FAMILY_##does_, .kind = WIRE_##kind_, .block = block_, .count = count_,            \
+        .size = size_, .align = -1, .pool = -1, .out = -1                                          \
+    }
+static const struct family_entry entry_malloc = {ROW(ALLOCATES, MALLOC, -1, -1, 1),
+                                                 hooks_python_real_malloc, NULL},
+                                 entry_calloc = {ROW(ALLOCATES, CALLOC, -1, 1, 2),
+                                                 hooks_python_real_calloc, NULL},
+                                 entry_realloc = {ROW(RESIZES, MALLOC, 1, -1, 2),
+                                                  hooks_python_real_realloc, NULL},
+                                 entry_free = {ROW(RELEASES, MALLOC, 1, -1, -1),
+                                               hooks_python_real_free, NULL};
+
+/* ---- The hooks ---- */
+
+#define PYTHON_HOOK static __attribute__((noinline))
+
+PYTHON_HOOK void *hooks_python_malloc(void *domain, size_t size)
+{
+    const struct family_call call = {&entry_malloc, {(uintptr_t)domain, size}};
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = thread_hook_enter(frame);
+    if (unlikely(!thread))
+        return (void *)hooks_python_real_malloc((uintptr_t)domain, size, 0, 0, 0);
+    struct unwind_start start = UNWIND_START_HERE();
+    return (void *)family_allocate(thread, frame, &start, &call);
+}
+
+PYTHON_HOOK void *hooks_python_calloc(void *domain, size_t count, size_t size)
+{
+    const struct family_call call = {&entry_calloc, {(uintptr_t)domain, count, size}};
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = thread_hook_enter(frame);
+    if (unlikely(!thread))
+        return (void *)hooks_python_real_calloc((uintptr_t)domain, count, size, 0, 0);
+    struct unwind_start start = UNWIND_START_HERE();
+    return (void *)family_allocate(thread, frame, &start, &call);
+}
+
+/* Of no block another is made. Python frees by free only: a size of 0 is one of 1. */
+PYTHON_HOOK void *hooks_python_realloc(void *domain, void *block, size_t size)
+{
+    const struct family_call call = {&entry_realloc,
+                                     {(uintptr_t)domain, (uintptr_t)block, size ? size : 1}};
+    uintptr_t frame = HOOK_FRAME();
+    if (block)
+        script_paths_block_ends((uintptr_t)block);
+    struct thread *thread = thread_hook_enter(frame);
+    if (unlikely(!thread))
+        return (void *)hooks_python_real_realloc((uintptr_t)domain, (uintptr_t)block, size, 0, 0);
+    struct unwind_start start = UNWIND_START_HERE();
+    return (void *)(block ? family_resize(thread, frame, &start, &call)
+                          : family_allocate(thread, frame, &start, &call));
+}
+
+PYTHON_HOOK void hooks_python_free(void *domain, void *block)
+{
+    const struct family_call call = {&entry_free, {(uintptr_t)domain, (uintptr_t)block}};
+    uintptr_t frame = HOOK_FRAME();
+    if (!block)
+        return;
+    script_paths_block_ends((uintptr_t)block);
+    struct thread *thread = thread_hook_enter(frame);
+    if (unlikely(!thread)) {
+        hooks_python_real_free((uintptr_t)domain, (uintptr_t)block, 0, 0, 0);
+        return;
+    }
+    struct unwind_start start = UNWIND_START_HERE();
+    family_release(thread, frame, &start, &call);
+}
+
+/* ---- Taking over ---- */
+
+/* Others stand before us, and call us: tracemalloc, debug hooks. Each keeps what was before it in its
+ * context, a variable of the interpreter's. (They are not called to find out: whoever comes by here may
+ * be called by them, with their locks held.) */
+static bool hooks_python_leads_to_us(const void *context, unsigned depth)
+{
+    enum { WORDS = 8, DEPTH_MOST = 3 };
+    struct python_span module = python_module();
+    const uintptr_t *words = context;
+    if ((uintptr_t)words - module.lo >= module.hi - module.lo - WORDS * sizeof *words)
+        return false;
+    for (unsigned i = 0; i < WORDS; i++)
+        if (words[i] == (uintptr_t)hooks_python_malloc ||
+            (depth < DEPTH_MOST && hooks_python_leads_to_us((const void *)words[i], depth + 1)))
+            return true;
+    return false;
+}
+
+/* PYTHONMALLOC and the interpreter's development mode set allocators anew when it begins. What was before
+ * us then is what they have set. */
+static void hooks_python_take_over(struct domain *domain)
+{
+    struct python_allocator now;
+    struct python_allocator ours = {domain, hooks_python_malloc, hooks_python_calloc,
+                                    hooks_python_realloc, hooks_python_free};
+    python_get_allocator(domain->number, &now);
+    if (now.malloc == hooks_python_malloc || hooks_python_leads_to_us(now.context, 0))
+        return;
+    domain->before = now;
+    python_set_allocator(domain->number, &ours);
+}
+
+static void hooks_python_take_over_all(void)
+{
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++)
+        hooks_python_take_over(&domains[i]);
+}
+
+/* By a thread of Python's. The allocators are called by whoever has the interpreter's lock. */
+static void hooks_python_first_frames(void)
+{
+    if (python_has_lock())
+        hooks_python_take_over_all();
+}
+
+void hooks_python_begin(void)
+{
+    real_is_allocator_too((void *)python_eval().lo);
+    script_paths_first_frames = hooks_python_first_frames;
+    if (!real_is_late())
+        hooks_python_take_over_all();
+}

@@ -1,0 +1,438 @@
+/* Merges native and interpreted frames (script_paths.h). Each thread has a cache from (native path, hash
+ * of the interpreted frames) to the node, so that a path is merged once. Functions get numbers: by their
+ * address, which is forgotten when the block there is freed, and by name, file and first line, so that
+ * a function that is made again and again has one number. */
+#include "recorder/script_paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/hash.h"
+#include "interpose/real.h"
+#include "recorder/shared.h"
+#include "recorder/thread.h"
+#include "runtimes/python.h"
+#include "unwind/paths.h"
+#include "unwind/signal_lock.h"
+#include "unwind/unwind_modules.h"
+
+void (*script_paths_first_frames)(void);
+
+#if defined(__x86_64__)
+
+enum {
+    FRAMES_MOST = 1024, /* of one path; what is further out is cut */
+    CACHE_PATHS = 4096,
+    FUNCTIONS = 1 << 16,      /* of the two tables below, which are cleared when they are */
+    FUNCTIONS_FULL = 3 << 14, /* so full */
+    FILTER_BITS = 1 << 16,
+    NAME_BYTES = 256,
+    FILE_BYTES = 1024,
+};
+
+struct cached_path {
+    uint64_t key; /* 0: none */
+    uint32_t node;
+};
+
+/* A thread's, in the session's memory. */
+struct script_thread {
+    struct cached_path paths[CACHE_PATHS];
+    struct python_frame frames[FRAMES_MOST];
+    uintptr_t native[FRAMES_MOST], mixed[FRAMES_MOST + 1];
+};
+
+struct function_place {
+    uint64_t key; /* a code object's address; or a hash of its text. 0: free, 1: was used */
+    uint32_t number;
+};
+
+/* In the session's memory, which the child of a fork finds empty. */
+static struct functions {
+    struct lock lock;
+    uint32_t count; /* numbers given */
+    uint32_t by_address_count, by_text_count;
+    struct function_place by_address[FUNCTIONS], by_text[FUNCTIONS];
+    _Atomic uint64_t epoch; /* functions that have gone */
+    _Atomic uint64_t filter[FILTER_BITS / 64];
+    char name[NAME_BYTES], file[FILE_BYTES], text[NAME_BYTES + FILE_BYTES + 1];
+} * functions;
+
+/* The interpreter's module, and the program if it is nothing but that: their frames say nothing to who
+ * reads a script's paths. And the C library, where threads begin. */
+static struct python_span hidden[2], libc;
+
+static bool script_paths_is_in(const struct python_span *span, uintptr_t ip)
+{
+    return ip - 1 - span->lo < span->hi - span->lo;
+}
+
+static bool script_paths_is_hidden(uintptr_t ip)
+{
+    return script_paths_is_in(&hidden[0], ip) || script_paths_is_in(&hidden[1], ip);
+}
+
+/* ---- Functions ---- */
+
+static inline unsigned script_paths_bit(uintptr_t block)
+{
+    return (unsigned)(hash_u64(block >> 4) >> 20) % FILTER_BITS;
+}
+
+static struct function_place *script_paths_place(struct function_place *table, uint64_t key)
+{
+    size_t at = hash_u64(key) % FUNCTIONS;
+
+    while (table[at].key && table[at].key != key)
+        at = (at + 1) % FUNCTIONS;
+    return &table[at];
+}
+
+static void script_paths_forget_addresses(void)
+{
+    memset(functions->by_address, 0, sizeof functions->by_address);
+    memset((void *)functions->filter, 0, sizeof functions->filter);
+    functions->by_address_count = 0;
+    atomic_fetch_add(&functions->epoch, 1);
+}
+
+static bool script_paths_log(uint32_t number)
+{
+    uint64_t start = wire_script_ip(number, 0);
+    struct wire_module entry = {.born = atomic_load(&shared_header()->node_count),
+                                .start = start,
+                                .bias = start,
+                                .end = start + (1u << WIRE_SCRIPT_LINE_BITS)};
+
+    atomic_store(&entry.died, UINT32_MAX);
+    return shared_log_module(&entry, functions->text);
+}
+
+/* "NAME\nFILE" of a code object; returns its length. */
+static size_t script_paths_text(uintptr_t code)
+{
+    char *to = functions->text;
+    size_t name = python_function_name(code, functions->name, NAME_BYTES);
+    size_t file = python_file_name(code, functions->file, FILE_BYTES);
+
+    memcpy(to, name ? functions->name : "?", name ? name : 1);
+    to += name ? name : 1;
+    *to++ = '\n';
+    memcpy(to, functions->file, file);
+    to[file] = '\0';
+    return (size_t)(to - functions->text) + file;
+}
+
+/* Under the lock. UINT32_MAX: there is no room for it. */
+static uint32_t script_paths_number_new(uintptr_t code)
+{
+    uint64_t key = hash_bytes(functions->text, script_paths_text(code)) +
+                   hash_u64(python_first_line(code)) + 2;
+    struct function_place *place;
+
+    if (functions->by_text_count >= FUNCTIONS_FULL) {
+        memset(functions->by_text, 0, sizeof functions->by_text);
+        functions->by_text_count = 0;
+    }
+    place = script_paths_place(functions->by_text, key);
+    if (place->key)
+        return place->number;
+    if (functions->count == WIRE_SCRIPT_FUNCTIONS || !script_paths_log(functions->count))
+        return UINT32_MAX;
+    *place = (struct function_place){key, functions->count++};
+    functions->by_text_count++;
+    return place->number;
+}
+
+static uint32_t script_paths_number_locked(uintptr_t code)
+{
+    struct function_place *place = script_paths_place(functions->by_address, code);
+    unsigned bit = script_paths_bit(code);
+
+    if (place->key)
+        return place->number;
+    if (functions->by_address_count >= FUNCTIONS_FULL) {
+        script_paths_forget_addresses();
+        place = script_paths_place(functions->by_address, code);
+    }
+    uint32_t number = script_paths_number_new(code);
+    if (number != UINT32_MAX) {
+        *place = (struct function_place){code, number};
+        functions->by_address_count++;
+        atomic_fetch_or(&functions->filter[bit / 64], 1ull << bit % 64);
+    }
+    return number;
+}
+
+void script_paths_block_ends(uintptr_t block)
+{
+    unsigned bit = script_paths_bit(block);
+
+    if (likely(!functions) ||
+        likely(
+            !(atomic_load_explicit(&functions->filter[bit / 64], memory_order_relaxed) >> bit % 64 &
+              1)))
+        return;
+    signal_lock_take(&functions->lock);
+    struct function_place *place = script_paths_place(functions->by_address, block);
+    if (place->key) {
+        place->key = 1;
+        atomic_fetch_add(&functions->epoch, 1);
+    }
+    signal_lock_release(&functions->lock);
+}
+
+/* ---- Merging ---- */
+
+/* A path under construction, innermost frame first. */
+struct mixture {
+    struct script_thread *thread;
+    uint32_t frame, frame_count;  /* of thread->frames: next, all */
+    uint32_t native_count, count; /* of thread->native, thread->mixed */
+    uintptr_t mark;               /* at the end of the native path; 0: it was walked whole */
+};
+
+static void script_paths_add(struct mixture *mixture, uintptr_t ip)
+{
+    if (mixture->count < FRAMES_MOST)
+        mixture->thread->mixed[mixture->count++] = ip;
+}
+
+static void script_paths_add_frame(struct mixture *mixture)
+{
+    const struct python_frame *frame = &mixture->thread->frames[mixture->frame++];
+    uint32_t number = script_paths_number_locked(frame->code);
+
+    if (number != UINT32_MAX)
+        script_paths_add(mixture, wire_script_ip(number, python_line(frame)));
+}
+
+/* Those of one call of the interpreter's. */
+static void script_paths_add_call(struct mixture *mixture)
+{
+    bool ended = false;
+
+    while (mixture->frame < mixture->frame_count && !ended) {
+        ended = mixture->thread->frames[mixture->frame].ends;
+        script_paths_add_frame(mixture);
+    }
+}
+
+static bool script_paths_is_eval(uintptr_t ip)
+{
+    struct python_span eval = python_eval();
+
+    return script_paths_is_in(&eval, ip);
+}
+
+/* Do the native path's calls of the interpreter and the frames belong together? */
+static bool script_paths_match(const struct mixture *mixture)
+{
+    uint32_t calls = 0, ends = 0;
+
+    for (uint32_t i = 0; i < mixture->native_count; i++)
+        calls += script_paths_is_eval(mixture->thread->native[i]);
+    for (uint32_t i = 0; i < mixture->frame_count; i++)
+        ends += mixture->thread->frames[i].ends;
+    return calls == ends;
+}
+
+/* Where the frames outside of all interpreted ones are the interpreter's or the C library's, the path
+ * begins with the script. */
+static bool script_paths_is_beginning(const struct mixture *mixture, uint32_t from)
+{
+    for (uint32_t i = from; i < mixture->native_count; i++)
+        if (!script_paths_is_hidden(mixture->thread->native[i]) &&
+            !script_paths_is_in(&libc, mixture->thread->native[i]))
+            return false;
+    return true;
+}
+
+static void script_paths_mix(struct mixture *mixture)
+{
+    bool whole = script_paths_match(mixture);
+    uint32_t i = 0;
+
+    for (; i < mixture->native_count; i++) {
+        uintptr_t ip = mixture->thread->native[i];
+        if (mixture->frame == mixture->frame_count && script_paths_is_beginning(mixture, i))
+            break;
+        if (script_paths_is_eval(ip) && whole)
+            script_paths_add_call(mixture);
+        else if (!script_paths_is_hidden(ip))
+            script_paths_add(mixture, ip);
+        else if (!whole)
+            break;
+    }
+    while (mixture->frame < mixture->frame_count)
+        script_paths_add_frame(mixture);
+    if (mixture->mark && whole && i == mixture->native_count)
+        script_paths_add(mixture, mixture->mark);
+}
+
+/* ---- The node ---- */
+
+/* Keeps the innermost `most` frames. */
+static void script_paths_cut(struct mixture *mixture, uint32_t most)
+{
+    if (!most || mixture->count <= most)
+        return;
+    mixture->count = most;
+    mixture->thread->mixed[mixture->count++] = WIRE_MARK_MAX_DEPTH;
+}
+
+static uint32_t script_paths_node(const struct mixture *mixture)
+{
+    uint64_t hash = 0;
+    uint32_t node = 0;
+
+    for (uint32_t i = mixture->count; i--;) {
+        hash = path_hash(hash, mixture->thread->mixed[i]);
+        node = paths_child(node, hash, mixture->thread->mixed[i]);
+        if (!node)
+            break;
+    }
+    return node;
+}
+
+static uint32_t __attribute__((noinline))
+script_paths_merge(struct script_thread *thread, uint32_t native)
+{
+    struct mixture mixture = {.thread = thread};
+
+    signal_lock_take(&functions->lock);
+    mixture.frame_count = python_stack(thread->frames, FRAMES_MOST);
+    mixture.native_count = (uint32_t)paths_ips(native, thread->native, FRAMES_MOST);
+    if (mixture.native_count && thread->native[mixture.native_count - 1] < WIRE_MARK_LIMIT)
+        mixture.mark = thread->native[--mixture.native_count];
+    script_paths_mix(&mixture);
+    signal_lock_release(&functions->lock);
+    script_paths_cut(&mixture, shared_header()->max_depth);
+    return script_paths_node(&mixture);
+}
+
+/* ---- Capturing ---- */
+
+static struct script_thread *__attribute__((noinline))
+script_paths_thread_new(struct thread *thread)
+{
+    if (!functions) {
+        struct functions *expected = NULL, *made = private_map(sizeof *made);
+        if (made)
+            __atomic_compare_exchange_n(&functions, &expected, made, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE);
+    }
+    thread->script = functions ? private_map(sizeof *thread->script) : NULL;
+    if (thread->script && script_paths_first_frames)
+        script_paths_first_frames();
+    return thread->script;
+}
+
+/* What a signal handler or a hook inside a hook asks for (no memory) is the native path: the frames may
+ * be half made. */
+static uint32_t script_paths_capture(struct unwind_memory *memory, const struct unwind_start *start)
+{
+    uint32_t native = unwind_capture(memory, start);
+    struct thread *thread = thread_current;
+    uint64_t key = memory && thread ? python_stack_key() : 0;
+
+    if (!key)
+        return native;
+    struct script_thread *script = thread->script;
+    if (unlikely(!script) && !(script = script_paths_thread_new(thread)))
+        return native;
+    key = hash_u64(key +
+                   hash_u64(native ^ atomic_load_explicit(&functions->epoch, memory_order_relaxed)
+                                         << 32)) |
+          1;
+    struct cached_path *cached = &script->paths[key >> 32 & (CACHE_PATHS - 1)];
+    if (likely(cached->key == key))
+        return cached->node;
+    uint32_t node = script_paths_merge(script, native);
+    cached->key = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    cached->node = node;
+    atomic_signal_fence(memory_order_seq_cst);
+    cached->key = node ? key : 0;
+    return node ? node : native;
+}
+
+/* ---- Finding the interpreter ---- */
+
+/* Is the program called python…? Then its own frames are the interpreter's beginning. */
+static bool script_paths_program_is_python(void)
+{
+    char path[512];
+    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
+    const char *name;
+
+    path[length > 0 ? length : 0] = '\0';
+    name = strrchr(path, '/');
+    return name && strncmp(name, "/python", 7) == 0;
+}
+
+static int script_paths_first_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct python_span *span = context;
+    (void)size;
+
+    *span = (struct python_span){UINTPTR_MAX, 0};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t lo = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        span->lo = lo < span->lo ? lo : span->lo;
+        span->hi = lo + segment->p_memsz > span->hi ? lo + segment->p_memsz : span->hi;
+    }
+    return 1;
+}
+
+static void script_paths_choose_hidden(bool is_program)
+{
+    bool is_python = script_paths_program_is_python();
+
+    if (shared_header()->flags & WIRE_FLAG_NATIVE)
+        return;
+    if (!is_program || is_python)
+        hidden[0] = python_module();
+    if (!is_program && is_python)
+        dl_iterate_phdr(script_paths_first_module, &hidden[1]);
+    module_find_bounds((uintptr_t)real._exit, &libc.lo, &libc.hi);
+}
+
+bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
+{
+    if (thread_capture != unwind_capture || !python_see_module(info))
+        return false;
+    script_paths_choose_hidden(is_program);
+    thread_capture = script_paths_capture;
+    return true;
+}
+
+void script_paths_renew(void)
+{
+    functions = NULL;
+}
+
+#else
+
+bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
+{
+    (void)info, (void)is_program;
+    return false;
+}
+
+void script_paths_renew(void)
+{
+}
+
+void script_paths_block_ends(uintptr_t block)
+{
+    (void)block;
+}
+
+#endif

@@ -1,0 +1,316 @@
+/* Finds the interpreter by its exports, and reads frames, code objects and texts by a layout: one row of
+ * offsets for each version (python.h). */
+#include "runtimes/python.h"
+
+#include <string.h>
+#include "base/hash.h"
+#include "interpose/real.h"
+
+/* Offsets in bytes. Sources: cpython/Include of each version. */
+struct layout {
+    uint32_t version;       /* 0x030b: 3.11 */
+    uint16_t thread_frames; /* in the thread's state: what leads to the innermost frame … */
+    bool thread_has_cframe; /* … by one more step … */
+    uint16_t cframe_frame;  /* … at this offset */
+    uint16_t frame_code, frame_previous, frame_instruction, frame_owner;
+    uint16_t frame_is_entry; /* 0: a frame of owner FRAME_OF_NATIVE stands behind the entry */
+    uint16_t code_file, code_name, code_first_line, code_instructions;
+    uint16_t text_length, text_state, text_ascii, text_wide; /* where characters begin */
+};
+
+enum { FRAME_OF_NATIVE = 3 };
+
+static const struct layout layouts[] = {
+    {0x030b, 56, true, 8, 32, 48, 56, 69, 68, 112, 128, 72, 184, 16, 32, 48, 72},
+    {0x030c, 56, true, 0, 0, 8, 56, 70, 0, 112, 128, 68, 192, 16, 32, 40, 56},
+    {0x030d, 72, false, 0, 0, 8, 56, 70, 0, 112, 128, 68, 200, 16, 32, 40, 56},
+};
+
+/* PyASCIIObject.state */
+enum { TEXT_KIND_SHIFT = 2, TEXT_KIND = 7, TEXT_COMPACT = 0x20, TEXT_ASCII = 0x40 };
+
+/* The beginning of _PyRuntime from 3.13 on, words of 8 bytes (_Py_DebugOffsets of 3.13). */
+static const char cookie[8] = "xdebugpy";
+enum {
+    WORD_FREE_THREADED = 2,
+    WORD_THREAD_FRAME = 23,
+    WORD_FRAME = 28, /* size, previous, executable, instr_ptr, localsplus, owner */
+    WORD_CODE =
+        34, /* size, filename, name, qualname, linetable, firstlineno, …, co_code_adaptive */
+    WORD_COUNT = 44,
+};
+
+static struct {
+    const struct layout *layout; /* NULL: no interpreter was seen */
+    struct layout own;           /* as the interpreter says itself */
+    struct python_span eval, module;
+    const void *code_type;
+    void *(*own_thread)(void);
+    int (*has_lock)(void);
+    int (*line_of)(const void *code, int offset);
+    void (*get_allocator)(int domain, struct python_allocator *allocator);
+    void (*set_allocator)(int domain, struct python_allocator *allocator);
+} python;
+
+/* ---- Finding it ---- */
+
+static uintptr_t python_symbol(const struct dl_phdr_info *info, const char *name)
+{
+    const ElfW(Sym) *symbol = real_symbol(info, name);
+
+    return symbol ? info->dlpi_addr + symbol->st_value : 0;
+}
+
+static struct python_span python_span_of(const struct dl_phdr_info *info, const char *name)
+{
+    const ElfW(Sym) *symbol = real_symbol(info, name);
+    uintptr_t lo = symbol ? info->dlpi_addr + symbol->st_value : 0;
+
+    return (struct python_span){lo, symbol ? lo + symbol->st_size : 0};
+}
+
+static struct python_span python_segments(const struct dl_phdr_info *info)
+{
+    struct python_span span = {UINTPTR_MAX, 0};
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t lo = info->dlpi_addr + segment->p_vaddr, hi = lo + segment->p_memsz;
+        if (segment->p_type != PT_LOAD)
+            continue;
+        span.lo = lo < span.lo ? lo : span.lo;
+        span.hi = hi > span.hi ? hi : span.hi;
+    }
+    return span;
+}
+
+/* False: what the interpreter says of itself is not as 3.13 said it, or it has no lock (its frames and
+ * its allocator are others then). */
+static bool python_read_offsets(const uint64_t *words)
+{
+    struct layout *own = &python.own;
+
+    if (!words || memcmp(words, cookie, sizeof cookie) != 0 || words[WORD_FREE_THREADED])
+        return false;
+    *own = *python.layout;
+    own->thread_frames = (uint16_t)words[WORD_THREAD_FRAME];
+    own->frame_previous = (uint16_t)words[WORD_FRAME + 1];
+    own->frame_code = (uint16_t)words[WORD_FRAME + 2];
+    own->frame_instruction = (uint16_t)words[WORD_FRAME + 3];
+    own->frame_owner = (uint16_t)words[WORD_FRAME + 5];
+    own->code_file = (uint16_t)words[WORD_CODE + 1];
+    own->code_name = (uint16_t)words[WORD_CODE + 3];
+    own->code_first_line = (uint16_t)words[WORD_CODE + 5];
+    own->code_instructions = (uint16_t)words[WORD_CODE + 9];
+    python.layout = own;
+    return true;
+}
+
+static const struct layout *python_layout_of(const struct dl_phdr_info *info)
+{
+    const unsigned long *version = (const void *)python_symbol(info, "Py_Version");
+
+    for (size_t i = 0; version && i < sizeof layouts / sizeof *layouts; i++)
+        if (layouts[i].version == *version >> 16)
+            return &layouts[i];
+    return NULL;
+}
+
+bool python_see_module(const struct dl_phdr_info *info)
+{
+    const struct layout *layout = python.layout ? NULL : python_layout_of(info);
+
+    if (!layout || sizeof(void *) != 8)
+        return false;
+    python.layout = layout;
+    python.eval = python_span_of(info, "_PyEval_EvalFrameDefault");
+    python.module = python_segments(info);
+    python.code_type = (const void *)python_symbol(info, "PyCode_Type");
+    python.own_thread =
+        (__typeof__(python.own_thread))python_symbol(info, "PyGILState_GetThisThreadState");
+    python.has_lock = (__typeof__(python.has_lock))python_symbol(info, "PyGILState_Check");
+    python.line_of = (__typeof__(python.line_of))python_symbol(info, "PyCode_Addr2Line");
+    python.get_allocator =
+        (__typeof__(python.get_allocator))python_symbol(info, "PyMem_GetAllocator");
+    python.set_allocator =
+        (__typeof__(python.set_allocator))python_symbol(info, "PyMem_SetAllocator");
+    if (!python.eval.lo || !python.code_type || !python.own_thread || !python.line_of ||
+        !python.has_lock || !python.get_allocator || !python.set_allocator ||
+        (layout->version >= 0x030d &&
+         !python_read_offsets((const void *)python_symbol(info, "_PyRuntime"))))
+        python.layout = NULL;
+    return python.layout != NULL;
+}
+
+struct python_span python_eval(void)
+{
+    return python.layout ? python.eval : (struct python_span){0, 0};
+}
+
+struct python_span python_module(void)
+{
+    return python.layout ? python.module : (struct python_span){0, 0};
+}
+
+/* ---- Frames ---- */
+
+static inline uintptr_t python_word(uintptr_t object, unsigned offset)
+{
+    return *(const uintptr_t *)(object + offset);
+}
+
+/* 0: this thread is none of Python's, or runs nothing of it. */
+static inline uintptr_t python_innermost(const struct layout *layout)
+{
+    uintptr_t at = (uintptr_t)python.own_thread();
+
+    if (!at)
+        return 0;
+    at = python_word(at, layout->thread_frames);
+    return at && layout->thread_has_cframe ? python_word(at, layout->cframe_frame) : at;
+}
+
+static inline bool python_is_native(const struct layout *layout, uintptr_t frame)
+{
+    return !layout->frame_is_entry &&
+           *(const char *)(frame + layout->frame_owner) == FRAME_OF_NATIVE;
+}
+
+uint64_t python_stack_key(void)
+{
+    const struct layout *layout = python.layout;
+    uint64_t key = 0;
+
+    for (uintptr_t frame = python_innermost(layout); frame;
+         frame = python_word(frame, layout->frame_previous))
+        key = (key ^ python_word(frame, layout->frame_instruction)) * 0x9E3779B97F4A7C15ull + 1;
+    return key;
+}
+
+uint32_t python_stack(struct python_frame *frames, uint32_t max)
+{
+    const struct layout *layout = python.layout;
+    uint32_t count = 0;
+
+    for (uintptr_t frame = python_innermost(layout); frame && count < max;
+         frame = python_word(frame, layout->frame_previous)) {
+        if (python_is_native(layout, frame)) {
+            if (count)
+                frames[count - 1].ends = true;
+            continue;
+        }
+        frames[count++] = (struct python_frame){
+            python_word(frame, layout->frame_code), python_word(frame, layout->frame_instruction),
+            layout->frame_is_entry && *(const char *)(frame + layout->frame_is_entry)};
+    }
+    return count;
+}
+
+/* ---- Code objects ---- */
+
+static bool python_is_code(uintptr_t code)
+{
+    enum { OBJECT_TYPE = 8 };
+
+    return code && python_word(code, OBJECT_TYPE) == (uintptr_t)python.code_type;
+}
+
+uint32_t python_first_line(uintptr_t code)
+{
+    int line = python_is_code(code) ? *(const int *)(code + python.layout->code_first_line) : 0;
+
+    return line > 0 ? (uint32_t)line : 0;
+}
+
+uint32_t python_line(const struct python_frame *frame)
+{
+    uintptr_t first = frame->code + python.layout->code_instructions;
+    int line;
+
+    if (!python_is_code(frame->code))
+        return 0;
+    if (frame->instruction < first)
+        return python_first_line(frame->code); /* it has not begun */
+    line = python.line_of((const void *)frame->code, (int)(frame->instruction - first));
+    return line > 0 ? (uint32_t)line : 0;
+}
+
+/* One character as UTF-8; returns its bytes. */
+static size_t python_encode(uint32_t character, char to[4])
+{
+    if (character < 0x20 || character == 0x7f)
+        character = '?';
+    if (character < 0x80) {
+        to[0] = (char)character;
+        return 1;
+    }
+    size_t more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
+    static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
+    to[0] = (char)(first[more] | character >> 6 * more);
+    for (size_t i = 1; i <= more; i++)
+        to[i] = (char)(0x80 | (character >> 6 * (more - i) & 0x3f));
+    return more + 1;
+}
+
+static uint32_t python_character(const void *characters, unsigned kind, size_t at)
+{
+    return kind == 1   ? ((const uint8_t *)characters)[at]
+           : kind == 2 ? ((const uint16_t *)characters)[at]
+                       : ((const uint32_t *)characters)[at];
+}
+
+/* `text` is a str of the interpreter's. */
+static size_t python_text(uintptr_t text, char *to, size_t room)
+{
+    const struct layout *layout = python.layout;
+    uint32_t state = text ? *(const uint32_t *)(text + layout->text_state) : 0;
+    unsigned kind = state >> TEXT_KIND_SHIFT & TEXT_KIND;
+    size_t length = text ? python_word(text, layout->text_length) : 0, bytes = 0;
+    const void *characters =
+        (const void *)(text + (state & TEXT_ASCII ? layout->text_ascii : layout->text_wide));
+
+    *to = '\0';
+    if (!(state & TEXT_COMPACT) || (kind != 1 && kind != 2 && kind != 4))
+        return 0;
+    for (size_t i = 0; i < length; i++) {
+        char encoded[4];
+        size_t more = python_encode(python_character(characters, kind, i), encoded);
+        if (bytes + more >= room)
+            break;
+        memcpy(to + bytes, encoded, more);
+        bytes += more;
+    }
+    to[bytes] = '\0';
+    return bytes;
+}
+
+size_t python_function_name(uintptr_t code, char *to, size_t room)
+{
+    *to = '\0';
+    return python_is_code(code) ? python_text(python_word(code, python.layout->code_name), to, room)
+                                : 0;
+}
+
+size_t python_file_name(uintptr_t code, char *to, size_t room)
+{
+    *to = '\0';
+    return python_is_code(code) ? python_text(python_word(code, python.layout->code_file), to, room)
+                                : 0;
+}
+
+/* ---- Allocators ---- */
+
+bool python_has_lock(void)
+{
+    return python.has_lock() != 0;
+}
+
+void python_get_allocator(enum python_domain domain, struct python_allocator *allocator)
+{
+    python.get_allocator((int)domain, allocator);
+}
+
+void python_set_allocator(enum python_domain domain, struct python_allocator *allocator)
+{
+    python.set_allocator((int)domain, allocator);
+}

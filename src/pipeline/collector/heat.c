@@ -1,0 +1,300 @@
+/* Scans a process for written pages, on a thread of its own (heat.h). Stamps lie in chunks of 2 MiB of
+ * addresses, which are found by number. */
+#include "collector/heat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "procfs/proc_file.h"
+#include "procfs/process.h"
+#include "wire/write_watch.h"
+
+enum { CHUNK_LOG2 = 21, CHUNK_PAGES = 512, REGIONS = 4096 };
+enum { SECOND_MS = 1000, TEN_SECONDS_MS = 10 * SECOND_MS };
+
+/* linux/fs.h of Linux 6.7. */
+struct heat_region {
+    uint64_t start, end, categories;
+};
+struct heat_scan {
+    uint64_t size_bytes, flags, start, end, walk_end, regions, region_count, max_pages;
+    uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+#define HEAT_SCAN _IOWR('f', 16, struct heat_scan)
+enum { PROTECT_MATCHING = 1, CHECK_ASYNC = 2 };
+enum { CATEGORY_WRITTEN = 1 << 1, CATEGORY_PRESENT = 1 << 3 };
+
+/* Milliseconds since the beginning, + 1; 0: not found written yet. */
+struct chunk {
+    uint64_t number;
+    uint32_t first[CHUNK_PAGES], last[CHUNK_PAGES];
+};
+
+struct heat {
+    pid_t pid;
+    int userfaultfd, pagemap;
+    uint64_t interval_ns, begin_ns;
+    uint64_t page_bytes;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool stops, gone;
+    struct chunk **chunks;
+    size_t chunk_count, chunk_room;
+    struct map by_number;
+    struct heat_region *regions;
+};
+
+static uint64_t heat_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static uint32_t heat_now_ms(const struct heat *heat)
+{
+    return (uint32_t)((heat_now_ns() - heat->begin_ns) / 1000000u) + 1;
+}
+
+/* ---- Stamps ---------------------------------------------------------------------------------- */
+
+static struct chunk *heat_find_chunk(const struct heat *heat, uint64_t number)
+{
+    uint32_t at;
+    for (struct map_probe probe = map_probe(&heat->by_number, hash_u64(number));
+         map_next(&probe, &at);)
+        if (heat->chunks[at]->number == number)
+            return heat->chunks[at];
+    return NULL;
+}
+
+/* NULL: no memory. */
+static struct chunk *heat_chunk(struct heat *heat, uint64_t number)
+{
+    struct chunk *chunk = heat_find_chunk(heat, number);
+    if (chunk)
+        return chunk;
+    if (!array_make_room(&heat->chunks, &heat->chunk_room, heat->chunk_count, sizeof *heat->chunks))
+        return NULL;
+    chunk = calloc(1, sizeof *chunk);
+    if (!chunk || !map_try_add(&heat->by_number, hash_u64(number), (uint32_t)heat->chunk_count)) {
+        free(chunk);
+        return NULL;
+    }
+    chunk->number = number;
+    heat->chunks[heat->chunk_count++] = chunk;
+    return chunk;
+}
+
+static void heat_stamp(struct heat *heat, uint64_t start, uint64_t end, uint32_t now_ms)
+{
+    for (uint64_t page = start; page < end; page += heat->page_bytes) {
+        struct chunk *chunk = heat_chunk(heat, page >> CHUNK_LOG2);
+        size_t at = (size_t)(page & ((1u << CHUNK_LOG2) - 1)) / heat->page_bytes;
+        if (!chunk)
+            return;
+        chunk->last[at] = now_ms;
+        if (!chunk->first[at])
+            chunk->first[at] = now_ms;
+    }
+}
+
+unsigned heat_of(const struct heat *heat, uint64_t address)
+{
+    const struct chunk *chunk = heat_find_chunk(heat, address >> CHUNK_LOG2);
+    size_t at = (size_t)(address & ((1u << CHUNK_LOG2) - 1)) / heat->page_bytes;
+    if (!chunk || !chunk->last[at])
+        return 0;
+    uint32_t age_ms = heat_now_ms(heat) - chunk->last[at];
+    bool is_cold = age_ms >= SECOND_MS;
+    return HEAT_KNOWN | (is_cold ? HEAT_COLD_1S : 0) |
+           (age_ms >= TEN_SECONDS_MS ? HEAT_COLD_10S : 0) |
+           (is_cold && chunk->first[at] == chunk->last[at] ? HEAT_FILLED : 0);
+}
+
+/* ---- Scanning -------------------------------------------------------------------------------- */
+
+/* One that the program has a userfaultfd of its own for stays without stamps. */
+static bool heat_register(const struct heat *heat, uint64_t start, uint64_t end)
+{
+    struct write_watch_register range = {start, end - start, WRITE_WATCH_PROTECT, 0};
+    return ioctl(heat->userfaultfd, WRITE_WATCH_REGISTER, &range) == 0;
+}
+
+static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
+{
+    struct heat_scan scan = {.size_bytes = sizeof scan,
+                             .flags = PROTECT_MATCHING | CHECK_ASYNC,
+                             .start = start,
+                             .end = end,
+                             .regions = (uintptr_t)heat->regions,
+                             .region_count = REGIONS,
+                             .category_mask = CATEGORY_WRITTEN | CATEGORY_PRESENT,
+                             .return_mask = CATEGORY_WRITTEN};
+    while (scan.start < end) {
+        int found = ioctl(heat->pagemap, HEAT_SCAN, &scan);
+        uint32_t now_ms = heat_now_ms(heat);
+        if (found < 0 || scan.walk_end <= scan.start)
+            return;
+        for (int i = 0; i < found; i++)
+            heat_stamp(heat, heat->regions[i].start, heat->regions[i].end, now_ms);
+        scan.start = scan.walk_end;
+    }
+}
+
+static void heat_scan_mappings(struct heat *heat, int fd)
+{
+    struct proc_lines lines = {0};
+    char *line, rights[8];
+    unsigned long long start, end;
+    proc_lines_start(&lines, fd);
+    while ((line = proc_lines_next(&lines)))
+        if (sscanf(line, "%llx-%llx %7s", &start, &end, rights) == 3 && rights[1] == 'w' &&
+            rights[3] == 'p' && heat_register(heat, start, end))
+            heat_scan_range(heat, start, end);
+    proc_lines_release(&lines);
+}
+
+/* With the lock. */
+static void heat_scan(struct heat *heat)
+{
+    int fd = proc_open(heat->pid, "maps");
+    heat->gone = heat->gone || fd < 0;
+    if (fd < 0)
+        return;
+    heat_scan_mappings(heat, fd);
+    close(fd);
+}
+
+static void *heat_thread(void *context)
+{
+    struct heat *heat = context;
+    uint64_t due_ns = heat->begin_ns;
+    pthread_mutex_lock(&heat->lock);
+    while (!heat->stops && !heat->gone) {
+        heat_scan(heat);
+        due_ns = heat_now_ns() + heat->interval_ns;
+        struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
+        while (!heat->stops && pthread_cond_timedwait(&heat->woken, &heat->lock, &due) == 0)
+            ;
+    }
+    pthread_mutex_unlock(&heat->lock);
+    return NULL;
+}
+
+void heat_lock(struct heat *heat)
+{
+    pthread_mutex_lock(&heat->lock);
+    if (!heat->gone)
+        heat_scan(heat);
+}
+
+void heat_unlock(struct heat *heat)
+{
+    pthread_mutex_unlock(&heat->lock);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void heat_free(struct heat *heat)
+{
+    for (size_t i = 0; i < heat->chunk_count; i++)
+        free(heat->chunks[i]);
+    free(heat->chunks);
+    map_release(&heat->by_number);
+    free(heat->regions);
+    if (heat->pagemap >= 0)
+        close(heat->pagemap);
+    close(heat->userfaultfd);
+    free(heat);
+}
+
+static int heat_start(struct heat *heat)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&heat->lock, NULL);
+    pthread_cond_init(&heat->woken, &attributes);
+    pthread_condattr_destroy(&attributes);
+    return pthread_create(&heat->thread, NULL, heat_thread, heat);
+}
+
+/* It comes from the program: a request meant for a userfaultfd may do anything to a device. */
+static bool heat_is_watch(int fd)
+{
+    char path[32], target[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t bytes = readlink(path, target, sizeof target - 1);
+    target[bytes > 0 ? bytes : 0] = 0;
+    return strcmp(target, "anon_inode:[userfaultfd]") == 0;
+}
+
+struct heat *heat_begin(pid_t pid, int userfaultfd, uint64_t interval_ns)
+{
+    struct heat *heat = heat_is_watch(userfaultfd) ? calloc(1, sizeof *heat) : NULL;
+    if (!heat) {
+        close(userfaultfd);
+        return NULL;
+    }
+    *heat = (struct heat){.pid = pid,
+                          .userfaultfd = userfaultfd,
+                          .pagemap = proc_open(pid, "pagemap"),
+                          .interval_ns = interval_ns,
+                          .begin_ns = heat_now_ns(),
+                          .page_bytes = process_page_bytes(),
+                          .regions = malloc(REGIONS * sizeof *heat->regions)};
+    if (heat->pagemap >= 0 && heat->regions && heat_start(heat) == 0)
+        return heat;
+    heat_free(heat);
+    return NULL;
+}
+
+void heat_end(struct heat *heat)
+{
+    if (!heat)
+        return;
+    pthread_mutex_lock(&heat->lock);
+    heat->stops = true;
+    pthread_cond_signal(&heat->woken);
+    pthread_mutex_unlock(&heat->lock);
+    pthread_join(heat->thread, NULL);
+    pthread_mutex_destroy(&heat->lock);
+    pthread_cond_destroy(&heat->woken);
+    heat_free(heat);
+}
+
+const char *heat_missing(void)
+{
+    static char page[1];
+    struct heat_region region;
+    struct heat_scan scan = {.size_bytes = sizeof scan,
+                             .start = (uintptr_t)page & ~(uintptr_t)(process_page_bytes() - 1),
+                             .regions = (uintptr_t)&region,
+                             .region_count = 1,
+                             .category_mask = CATEGORY_WRITTEN,
+                             .return_mask = CATEGORY_WRITTEN};
+    scan.end = scan.start + process_page_bytes();
+    int watch = write_watch_open();
+    int pagemap = proc_open(getpid(), "pagemap");
+    bool scans = pagemap >= 0 && ioctl(pagemap, HEAT_SCAN, &scan) >= 0;
+    if (watch >= 0)
+        close(watch);
+    if (pagemap >= 0)
+        close(pagemap);
+    if (watch == -ENOSYS || watch == -EINVAL || (watch >= 0 && !scans))
+        return "this kernel cannot tell which pages were written (userfaultfd with WP_ASYNC and "
+               "PAGEMAP_SCAN: Linux 6.7)";
+    return watch < 0 ? "userfaultfd is not permitted here" : NULL;
+}

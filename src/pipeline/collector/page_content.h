@@ -1,0 +1,44 @@
+/* What the pages of one look hold: nothing but zeros, the same as a page before, or what a compressor
+ * makes smaller. So it is known what the kernel could win with no zeros written (and with a zero page),
+ * with KSM, and with zswap or zram.
+ *
+ *   page ─▶ blank? ─▶ seen? ─▶ LZ4, one page in `stride`
+ *              │         │             │
+ *            zeros     copy     bytes spared of the page; those between take it from the last one
+ *
+ * Of a page a number of 64 bits is kept until the look is over, and nothing of the page. The number
+ * depends on a key that is drawn for each look. */
+#ifndef TIDEMARK_COLLECTOR_PAGE_CONTENT_H
+#define TIDEMARK_COLLECTOR_PAGE_CONTENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* So many pages are compressed at a look: of private memory of 256 MiB or less, all. */
+enum { PAGE_CONTENT_PACKED = 65536 };
+
+struct page_content {
+    size_t page_bytes;
+    uint64_t key;
+    uint64_t *seen; /* open addressing, at most half full; 0: empty */
+    size_t seen_count, seen_room;
+    void *lz4;    /* what it works in */
+    char *packed; /* a page */
+    size_t stride, turn;
+    uint32_t last_spared;
+};
+
+struct page_content_finding {
+    bool blank, copy;
+    uint32_t spared; /* bytes that compressing spares of the page; of other pages 0 */
+};
+
+/* For about so many private pages. 0 or -ENOMEM. */
+int page_content_begin(struct page_content *content, size_t page_bytes, uint64_t pages);
+/* `is_private`: only such pages can become one by KSM, and go to zswap. */
+struct page_content_finding page_content_see(struct page_content *content, const char *page,
+                                             bool is_private);
+void page_content_release(struct page_content *content);
+
+#endif

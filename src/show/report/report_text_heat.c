@@ -1,0 +1,128 @@
+/* Writes the section on heat: how much of each owner's resident memory was not written for a second, for ten,
+ * or never since it was filled, at the look with most resident memory. */
+#include "report/report_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "aggregate/facts.h"
+#include "base/human.h"
+#include "model/figure_human.h"
+
+enum { CELL = 10, WHOSE = 9, USED = 4 * CELL + 2 + WHOSE + 1 };
+
+static const struct text_column columns[] = {
+    {"resident", CELL, TEXT_RIGHT, 0}, {"not 1 s", CELL, TEXT_RIGHT, 0},
+    {"not 10 s", CELL, TEXT_RIGHT, 0}, {"filled", CELL, TEXT_RIGHT, 0},
+    {"whose", WHOSE, TEXT_LEFT, 2},    {"", 0, TEXT_LEFT, 1}};
+
+static bool report_text_heat_counts(const struct profile_owner *owner, uint32_t sample)
+{
+    return owner->sample == sample && figure_known(owner->unwritten_1s_bytes) &&
+           figure_positive(owner->resident_bytes) && owner->kind != PROFILE_OWNER_TOOL;
+}
+
+static void report_text_heat_join(struct profile_owner *to, const struct profile_owner *from)
+{
+    to->resident_bytes = figure_add(to->resident_bytes, from->resident_bytes);
+    to->unwritten_1s_bytes = figure_add(to->unwritten_1s_bytes, from->unwritten_1s_bytes);
+    to->unwritten_10s_bytes = figure_add(to->unwritten_10s_bytes, from->unwritten_10s_bytes);
+    to->filled_bytes = figure_add(to->filled_bytes, from->filled_bytes);
+}
+
+static int report_text_heat_compare(const void *left, const void *right)
+{
+    const struct profile_owner *a = left, *b = right;
+    int by_bytes = figure_compare(b->unwritten_1s_bytes, a->unwritten_1s_bytes);
+    if (by_bytes)
+        return by_bytes;
+    by_bytes = figure_compare(b->resident_bytes, a->resident_bytes);
+    return by_bytes ? by_bytes : (a->path > b->path) - (a->path < b->path);
+}
+
+/* What is shown alike becomes one; how many are left. */
+static size_t report_text_heat_group(const struct text *text, struct profile_owner *rows,
+                                     size_t count)
+{
+    size_t groups = 0, kept = 0;
+    uint32_t *nodes = calloc(count + 1, sizeof *nodes), *group = NULL;
+    for (size_t i = 0; nodes && i < count; i++)
+        nodes[i] = profile_owner_is_by_path(&rows[i]) ? rows[i].path : 0;
+    if (nodes)
+        group = report_part_groups(text, nodes, count, &groups);
+    size_t *at = group ? calloc(groups * PROFILE_OWNER_KINDS + 1, sizeof *at) : NULL;
+    for (size_t i = 0; at && i < count; i++) {
+        size_t *place = &at[group[i] * PROFILE_OWNER_KINDS + (size_t)rows[i].kind];
+        if (nodes[i] && *place) {
+            report_text_heat_join(&rows[*place - 1], &rows[i]);
+            continue;
+        }
+        rows[kept++] = rows[i];
+        *place = kept;
+    }
+    kept = at ? kept : count;
+    free(nodes);
+    free(group);
+    free(at);
+    return kept;
+}
+
+static void report_text_heat_add_row(struct text *text, const struct profile_owner *row)
+{
+    report_part_row(text, columns);
+    report_part_next_figure(text, figure_human_bytes(row->resident_bytes).text);
+    report_part_next(text, figure_human_bytes(row->unwritten_1s_bytes).text);
+    report_part_next(text, figure_human_bytes(row->unwritten_10s_bytes).text);
+    report_part_next(text, figure_human_bytes(row->filled_bytes).text);
+    report_part_next_name(text, profile_owner_names[row->kind]);
+    report_part_next(text, "");
+    if (profile_owner_is_by_path(row)) {
+        report_part_path(text, row->path, USED, false);
+        return;
+    }
+    size_t room = text->style.columns > USED + 10 ? text->style.columns - USED : 10;
+    report_part_name(text, row->name ? row->name : "-", room);
+    report_part_end(text);
+}
+
+static void report_text_heat_add_rows(struct text *text, struct profile_owner *rows, size_t count)
+{
+    struct profile_owner all = {0};
+    struct strbuf line = STRBUF_INIT;
+    for (size_t i = 0; i < count; i++)
+        report_text_heat_join(&all, &rows[i]);
+    strbuf_addf(&line, "of %s, %s not written for 1 s, %s for 10 s, %s never since filled",
+                figure_human_bytes(all.resident_bytes).text,
+                figure_human_bytes(all.unwritten_1s_bytes).text,
+                figure_human_bytes(all.unwritten_10s_bytes).text,
+                figure_human_bytes(all.filled_bytes).text);
+    report_part_title(text, "Heat", line.data);
+    strbuf_release(&line);
+    count = report_text_heat_group(text, rows, count);
+    qsort(rows, count, sizeof *rows, report_text_heat_compare);
+    report_part_headings(text, columns, sizeof columns / sizeof *columns - 1);
+    for (size_t i = 0; i < count && i < text->options->top; i++)
+        report_text_heat_add_row(text, &rows[i]);
+    if (count > text->options->top)
+        strbuf_addf(&text->out, "  %zu more (--top)\n", count - text->options->top);
+}
+
+int report_section_heat(struct text *text)
+{
+    const struct profile *profile = text->profile;
+    const struct profile_sample *sample = facts_owners_sample(profile);
+    struct profile_owner *rows = calloc(profile->owner_count + 1, sizeof *rows);
+    size_t count = 0;
+    if (!rows)
+        return -ENOMEM;
+    for (size_t i = 0; sample && i < profile->owner_count; i++)
+        if (report_text_heat_counts(&profile->owners[i], sample->id))
+            rows[count++] = profile->owners[i];
+    if (count) {
+        report_text_heat_add_rows(text, rows, count);
+    } else {
+        report_part_title(text, "Heat", NULL);
+        report_part_note(text, "when pages were written is not known: record with --heat=1s");
+    }
+    free(rows);
+    return 0;
+}

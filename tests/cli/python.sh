@@ -1,0 +1,94 @@
+# Python beside C: what lives by line is what tracemalloc says, in each way that Python runs code; for every
+# interpreter of $TIDEMARK_PYTHONS, or the one there is.
+. "$HERE/lib.sh"
+
+script=$HERE/python_lines.py
+supported() {
+    "$1" -c 'import sys, sysconfig; sys.exit(not ((3, 11) <= sys.version_info < (3, 14) and not sysconfig.get_config_var("Py_GIL_DISABLED")))' 2>/dev/null
+}
+pythons=
+for python in ${TIDEMARK_PYTHONS:-python3}; do
+    # A shim would be recorded too: the program that it starts is what is meant.
+    python=$("$python" -c 'import sys; print(sys.executable)' 2>/dev/null) && supported "$python" && pythons="$pythons $python"
+done
+[ -n "$pythons" ] && [ "$(uname -m)" = x86_64 ] || skip "no Python 3.11 to 3.13 on x86-64"
+
+# Lines whose innermost frame is that line: live blocks and bytes.
+lines() { # PROFILE
+    rm -f lines.db
+    "$BIN/tidemark" unpack "$1" lines.db
+    sqlite3 -separator ' ' lines.db "SELECT file.path, frame.line, sum(site.live_count), sum(site.live_bytes)
+        FROM site JOIN path ON path.id = site.path JOIN location_frame AS frame USING (location)
+        JOIN function ON function.id = frame.function JOIN file ON file.id = function.file
+        WHERE frame.depth = 0 AND site.live_count > 0 GROUP BY 1, 2" | sed 's|^/.*/||' | sort
+}
+# The oracle has run before: its own lines are not ours.
+same_lines() { # PROFILE
+    lines "$1" >got
+    while read -r file line count bytes; do
+        grep -qx "$file $line $count $bytes" got || echo "$file:$line: tracemalloc $count $bytes, here $(grep "^$file $line " got)"
+    done <want
+}
+
+check() { # PYTHON
+    python=$1
+    # Lines that keep something: what is asked for around them, tracemalloc asks for as well.
+    PYTHONHASHSEED=0 "$python" "$script" oracle | sort >all
+    for line in $(grep -n '^ .*\(keep(\|yield\|append(\|kept\[0\]\)' "$script" | cut -d: -f1); do
+        grep "^python_lines.py $line " all
+    done >want
+    wc -l <want
+
+    PYTHONHASHSEED=0 try tidemark record -q -o lines.tmk "$python" "$script"
+    same_lines lines.tmk
+    # Functions that came and went at the same places: 50 blocks of 733 bytes for each of four names.
+    grep '^made-. 2 ' got
+    # The path is Python's, from its module on.
+    sqlite3 lines.db "WITH RECURSIVE up(path, parent, depth) AS (
+        SELECT path.id, path.parent, 0 FROM site JOIN path ON path.id = site.path
+            JOIN location_frame AS frame USING (location) JOIN function ON function.id = frame.function
+            WHERE function.name = 'sorted_by' AND site.live_bytes > 0
+        UNION ALL SELECT path.id, path.parent, depth + 1 FROM up JOIN path ON path.id = up.parent)
+        SELECT group_concat(name, ' < ') FROM (SELECT DISTINCT up.depth, function.name AS name FROM up JOIN path ON path.id = up.path
+            JOIN location_frame AS frame USING (location) JOIN function ON function.id = frame.function
+            WHERE frame.depth = 0 ORDER BY up.depth)"
+    # Above a frame of Python's there is none of the interpreter's: they stand for it.
+    sqlite3 lines.db "SELECT count(*) FROM path JOIN location_frame AS frame USING (location) JOIN function ON function.id = frame.function
+        JOIN path AS caller ON caller.id = path.parent JOIN location_frame AS above ON above.location = caller.location
+        JOIN function AS python ON python.id = above.function JOIN file ON file.id = python.file
+        WHERE function.name = '_PyEval_EvalFrameDefault' AND file.path LIKE '%.py'"
+
+    # Whatever allocator Python is told to take.
+    for allocator in malloc debug pymalloc_debug; do
+        PYTHONMALLOC=$allocator PYTHONHASHSEED=0 tidemark record -q -o lines.tmk "$python" "$script"
+        lines lines.tmk | awk -v line="$(grep -n 'keep(bytes(1000 + i))' "$script" | cut -d: -f1)" '$1 == "python_lines.py" && $2 == line { print $3 }'
+    done
+
+    # tracemalloc and debug hooks before us: no one calls himself, and nobody waits for his own lock.
+    for before in "-X tracemalloc" "-X dev" "-X dev -X tracemalloc=5"; do
+        # shellcheck disable=SC2086 # several words
+        timeout 60 tidemark record -q -o lines.tmk "$python" $before "$script"
+        echo "$before: status $?, $(lines lines.tmk | awk -v line="$(grep -n 'keep(bytes(1000 + i))' "$script" | cut -d: -f1)" '$1 == "python_lines.py" && $2 == line { print $3 >= 100 }')"
+    done
+
+    # The child of a fork; a trace and what is made of it; the interpreter's own frames.
+    PYTHONHASHSEED=0 tidemark record -q --separate --trace -o 'fork.%p.tmk' "$python" "$script" fork
+    for profile in fork.*.tmk; do
+        [ "$(query "$profile" "SELECT value FROM meta WHERE key = 'started_by'")" = fork ] || continue
+        lines "$profile" | awk -v line="$(grep -n 'name number' "$script" | cut -d: -f1)" '$1 == "python_lines.py" && $2 == line { print "child", $3 }'
+        lines "$profile" >live
+        "$BIN/tidemark" replay -o again.tmk "${profile%.tmk}.tmt" >replay.out 2>&1 || cat replay.out
+        lines again.tmk | diff live - && echo "the trace says the same"
+        "$BIN/tidemark" at -n 10000 "${profile%.tmk}.tmt" 100% | grep -c ' strings$'
+    done
+    rm -f fork.*
+    tidemark record -q --native -o native.tmk "$python" "$script"
+    [ "$(query native.tmk "SELECT count(*) FROM function WHERE name = '_PyEval_EvalFrameDefault'")" -gt 0 ] && echo "with the interpreter's own"
+}
+
+# Each says the same.
+for python in $pythons; do
+    check "$python" >said
+    [ -e first ] || { cat said && cp said first; }
+    diff first said || echo "$python"
+done

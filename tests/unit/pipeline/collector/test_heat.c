@@ -1,0 +1,165 @@
+/* When pages were written, of this process, which writes a known pattern. On a kernel that cannot tell there is
+ * nothing to test but that it is said. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "collector/heat.h"
+#include "wire/write_watch.h"
+
+/* Scans come when the tests want them, and not while they write: a page that is half full then is written
+ * again. */
+enum { PAGE = 4096, PAGES = 600, MS = 1000 };
+#define INTERVAL_NS 60000000000u
+
+static char *memory_of(size_t pages)
+{
+    char *memory =
+        mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    madvise(memory, pages * PAGE, MADV_NOHUGEPAGE);
+    return memory;
+}
+
+static unsigned of(struct heat *heat, const char *memory, size_t page)
+{
+    return heat_of(heat, (uint64_t)(uintptr_t)(memory + page * PAGE));
+}
+
+static struct heat *begin(void)
+{
+    if (heat_missing()) {
+        printf("%s\n", heat_missing());
+        skip();
+    }
+    int watch = write_watch_open();
+    assert_true(watch >= 0);
+    struct heat *heat = heat_begin(getpid(), watch, INTERVAL_NS);
+    assert_non_null(heat);
+    return heat;
+}
+
+static void fill(struct heat *heat, char *memory, int with, size_t bytes)
+{
+    heat_lock(heat);
+    memset(memory, with, bytes);
+    heat_unlock(heat);
+}
+
+/* A third each is written once, written again half-way, and never touched. */
+static void pages_cool_down_until_they_are_written(void **state)
+{
+    (void)state;
+    struct heat *heat = begin();
+    char *memory = memory_of(PAGES);
+    fill(heat, memory, 1, 2 * PAGES / 3 * PAGE);
+    heat_lock(heat);
+    for (size_t i = 0; i < PAGES; i++)
+        assert_int_equal(of(heat, memory, i), i < 2 * PAGES / 3 ? HEAT_KNOWN : 0);
+    heat_unlock(heat);
+    usleep(1100 * MS);
+    for (size_t i = PAGES / 3; i < 2 * PAGES / 3; i++)
+        memory[i * PAGE + i] = 2;
+    heat_lock(heat);
+    for (size_t i = 0; i < PAGES; i++)
+        assert_int_equal(of(heat, memory, i), i < PAGES / 3
+                                                  ? HEAT_KNOWN | HEAT_COLD_1S | HEAT_FILLED
+                                              : i < 2 * PAGES / 3 ? HEAT_KNOWN
+                                                                  : 0);
+    heat_unlock(heat);
+    usleep(1100 * MS);
+    heat_lock(heat);
+    for (size_t i = PAGES / 3; i < 2 * PAGES / 3; i++)
+        assert_int_equal(of(heat, memory, i), HEAT_KNOWN | HEAT_COLD_1S); /* not only filled */
+    heat_unlock(heat);
+    heat_end(heat);
+    munmap(memory, PAGES * PAGE);
+}
+
+/* Reading keeps nothing warm, and what is read is what was written. */
+static void reading_is_no_writing(void **state)
+{
+    (void)state;
+    struct heat *heat = begin();
+    char *memory = memory_of(PAGES);
+    unsigned long sum = 0;
+    fill(heat, memory, 3, PAGES * PAGE);
+    heat_lock(heat);
+    heat_unlock(heat);
+    for (int i = 0; i < 12; i++, usleep(100 * MS))
+        for (size_t at = 0; at < PAGES * PAGE; at += 64)
+            sum += ((volatile char *)memory)[at];
+    assert_int_equal(sum, 12ul * 3 * PAGES * PAGE / 64);
+    heat_lock(heat);
+    for (size_t i = 0; i < PAGES; i++)
+        assert_int_equal(of(heat, memory, i), HEAT_KNOWN | HEAT_COLD_1S | HEAT_FILLED);
+    heat_unlock(heat);
+    heat_end(heat);
+    munmap(memory, PAGES * PAGE);
+}
+
+/* The kernel writes there for us as well. */
+static void what_the_kernel_writes_counts(void **state)
+{
+    (void)state;
+    struct heat *heat = begin();
+    char *memory = memory_of(1);
+    int ends[2];
+    fill(heat, memory, 4, PAGE);
+    heat_lock(heat);
+    heat_unlock(heat);
+    usleep(1100 * MS);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "written", 8), 8);
+    assert_int_equal(read(ends[0], memory, 8), 8);
+    assert_string_equal(memory, "written");
+    heat_lock(heat);
+    assert_int_equal(of(heat, memory, 0), HEAT_KNOWN);
+    heat_unlock(heat);
+    close(ends[0]);
+    close(ends[1]);
+    heat_end(heat);
+    munmap(memory, PAGE);
+}
+
+/* Memory that somebody else watches stays theirs, and what is no userfaultfd is not asked. */
+static void what_cannot_be_watched_is_not_known(void **state)
+{
+    (void)state;
+    if (heat_missing())
+        skip();
+    int theirs = write_watch_open(), ours = write_watch_open();
+    char *memory = memory_of(1);
+    struct write_watch_register range = {(uintptr_t)memory, PAGE, WRITE_WATCH_PROTECT, 0};
+    assert_int_equal(ioctl(theirs, WRITE_WATCH_REGISTER, &range), 0);
+    struct heat *heat = heat_begin(getpid(), ours, INTERVAL_NS);
+    assert_non_null(heat);
+    memset(memory, 5, PAGE);
+    heat_lock(heat);
+    assert_int_equal(of(heat, memory, 0), 0);
+    heat_unlock(heat);
+    heat_end(heat);
+    close(theirs);
+    munmap(memory, PAGE);
+    assert_null(
+        heat_begin(getpid(), open("/dev/zero", O_RDONLY), INTERVAL_NS)); /* no userfaultfd */
+    heat_end(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pages_cool_down_until_they_are_written),
+        cmocka_unit_test(reading_is_no_writing),
+        cmocka_unit_test(what_the_kernel_writes_counts),
+        cmocka_unit_test(what_cannot_be_watched_is_not_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
