@@ -72,6 +72,15 @@ static bool rule_growth_grows_by(const struct call_metrics *metrics, struct grow
                REALLOC_STEP * growths.step;
 }
 
+/* The sum of all new sizes would say nothing: what grows in place is neither asked for anew nor
+ * copied. */
+static struct human rule_growth_moved(const struct call_metrics *metrics)
+{
+    struct human none = {"none"};
+    uint64_t moved = rule_number(metrics->realloc_moved);
+    return moved ? human_count(moved) : none;
+}
+
 static void rule_growth_report_realloc(struct inquiry *inquiry, const struct candidate *candidate,
                                        struct growths growths)
 {
@@ -80,10 +89,10 @@ static void rule_growth_report_realloc(struct inquiry *inquiry, const struct can
     uint64_t mean = rule_number(metrics->realloc_bytes) / rule_number(metrics->realloc_count);
     struct insight *insight =
         insight_begin(inquiry, rule_number(metrics->realloc_bytes), inquiry->bytes, INSIGHT_BYTES);
-    insight_title(insight, "%s grows its blocks by %s at a time: %s reallocations, %s in all",
+    insight_title(insight, "%s grows its blocks by %s at a time: %s reallocations, %s moved",
                   inquiry_site_name(inquiry, site).text, human_bytes(growths.step).text,
                   human_count(rule_number(metrics->realloc_count)).text,
-                  human_bytes(rule_number(metrics->realloc_bytes)).text);
+                  rule_growth_moved(metrics).text);
     insight_add_bytes(insight, "growth", growths.step);
     insight_add_count(insight, "growth_count", growths.count);
     insight_add_share(insight, "growth_share", inquiry_share_of(growths.count, growths.all));
@@ -124,9 +133,9 @@ static void rule_growth_report_little(struct inquiry *inquiry, const struct cand
     uint64_t count = rule_number(metrics->realloc_count);
     struct insight *insight =
         insight_begin(inquiry, candidate->cost, inquiry->bytes, INSIGHT_BYTES);
-    insight_title(insight, "%s grows its blocks by little at a time: %s reallocations, %s in all",
+    insight_title(insight, "%s grows its blocks by little at a time: %s reallocations, %s moved",
                   inquiry_site_name(inquiry, site).text, human_count(count).text,
-                  human_bytes(candidate->cost).text);
+                  rule_growth_moved(metrics).text);
     insight_add_count(insight, "realloc_count", count);
     insight_add_count(insight, "realloc_moved", rule_number(metrics->realloc_moved));
     insight_add_bytes(insight, "realloc_bytes", candidate->cost);

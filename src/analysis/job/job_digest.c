@@ -74,7 +74,7 @@ static void job_digest_take_state(struct job_rank *rank, const struct profile *p
     const char *end = profile_get(profile, PROFILE_META_END);
     uint32_t status = job_digest_small_fact(profile, PROFILE_META_END_STATUS);
     if (profile->damage || !profile->has_program) {
-        rank->state = JOB_DAMAGED;
+        rank->state = profile->being_written ? JOB_BEGUN : JOB_DAMAGED;
         rank->note = memory_copy_string(profile->damage ? profile->damage
                                                         : "nothing had been committed to it yet");
     } else if (profile->being_written) {

@@ -43,6 +43,7 @@ static void job_files_add(struct job_files *files, const struct manifest_job *jo
                 ? (uint32_t)size
                 : 0,
         .is_helper = is_helper,
+        .is_running = process->state == MANIFEST_RUNNING,
     };
 }
 
@@ -95,6 +96,7 @@ void job_files_write(struct strbuf *out, const struct job_files *files)
         bytes_put(out, file->size);
         bytes_put(out, file->rank_known);
         bytes_put(out, file->is_helper);
+        bytes_put(out, file->is_running);
     }
 }
 
@@ -110,6 +112,7 @@ static void job_files_get(struct bytes_reader *reader, struct job_file *file)
     file->size = (uint32_t)bytes_get_below(reader, UINT32_MAX);
     file->rank_known = bytes_get_below(reader, 1);
     file->is_helper = bytes_get_below(reader, 1);
+    file->is_running = bytes_get_below(reader, 1);
     reader->failed |= !file->name;
 }
 
@@ -118,7 +121,7 @@ int job_files_read(struct job_files *files, const void *bytes, size_t count)
     struct bytes_reader reader = {bytes, (const unsigned char *)bytes + count, false};
     *files = (struct job_files){.id = bytes_get_string(&reader)};
     files->level = (enum memory_level)bytes_get_below(&reader, MEMORY_LEVELS - 1);
-    size_t many = bytes_get_count(&reader, 10);
+    size_t many = bytes_get_count(&reader, 11);
     files->files = memory_resize(NULL, many, sizeof *files->files);
     memset(files->files, 0, many * sizeof *files->files);
     while (files->count < many && !reader.failed)

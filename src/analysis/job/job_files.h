@@ -18,6 +18,7 @@ struct job_file {
     uint64_t bytes;      /* of the file; 0: not known */
     uint32_t rank, size; /* size of the job, 0: not known */
     bool rank_known, is_helper;
+    bool is_running; /* its recording goes on */
 };
 struct job_files {
     char *id; /* of the job; "" if it has none */

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include "base/alive.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "profile/profile.h"
@@ -37,11 +38,15 @@ static void job_run_read_file(const struct job_files *files, uint32_t index,
     const char *note = files->files[index].note;
     struct profile *profile;
     if (!source.path) {
-        job_digest_of_none(digest, &source, JOB_MISSING, note ? note : "there is no profile");
+        job_digest_of_none(digest, &source,
+                           files->files[index].is_running ? JOB_BEGUN : JOB_MISSING,
+                           note ? note : "there is no profile");
         return;
     }
     if (job_run_read_profile(&profile, source.path, files->level)) {
-        job_digest_of_none(digest, &source, JOB_UNREADABLE, error_text());
+        job_digest_of_none(digest, &source,
+                           alive_is_written(source.path) ? JOB_BEGUN : JOB_UNREADABLE,
+                           error_text());
         return;
     }
     job_digest(digest, profile, &source);

@@ -32,7 +32,8 @@ enum job_state {
     JOB_DIED,         /* by a signal or with another status; recorded up to there */
     JOB_CUT,          /* the recording did not come to its end: figures are as of the last commit */
     JOB_RUNNING,      /* still being recorded: likewise */
-    JOB_DAMAGED,      /* read in part: listed, in no statistics */
+    JOB_BEGUN,        /* likewise, and nothing can be read of it yet: listed, in no statistics */
+    JOB_DAMAGED,      /* read in part: likewise */
     JOB_UNREADABLE,   /* not read at all */
     JOB_MISSING,      /* the launcher started it, and there is no profile */
     JOB_STATES

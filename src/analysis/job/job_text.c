@@ -352,6 +352,9 @@ static void job_text_add_fate(struct strbuf *out, const struct job_rank *rank)
     case JOB_RUNNING:
         strbuf_add_string(out, "still being recorded: figures so far");
         break;
+    case JOB_BEGUN:
+        strbuf_add_string(out, "still being recorded: nothing can be read of it yet");
+        return;
     case JOB_MISSING:
         strbuf_add_string(out, "no profile: ");
         break;

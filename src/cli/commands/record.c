@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "aggregate/facts.h"
 #include "commands/apart.h"
 #include "commands/collect.h"
 #include "commands/held_stderr.h"
@@ -179,6 +180,38 @@ cmd_record_largest_result(const struct collector *collector)
     for (size_t i = 0; i < collector_result_count(collector); i++) {
         const struct process_image_result *result = collector_result(collector, i);
         if (result->path && (!found || result->peak_bytes > found->peak_bytes))
+            found = result;
+    }
+    return found;
+}
+
+/* When it ended, ns since 1970; 0: not known. */
+static uint64_t cmd_record_end_of(const struct process_image_result *result)
+{
+    struct profile *profile;
+    if (!result->path || profile_read_meta(&profile, result->path) < 0)
+        return 0;
+    uint64_t start = facts_number(profile, PROFILE_META_START);
+    uint64_t duration = facts_number(profile, PROFILE_META_DURATION);
+    profile_free(profile);
+    return start && duration ? start + duration : 0;
+}
+
+/* A daemon goes into the background: what was started ends well, and a fork of it that holds more
+ * runs on. That one is what was meant. */
+static const struct process_image_result *
+cmd_record_daemon_result(const struct job *job, const struct process_image_result *main_result)
+{
+    const uint64_t outlives_ns = 100000000;
+    const struct process_image_result *found = main_result;
+    if (!main_result || !job->ended || job->wait_status || collector_over(job->collector))
+        return main_result;
+    uint64_t end = cmd_record_end_of(main_result);
+    for (size_t i = 0; i < collector_result_count(job->collector); i++) {
+        const struct process_image_result *result = collector_result(job->collector, i);
+        if (end && result->peak_bytes > found->peak_bytes && result->pid != job->child &&
+            !strcmp(result->program, main_result->program) &&
+            cmd_record_end_of(result) > end + outlives_ns)
             found = result;
     }
     return found;
@@ -348,7 +381,8 @@ static void cmd_record_say_job(const struct collector *collector, const char *di
 static void cmd_record_sum_up(struct job *job, const struct record_options *options,
                               const char *program)
 {
-    const struct process_image_result *shown = cmd_record_main_result(job);
+    const struct process_image_result *shown =
+        cmd_record_daemon_result(job, cmd_record_main_result(job));
     const char *over = collector_over(job->collector);
     job->summed_up = true;
     if (!shown && options->only)

@@ -16,6 +16,7 @@ struct source {
     uint64_t bytes;       /* of the database, for limits */
     bool packed;
     bool being_written;
+    uint64_t inode; /* of the file that was opened; 0: none */
     bool damaged;   /* something is missing at its end */
     char *note;     /* of FILE@PID: what else could have been meant; or NULL */
     char *left_log; /* the file whose log is taken in when it is closed (left_log.h); or NULL */

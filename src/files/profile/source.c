@@ -338,6 +338,7 @@ static int source_open_once(struct source *source, const char *path)
                          "%s is no file: a profile is one", path);
     if (fd < 0)
         return error_set(fd, "cannot open %s: %s", path, strerror(-fd));
+    source->inode = (uint64_t)status.st_ino;
     int error = source_open_descriptor(source, fd, path);
     if (!error)
         error = source_check(source, path);
@@ -388,6 +389,14 @@ static int source_open_choice(struct source *source, const char *operand)
     return error;
 }
 
+/* A recording that ends packs its profile: another file takes the name. Whoever had opened the
+ * first one may have read a part of each. */
+static bool source_was_replaced(const struct source *source, const char *path)
+{
+    struct stat now;
+    return source->inode && (stat(path, &now) || now.st_ino != source->inode);
+}
+
 int source_open(struct source *source, const char *path)
 {
     int error = 0;
@@ -396,7 +405,7 @@ int source_open(struct source *source, const char *path)
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         *source = (struct source){0};
         error = source_open_once(source, path);
-        if (!error || !source->being_written)
+        if (!error || !(source->being_written || source_was_replaced(source, path)))
             break;
         source_close(source);
         usleep(20000);

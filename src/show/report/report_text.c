@@ -440,6 +440,18 @@ static void report_text_add_leaks(struct text *text)
         report_text_add_holders(text);
 }
 
+/* What munmap is asked for may be reserved, or not be mapped at all: only memory goes back. */
+static void report_text_add_unmapped(struct strbuf *line, const struct program_metrics *program)
+{
+    struct figure back = program->mapped.freed_bytes;
+    if (figure_zero(back) || figure_zero(program->unmap_count))
+        strbuf_add_string(line, ", nothing given back by munmap");
+    else if (figure_known(back))
+        strbuf_addf(line, ", %s given back by munmap", figure_human_bytes(back).text);
+    else if (figure_known(program->unmap_count))
+        strbuf_addf(line, ", %s of munmap", figure_human_exact(program->unmap_count).text);
+}
+
 static void report_text_add_mapped(struct text *text)
 {
     const struct program_metrics *program = &text->profile->program;
@@ -453,11 +465,7 @@ static void report_text_add_mapped(struct text *text)
                     figure_human_bytes(program->mapped.live_bytes).text);
     strbuf_addf(&line, "%s by %s calls of mmap", figure_human_bytes(program->total.map_bytes).text,
                 figure_human_exact(program->total.map_count).text);
-    if (figure_known(program->unmap_bytes))
-        strbuf_addf(&line, ", %s given back by munmap",
-                    figure_zero(program->unmap_bytes)
-                        ? "nothing"
-                        : figure_human_bytes(program->unmap_bytes).text);
+    report_text_add_unmapped(&line, program);
     report_part_label(text, "mapped");
     report_part_wrapped(text, line.data);
     strbuf_release(&line);

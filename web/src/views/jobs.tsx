@@ -114,6 +114,7 @@ export function JobsView({ profile }: ViewProps): JSX.Element {
 function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
     const ranks = job.ranks.filter((rank) => !rank.beside);
     const peaks = ranks.flatMap((rank) => (rank.peak_bytes === null ? [] : [rank.peak_bytes]));
+    const known = peaks.length > 0;
     const mean = peaks.reduce((sum, peak) => sum + peak, 0) / Math.max(1, peaks.length);
     const most = peaks.reduce((a, b) => Math.max(a, b), 0),
         least = peaks.reduce((a, b) => Math.min(a, b), Infinity);
@@ -148,13 +149,15 @@ function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
                         <dt>ranks</dt>
                         <dd>{count(ranks.length)}</dd>
                         <dt>highest</dt>
-                        <dd title={exact(most, "bytes")}>{bytes(most)}</dd>
+                        <dd title={known ? exact(most, "bytes") : ""}>
+                            {known ? bytes(most) : "not known"}
+                        </dd>
                         <dt>lowest</dt>
-                        <dd>{peaks.length ? bytes(least) : "not known"}</dd>
+                        <dd>{known ? bytes(least) : "not known"}</dd>
                         <dt>mean</dt>
-                        <dd>{bytes(mean)}</dd>
+                        <dd>{known ? bytes(mean) : "not known"}</dd>
                         <dt>standard deviation</dt>
-                        <dd>{bytes(deviation)}</dd>
+                        <dd>{known ? bytes(deviation) : "not known"}</dd>
                         <dt>imbalance</dt>
                         <dd title="(highest − mean) ÷ mean">
                             {mean ? share(most / mean - 1) : "–"} above the mean

@@ -59,6 +59,13 @@ const fields = [
 
 export function ResidentView({ profile }: ViewProps): JSX.Element {
     const samples = profile.summary.samples;
+    if (!samples?.length && profile.summary.meta["job_ranks"] !== undefined)
+        return (
+            <NotRecorded
+                what="The profile of a whole job has no looks at processes."
+                how="Each rank has its own: choose a rank in the view of the job."
+            />
+        );
     if (!samples?.length)
         return (
             <NotRecorded

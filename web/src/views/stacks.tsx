@@ -372,7 +372,9 @@ function OverTime({ profile, of }: ViewProps & { of: Row }): JSX.Element {
                     Not known:{" "}
                     {profile.window
                         ? "looks at the process are of the whole run"
-                        : "the process was not looked at (--no-looks)"}
+                        : profile.summary.meta["job_ranks"] !== undefined
+                          ? "looks are at each rank, and this is the whole job"
+                          : "the process was not looked at (--no-looks)"}
                     .
                 </p>
             )}

@@ -388,7 +388,9 @@ function Ledger({ of }: { of: Profile }): JSX.Element | null {
         return (
             <Card title="Where resident memory is">
                 <p class="dim">
-                    Not recorded: /proc was not looked at (--no-looks), or it could not be.
+                    {of.summary.meta["job_ranks"] !== undefined
+                        ? "Known of each rank: choose one in the view of the job."
+                        : "Not recorded: /proc was not looked at (--no-looks), or it could not be."}
                 </p>
             </Card>
         );

@@ -1,5 +1,6 @@
 /* Files of a job whose every figure is known (made.h): digests, trees, threads, damage. */
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include "job/job_profile.h"
 #include "job/job_run.h"
 #include "made.h"
+#include "base/alive.h"
 #include "base/memory.h"
 
 enum { RANKS = 12 };
@@ -210,6 +212,34 @@ static void a_damaged_file_costs_only_itself(void **state)
     job_files_release(&files);
 }
 
+/* mpirun has just returned: a file is still empty, of another the beginning is there, and of a third
+ * only the name is known. */
+static void what_is_being_written_is_not_damaged(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    struct job_summary summary;
+    struct job job;
+    int half = open(files.files[2].path, O_RDWR), empty = open(files.files[5].path, O_RDWR);
+    assert_int_equal(ftruncate(half, (off_t)files.files[2].bytes / 2), 0);
+    assert_int_equal(ftruncate(empty, 0), 0);
+    alive_lock(half);
+    alive_lock(empty);
+    free(files.files[7].path);
+    files.files[7].path = NULL;
+    files.files[7].is_running = true;
+    run(&files, 2, &summary, NULL);
+    job_init(&job, &summary, "", "");
+    assert_int_equal(job.ranks, RANKS - 3);
+    assert_int_equal(job.summary.ranks[2].state, JOB_BEGUN);
+    assert_int_equal(job.summary.ranks[5].state, JOB_BEGUN);
+    assert_int_equal(job.summary.ranks[7].state, JOB_BEGUN);
+    close(half);
+    close(empty);
+    job_release(&job);
+    job_files_release(&files);
+}
+
 static void a_job_profile_is_read_back(void **state)
 {
     (void)state;
@@ -262,6 +292,7 @@ int main(void)
         cmocka_unit_test(any_split_gives_the_same_tree),
         cmocka_unit_test(damaged_trees_are_refused_or_read),
         cmocka_unit_test(a_damaged_file_costs_only_itself),
+        cmocka_unit_test(what_is_being_written_is_not_damaged),
         cmocka_unit_test(a_job_profile_is_read_back),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
