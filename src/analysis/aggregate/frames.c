@@ -37,6 +37,13 @@ const char *frame_module(const struct profile *profile, struct frame frame)
     return module == UINT32_MAX ? NULL : profile->modules[module].path;
 }
 
+bool frame_is_interpreted(const struct profile *profile, struct frame frame)
+{
+    uint32_t line;
+    const char *module = frame_module(profile, frame), *file = frame_file(profile, frame, &line);
+    return module && file && !strcmp(module, file);
+}
+
 void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame)
 {
     const struct profile_code *code = &profile->codes[frame.code];

@@ -165,6 +165,8 @@ void rule_realloc_growth(struct inquiry *inquiry)
     for (size_t i = 0; i < inquiry->site_count; i++) {
         const struct call_metrics *metrics = &inquiry->sites[i].metrics;
         uint64_t bytes = rule_number(metrics->realloc_bytes);
+        if (frame_is_interpreted(inquiry->profile, inquiry->sites[i].frame))
+            continue; /* the interpreter's own arrays and texts, which no script reserves */
         if (common && rule_growth_grows_by(metrics, growths))
             inquiry_candidates_add(&by_step, &inquiry->sites[i], bytes);
         else if (rule_growth_grows_little(inquiry, metrics, growths))
@@ -222,7 +224,8 @@ static bool rule_growth_may_grow_by_copy(const struct call_metrics *site)
 bool rule_site_grows_by_copy(const struct inquiry *inquiry, const struct site *site)
 {
     uint64_t calls = 0;
-    if (!rule_growth_may_grow_by_copy(&site->metrics))
+    if (!rule_growth_may_grow_by_copy(&site->metrics) ||
+        frame_is_interpreted(inquiry->profile, site->frame))
         return false;
     for (size_t i = 0; i < site->count; i++) {
         const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];

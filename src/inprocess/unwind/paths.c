@@ -483,8 +483,10 @@ void paths_retire(uintptr_t lo, uintptr_t hi)
 size_t paths_ips(uint32_t node, uintptr_t *ips, size_t max)
 {
     size_t count = 0;
-    for (; node && count < max; node = paths_node_at(node)->parent) {
-        ips[count++] = (uintptr_t)paths_node_at(node)->ip;
+    /* The program can write into the nodes: a parent may be anything. */
+    for (const struct wire_node *at; node && count < max && (at = paths_node_at(node));
+         node = at->parent) {
+        ips[count++] = (uintptr_t)at->ip;
     }
     return count;
 }
