@@ -48,7 +48,7 @@ static void tree_offer(struct heap *heap, uintptr_t start, size_t size)
 
     chunk_tag_write(chunk, size, 0);
     *chunk_footer(start + size) = size;
-    ((struct chunk *)(start + size))->tag |= CHUNK_PREV_FREE;
+    chunk_flags_add((struct chunk *)(start + size), CHUNK_PREV_FREE);
     pagemap_mark_page(heap, start);
     pagemap_mark_page(heap, start + (size < sizeof *chunk ? size : sizeof *chunk) - 1);
     pagemap_mark_page(heap, start + size - CHUNK_TAG);
@@ -165,7 +165,7 @@ static void tree_release_late(struct heap *heap, struct chunk *chunk)
     struct chunk *due = *slot;
     unsigned count = heap->late_count, newest = heap->late_next - 1;
 
-    chunk->tag |= CHUNK_LATE;
+    chunk_flags_add(chunk, CHUNK_LATE);
     *slot = chunk;
     if (count >= ASK_NEIGHBOURS)
         tree_ask_neighbours(heap->late[(newest - ASK_NEIGHBOURS) % LATE_MOST]);
@@ -421,7 +421,7 @@ static struct chunk *tree_carve(struct heap *heap, struct chunk *chunk, uintptr_
     tree_withdraw(heap, chunk);
     chunk_tag_write((struct chunk *)start, need, CHUNK_USED);
     if (end == start + need)
-        ((struct chunk *)end)->tag &= ~CHUNK_PREV_FREE;
+        chunk_flags_drop((struct chunk *)end, CHUNK_PREV_FREE);
     else
         tree_offer(heap, start + need, end - start - need);
     if (start != first)
@@ -579,7 +579,7 @@ static bool tree_extend(struct heap *heap, struct chunk *chunk, size_t need)
             return false;
         tree_withdraw(heap, next);
         next = (struct chunk *)(start + all);
-        next->tag &= ~CHUNK_PREV_FREE;
+        chunk_flags_drop(next, CHUNK_PREV_FREE);
         if (all != need)
             tree_offer(heap, start + need, all - need);
         heap->heir.size = 0;
@@ -666,7 +666,7 @@ static void tree_carve_page(struct heap *heap, struct chunk *chunk, uintptr_t pa
     if (behind < end)
         tree_offer(heap, behind, end - behind);
     else if (behind == end)
-        ((struct chunk *)end)->tag &= ~CHUNK_PREV_FREE;
+        chunk_flags_drop((struct chunk *)end, CHUNK_PREV_FREE);
     heap->heir.size = 0;
 }
 

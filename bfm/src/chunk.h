@@ -1,5 +1,5 @@
-/* Tags: what a chunk's first 8 bytes say, and reading and writing them. All under the heap's
- * lock. */
+/* Tags: what a chunk's first 8 bytes say, and reading and writing them. Written under the
+ * heap's lock. */
 #ifndef TIDEMARK_BFM_CHUNK_H
 #define TIDEMARK_BFM_CHUNK_H
 
@@ -14,19 +14,36 @@ static inline uint64_t chunk_tag_check(const struct chunk *chunk)
     return ((uintptr_t)chunk ^ bfm_secret) * 0x9E3779B97F4A7C15ull & ~(uint64_t)0 << 48;
 }
 
+/* All tags are written under the heap's lock. Who has a block reads its tag without (middle.c), while
+ * another thread changes a flag of it, so each access is one load or one store. */
+static inline uint64_t chunk_tag(const struct chunk *chunk)
+{
+    return __atomic_load_n(&chunk->tag, __ATOMIC_RELAXED);
+}
+
+static inline void chunk_flags_add(struct chunk *chunk, uint64_t flags)
+{
+    __atomic_store_n(&chunk->tag, chunk_tag(chunk) | flags, __ATOMIC_RELAXED);
+}
+
+static inline void chunk_flags_drop(struct chunk *chunk, uint64_t flags)
+{
+    __atomic_store_n(&chunk->tag, chunk_tag(chunk) & ~flags, __ATOMIC_RELAXED);
+}
+
 static inline bool chunk_tag_good(const struct chunk *chunk)
 {
-    return ((chunk->tag ^ chunk_tag_check(chunk)) >> 48) == 0;
+    return ((chunk_tag(chunk) ^ chunk_tag_check(chunk)) >> 48) == 0;
 }
 
 static inline size_t chunk_size(const struct chunk *chunk)
 {
-    return chunk->tag & CHUNK_SIZE_MASK;
+    return chunk_tag(chunk) & CHUNK_SIZE_MASK;
 }
 
 static inline void chunk_tag_write(struct chunk *chunk, size_t size, uint64_t flags)
 {
-    chunk->tag = size | flags | chunk_tag_check(chunk);
+    __atomic_store_n(&chunk->tag, size | flags | chunk_tag_check(chunk), __ATOMIC_RELAXED);
 }
 
 static inline struct chunk *chunk_next(const struct chunk *chunk)

@@ -28,7 +28,7 @@ static inline size_t middle_size_of(const void *block)
     region = leaf->region[address >> SLOT_SHIFT & (LEAF_SLOTS - 1)];
     if (!region || address < region->start + CHUNK_TAG || region->heap != &bfm_default_heap)
         return 0;
-    tag = __atomic_load_n(&chunk->tag, __ATOMIC_RELAXED);
+    tag = chunk_tag(chunk);
     size = tag & CHUNK_SIZE_MASK;
     if ((tag ^ chunk_tag_check(chunk)) >> 48 ||
         (tag & (CHUNK_USED | CHUNK_FENCE | CHUNK_LATE)) != CHUNK_USED)
