@@ -210,6 +210,8 @@ static void be_active(size_t bytes, long pause_ms)
     }
 }
 
+enum { SECONDS_MOST = 5 };
+
 static int comes_back(size_t bytes, size_t keep_every, size_t active_bytes, long pause_ms)
 {
     struct many many = fill(bytes, 192 * MIB, keep_every);
@@ -221,8 +223,13 @@ static int comes_back(size_t bytes, size_t keep_every, size_t active_bytes, long
         printf("blocks of %zu: %zu MiB resident after the last free\n", bytes, resident() / MIB);
         return 1;
     }
-    be_active(active_bytes, pause_ms);
-    return !is_back(base, left, &many, "a second later") || bfm_check(NULL);
+    /* A second, where the processor is ours; on a busy machine what is due is found later. */
+    for (unsigned second = 1; second <= SECONDS_MOST; second++) {
+        be_active(active_bytes, pause_ms);
+        if (is_back(base, left, &many, "a second later"))
+            return bfm_check(NULL) != NULL;
+    }
+    return 1;
 }
 
 static int comes_back_at_once(size_t bytes, size_t keep_every)
