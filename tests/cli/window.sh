@@ -79,3 +79,11 @@ for options in '--for=0' '--for=soon' '--until=' '--start-on=x --trace'; do
     try tidemark record $options true
     head -1 err
 done
+
+echo "--- a time in which nothing has begun yet"
+for try in $(seq 40); do
+    rm -f short.tmk
+    tidemark record --for 10us -o short.tmk "$VICTIMS/basic" >out 2>err || echo "status $?"
+    grep 'no descriptor' err
+    [ -s short.tmk ] || grep -q 'is not recorded: recording ended before it had begun' err || cat err
+done

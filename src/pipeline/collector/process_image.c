@@ -337,6 +337,17 @@ static void process_image_write_file_in_quota(struct process_image *image)
     image->keeps_writer = false;
 }
 
+static void process_image_say_unjoined(struct process_image *image)
+{
+    const char *why =
+        image->how == IMAGE_END_DETACHED
+            ? "recording ended before it had begun"
+            : "it had no descriptor or no address space left for the memory that it shares with "
+              "the collector (ulimit -n, -v), or was killed before";
+    process_image_fail(image, "process %d (%s) is not recorded: %s", (int)image->pid,
+                       image->program, why);
+}
+
 static void process_image_complete(struct process_image *image)
 {
     struct program_metrics program;
@@ -349,12 +360,7 @@ static void process_image_complete(struct process_image *image)
     image->result.peak_bytes = figure_or(program.total.peak_bytes, 0);
     process_image_entry_note_events(&image->entry, image->sink.replay, &image->view);
     if (!process_image_has_joined(image)) {
-        process_image_fail(
-            image,
-            "process %d (%s) is not recorded: it had no descriptor or no address space left for "
-            "the "
-            "memory that it shares with the collector (ulimit -n, -v), or was killed before",
-            (int)image->pid, image->program);
+        process_image_say_unjoined(image);
         return;
     }
     if (process_image_is_stub(image, &program)) {
