@@ -9,7 +9,7 @@ Checked: a first-level folder uses only those before it; no circle; USES names e
 room reads, directly or through other headers, and no other; no source is compiled into a target of another
 room but those in borrowed.txt; no two files of one name but where the room says what a file is; at most a
 dozen first-level folders; every .c file opens with a comment of at least 16 words of its own; nobody but a few
-looks into a struct figure; above the pipeline nobody but those in unknowns.txt says UINT64_MAX."""
+looks into a struct figure; nobody but base/now.h asks what time it is; above the pipeline nobody but those in unknowns.txt says UINT64_MAX."""
 import collections
 import glob
 import json
@@ -29,6 +29,11 @@ RAW_FIGURE = re.compile(r"(?:\.|->)raw\b")
 OPENS_FIGURES = {"src/model/figure.h", "src/analysis/job/job_summary_bytes.c", "src/analysis/job/job_tree.c"}
 # UINT64_MAX was once the unknown. Here it is something else, and tests/house/unknowns.txt says what.
 FIGURES_ONLY = ("src/analysis/", "src/show/", "src/formats/", "src/cli/")
+
+# The kernel's clocks have one door, so that a library in front of the C library tells us none of its times. What
+# runs inside programs has clocks of its own.
+CLOCK = re.compile(r"\b(?:clock_gettime|gettimeofday)\s*\(")
+READS_CLOCKS = ("src/common/base/now.h", "src/common/base/ticks.h", "src/inprocess/", "bfm/")
 
 
 class Room:
@@ -207,6 +212,15 @@ def figure_faults(root, rooms):
                 yield f"{place} looks into a struct figure; model/figure.h has functions for that"
 
 
+def clock_faults(root, rooms):
+    """What time it is says base/now.h."""
+    for room in rooms.values():
+        for path in files_of(root, room):
+            place = os.path.relpath(path, root)
+            if not place.startswith(READS_CLOCKS) and CLOCK.search(open(path, encoding="utf-8").read()):
+                yield f"{place} asks the C library what time it is; base/now.h asks the kernel"
+
+
 def read_unknowns(root):
     lines = open(os.path.join(root, "tests/house/unknowns.txt"), encoding="utf-8").read().splitlines()
     return {line for line in lines if line and not line.startswith("#")}
@@ -237,7 +251,7 @@ def main():
     faults = [*storey_faults(root, rooms), *circle_faults(rooms), *uses_faults(root, rooms),
               *borrowed_faults(root, rooms, os.path.dirname(os.path.abspath(listing))),
               *name_faults(root, rooms), *heading_faults(root, rooms), *dialect_faults(root, rooms), *figure_faults(root, rooms),
-              *unknown_faults(root, rooms)]
+              *clock_faults(root, rooms), *unknown_faults(root, rooms)]
     print(*faults, sep="\n", end="\n" if faults else "")
     sys.exit(bool(faults))
 

@@ -38,8 +38,11 @@ int gettimeofday(struct timeval *restrict now, void *restrict zone)
 time_t time(time_t *now) { return now ? *now = 0 : 0; }
 C
 if cc -shared -fPIC -O1 wild.c -o wild.so 2>/dev/null; then
-    LD_PRELOAD=$work/wild.so "$TIDEMARK" record -q -o wild.tmk "$victims/basic" 2 >out 2>err || fail "wild clock: status $?"
-    [ "$(allocations_of wild.tmk victim_small)" = 2000 ] || fail "wild clock: not everything is there: $(cat err)"
+    for _ in $(seq 12); do # the collector's clocks are the kernel's, whatever the library says
+        rm -f wild.tmk
+        LD_PRELOAD=$work/wild.so "$TIDEMARK" record -q -o wild.tmk "$victims/basic" 2 >out 2>err || fail "wild clock: status $?"
+        [ "$(allocations_of wild.tmk victim_small)" = 2000 ] || fail "wild clock: not everything is there: $(cat err)"
+    done
 fi
 
 # ---- Memory of its control group ends ----

@@ -13,9 +13,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/human.h"
+#include "base/now.h"
 #include "base/text.h"
 
 enum { LOOK_MS = 50, COMPLAINT_BYTES = 4096, EXIT_NOT_EXECUTED = 127 };
@@ -98,14 +98,6 @@ static _Noreturn void trial_become_driver(const struct trial *trial,
 
 /* ---- Watching ------------------------------------------------------------------------------ */
 
-static uint64_t trial_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t trial_calls_done(const struct trial *trial, struct driver_result *result)
 {
     struct driver_progress *progress = driver_progress(result);
@@ -121,7 +113,7 @@ static bool trial_watch(const struct trial *trial, pid_t child, struct driver_re
                         int *status)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
-    uint64_t seen = 0, since_ns = trial_now_ns();
+    uint64_t seen = 0, since_ns = now_monotonic_ns();
     bool patient = true;
 
     for (;;) {
@@ -132,8 +124,8 @@ static bool trial_watch(const struct trial *trial, pid_t child, struct driver_re
             break;
         if (calls != seen) {
             seen = calls;
-            since_ns = trial_now_ns();
-        } else if (patient && trial_now_ns() - since_ns > trial->patience_ns) {
+            since_ns = now_monotonic_ns();
+        } else if (patient && now_monotonic_ns() - since_ns > trial->patience_ns) {
             patient = false;
             kill(child, SIGKILL);
         }

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/error.h"
 #include "base/human.h"
+#include "base/now.h"
 #include "base/options.h"
 #include "base/own_file.h"
 #include "base/strbuf.h"
@@ -165,17 +165,10 @@ struct progress {
     uint64_t next_ns;
 };
 
-static uint64_t cmd_replay_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void cmd_replay_show_progress(void *context, uint64_t events, uint64_t of_events)
 {
     struct progress *progress = context;
-    uint64_t now = cmd_replay_now_ns();
+    uint64_t now = now_monotonic_ns();
     if (now < progress->next_ns)
         return;
     if (progress->next_ns) {
@@ -204,7 +197,7 @@ static int cmd_replay_one(const struct replay_options *options, struct offline_o
     struct progress progress = {.path = path};
     struct offline_result result;
     struct trace *trace;
-    uint64_t begin_ns = cmd_replay_now_ns();
+    uint64_t begin_ns = now_monotonic_ns();
     if (trace_open(&trace, path) < 0) {
         output_complain("replay", error_text());
         return OPTIONS_EXIT_FAILURE;
@@ -224,7 +217,7 @@ static int cmd_replay_one(const struct replay_options *options, struct offline_o
     else if (*result.missing)
         output_complain("replay", result.missing);
     if (!error && !options->quiet)
-        cmd_replay_tell(output.data, &result, cmd_replay_now_ns() - begin_ns);
+        cmd_replay_tell(output.data, &result, now_monotonic_ns() - begin_ns);
     trace_close(trace);
     strbuf_release(&output);
     return error ? OPTIONS_EXIT_FAILURE : 0;

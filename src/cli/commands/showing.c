@@ -21,6 +21,7 @@
 #include "base/regular.h"
 #include "base/strbuf.h"
 #include "base/memory.h"
+#include "base/now.h"
 #include "commands/job_choice.h"
 #include "commands/output.h"
 #include "job/job.h"
@@ -182,9 +183,7 @@ struct progress {
 
 static void showing_tell(struct progress *progress, uint64_t done, uint64_t of)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    uint64_t ms = now_monotonic_ns() / 1000000;
     if (ms < progress->next_ms || !of)
         return;
     if (progress->next_ms) {

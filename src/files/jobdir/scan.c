@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/now.h"
 #include "procfs/process.h"
 #include "profile/profile.h"
 #include "session/session_file.h"
@@ -113,9 +114,8 @@ static bool scan_is_of_this_boot(const struct entry *entry)
 static bool scan_is_recent(const char *path)
 {
     struct stat status;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return path && stat(path, &status) == 0 && status.st_mtim.tv_sec + STILL_S > now.tv_sec;
+    time_t now_s = (time_t)(now_ns(CLOCK_REALTIME) / 1000000000);
+    return path && stat(path, &status) == 0 && status.st_mtim.tv_sec + STILL_S > now_s;
 }
 
 static bool scan_is_stirring(const struct manifest_process *process)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/error.h"
+#include "base/now.h"
 #include "attach/target_memory.h"
 #include "attach/permission.h"
 #include "attach/safe_place.h"
@@ -28,9 +29,7 @@ enum { PATIENCE_MS = 30000, LIBC_DLOPEN_MODE = 0x80000000 };
 
 static uint64_t attach_now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return now_monotonic_ns() / 1000000;
 }
 
 static void attach_nap_ms(unsigned ms)

@@ -13,11 +13,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/now.h"
 #include "base/regular.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
@@ -499,13 +499,6 @@ static struct {
     struct cgroup_parts parts;
 } recent_parts = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};
 
-static uint64_t cgroup_parts_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void cgroup_parts_copy(struct cgroup_parts *to, const struct cgroup_parts *from)
 {
     cgroup_parts_release(to);
@@ -517,7 +510,7 @@ static void cgroup_parts_copy(struct cgroup_parts *to, const struct cgroup_parts
 static int cgroup_parts_recent_locked(struct cgroup_parts *parts, pid_t pid,
                                       const struct strbuf *group)
 {
-    uint64_t now_ns = cgroup_parts_now_ns();
+    uint64_t now_ns = now_monotonic_ns();
     uint64_t most_ns = RECENT_TIMES * recent_parts.cost_ns;
     most_ns = most_ns > RECENT_NS ? most_ns : RECENT_NS;
     bool is_same = recent_parts.read_ns && now_ns - recent_parts.read_ns < most_ns &&
@@ -527,7 +520,7 @@ static int cgroup_parts_recent_locked(struct cgroup_parts *parts, pid_t pid,
         strbuf_reset(&recent_parts.group);
         strbuf_add(&recent_parts.group, group->data, group->length);
         recent_parts.read_ns = error ? 0 : now_ns;
-        recent_parts.cost_ns = cgroup_parts_now_ns() - now_ns;
+        recent_parts.cost_ns = now_monotonic_ns() - now_ns;
     }
     if (!error)
         cgroup_parts_copy(parts, &recent_parts.parts);

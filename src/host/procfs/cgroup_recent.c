@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
+#include "base/now.h"
 #include "procfs/proc_file.h"
 
 #define PLACE_NS       (100ull * CGROUP_RECENT_NS)
@@ -17,13 +17,6 @@ static struct {
     struct cgroup_memory memory;
     struct cgroup_machine machine;
 } recent = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};
-
-static uint64_t cgroup_recent_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static bool cgroup_recent_is_old(uint64_t read_ns, uint64_t now_ns, uint64_t most_ns)
 {
@@ -49,7 +42,7 @@ static int cgroup_recent_place(pid_t pid, const struct strbuf *group, uint64_t n
 
 static int cgroup_recent_read_locked(pid_t pid, const struct strbuf *group)
 {
-    uint64_t now_ns = cgroup_recent_now_ns();
+    uint64_t now_ns = now_monotonic_ns();
     int error = cgroup_recent_place(pid, group, now_ns);
     if (error || !cgroup_recent_is_old(recent.read_ns, now_ns, CGROUP_RECENT_NS))
         return error;
@@ -76,7 +69,7 @@ int cgroup_recent_read(pid_t pid, struct cgroup_memory *memory)
 
 int cgroup_recent_machine_read(struct cgroup_machine *machine)
 {
-    uint64_t now_ns = cgroup_recent_now_ns();
+    uint64_t now_ns = now_monotonic_ns();
     int error = 0;
     pthread_mutex_lock(&recent.lock);
     if (cgroup_recent_is_old(recent.machine_ns, now_ns, CGROUP_RECENT_NS)) {

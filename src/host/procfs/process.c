@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "base/strbuf.h"
 #include "procfs/proc_file.h"
 
@@ -290,13 +291,6 @@ int process_parent(pid_t pid, pid_t *parent)
     return error;
 }
 
-static uint64_t process_clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int process_start_time(pid_t pid, uint64_t *unix_ns)
 {
     uint64_t ticks;
@@ -304,8 +298,7 @@ int process_start_time(pid_t pid, uint64_t *unix_ns)
     if (error)
         return error;
     uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
-    *unix_ns =
-        process_clock_ns(CLOCK_REALTIME) - process_clock_ns(CLOCK_BOOTTIME) + ticks * tick_ns;
+    *unix_ns = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME) + ticks * tick_ns;
     return 0;
 }
 

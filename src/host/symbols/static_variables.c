@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/now.h"
 
 #include "symbols/object_file.h"
 #include "symbols/symbols.h"
@@ -121,7 +122,7 @@ static void static_variables_read_places(struct variables *variables,
                                          const struct variable_source *source,
                                          struct object_file *image, unsigned place_ms)
 {
-    uint64_t deadline_ns = variable_places_now_ns() + place_ms * 1000000ull;
+    uint64_t deadline_ns = now_monotonic_ns() + place_ms * 1000000ull;
     Elf *elf = source->debug_elf ? source->debug_elf : source->elf;
     if (variable_unpacked_bytes(elf) / UNPACKED_BYTES_PER_MS > place_ms) {
         variables->places = VARIABLES_PLACES_PARTLY;

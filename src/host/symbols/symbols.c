@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/memory.h"
+#include "base/now.h"
 
 #include "symbols/dwarf_index.h"
 #include "symbols/object_file.h"
@@ -57,12 +58,8 @@ bool symbols_have_given_up(void)
 bool symbols_join(pthread_t thread)
 {
     enum { LOOK_NS = 50 * 1000 * 1000 };
-    struct timespec until;
     do {
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += LOOK_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
+        struct timespec until = now_later(CLOCK_REALTIME, LOOK_NS);
         if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT)
             return true;
     } while (!symbols_have_given_up());

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/now.h"
 
 #include "symbols/dwarf_index.h"
 #include "symbols/dwarf_names.h"
@@ -31,17 +31,10 @@ struct walk {
     bool late;
 };
 
-uint64_t variable_places_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool variable_places_is_late(struct walk *walk)
 {
     if (!walk->late && walk->entries++ % ENTRIES_PER_CLOCK == 0)
-        walk->late = variable_places_now_ns() >= walk->deadline_ns;
+        walk->late = now_monotonic_ns() >= walk->deadline_ns;
     return walk->late;
 }
 

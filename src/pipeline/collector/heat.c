@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/now.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
 #include "wire/write_watch.h"
@@ -55,16 +56,9 @@ struct heat {
     struct heat_region *regions;
 };
 
-static uint64_t heat_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint32_t heat_now_ms(const struct heat *heat)
 {
-    return (uint32_t)((heat_now_ns() - heat->begin_ns) / 1000000u) + 1;
+    return (uint32_t)((now_monotonic_ns() - heat->begin_ns) / 1000000u) + 1;
 }
 
 /* ---- Stamps ---------------------------------------------------------------------------------- */
@@ -184,7 +178,7 @@ static void *heat_thread(void *context)
     pthread_mutex_lock(&heat->lock);
     while (!heat->stops && !heat->gone) {
         heat_scan(heat);
-        due_ns = heat_now_ns() + heat->interval_ns;
+        due_ns = now_monotonic_ns() + heat->interval_ns;
         struct timespec due = {(time_t)(due_ns / 1000000000u), (long)(due_ns % 1000000000u)};
         while (!heat->stops && pthread_cond_timedwait(&heat->woken, &heat->lock, &due) == 0)
             ;
@@ -252,7 +246,7 @@ struct heat *heat_begin(pid_t pid, int userfaultfd, uint64_t interval_ns)
                           .userfaultfd = userfaultfd,
                           .pagemap = proc_open(pid, "pagemap"),
                           .interval_ns = interval_ns,
-                          .begin_ns = heat_now_ns(),
+                          .begin_ns = now_monotonic_ns(),
                           .page_bytes = process_page_bytes(),
                           .regions = malloc(REGIONS * sizeof *heat->regions)};
     if (heat->pagemap >= 0 && heat->regions && heat_start(heat) == 0)

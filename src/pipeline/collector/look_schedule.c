@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "base/array.h"
+#include "base/now.h"
 #include "base/strbuf.h"
 #include "collector/own_group.h"
 #include "procfs/proc_file.h"
@@ -87,13 +87,6 @@ struct look_schedule {
     pthread_t thread;
     _Atomic bool is_over;
 };
-
-static uint64_t look_schedule_monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void look_schedule_complain(struct look_schedule *looks, const char *what)
 {
@@ -255,7 +248,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
                                   bool over_pages, uint64_t now_ns)
 {
     struct look *look = &looks->now;
-    uint64_t begin_ns = look_schedule_monotonic_ns();
+    uint64_t begin_ns = now_monotonic_ns();
     struct replay_counters program;
     look_init(look, looks->pid);
     replay_counters(looks->sink->replay, 0, &program);
@@ -289,7 +282,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
         look_schedule_can_afford(look->blocks.count, looks->peak_bytes,
                                  looks->spent_ns + CONTAINER_NS, look->sample.time_ns);
     looks->tool_expected_bytes = look_schedule_tool_estimate(looks);
-    look->cpu_ns = look_schedule_monotonic_ns() - begin_ns;
+    look->cpu_ns = now_monotonic_ns() - begin_ns;
 }
 
 /* ---- What comes of it ---------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/array.h"
+#include "base/now.h"
 #include "collector/graph_look.h"
 #include "collector/look_sweep.h"
 #include "collector/quota.h"
@@ -482,9 +483,7 @@ static void look_read_stacks(struct look *look, struct pages *pages)
 
 static uint64_t look_thread_cpu_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    return now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void look_at_pages(struct look *look)

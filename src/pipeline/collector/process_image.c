@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "profile_build/profile_build.h"
 #include "base/human.h"
+#include "base/now.h"
 #include "base/ticks.h"
 #include "collector/name_takeover.h"
 #include "collector/heat.h"
@@ -93,10 +94,7 @@ bool process_image_has_joined(const struct process_image *image)
 
 static uint64_t process_image_program_cpu_ns(const struct process_image *image)
 {
-    struct timespec spent;
-    if (clock_gettime(image->program_clock, &spent) < 0)
-        return 0;
-    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+    return now_ns(image->program_clock);
 }
 
 static void process_image_sample_more_coarsely(struct process_image *image, uint64_t now_ns)
@@ -726,12 +724,15 @@ int process_image_launch(struct process_image *image)
 
 void process_image_refuse(struct process_image *image, int error)
 {
+    if (!image->parent)
+        process_image_take_place(image); /* of a job's rank the entry says why */
     process_image_fail(image,
                        "process %d (%s) is not recorded: there is no thread or no memory to "
                        "collect with (ulimit -u, -v, -d): %s",
                        (int)image->pid, image->program, strerror(error));
     close(image->socket);
     quota_give(QUOTA_NEWCOMER);
+    process_image_end_entry(image);
     process_image_finish(image);
 }
 

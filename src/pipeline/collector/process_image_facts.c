@@ -12,6 +12,7 @@
 #include <time.h>
 #include "profile_build/profile_build.h"
 #include "base/human.h"
+#include "base/now.h"
 #include "collector/name_takeover.h"
 #include "collector/look_schedule.h"
 #include "collector/output_name.h"
@@ -21,9 +22,7 @@
 
 int64_t process_image_unix_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)now_ns(CLOCK_REALTIME);
 }
 
 /* What a function of process.h says, or "". */

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include "base/error.h"
+#include "base/now.h"
 #include "profile_build/profile_build.h"
 #include "base/old_file.h"
 #include "collector/name_takeover.h"
@@ -118,9 +119,7 @@ static void process_image_write_requested(struct process_image *image)
 
 uint64_t process_image_thread_cpu_ns(void)
 {
-    struct timespec spent;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+    return now_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void *process_image_flush_thread(void *context)

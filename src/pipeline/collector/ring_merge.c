@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/now.h"
 #include "base/ticks.h"
 #include "collector/batch.h"
 #include "wire/wire.h"
@@ -123,14 +124,12 @@ static void ring_merge_give_up(struct ring_merge *merge, struct cursor *cursor)
  * ring runs full, the thread counts as idle. If its record comes after all, the record is late. */
 static bool ring_merge_is_stuck(const struct ring_merge *merge, struct cursor *cursor)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    uint64_t at_ns = now_ns(CLOCK_MONOTONIC_COARSE);
     if (!cursor->busy_since_ns || cursor->busy_head != cursor->head) {
         cursor->busy_head = cursor->head;
-        cursor->busy_since_ns = now_ns;
+        cursor->busy_since_ns = at_ns;
     }
-    return merge->crowded && now_ns - cursor->busy_since_ns > STUCK_NS;
+    return merge->crowded && at_ns - cursor->busy_since_ns > STUCK_NS;
 }
 
 /* Reads how far a ring has got; see ring_merge.h for why in this order. */

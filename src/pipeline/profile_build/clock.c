@@ -4,22 +4,16 @@
 
 #include <stdbool.h>
 #include <time.h>
+#include "base/now.h"
 #include "base/ticks.h"
 #include "model/metrics.h"
-
-static uint64_t clock_monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 struct clock_reading clock_read(void)
 {
     struct clock_reading best = {0, 0};
     uint64_t best_gap = UINT64_MAX;
     for (int i = 0; i < 5; i++) {
-        uint64_t before = ticks_now(), ns = clock_monotonic_ns(), after = ticks_now();
+        uint64_t before = ticks_now(), ns = now_monotonic_ns(), after = ticks_now();
         if (after - before < best_gap) {
             best_gap = after - before;
             best = (struct clock_reading){before + best_gap / 2, ns};

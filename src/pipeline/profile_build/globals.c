@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/now.h"
 #include "symbols/string_pool.h"
 #include "symbols/symbols.h"
 #include "symbols/static_variables.h"
@@ -67,13 +67,6 @@ struct globals {
     struct content **contents; /* one per module; NULL where it could not be read */
     struct globals_found found;
 };
-
-static uint64_t globals_monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* ---- The content of a module --------------------------------------------------------------- */
 
@@ -183,7 +176,7 @@ static bool globals_is_systems(const char *path)
 static struct content *globals_content_read(const char *root, const struct globals_module *module,
                                             uint64_t deadline_ns)
 {
-    uint64_t now_ns = globals_monotonic_ns();
+    uint64_t now_ns = now_monotonic_ns();
     bool has_time = now_ns < deadline_ns && !globals_is_systems(module->path);
     struct variables read;
     struct variables_request request = {
@@ -256,7 +249,7 @@ static void globals_read_module(struct globals *globals, size_t index, uint64_t 
 
 static void globals_read_all(struct globals *globals)
 {
-    uint64_t deadline_ns = globals_monotonic_ns() + PLACES_NS;
+    uint64_t deadline_ns = now_monotonic_ns() + PLACES_NS;
     for (size_t i = 0; i < globals->module_count && !symbols_have_given_up(); i++)
         globals_read_module(globals, i, deadline_ns);
 }

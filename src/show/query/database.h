@@ -9,8 +9,8 @@
 
 struct query {
     sqlite3 *database;
-    uint64_t seconds;         /* what a statement may compute without a row; 0: for ever */
-    struct timespec last_row; /* or the statement's beginning */
+    uint64_t seconds;     /* what a statement may compute without a row; 0: for ever */
+    uint64_t last_row_ns; /* or the statement's beginning; CLOCK_MONOTONIC */
     bool gave_up;
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/json.h"
 #include "base/error.h"
+#include "base/now.h"
 #include "base/strbuf.h"
 #include "base/text_table.h"
 #include "format/csv.h"
@@ -187,9 +188,8 @@ static void query_run_end_rows(struct run *run)
 static int query_run_look_at_clock(void *context)
 {
     struct query *query = context;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    query->gave_up |= (uint64_t)(now.tv_sec - query->last_row.tv_sec) >= query->seconds;
+    uint64_t waited_ns = now_monotonic_ns() - query->last_row_ns;
+    query->gave_up |= waited_ns / 1000000000 >= query->seconds;
     return query->gave_up;
 }
 
@@ -202,7 +202,7 @@ void query_give_up_after(struct query *query, uint64_t seconds)
 
 static int query_run_step(struct run *run, sqlite3_stmt *row)
 {
-    clock_gettime(CLOCK_MONOTONIC, &run->query->last_row);
+    run->query->last_row_ns = now_monotonic_ns();
     return sqlite3_step(row);
 }
 

@@ -5,14 +5,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include "base/now.h"
 #include "server/http.h"
 
 static uint64_t clients_now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return now_monotonic_ns() / 1000000;
 }
 
 static struct in6_addr clients_address_of(const struct sockaddr *address)

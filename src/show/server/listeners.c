@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "base/now.h"
 #include "server/http.h"
 
 enum { QUIET_SECONDS = 15 };
+#define SECOND_NS 1000000000u
 
 /* ---- What is said -------------------------------------------------------------------------- */
 
@@ -158,9 +160,7 @@ static void *listeners_watch(void *context)
     struct server *server = context;
     pthread_mutex_lock(&server->lock);
     while (!server->closing) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
+        struct timespec until = now_later(CLOCK_REALTIME, SECOND_NS);
         while (!server->closing && !pthread_cond_timedwait(&server->woken, &server->lock, &until))
             continue; /* woken for another reason */
         pthread_mutex_unlock(&server->lock);
@@ -188,10 +188,8 @@ int listeners_begin(struct server *server)
 /* Under the lock: until the streams have been ended in good order, a second at most. */
 static void listeners_wait_for_streams(struct server *server)
 {
-    struct timespec until;
+    struct timespec until = now_later(CLOCK_REALTIME, SECOND_NS);
     int error = 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
     while (server->listener_count && !error)
         error = pthread_cond_timedwait(&server->woken, &server->lock, &until);
 }

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/now.h"
 #include "offline/offline.h"
 
 enum { LOOK_MS = 100 }; /* between two looks at who still waits */
@@ -217,9 +217,7 @@ struct making {
 
 static uint64_t parts_now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return now_monotonic_ns() / 1000000;
 }
 
 static bool parts_is_wanted(void *context)

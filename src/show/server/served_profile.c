@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/now.h"
 #include "gzip/gzip.h"
 
 enum {
@@ -61,9 +61,7 @@ struct served_profile {
 
 static double served_profile_seconds_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return (double)now_monotonic_ns() / 1e9;
 }
 
 /* ---- Versions ------------------------------------------------------------------------------ */

@@ -13,8 +13,8 @@
 #include <ncurses.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "base/human.h"
+#include "base/now.h"
 #include "base/text.h"
 #include "plot/plot.h"
 #include "aggregate/facts.h"
@@ -50,9 +50,7 @@ struct screen {
 
 static double top_screen_seconds_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return (double)now_monotonic_ns() / 1e9;
 }
 
 /* ---- Lines --------------------------------------------------------------------------------- */

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "base/error.h"
 #include "base/alive.h"
 #include "base/hash.h"
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/memory.h"
+#include "base/now.h"
 #include "aggregate/facts.h"
 #include "aggregate/frames.h"
 
@@ -22,9 +22,7 @@ enum { PLACE_COLUMNS = 60 };
 
 static double top_model_seconds_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return (double)now_monotonic_ns() / 1e9;
 }
 
 void top_model_init(struct top_model *model, const struct top_options *options)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/now.h"
 #include "symbols/variable_places.h"
 #include "symbols/variable_symbols.h"
 #include "symbols/static_variables.h"
@@ -575,7 +576,7 @@ static void a_walk_that_is_late_says_so(void **state)
     variables_merge(&variables);
     for (size_t i = 0; i < variables.count; i++)
         variables.list[i].name = NULL;
-    variable_places_read(&variables, dwarf, 0, variable_places_now_ns());
+    variable_places_read(&variables, dwarf, 0, now_monotonic_ns());
     assert_int_equal(variables.places, VARIABLES_PLACES_PARTLY);
     assert_int_equal(variables.unit_count, 1);
     assert_int_equal(variables.units_read, 0);
