@@ -43,8 +43,8 @@ done
 echo "== a process that nobody records: one sentence"
 begin "$VICTIMS/moving" 1
 try tidemark leaks "$pid"
-sentence "is not being recorded: start it with tidemark record"
+sentence "is not being recorded(: start it with tidemark record| by this user)"
 try tidemark held "$pid"
-sentence "is not being recorded: start it with tidemark record"
+sentence "is not being recorded(: start it with tidemark record| by this user)"
 kill -9 "$pid"
 wait "$job" 2>/dev/null || true
