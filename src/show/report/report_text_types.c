@@ -88,16 +88,16 @@ static int report_text_types_add_all(struct text *text, const struct path_types 
 
 /* ---- What was alive -------------------------------------------------------------------------- */
 
-enum { LIVE_SHARE = 9, LIVE_TYPE = 26 };
+enum { LIVE_SHARE = 8, LIVE_BLOCKS = 9, LIVE_TYPE = 24 };
 
 static const struct text_column live_columns[] = {{"alive", CELL, TEXT_RIGHT, 0},
                                                   {"", LIVE_SHARE, TEXT_RIGHT, 0},
-                                                  {"blocks", CELL, TEXT_RIGHT, 0},
+                                                  {"blocks", LIVE_BLOCKS, TEXT_RIGHT, 0},
                                                   {"type", LIVE_TYPE, TEXT_LEFT, 2},
                                                   {"most by", 0, TEXT_LEFT, 2}};
 enum {
     LIVE_COLUMNS = sizeof live_columns / sizeof *live_columns,
-    LIVE_USED = 2 * CELL + LIVE_SHARE + LIVE_TYPE + 4
+    LIVE_USED = CELL + LIVE_SHARE + LIVE_BLOCKS + LIVE_TYPE + 4
 };
 
 static void report_text_types_add_live(struct text *text, const struct live_type *type,
@@ -130,37 +130,41 @@ static void report_text_types_say_live(struct text *text, const struct live_type
     strbuf_release(&line);
 }
 
-static int report_text_types_add_alive(struct text *text)
+static void report_text_types_add_alive(struct text *text, const struct live_types *types)
 {
-    struct live_types types;
-    int error = live_types_init(&types, text->profile, text->sites.wanted);
-    if (error)
-        return error;
-    if (types.count) {
-        struct figure whole = figure_add(figure_of(types.bytes), types.unknown_bytes);
-        size_t shown = types.count < text->options->top ? types.count : text->options->top;
-        report_text_types_say_live(text, &types);
-        report_part_headings(text, live_columns, LIVE_COLUMNS);
-        for (size_t i = 0; i < shown; i++)
-            report_text_types_add_live(text, &types.rows[i], whole);
-        if (types.count > shown)
-            strbuf_addf(&text->out, "  %zu more (--top)\n", types.count - shown);
-    }
-    live_types_release(&types);
-    return 0;
+    struct figure whole = figure_add(figure_of(types->bytes), types->unknown_bytes);
+    size_t shown = types->count < text->options->top ? types->count : text->options->top;
+    report_text_types_say_live(text, types);
+    report_part_headings(text, live_columns, LIVE_COLUMNS);
+    for (size_t i = 0; i < shown; i++)
+        report_text_types_add_live(text, &types->rows[i], whole);
+    if (types->count > shown)
+        strbuf_addf(&text->out, "  %zu more (--top)\n", types->count - shown);
 }
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
+static int report_text_types_add_allocated(struct text *text, const struct path_types *types)
+{
+    report_part_title(text, "Types", "of what call paths allocate");
+    report_text_types_say_share(text, types);
+    return report_text_types_add_all(text, types);
+}
+
+/* Where no call path has a type, and the blocks themselves have, they are the answer. */
 int report_section_types(struct text *text)
 {
     struct path_types types;
+    struct live_types alive;
     int error = path_types_init(&types, text->profile, text->sites.wanted);
     if (error)
         return error;
-    report_part_title(text, "Types", "of what call paths allocate");
-    report_text_types_say_share(text, &types);
-    error = report_text_types_add_all(text, &types);
+    error = live_types_init(&alive, text->profile, text->sites.wanted);
+    if (!error && (types.count || !alive.count))
+        error = report_text_types_add_allocated(text, &types);
+    if (!error && alive.count)
+        report_text_types_add_alive(text, &alive);
+    live_types_release(&alive);
     path_types_release(&types);
-    return error ? error : report_text_types_add_alive(text);
+    return error;
 }
