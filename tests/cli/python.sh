@@ -30,8 +30,34 @@ same_lines() { # PROFILE
     done <want
 }
 
+# How many objects of each type there are at the end, before the interpreter lets go of them.
+check_types() { # PYTHON
+    PYTHONHASHSEED=0 try tidemark record -q -o types.tmk "$1" "$HERE/python_types.py"
+    mv out types.want
+    tidemark report --json types.tmk >types.json
+    jq -r '.alive_by_type.types[] | "\(.count) \(.name)"' types.json >types.got
+    local word name count
+    while read -r word name count; do
+        if [ "$word" = about ]; then # what else is alive is the interpreter's affair, but for the last few
+            awk -v name="$name" -v count="$count" '{ got = $1; sub(/^[0-9]+ /, "") }
+                $0 == name { found = 1; if (got < count - 3 || got > count + 5 + count / 50) print name ": gc has " count ", here " got }
+                END { if (!found) print "no " name }' types.got
+        else
+            grep -qx "$name $word" types.got || echo "$word: $name, here $(grep " $word\$" types.got)"
+        fi
+    done <types.want
+    # Nearly all of it has a type, and the line that made most of each.
+    jq -c '.alive_by_type | [.bytes > 5 * .unknown_bytes, ([.types[] | select(.name == "Plain") | .most_by.function]),
+        ([.types[].name] | index("keys of dicts") != null and index("items of lists") != null and index("tables of sets") != null)]' types.json
+    # One line makes objects of several types: no type is said of all that it ever allocated.
+    jq '.types | length' types.json
+    tidemark report --by=type types.tmk | grep -c '^Alive '
+    tidemark report --by=type --top=100 types.tmk | grep -oE ' 180  Made +' | tr -s ' '
+}
+
 check() { # PYTHON
     python=$1
+    check_types "$python"
     # Lines that keep something: what is asked for around them, tracemalloc asks for as well.
     PYTHONHASHSEED=0 "$python" "$script" oracle | sort >all
     for line in $(grep -n '^ .*\(keep(\|yield\|append(\|kept\[0\]\)' "$script" | cut -d: -f1); do

@@ -26,7 +26,9 @@ strip -o stripped "$VICTIMS/types"
 tidemark record -q -o stripped.tmk ./stripped
 all_types stripped.tmk
 echo "== text"
-tidemark report --by type -w 80 stripped.tmk | sed -n '/^Types/,$p'
+tidemark report --by type -w 80 stripped.tmk | sed -n '/^Types/,/^$/p'
+# Alive, block by block: how many of each.
+tidemark report --by type -w 80 stripped.tmk | sed -n '/^Alive/,$p' | awk 'NR > 4 { print $5, $6 }'
 echo "== names are hidden with others"
 tidemark html --redact=names -o hidden.html run.tmk
 grep -c 'deep::Box' hidden.html

@@ -52,7 +52,15 @@ real() { # NAME COMMAND…
     "$TIDEMARK" query -f csv "$name.tmk" "SELECT path FROM module WHERE path LIKE '/%'" | tail -n +2 | tr -d '\r"' |
         while read -r file; do [ ! -r "$file" ] || strings -n 3 "$file"; done | sed 's/^\*//' | grep -E '^([NSZ]|[0-9])[A-Za-z0-9_.$]*$' |
         sort -u | sed 's/^/_ZTS/' | c++filt | sed -n 's/^typeinfo name for //p' | sort -u >"$name.names"
-    [ -z "$(comm -23 "$name.classes" "$name.names")" ] || fail "$name has classes that no file names: $(comm -23 "$name.classes" "$name.names" | head -3)"
+    comm -23 "$name.classes" "$name.names" >"$name.others"
+    # An interpreter in it names its own types, and what its scripts make.
+    if "$TIDEMARK" query -f csv "$name.tmk" "SELECT path FROM module" | grep -q '/libpython3'; then
+        grep -vxE '(items|keys|tables|attributes) of [a-z]+' "$name.others" | while read -r type; do
+            grep -arqwF -- "${type##*.}" "$(command -v "$1")" /usr/lib/python3* /usr/share/gdb /usr/lib/x86_64-linux-gnu/libpython3* || echo "$type"
+        done >"$name.unknown"
+        mv "$name.unknown" "$name.others"
+    fi
+    [ ! -s "$name.others" ] || fail "$name has classes that no file names: $(head -3 "$name.others")"
 }
 real cmake cmake --help-full
 real gdb gdb -batch -ex 'info line main' "$VICTIMS/types"

@@ -12,6 +12,7 @@
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "format/allocated_types.h"
+#include "model/interpreter.h"
 
 /* Of a path's live blocks 1 / UNLIKE at most may begin with something else: objects that are being
  * made, or have just been. */
@@ -162,6 +163,22 @@ static int path_types_find_classes(struct typing *typing)
     return 0;
 }
 
+/* A line of Python makes objects of many types, and which of them live longest says nothing of the
+ * others. */
+static bool path_types_is_interpreted(const struct profile *profile, uint32_t node)
+{
+    for (; node; node = profile->nodes[node].parent) {
+        const struct profile_code *code = &profile->codes[profile->nodes[node].location];
+        if (code->module == UINT32_MAX)
+            continue;
+        const char *module = profile->modules[code->module].path;
+        const char *file = code->line_count ? profile->lines[code->first_line].file : NULL;
+        if (interpreter_is_python(module) || (file && !strcmp(file, module)))
+            return true;
+    }
+    return false;
+}
+
 static uint32_t path_types_by_class(struct typing *typing, uint32_t path)
 {
     const struct profile_block_type *most = NULL;
@@ -173,7 +190,7 @@ static uint32_t path_types_by_class(struct typing *typing, uint32_t path)
         most = !most || row->count > most->count ? row : most;
         typed += row->count;
     }
-    if (!most)
+    if (!most || path_types_is_interpreted(typing->profile, path))
         return PATH_TYPE_NONE;
     if (most->count <= live && most->count >= live - live / UNLIKE)
         return path_types_row(typing, most->name);

@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/map.h"
+#include "collector/python_objects.h"
 #include "symbols/symbols.h"
 
 enum { WORD = sizeof(uint64_t), NAME_BYTES = 2048, NO_CLASS = 0 };
@@ -24,7 +26,7 @@ struct finding {
     struct block_types *types;
     struct known_table *tables;
     size_t table_count, table_room, name_room, row_room;
-    struct map table_map, row_map;
+    struct map table_map, row_map, python_map;
     bool no_memory;
 };
 
@@ -182,13 +184,33 @@ static int block_types_compare(const void *left, const void *right)
     return a->path != b->path ? (a->path < b->path ? -1 : 1) : strcmp(a->name, b->name);
 }
 
+/* A name of python_objects.h, which has one pointer. */
+static uint32_t block_types_python_class(struct finding *finding, const char *name)
+{
+    uint64_t key = hash_u64((uintptr_t)name);
+    uint32_t class;
+    if (!name)
+        return NO_CLASS;
+    for (struct map_probe probe = map_probe(&finding->python_map, key); map_next(&probe, &class);)
+        if (!strcmp(finding->types->names[class - 1], name))
+            return class;
+    char *copy = strdup(name);
+    class = copy ? block_types_number(finding, copy) : NO_CLASS;
+    if (!class || !map_try_add(&finding->python_map, key, class))
+        finding->no_memory = true;
+    return class;
+}
+
 int block_types_find(struct block_types *types, const struct live_list *blocks,
-                     const uint64_t *first_words, const struct block_types_memory *memory)
+                     const uint64_t *first_words, const struct python_objects *python,
+                     const struct block_types_memory *memory)
 {
     struct finding finding = {.memory = memory, .types = types};
     *types = (struct block_types){0};
     for (size_t i = 0; i < blocks->count && !finding.no_memory; i++) {
         uint32_t class = first_words[i] ? block_types_class(&finding, first_words[i]) : NO_CLASS;
+        if (!class && python)
+            class = block_types_python_class(&finding, python_objects_name(python, i));
         struct profile_block_type *row =
             class ? block_types_row(&finding, blocks->blocks[i].node, class) : NULL;
         if (row) {
@@ -201,6 +223,7 @@ int block_types_find(struct block_types *types, const struct live_list *blocks,
     free(finding.tables);
     map_release(&finding.table_map);
     map_release(&finding.row_map);
+    map_release(&finding.python_map);
     if (finding.no_memory)
         block_types_release(types);
     return finding.no_memory ? -ENOMEM : 0;

@@ -31,10 +31,14 @@ struct block_types {
     size_t name_count;
 };
 
-/* `first_words`: one for each block; 0: it has none, or was not read. 0 or -ENOMEM. */
+struct python_objects;
+
+/* `first_words`: one for each block; 0: it has none, or was not read. `python` (python_objects.h):
+ * what else is known of blocks; NULL: nothing. 0 or -ENOMEM. */
 int block_types_find(struct block_types *types, const struct live_list *blocks,
-                     const uint64_t *first_words, const struct block_types_memory *memory);
-/* Blocks with a class. */
+                     const uint64_t *first_words, const struct python_objects *python,
+                     const struct block_types_memory *memory);
+/* Blocks with a class, or a type. */
 struct figure block_types_count(const struct block_types *types);
 void block_types_release(struct block_types *types);
 

@@ -12,6 +12,7 @@
 #include "collector/graph_held.h"
 #include "collector/graph_late.h"
 #include "collector/graph_threads.h"
+#include "collector/python_objects.h"
 #include "graph/graph.h"
 #include "procfs/proc_file.h"
 
@@ -25,8 +26,10 @@ struct sweep {
     struct graph_threads threads;
     struct graph_block *blocks;
     size_t area, block;
-    uint64_t *words;       /* PIECE_WORDS of them */
-    uint64_t *first_words; /* of each block; 0: not read */
+    uint64_t *words;                 /* PIECE_WORDS of them */
+    uint64_t *first_words;           /* of each block; 0: not read */
+    struct python_objects *python;   /* NULL: no interpreter */
+    struct block_types_memory types; /* where they are read */
     int memory_fd;
     struct page_table_range *ranges; /* what is read */
     size_t range_count;
@@ -190,12 +193,19 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
                     count);
 }
 
+static void graph_look_add_head(struct sweep *sweep, const uint64_t *words, size_t count)
+{
+    sweep->first_words[sweep->block] = words[0];
+    if (sweep->python)
+        python_objects_see(sweep->python, sweep->block, words, count);
+}
+
 static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t from, uint64_t to)
 {
     size_t count;
     const uint64_t *words = graph_look_words(sweep, start, from, to, &count);
     if (count && from == sweep->blocks[sweep->block].address)
-        sweep->first_words[sweep->block] = words[0];
+        graph_look_add_head(sweep, words, count);
     if (sweep->is_graph)
         graph_add_words(sweep->graph, (uint32_t)sweep->block, words, count);
 }
@@ -435,6 +445,12 @@ void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample 
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
+static size_t graph_look_read_for_types(const void *context, uint64_t address, void *to,
+                                        size_t bytes)
+{
+    return graph_look_read(context, address, to, bytes);
+}
+
 static int graph_look_list_blocks(struct sweep *sweep)
 {
     const struct live_list *list = sweep->asked->blocks;
@@ -446,6 +462,9 @@ static int graph_look_list_blocks(struct sweep *sweep)
     for (size_t i = 0; i < list->count; i++)
         sweep->blocks[i] =
             (struct graph_block){list->blocks[i].address, list->blocks[i].size_bytes};
+    sweep->types =
+        (struct block_types_memory){graph_look_read_for_types, sweep, sweep->asked->smaps};
+    sweep->python = python_objects_new(&sweep->types, list);
     return 0;
 }
 
@@ -487,19 +506,15 @@ static void graph_look_end(struct sweep *sweep)
     free(sweep->blocks);
     free(sweep->words);
     free(sweep->first_words);
-}
-
-static size_t graph_look_read_for_types(const void *context, uint64_t address, void *to,
-                                        size_t bytes)
-{
-    return graph_look_read(context, address, to, bytes);
+    python_objects_free(sweep->python);
 }
 
 static int graph_look_find_types(const struct sweep *sweep, struct graph_look *out)
 {
-    const struct block_types_memory memory = {graph_look_read_for_types, sweep,
-                                              sweep->asked->smaps};
-    return block_types_find(&out->types, sweep->asked->blocks, sweep->first_words, &memory);
+    if (sweep->python)
+        python_objects_settle(sweep->python);
+    return block_types_find(&out->types, sweep->asked->blocks, sweep->first_words, sweep->python,
+                            &sweep->types);
 }
 
 static int graph_look_find_fills(const struct sweep *sweep, struct graph_look *out)

@@ -97,6 +97,10 @@ void process_image_answer(struct process_image *image)
     case WIRE_REQUEST_SNAPSHOT:
         process_image_answer_snapshot(image);
         break;
+    case WIRE_REQUEST_LOOK:
+        if (image->gate.state != GATE_BEFORE && image->looks && !image->looked)
+            look_schedule_before_end(image->looks, clock_read().ns);
+        break;
     }
     image->answered = asked;
     atomic_store_explicit(&header->answered, asked, memory_order_release);

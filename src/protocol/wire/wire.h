@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x3f5458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x405458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -397,6 +397,7 @@ enum wire_request {
     WIRE_REQUEST_COUNTERS = 0,
     WIRE_REQUEST_RESET_PEAK,
     WIRE_REQUEST_SNAPSHOT, /* look at the process, bring the profile up to date */
+    WIRE_REQUEST_LOOK, /* look at the process: an interpreter is about to let go of everything */
 };
 
 struct wire_answer {

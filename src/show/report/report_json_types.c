@@ -1,6 +1,8 @@
-/* Writes types as JSON: all that are known, most at the peak first, and what is of no known type. */
+/* Writes types as JSON: all that are known, most at the peak first, and what is of no known type; and
+ * what was alive at a look. */
 #include <errno.h>
 #include <stdlib.h>
+#include "aggregate/live_types.h"
 #include "aggregate/path_types.h"
 #include "report/report_writer.h"
 
@@ -16,6 +18,46 @@ static void report_json_types_write(struct writer *writer, const struct path_typ
     json_unsigned(&writer->json, "paths", type->merged.paths);
     report_json_metrics(writer, "metrics", &type->merged.metrics);
     json_end(&writer->json);
+}
+
+static void report_json_types_write_live(struct writer *writer, const struct live_type *type)
+{
+    json_object(&writer->json, NULL);
+    json_string(&writer->json, "name", type->name);
+    json_unsigned(&writer->json, "count", type->count);
+    json_unsigned(&writer->json, "bytes", type->bytes);
+    json_object(&writer->json, "most_by");
+    report_json_path(writer, type->path);
+    json_unsigned(&writer->json, "bytes", type->path_bytes);
+    json_end(&writer->json);
+    json_end(&writer->json);
+}
+
+/* null: no look has asked. */
+static int report_json_types_alive(struct writer *writer)
+{
+    struct live_types types;
+    int error = live_types_init(&types, writer->profile, writer->sites.wanted);
+    if (error)
+        return error;
+    if (!types.sample) {
+        json_null(&writer->json, "alive_by_type");
+        return 0;
+    }
+    json_object(&writer->json, "alive_by_type");
+    json_unsigned(&writer->json, "sample", types.sample->id);
+    json_unsigned(&writer->json, "time_ns", types.sample->time_ns);
+    json_unsigned(&writer->json, "count", types.blocks);
+    json_unsigned(&writer->json, "bytes", types.bytes);
+    json_figure(&writer->json, "unknown_count", types.unknown_count);
+    json_figure(&writer->json, "unknown_bytes", types.unknown_bytes);
+    json_array(&writer->json, "types");
+    for (size_t i = 0; i < types.count; i++)
+        report_json_types_write_live(writer, &types.rows[i]);
+    json_end(&writer->json);
+    json_end(&writer->json);
+    live_types_release(&types);
+    return 0;
 }
 
 int report_json_types(struct writer *writer)
@@ -40,5 +82,5 @@ int report_json_types(struct writer *writer)
     json_end(&writer->json);
     free(order);
     path_types_release(&types);
-    return 0;
+    return report_json_types_alive(writer);
 }

@@ -1,10 +1,12 @@
 /* Writes the section on types: what kinds of things the program allocates, and how much of its
- * memory has a type that is known. */
+ * memory has a type that is known; and what kinds of things were alive at a look. */
 #include "report/report_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "aggregate/estimate.h"
+#include "aggregate/live_types.h"
 #include "aggregate/path_types.h"
 #include "base/text.h"
 #include "format/names.h"
@@ -37,8 +39,11 @@ static void report_text_types_add(struct text *text, const struct merged_metrics
     report_part_next(text, estimate_count(text->profile, call->alloc_count).text);
     report_part_next(text, source);
     report_part_next(text, "");
-    name_add_short(&text->out, name, columns_left);
-    strbuf_add_char(&text->out, '\n');
+    if (strchr(name, '<'))
+        name_add_short(&text->out, name, columns_left);
+    else
+        report_part_name(text, name, columns_left); /* "unsigned int" is all name */
+    report_part_end(text);
 }
 
 /* What the types are sorted by: what was alive at the peak, if nothing else was asked for. */
@@ -81,15 +86,85 @@ static int report_text_types_add_all(struct text *text, const struct path_types 
     return 0;
 }
 
+/* ---- What was alive -------------------------------------------------------------------------- */
+
+enum { LIVE_SHARE = 8, LIVE_BLOCKS = 9, LIVE_TYPE = 24 };
+
+static const struct text_column live_columns[] = {{"alive", CELL, TEXT_RIGHT, 0},
+                                                  {"", LIVE_SHARE, TEXT_RIGHT, 0},
+                                                  {"blocks", LIVE_BLOCKS, TEXT_RIGHT, 0},
+                                                  {"type", LIVE_TYPE, TEXT_LEFT, 2},
+                                                  {"most by", 0, TEXT_LEFT, 2}};
+enum {
+    LIVE_COLUMNS = sizeof live_columns / sizeof *live_columns,
+    LIVE_USED = CELL + LIVE_SHARE + LIVE_BLOCKS + LIVE_TYPE + 4
+};
+
+static void report_text_types_add_live(struct text *text, const struct live_type *type,
+                                       struct figure whole)
+{
+    report_part_row(text, live_columns);
+    report_part_next_figure(text, human_bytes(type->bytes).text);
+    report_part_next(text, human_percent((double)type->bytes, figure_double(whole)).text);
+    report_part_next(text, human_count(type->count).text);
+    report_part_next_name(text, type->name);
+    report_part_next(text, "");
+    report_part_path(text, type->path, LIVE_USED, false);
+}
+
+static void report_text_types_say_live(struct text *text, const struct live_types *types)
+{
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "after %s, of %s in %s blocks", human_duration(types->sample->time_ns).text,
+                human_bytes(types->bytes).text, human_exact(types->blocks).text);
+    report_part_title(text, "Alive", line.data);
+    strbuf_reset(&line);
+    if (figure_known(types->unknown_bytes))
+        strbuf_addf(&line,
+                    "As the blocks themselves say. Of %s more in %s blocks the type is not known.",
+                    human_bytes(figure_or(types->unknown_bytes, 0)).text,
+                    figure_human_count(types->unknown_count).text);
+    else
+        strbuf_add_string(&line, "As the blocks themselves say.");
+    report_part_note(text, line.data);
+    strbuf_release(&line);
+}
+
+static void report_text_types_add_alive(struct text *text, const struct live_types *types)
+{
+    struct figure whole = figure_add(figure_of(types->bytes), types->unknown_bytes);
+    size_t shown = types->count < text->options->top ? types->count : text->options->top;
+    report_text_types_say_live(text, types);
+    report_part_headings(text, live_columns, LIVE_COLUMNS);
+    for (size_t i = 0; i < shown; i++)
+        report_text_types_add_live(text, &types->rows[i], whole);
+    if (types->count > shown)
+        strbuf_addf(&text->out, "  %zu more (--top)\n", types->count - shown);
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static int report_text_types_add_allocated(struct text *text, const struct path_types *types)
+{
+    report_part_title(text, "Types", "of what call paths allocate");
+    report_text_types_say_share(text, types);
+    return report_text_types_add_all(text, types);
+}
+
+/* Where no call path has a type, and the blocks themselves have, they are the answer. */
 int report_section_types(struct text *text)
 {
     struct path_types types;
+    struct live_types alive;
     int error = path_types_init(&types, text->profile, text->sites.wanted);
     if (error)
         return error;
-    report_part_title(text, "Types", "of what call paths allocate");
-    report_text_types_say_share(text, &types);
-    error = report_text_types_add_all(text, &types);
+    error = live_types_init(&alive, text->profile, text->sites.wanted);
+    if (!error && (types.count || !alive.count))
+        error = report_text_types_add_allocated(text, &types);
+    if (!error && alive.count)
+        report_text_types_add_alive(text, &alive);
+    live_types_release(&alive);
     path_types_release(&types);
     return error;
 }

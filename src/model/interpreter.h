@@ -1,0 +1,16 @@
+/* Which modules are interpreters whose programs we read. */
+#ifndef TIDEMARK_MODEL_INTERPRETER_H
+#define TIDEMARK_MODEL_INTERPRETER_H
+
+#include <stdbool.h>
+#include <string.h>
+
+/* "/usr/bin/python3.11", "libpython3.12.so.1.0"; programs that embed one have the library. */
+static inline bool interpreter_is_python(const char *module_path)
+{
+    const char *slash = strrchr(module_path, '/');
+    const char *name = slash ? slash + 1 : module_path;
+    return !strncmp(name, "python3", 7) || !strncmp(name, "libpython3", 10);
+}
+
+#endif
