@@ -34,9 +34,16 @@ recording() {
 figures() {
     "$BIN/tidemark" query -f csv "$1" 'SELECT alloc_count, alloc_bytes FROM program'
 }
+# Nobody waits for the collector but init: until its files are closed it writes the profile, as far as one can see.
+has_ended() {
+    ! kill -0 "$1" || grep -q '^State:.Z' "/proc/$1/status"
+} 2>/dev/null
 killed() {
-    kill -KILL $(pgrep -P $recorder) $recorder
+    local child children
+    children=$(pgrep -P $recorder)
+    kill -KILL $children $recorder
     wait $recorder
+    for child in $children; do until_true has_ended "$child"; done
 } 2>/dev/null
 
 recording
