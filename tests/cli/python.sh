@@ -52,6 +52,11 @@ check_types() { # PYTHON
     # One line makes objects of several types: no type is said of all that it ever allocated.
     jq '.types | length' types.json
     tidemark report --by=type types.tmk | grep -c '^Alive '
+    # Who keeps it: a list and a dict of the script, not the collector's list of all objects.
+    PYTHONHASHSEED=0 try tidemark record -q --held -o held.tmk "$1" -c 'kept = [("a" * 100, str(i) * 50) for i in range(20000)]
+table = {i: [i] * 10 for i in range(10000)}'
+    tidemark held --json held.tmk | jq -c '[.at, ([.. | objects | select((.retained_blocks // 0) > 30000 and (.retained_blocks // 0) < 45000)] | length > 0)]'
+    tidemark leaks --json held.tmk | jq -r .at
     tidemark report --by=type --top=100 types.tmk | grep -oE ' 180  Made +' | tr -s ' '
 }
 
