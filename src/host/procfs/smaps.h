@@ -96,6 +96,7 @@ struct smaps_mapping {
     uint16_t flags;
     enum smaps_kind kind;
     uint64_t hinted_bytes; /* of address space that hints claim without covering all of it */
+    uint64_t bss_end;      /* of SMAPS_BSS: where the module ends (module_end.h); 0: not known */
     const char *path;      /* "" if none, as the kernel says it without " (deleted)"; the table's */
     struct smaps_bytes bytes;
     size_t path_at; /* while reading */

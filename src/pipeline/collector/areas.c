@@ -57,8 +57,12 @@ size_t areas_prune_claims(struct area_claim *claims, size_t count)
 
 /* ---- Mappings ------------------------------------------------------------------------------ */
 
-/* What `size libtidemark.so` says of bss, in whole pages and a few more. */
-enum { OUR_BSS_MOST = 1400 << 10 };
+/* Whether the kernel has joined a module's .bss with the program's memory behind it. */
+static bool areas_is_joined(const struct smaps_mapping *mapping)
+{
+    return mapping->kind == SMAPS_BSS && mapping->bss_end > mapping->start &&
+           mapping->bss_end < mapping->end;
+}
 
 static bool areas_is_ours(const struct smaps *smaps, size_t index)
 {
@@ -101,9 +105,8 @@ static enum area_owner areas_owner_of(const struct smaps *smaps, size_t index)
     /* clang-format on */
     const struct smaps_mapping *mapping = &smaps->mappings[index];
     enum smaps_kind kind = mapping->kind;
-    if (areas_is_ours(smaps, index)) /* behind our variables there may be the program's memory */
-        return kind == SMAPS_BSS && mapping->end - mapping->start > OUR_BSS_MOST ? AREA_MMAP
-                                                                                 : AREA_TOOL;
+    if (areas_is_ours(smaps, index))
+        return AREA_TOOL;
     return kind == SMAPS_ANONYMOUS && areas_is_arena(smaps, index) ? AREA_ALLOCATOR : owners[kind];
 }
 
@@ -111,7 +114,8 @@ uint64_t areas_tool_rss(const struct smaps *smaps)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < smaps->count; i++)
-        if (smaps->mappings[i].kind == SMAPS_TOOL || areas_owner_of(smaps, i) == AREA_TOOL)
+        if (!areas_is_joined(&smaps->mappings[i]) && /* smaps does not say what our part costs */
+            (smaps->mappings[i].kind == SMAPS_TOOL || areas_owner_of(smaps, i) == AREA_TOOL))
             bytes += figure_or(smaps->mappings[i].bytes.rss, 0);
     return bytes;
 }
@@ -137,7 +141,7 @@ static int areas_add(struct areas *areas, struct area area, uint64_t start, uint
 {
     if (!array_make_room(&areas->list, &areas->capacity, areas->count, sizeof *areas->list))
         return -ENOMEM;
-    area.is_piece = start != area.start || end != area.end;
+    area.is_piece = area.is_piece || start != area.start || end != area.end;
     area.rss_bytes = area.is_piece ? 0 : area.rss_bytes;
     area.start = start;
     area.end = end;
@@ -217,15 +221,41 @@ static int areas_cut(struct areas *areas, const struct area *whole,
     return !error && at < whole->end ? areas_add(areas, *whole, at, whole->end) : error;
 }
 
+/* Claims that end before the area are passed. */
+static int areas_cut_at_claims(struct areas *areas, const struct area *whole,
+                               const struct smaps_mapping *mapping, const struct area_claim **claim,
+                               const struct area_claim *end)
+{
+    while (*claim < end && (*claim)->end <= whole->start)
+        ++*claim;
+    return areas_cut(areas, whole, mapping, *claim, end);
+}
+
+/* Leaves a module's variables in `whole`. Returns the program's memory behind them. */
+static struct area areas_split(struct area *whole, uint64_t module_end)
+{
+    struct area behind = *whole;
+    whole->end = behind.start = module_end;
+    whole->is_piece = behind.is_piece = true;
+    behind.owner = AREA_MMAP;
+    behind.is_anonymous = true;
+    return behind;
+}
+
 static int areas_find_mappings(struct areas *areas, const struct smaps *smaps,
                                const struct area_claim *claim, const struct area_claim *end)
 {
     int error = 0;
     for (size_t i = 0; i < smaps->count && !error; i++) {
         struct area whole = area_of(smaps, i);
-        while (claim < end && claim->end <= whole.start)
-            claim++;
-        error = areas_cut(areas, &whole, &smaps->mappings[i], claim, end);
+        if (!areas_is_joined(&smaps->mappings[i])) {
+            error = areas_cut_at_claims(areas, &whole, &smaps->mappings[i], &claim, end);
+            continue;
+        }
+        struct area behind = areas_split(&whole, smaps->mappings[i].bss_end);
+        error = areas_cut_at_claims(areas, &whole, &smaps->mappings[i], &claim, end);
+        if (!error)
+            error = areas_cut_at_claims(areas, &behind, &smaps->mappings[i], &claim, end);
     }
     return error;
 }

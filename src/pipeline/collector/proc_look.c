@@ -13,6 +13,7 @@
 #include "collector/quota.h"
 #include "collector/residency.h"
 #include "procfs/cgroup_recent.h"
+#include "procfs/module_end.h"
 #include "procfs/page_table.h"
 #include "procfs/process.h"
 #include "procfs/stacks.h"
@@ -153,6 +154,8 @@ static int look_classify(struct look *look)
         stacks_pointers(&look->stacks, look->places, look->place_count, &pointers, &pointer_count);
     struct smaps_hints hints = {tool, count, pointers, pointer_count};
     error = smaps_classify(&look->smaps, &hints);
+    if (!error && look->over_pages)
+        module_ends_find(&look->smaps, look->pid);
     free(pointers);
     free(tool);
     return error;

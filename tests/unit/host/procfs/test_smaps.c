@@ -13,6 +13,7 @@
 #include <sys/shm.h>
 #include <sys/syscall.h>
 
+#include "procfs/module_end.h"
 #include "procfs/process.h"
 #include "procfs/smaps.h"
 #include "../../model/numbers.h"
@@ -580,6 +581,33 @@ static void hold_still(void *shared)
     (void)shared;
 }
 
+extern char _end[]; /* the linker's: behind the last variable of this program */
+static char many_variables[1 << 20];
+
+static void a_modules_variables_end_where_its_headers_say(void **state)
+{
+    (void)state;
+    struct smaps smaps = SMAPS_INIT;
+    many_variables[1 << 19] = 1;
+    assert_int_equal(smaps_read(&smaps, getpid()), 0);
+    module_ends_find(&smaps, getpid());
+    const struct smaps_mapping *mapping = smaps_find(&smaps, (uintptr_t)&many_variables[1 << 19]);
+    assert_non_null(mapping);
+    assert_int_equal(mapping->kind, SMAPS_BSS);
+    uint64_t page = process_page_bytes();
+    assert_true(mapping->bss_end == (((uintptr_t)_end + page - 1) & ~(page - 1)));
+    struct smaps_mapping data = mapping[-1];
+    int text = file_of("no module", 9);
+    assert_true(module_end_fd(text, &data) == 0);
+    close(text);
+    data.inode++; /* another file has its name by now */
+    struct smaps_mapping pair[] = {data, *mapping};
+    struct smaps replaced = {.mappings = pair, .count = 2};
+    module_ends_find(&replaced, getpid());
+    assert_true(pair[1].bss_end == 0);
+    smaps_release(&smaps);
+}
+
 static void what_is_gone_is_said_so(void **state)
 {
     (void)state;
@@ -630,6 +658,7 @@ int main(void)
         cmocka_unit_test(hints_are_believed_where_they_cover),
         cmocka_unit_test(a_process_is_as_it_made_itself),
         cmocka_unit_test(sums_are_those_of_awk_and_of_the_kernel),
+        cmocka_unit_test(a_modules_variables_end_where_its_headers_say),
         cmocka_unit_test(what_is_gone_is_said_so),
         cmocka_unit_test(what_is_forbidden_is_said_so),
     };

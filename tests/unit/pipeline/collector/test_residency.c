@@ -746,6 +746,34 @@ static void the_recorders_library_is_the_tools(void **state)
     areas_release(&areas);
 }
 
+static void memory_that_the_kernel_joined_with_a_modules_bss_is_the_programs(void **state)
+{
+    (void)state;
+    struct smaps_mapping mappings[] = {
+        {.start = BASE, .end = BASE + PAGE, .path = "/x/libx.so", .kind = SMAPS_DATA},
+        {.start = BASE + PAGE,
+         .end = BASE + 9 * PAGE,
+         .path = "",
+         .kind = SMAPS_BSS,
+         .bss_end = BASE + 3 * PAGE,
+         .bytes.rss = figure_of(8 * PAGE)}};
+    struct smaps smaps = {.mappings = mappings, .count = 2};
+    struct areas areas = AREAS_INIT;
+    struct live_list none = LIVE_LIST_INIT;
+    assert_int_equal(areas_find(&areas, &smaps, NULL, 0, &none), 0);
+    assert_int_equal(areas.count, 3);
+    assert_int_equal(areas.list[1].owner, AREA_GLOBALS);
+    assert_true(areas.list[1].end == BASE + 3 * PAGE && areas.list[1].is_piece);
+    assert_int_equal(areas.list[2].owner, AREA_MMAP);
+    assert_true(areas.list[2].end == BASE + 9 * PAGE && areas.list[2].is_piece);
+    mappings[0].path = "/x/libtidemark.so";
+    assert_int_equal(areas_find(&areas, &smaps, NULL, 0, &none), 0);
+    assert_int_equal(areas.list[1].owner, AREA_TOOL);
+    assert_int_equal(areas.list[2].owner, AREA_MMAP);
+    assert_int_equal(areas_tool_rss(&smaps), 0);
+    areas_release(&areas);
+}
+
 /* ---- Sorting ---- */
 
 static void assert_sorted(struct live_list *list)
@@ -795,6 +823,7 @@ int main(void)
         cmocka_unit_test(mad_claims_give_way),
         cmocka_unit_test(an_empty_arena_is_the_allocators),
         cmocka_unit_test(the_recorders_library_is_the_tools),
+        cmocka_unit_test(memory_that_the_kernel_joined_with_a_modules_bss_is_the_programs),
         cmocka_unit_test(any_list_is_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,80 @@
+/* Reads the end of a module's variables from its program headers (module_end.h), by pread. The
+ * writable segment that holds the mapping's offset in the file gives the distance from the mapping's
+ * begin to the segment's end in memory. */
+#include "procfs/module_end.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/regular.h"
+#include "procfs/process.h"
+
+enum { MODULE_END_SEGMENTS = 64 };
+
+static bool module_end_read(int fd, uint64_t offset, void *to, size_t bytes)
+{
+    return offset <= INT64_MAX && pread(fd, to, bytes, (off_t)offset) == (ssize_t)bytes;
+}
+
+static size_t module_end_segments(int fd, ElfW(Phdr) *segments)
+{
+    ElfW(Ehdr) header;
+    if (!module_end_read(fd, 0, &header, sizeof header) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof *segments ||
+        header.e_phnum > MODULE_END_SEGMENTS)
+        return 0;
+    size_t bytes = header.e_phnum * sizeof *segments;
+    return module_end_read(fd, header.e_phoff, segments, bytes) ? header.e_phnum : 0;
+}
+
+/* Whether the segment's part of the file holds the offset; mappings begin at whole pages. */
+static bool module_end_holds(const ElfW(Phdr) *segment, uint64_t offset)
+{
+    uint64_t page = process_page_bytes(), end;
+    return segment->p_type == PT_LOAD && segment->p_flags & PF_W &&
+           !__builtin_add_overflow(segment->p_offset, segment->p_filesz, &end) &&
+           (segment->p_offset & ~(page - 1)) <= offset && offset < end;
+}
+
+uint64_t module_end_fd(int fd, const struct smaps_mapping *data)
+{
+    ElfW(Phdr) segments[MODULE_END_SEGMENTS];
+    size_t count = module_end_segments(fd, segments);
+    uint64_t page = process_page_bytes(), end;
+    for (size_t i = 0; i < count; i++) {
+        if (!module_end_holds(&segments[i], data->offset_bytes))
+            continue;
+        uint64_t begin = data->start - data->offset_bytes + segments[i].p_offset;
+        if (__builtin_add_overflow(begin, segments[i].p_memsz, &end) ||
+            __builtin_add_overflow(end, page - 1, &end))
+            return 0;
+        return end & ~(page - 1);
+    }
+    return 0;
+}
+
+static uint64_t module_end_of(const struct smaps_mapping *data, pid_t pid)
+{
+    char name[4200];
+    int length = snprintf(name, sizeof name, "/proc/%d/root%s", (int)pid, data->path);
+    if (length < 0 || (size_t)length >= sizeof name || data->deleted)
+        return 0;
+    struct stat status;
+    int fd = regular_file_open(name, &status);
+    if (fd < 0)
+        return 0;
+    uint64_t end = status.st_ino == data->inode ? module_end_fd(fd, data) : 0;
+    close(fd);
+    return end;
+}
+
+void module_ends_find(struct smaps *smaps, pid_t pid)
+{
+    for (size_t i = 1; i < smaps->count; i++)
+        if (smaps->mappings[i].kind == SMAPS_BSS)
+            smaps->mappings[i].bss_end = module_end_of(&smaps->mappings[i - 1], pid);
+}
