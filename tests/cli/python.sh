@@ -52,6 +52,21 @@ check_types() { # PYTHON
     # One line makes objects of several types: no type is said of all that it ever allocated.
     jq '.types | length' types.json
     tidemark report --by=type types.tmk | grep -c '^Alive '
+    # Who keeps it: a list and a dict of the script, not the collector's list of all objects.
+    PYTHONHASHSEED=0 try tidemark record -q --held -o held.tmk "$1" -c 'kept = [("a" * 100, str(i) * 50) for i in range(20000)]
+table = {i: [i] * 10 for i in range(10000)}'
+    tidemark held --json held.tmk | jq -c '[.at, ([.. | objects | select((.retained_blocks // 0) > 30000 and (.retained_blocks // 0) < 45000)] | length > 0)]'
+    tidemark leaks --json held.tmk | jq -r .at
+    # Two runs, of which the second keeps 300 more of a class and 100 fewer of another.
+    for counts in '500, 400' '800, 300'; do
+        PYTHONHASHSEED=0 try tidemark record -q -o "counts.${counts%%,*}.tmk" "$1" -c "class More: pass
+class Less: pass
+kept = [[kind() for i in range(count)] for kind, count in zip((More, Less), ($counts))]"
+    done
+    tidemark diff --by=type --json counts.500.tmk counts.800.tmk | jq -c '[.types[] | select(.name == ("More", "Less")) | [.name, .count_after - .count_before]] | sort'
+    tidemark diff --by=type --top=100 counts.500.tmk counts.800.tmk | awk '$NF == "More" || $NF == "Less" { print $(NF - 1), $NF }' | sort
+    try tidemark diff --by=type counts.500.tmk counts.800.tmk counts.500.tmk
+    sentence 'compares two recordings'
     tidemark report --by=type --top=100 types.tmk | grep -oE ' 180  Made +' | tr -s ' '
 }
 

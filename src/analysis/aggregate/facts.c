@@ -668,6 +668,11 @@ const struct profile_sample *facts_content_sample(const struct profile *profile)
 
 /* ---- What is lost ---------------------------------------------------------------------------- */
 
+const char *facts_moment(const struct profile_sample *sample)
+{
+    return sample->why == PROFILE_SAMPLE_MARK ? "snapshot" : profile_sample_name(sample);
+}
+
 const struct profile_sample *facts_graph_sample(const struct profile *profile)
 {
     for (size_t i = profile->sample_count; i-- > 0;)

@@ -103,6 +103,8 @@ struct figure facts_resident_peak(const struct profile *profile);
 /* The last look at which the graph of the live blocks was made; NULL: there is none. And its
  * islands of lost blocks, by call path. */
 const struct profile_sample *facts_graph_sample(const struct profile *profile);
+/* When a look was taken, as JSON's "at" has it: "end", "snapshot". */
+const char *facts_moment(const struct profile_sample *sample);
 const struct profile_island *facts_islands(const struct profile *profile, size_t *count);
 
 /* A sample as it is shown. Profiles of old versions may have a ledger with a rest below 0: pages that

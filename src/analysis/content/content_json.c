@@ -1,5 +1,6 @@
 /* Content as JSON (doc/CONTENT.md): the sums of all that was read, then each owner with its figures and
  * the call path that has most of it. */
+#include "aggregate/facts.h"
 #include "content/content.h"
 
 #include "base/json.h"
@@ -42,15 +43,10 @@ static void content_json_row(struct json *json, const struct content *content,
 
 int content_json(FILE *out, const struct content *content)
 {
-    static const char *const moments[] = {[PROFILE_SAMPLE_RESIDENT_PEAK] = "resident peak",
-                                          [PROFILE_SAMPLE_MARK] = "snapshot",
-                                          [PROFILE_SAMPLE_END] = "end"};
     const struct profile_sample *sample = content->sample;
-    const char *at =
-        (size_t)sample->why < sizeof moments / sizeof *moments ? moments[sample->why] : NULL;
     struct json json = json_begin(out, true);
     json_object(&json, NULL);
-    json_string(&json, "at", at ? at : "look");
+    json_string(&json, "at", facts_moment(sample));
     json_unsigned(&json, "time_ns", sample->time_ns);
     content_json_sum(&json, &content->all);
     json_array(&json, "owners");

@@ -37,15 +37,13 @@ static void content_text_add_head(struct strbuf *out, const struct content *cont
                                   const struct style *style)
 {
     const struct profile_sample *sample = content->sample;
-    const char *when = sample->why == PROFILE_SAMPLE_END    ? "at the end"
-                       : sample->why == PROFILE_SAMPLE_MARK ? "at a snapshot"
-                                                            : "at a peak of resident memory";
     struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%s of the %s on pages that were read could be won",
                 human_bytes(content_sum_won(&content->all)).text,
                 human_bytes(content->all.resident).text);
     style_add(out, style, TONE_TITLE, line.data);
-    strbuf_addf(out, "\n%s (%s after the start)\n\n", when, human_duration(sample->time_ns).text);
+    strbuf_addf(out, "\n%s (%s after the start)\n\n", profile_sample_when(sample),
+                human_duration(sample->time_ns).text);
     content_text_add_sum(out, content, content->all.zero, "zeros", "pages of nothing but zeros");
     content_text_add_sum(out, content, content->all.copy, "copies",
                          "private pages like one before: what KSM wins");

@@ -10,15 +10,30 @@
 #include "base/hash.h"
 #include "base/map.h"
 
-const struct profile_sample *held_by_sample(const struct profile *profile)
+static const struct profile_sample *held_by_sample_of(const struct profile *profile, uint32_t id)
 {
-    if (!profile->holder_count)
-        return NULL;
-    uint32_t id = profile->holders[profile->holder_count - 1].sample;
     for (size_t i = profile->sample_count; i-- > 0;)
         if (profile->samples[i].id == id)
             return &profile->samples[i];
     return NULL;
+}
+
+/* The newest look; but what an interpreter had before its end, not what it left. */
+const struct profile_sample *held_by_sample(const struct profile *profile)
+{
+    const struct profile_sample *sample = NULL;
+    for (size_t i = profile->holder_count; i-- > 0;) {
+        if (sample && sample->id == profile->holders[i].sample)
+            continue;
+        const struct profile_sample *before =
+            held_by_sample_of(profile, profile->holders[i].sample);
+        if (before && before->why == PROFILE_SAMPLE_BEFORE_END)
+            return before;
+        sample = sample ? sample : before;
+        if (sample && before != sample)
+            break;
+    }
+    return sample;
 }
 
 const char *held_by_missing(const struct profile *profile)

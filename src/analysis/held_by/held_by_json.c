@@ -1,4 +1,5 @@
 /* Holders as JSON (doc/HELD.md): all rows of the tree, the list of call paths, and the chain. */
+#include "aggregate/facts.h"
 #include "held_by/held_by.h"
 
 #include "base/json.h"
@@ -61,7 +62,7 @@ static void held_by_json_row(struct json *json, const struct held_by *holders, u
 
 static void held_by_json_when(struct json *json, const struct profile_sample *sample)
 {
-    json_string(json, "at", sample->why == PROFILE_SAMPLE_END ? "end" : "snapshot");
+    json_string(json, "at", facts_moment(sample));
     json_unsigned(json, "time_ns", sample->time_ns);
 }
 

@@ -156,7 +156,7 @@ void held_by_add_line(struct strbuf *out, const struct style *style,
 
 static void held_by_add_when(struct strbuf *out, const struct profile_sample *sample)
 {
-    strbuf_add_string(out, sample->why == PROFILE_SAMPLE_END ? "at the end" : "at a snapshot");
+    strbuf_add_string(out, profile_sample_when(sample));
     strbuf_addf(out, " (%s after the start)", human_duration(sample->time_ns).text);
 }
 

@@ -1,4 +1,5 @@
 /* Leaks as JSON (doc/LEAKS.md): sums of each class, and the islands by call path, all of them. */
+#include "aggregate/facts.h"
 #include "leaks/leaks.h"
 
 #include "base/json.h"
@@ -54,7 +55,7 @@ int leaks_json(FILE *out, const struct leaks *leaks)
     const struct profile_sample *sample = leaks->sample;
     struct json json = json_begin(out, true);
     json_object(&json, NULL);
-    json_string(&json, "at", sample->why == PROFILE_SAMPLE_END ? "end" : "snapshot");
+    json_string(&json, "at", facts_moment(sample));
     json_unsigned(&json, "time_ns", sample->time_ns);
     leaks_json_sum(&json, "lost", leaks->lost.count, leaks->lost.bytes);
     leaks_json_sum(&json, "indirect", leaks->indirect.count, leaks->indirect.bytes);

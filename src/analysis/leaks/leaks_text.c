@@ -45,7 +45,7 @@ static void leaks_text_add_verdict(struct strbuf *out, const struct leaks *leaks
 static void leaks_text_add_when(struct strbuf *out, const struct leaks *leaks)
 {
     const struct profile_sample *sample = leaks->sample;
-    strbuf_add_string(out, sample->why == PROFILE_SAMPLE_END ? "at the end" : "at a snapshot");
+    strbuf_add_string(out, profile_sample_when(sample));
     strbuf_addf(out, " (%s after the start), when %s blocks were alive\n",
                 human_duration(sample->time_ns).text, figure_human_exact(sample->live_count).text);
 }

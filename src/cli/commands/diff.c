@@ -12,13 +12,14 @@
 #include "commands/level_options.h"
 #include "commands/output.h"
 #include "diff/diff.h"
+#include "diff/diff_types.h"
 #include "profile/profile.h"
 #include "report/report.h"
 
 enum { USUAL_MOST_COLUMNS = 140, USUAL_TOP = 10, USUAL_DEPTH = 3 };
 
 struct arguments {
-    int sort, norm, colour, of;
+    int sort, norm, colour, of, by;
     uint64_t top, depth, width;
     bool json, pager, inclusive, hide_std;
 };
@@ -35,6 +36,8 @@ static const struct option_entry entries[] = {
      false, NULL},
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",
      TO(inclusive), false, NULL},
+    {"by", 0, OPTION_CHOICE, "function|type",
+     "type: what was alive, by types of objects, of two recordings", TO(by), false, NULL},
     {"top", 'n', OPTION_NUMBER, "N", "rows of each list; in JSON 0: all (default: 10, in JSON all)",
      TO(top), false, NULL},
     {"depth", 'd', OPTION_NUMBER, "N", "callers of each call path (default: 3)", TO(depth), false,
@@ -61,17 +64,46 @@ static const struct options_command command = {
                 "  tidemark diff old1.tmk old2.tmk old3.tmk -- new1.tmk new2.tmk new3.tmk\n",
 };
 
+enum { BY_FUNCTION, BY_TYPE };
+
+static int cmd_diff_conclude(int error)
+{
+    struct strbuf sentence = STRBUF_INIT;
+    if (!error)
+        return 0;
+    strbuf_addf(&sentence, "cannot write: %s", strerror(-error));
+    int status = output_complain("diff", sentence.data);
+    strbuf_release(&sentence);
+    return status;
+}
+
+static struct diff_show cmd_diff_show(const struct arguments *arguments)
+{
+    return (struct diff_show){{term_wants_colour((enum term_colour)arguments->colour, stdout),
+                               term_is_utf8(),
+                               output_columns(arguments->width, USUAL_MOST_COLUMNS)},
+                              arguments->top != UINT64_MAX ? arguments->top
+                              : arguments->json            ? 0
+                                                           : USUAL_TOP,
+                              arguments->depth};
+}
+
+static int cmd_diff_compare_types(const struct diff_run *runs, const struct arguments *arguments)
+{
+    struct diff_show show = cmd_diff_show(arguments);
+    struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
+    int error = (arguments->json ? diff_types_json : diff_types_text)(pager.out, runs[0].profile,
+                                                                      runs[1].profile, &show);
+    int close_error = term_pager_close(&pager);
+    return cmd_diff_conclude(error ? error : close_error);
+}
+
 static int cmd_diff_compare(const struct diff_run *runs, size_t count,
                             const struct arguments *arguments)
 {
     struct diff_options options = {arguments->sort, (enum diff_norm)arguments->norm,
                                    arguments->inclusive, arguments->hide_std};
-    struct diff_show show = {{term_wants_colour((enum term_colour)arguments->colour, stdout),
-                              term_is_utf8(), output_columns(arguments->width, USUAL_MOST_COLUMNS)},
-                             arguments->top != UINT64_MAX ? arguments->top
-                             : arguments->json            ? 0
-                                                          : USUAL_TOP,
-                             arguments->depth};
+    struct diff_show show = cmd_diff_show(arguments);
     struct diff difference;
     if (diff_make(&difference, runs, count, &options))
         return output_complain("diff", "out of memory");
@@ -80,14 +112,7 @@ static int cmd_diff_compare(const struct diff_run *runs, size_t count,
                                 : diff_text(pager.out, &difference, &show);
     int close_error = term_pager_close(&pager);
     diff_release(&difference);
-    error = error ? error : close_error;
-    if (!error)
-        return 0;
-    struct strbuf sentence = STRBUF_INIT;
-    strbuf_addf(&sentence, "cannot write: %s", strerror(-error));
-    int status = output_complain("diff", sentence.data);
-    strbuf_release(&sentence);
-    return status;
+    return cmd_diff_conclude(error ? error : close_error);
 }
 
 static int cmd_diff_complain_missing(const char *file, const char *missing)
@@ -123,12 +148,15 @@ static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
         status = cmd_diff_take_level(files[i], profiles[i], arguments->of);
         if (status)
             break;
-        const char *missing = metric_missing(profiles[i], arguments->sort);
+        const char *missing = arguments->by == BY_TYPE
+                                  ? diff_types_missing(profiles[i])
+                                  : metric_missing(profiles[i], arguments->sort);
         if (missing)
             status = cmd_diff_complain_missing(files[i], missing);
     }
     if (!status)
-        status = cmd_diff_compare(runs, count, arguments);
+        status = arguments->by == BY_TYPE ? cmd_diff_compare_types(runs, arguments)
+                                          : cmd_diff_compare(runs, count, arguments);
     for (size_t i = 0; i < count; i++)
         profile_free(profiles[i]);
     return status;
@@ -165,6 +193,8 @@ int cmd_diff(int argc, char **argv)
                                                  ? "only one profile given: with what shall it be "
                                                    "compared?"
                                                  : "no profiles given");
+    if (arguments.by == BY_TYPE && count != 2)
+        return options_usage_error(&command, "--by=type compares two recordings");
     if (count > DIFF_RUNS_MAX)
         return options_usage_error(&command, "more than %d profiles given", DIFF_RUNS_MAX);
     return cmd_diff_read_and_compare(argv + operand, count, behind ? count - behind : 1,

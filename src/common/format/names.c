@@ -133,11 +133,10 @@ static void name_add_cut(struct strbuf *out, const char *name, size_t columns)
     strbuf_release(&cut);
 }
 
-void name_add_short(struct strbuf *out, const char *name, size_t columns)
+/* `length` bytes of a name. */
+static void name_add_in(struct strbuf *out, const char *core, size_t length, size_t columns)
 {
     struct strbuf plain = STRBUF_INIT, safe = STRBUF_INIT, elided = STRBUF_INIT;
-    size_t length;
-    const char *core = name_core(name, &length);
     name_add_replaced(&plain, core, length);
     text_add_safe(&safe, plain.data, plain.length);
     strbuf_add(&elided, safe.data, safe.length);
@@ -149,6 +148,18 @@ void name_add_short(struct strbuf *out, const char *name, size_t columns)
     strbuf_release(&plain);
     strbuf_release(&safe);
     strbuf_release(&elided);
+}
+
+void name_add_short(struct strbuf *out, const char *name, size_t columns)
+{
+    size_t length;
+    const char *core = name_core(name, &length);
+    name_add_in(out, core, length, columns);
+}
+
+void name_add_type(struct strbuf *out, const char *name, size_t columns)
+{
+    name_add_in(out, name, strlen(name), columns);
 }
 
 const char *name_base(const char *path)

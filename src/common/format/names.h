@@ -14,6 +14,8 @@ const char *name_core(const char *name, size_t *length);
 /* Adds the name in at most `columns`: first without return type and parameters, then template
  * arguments elided from the inside out ("<…>"), at last cut in its middle. Terminal-safe. */
 void name_add_short(struct strbuf *out, const char *name, size_t columns);
+/* The same of a type: "unsigned int" is all name. */
+void name_add_type(struct strbuf *out, const char *name, size_t columns);
 
 /* Adds "file:line" in at most `columns`; leading directories go first. */
 void name_add_place(struct strbuf *out, const char *file, unsigned line, size_t columns);

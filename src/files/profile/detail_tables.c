@@ -24,7 +24,31 @@ static const char *const why_names[] = {
     [PROFILE_SAMPLE_RESIDENT_PEAK] = "resident peak",
     [PROFILE_SAMPLE_MARK] = "mark",
     [PROFILE_SAMPLE_END] = "end",
+    [PROFILE_SAMPLE_BEFORE_END] = "before the interpreter ended",
 };
+
+static const char *const moments[] = {
+    [PROFILE_SAMPLE_START] = "at the start",
+    [PROFILE_SAMPLE_RESIDENT_PEAK] = "at a peak of resident memory",
+    [PROFILE_SAMPLE_MARK] = "at a snapshot",
+    [PROFILE_SAMPLE_END] = "at the end",
+    [PROFILE_SAMPLE_BEFORE_END] = "before the interpreter ended",
+};
+
+static bool detail_why_is_known(int why)
+{
+    return why >= 0 && why < PROFILE_SAMPLE_WHYS;
+}
+
+const char *profile_sample_name(const struct profile_sample *sample)
+{
+    return detail_why_is_known(sample->why) ? why_names[sample->why] : "?";
+}
+
+const char *profile_sample_when(const struct profile_sample *sample)
+{
+    return detail_why_is_known(sample->why) ? moments[sample->why] : "at a look";
+}
 
 const char *const profile_owner_names[PROFILE_OWNER_KINDS] = {
     [PROFILE_OWNER_BLOCKS] = "blocks",       [PROFILE_OWNER_MAPPING] = "mapping",
@@ -152,7 +176,7 @@ static const struct detail_column section_columns[] = {
 #define ROW struct profile_sample
 static const struct detail_column sample_columns[] = {
     FIELD("id", id, DETAIL_SMALL),
-    FIELD("why", why, DETAIL_KIND, .limit = PROFILE_SAMPLE_END + 1, .names = why_names),
+    FIELD("why", why, DETAIL_KIND, .limit = PROFILE_SAMPLE_WHYS, .names = why_names),
     FIELD("time_ns", time_ns, DETAIL_PLAIN),
     FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
     FIELD("proportional_bytes", proportional_bytes, DETAIL_MAYBE),

@@ -273,13 +273,20 @@ int profile_put_variables(struct profile_writer *writer, const struct profile_va
 int profile_put_sections(struct profile_writer *writer,
                          const struct profile_section_total *sections, size_t count);
 
+struct profile_sample;
+
 /* One look at the process through /proc, at a moment that `why` names. */
 enum profile_sample_why {
     PROFILE_SAMPLE_START = 0,
     PROFILE_SAMPLE_RESIDENT_PEAK,
     PROFILE_SAMPLE_MARK,
     PROFILE_SAMPLE_END, /* shortly before the process ended, or the last one that could be had */
+    PROFILE_SAMPLE_BEFORE_END, /* before an interpreter ended, which let go of its objects */
+    PROFILE_SAMPLE_WHYS
 };
+/* "mark"; "at a snapshot", as a sentence says it. */
+const char *profile_sample_name(const struct profile_sample *sample);
+const char *profile_sample_when(const struct profile_sample *sample);
 struct profile_sample {
     uint32_t id; /* 1 … in the order of time */
     int why;     /* enum profile_sample_why */

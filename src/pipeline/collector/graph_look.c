@@ -193,17 +193,20 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
                     count);
 }
 
-static void graph_look_add_head(struct sweep *sweep, const uint64_t *words, size_t count)
+/* Who holds an object of Python's is not said by the list that the garbage collector has of all. */
+static void graph_look_add_head(struct sweep *sweep, uint64_t *words, size_t count)
 {
     sweep->first_words[sweep->block] = words[0];
-    if (sweep->python)
-        python_objects_see(sweep->python, sweep->block, words, count);
+    uint64_t *links =
+        sweep->python ? python_objects_see(sweep->python, sweep->block, words, count) : NULL;
+    if (links && sweep->asked->without_links)
+        memset(links, 0, PYTHON_LINKS * WORD);
 }
 
 static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t from, uint64_t to)
 {
     size_t count;
-    const uint64_t *words = graph_look_words(sweep, start, from, to, &count);
+    uint64_t *words = graph_look_words(sweep, start, from, to, &count);
     if (count && from == sweep->blocks[sweep->block].address)
         graph_look_add_head(sweep, words, count);
     if (sweep->is_graph)

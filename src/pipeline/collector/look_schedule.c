@@ -62,7 +62,6 @@ struct look_schedule {
     uint64_t start_ns;
     struct look_gap gap;
     bool wants_content, wants_held, wants_types;
-    bool at_interpreters_end; /* the look that is asked for now */
     struct heat *heat;
     struct wire_wish wish; /* of the look that is asked for now */
     struct view *view;
@@ -260,7 +259,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->sample.live_count = figure_of(program.live_count);
     look->over_pages = over_pages && look_schedule_copy_blocks(looks, look) == 0;
     look->wants_content = looks->wants_content || looks->wish.content;
-    look->wants_types = looks->wants_types || looks->at_interpreters_end;
+    look->wants_types = looks->wants_types || why == PROFILE_SAMPLE_BEFORE_END;
     look->heat = looks->heat;
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
@@ -269,8 +268,8 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->waits = why == PROFILE_SAMPLE_END && atomic_load(&looks->view->header->exit_waiting) != 0;
     look->exit_stack =
         why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
-    look->over_graph = (why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK) &&
-                       (looks->wants_held || !looks->at_interpreters_end) &&
+    look->over_graph = (why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK ||
+                        (why == PROFILE_SAMPLE_BEFORE_END && looks->wants_held)) &&
                        look_schedule_has_room_for_graph(looks);
     look->wants_held = look->over_graph && look_schedule_affords_held(looks, look);
     look->path_to = looks->wish.path_to;
@@ -474,10 +473,8 @@ void look_schedule_mark(struct look_schedule *looks, const struct wire_wish *wis
 
 void look_schedule_before_end(struct look_schedule *looks, uint64_t now_ns)
 {
-    looks->at_interpreters_end = true;
     if (!looks->denied)
-        look_schedule_at_once(looks, PROFILE_SAMPLE_MARK, now_ns);
-    looks->at_interpreters_end = false;
+        look_schedule_at_once(looks, PROFILE_SAMPLE_BEFORE_END, now_ns);
 }
 
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns)

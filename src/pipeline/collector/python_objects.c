@@ -17,7 +17,7 @@ enum { WORD = sizeof(uint64_t), NAME_BYTES = 256, UNKNOWN = 0, MOST_TYPES = 1 <<
 enum { REFERENCES, TYPE, HEAD_WORDS };
 enum { TYPE_NAME = 3, TYPE_BASIC_BYTES = 4, TYPE_FLAGS = 21, TYPE_WORDS = 22 };
 /* Words of what stands in front of an object that has them. */
-enum { PRE_HEADER_WORDS = 2, GC_HEADER_WORDS = 2, MOST_HEADER_WORDS = 4 };
+enum { PRE_HEADER_WORDS = 2, GC_HEADER_WORDS = PYTHON_LINKS, MOST_HEADER_WORDS = 4 };
 
 #define FLAG_WEAK_REFERENCES (1u << 3) /* both in the pre-header */
 #define FLAG_ATTRIBUTES      (1u << 4)
@@ -217,8 +217,8 @@ static void python_objects_keep_parts(struct python_objects *objects,
     }
 }
 
-void python_objects_see(struct python_objects *objects, size_t block, const uint64_t *words,
-                        size_t count)
+uint64_t *python_objects_see(struct python_objects *objects, size_t block, uint64_t *words,
+                             size_t count)
 {
     uint64_t bytes = objects->blocks->blocks[block].size_bytes;
     for (size_t at = 0; at <= MOST_HEADER_WORDS && at * WORD < bytes; at += GC_HEADER_WORDS) {
@@ -227,8 +227,9 @@ void python_objects_see(struct python_objects *objects, size_t block, const uint
             continue;
         objects->names[block] = NAME_TYPES + (uint32_t)(type - objects->types);
         python_objects_keep_parts(objects, type, words, count, at);
-        return;
+        return type->flags & FLAG_GC ? words + at - GC_HEADER_WORDS : NULL;
     }
+    return NULL;
 }
 
 /* ---- What objects keep ----------------------------------------------------------------------- */

@@ -23,9 +23,12 @@ struct python_objects;
 struct python_objects *python_objects_new(const struct block_types_memory *memory,
                                           const struct live_list *blocks);
 
-/* The first `count` words of block number `block`. */
-void python_objects_see(struct python_objects *objects, size_t block, const uint64_t *words,
-                        size_t count);
+enum { PYTHON_LINKS = 2 }; /* words of the collector's list of objects */
+
+/* The first `count` words of block number `block`. Returns where among them the links are by which the
+ * garbage collector finds the object, PYTHON_LINKS words; NULL: there are none. */
+uint64_t *python_objects_see(struct python_objects *objects, size_t block, uint64_t *words,
+                             size_t count);
 
 /* After the last block: what objects keep beside themselves. */
 void python_objects_settle(struct python_objects *objects);

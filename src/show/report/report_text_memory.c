@@ -24,12 +24,6 @@ static const struct text_column report_text_memory_ledger_columns[] = {
     {NULL, SHARE, TEXT_RIGHT, 0},
     {NULL, 0, TEXT_LEFT, 2}};
 
-static const char *const why_names[] = {"start", "resident peak", "mark", "end"};
-static const char *report_text_memory_why_name(int why)
-{
-    return why >= 0 && why < 4 ? why_names[why] : "?";
-}
-
 static bool report_text_memory_is_higher(const struct profile_sample *a,
                                          const struct profile_sample *b)
 {
@@ -184,7 +178,7 @@ static void report_text_memory_add_samples(struct text *text)
         const struct profile_sample *sample = &text->profile->samples[i];
         report_part_row(text, report_text_memory_sample_columns);
         report_part_next(text, human_duration(sample->time_ns).text);
-        report_part_next_name(text, report_text_memory_why_name(sample->why));
+        report_part_next_name(text, profile_sample_name(sample));
         report_part_next_figure(text, figure_human_bytes(sample->resident_bytes).text);
         report_part_next(text, figure_human_bytes(sample->proportional_bytes).text);
         report_part_next(text, figure_human_bytes(sample->unique_bytes).text);
@@ -390,7 +384,7 @@ static void report_text_memory_add_when(struct strbuf *out, const struct profile
     for (size_t i = 0; i < profile->sample_count; i++)
         if (profile->samples[i].id == id)
             strbuf_addf(out, "after %s (%s); ", human_duration(profile->samples[i].time_ns).text,
-                        report_text_memory_why_name(profile->samples[i].why));
+                        profile_sample_name(&profile->samples[i]));
     strbuf_add_string(out, "pins: free memory on the same pages");
 }
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "aggregate/estimate.h"
 #include "aggregate/live_types.h"
 #include "aggregate/path_types.h"
@@ -39,10 +38,7 @@ static void report_text_types_add(struct text *text, const struct merged_metrics
     report_part_next(text, estimate_count(text->profile, call->alloc_count).text);
     report_part_next(text, source);
     report_part_next(text, "");
-    if (strchr(name, '<'))
-        name_add_short(&text->out, name, columns_left);
-    else
-        report_part_name(text, name, columns_left); /* "unsigned int" is all name */
+    name_add_type(&text->out, name, columns_left);
     report_part_end(text);
 }
 
