@@ -58,3 +58,11 @@ if(NOT TIDEMARK_SANITIZE)
         endif()
     endforeach()
 endif()
+
+# The folder alone. Within Tidemark only: a build that this test began would begin it again.
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH bfm_folder)
+if(NOT CMAKE_SOURCE_DIR STREQUAL bfm_folder AND NOT TIDEMARK_SANITIZE)
+    add_test(NAME unit/bfm/alone COMMAND ${CMAKE_CURRENT_LIST_DIR}/alone.sh
+        ${CMAKE_COMMAND} ${bfm_folder} ${CMAKE_C_COMPILER})
+    set_tests_properties(unit/bfm/alone PROPERTIES TIMEOUT 300)
+endif()
