@@ -65,4 +65,32 @@ export function testCurves(world) {
         );
         session.noErrors();
     });
+
+    test("flame zoom: a link names the same function with another metric; what is gone is said", async (t) => {
+        const session = await Session.open(world.browser, world.server),
+            { page } = session;
+        t.after(() => session.close());
+        const folded = async () =>
+            (await session.saved(session.button("CSV"))).text
+                .split("\n")
+                .map((row) => row.split(","));
+        await session.go("flame", { metric: "alloc_bytes" });
+        const canvas = page.locator(".icicle canvas");
+        await canvas.click({ position: { x: 40, y: 45 } });
+        await session.settle();
+        const opt = new URLSearchParams((await session.state()).split("?")[1]).get("opt");
+        const [, , , name] = (await folded()).find((row) => row[2] === "2");
+        assert.match(opt, /^zoom:[a-z0-9.]+$/);
+        assert.equal(decodeURIComponent(opt).split(".").length, 2, `${opt}: ${name}`);
+        for (const metric of ["alloc_bytes", "at_peak_bytes"]) {
+            await session.go("flame", { metric, opt });
+            assert.equal(await page.locator("[data-gone]").count(), 0, metric);
+        }
+        await session.go("flame", { opt: `${opt}.zzzzz` });
+        assert.match(await page.locator("[data-gone]").innerText(), /not in this graph.*nearest/);
+        assert.doesNotMatch(await page.locator("[data-gone]").innerText(), /all of it/);
+        await session.go("flame", { opt: "zoom:12" });
+        assert.match(await page.locator("[data-gone]").innerText(), /all of it/);
+        session.noErrors();
+    });
 }
