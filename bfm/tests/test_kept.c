@@ -158,27 +158,26 @@ struct many {
     char **blocks;
 };
 
-/* How often the kernel has made a huge page of small ones, for anybody, since it was started. It does so every
- * ten seconds wherever huge pages are asked for and one small page is there: nothing was taken by us then. */
-static size_t collapsed(void)
+/* The page that new records are cut from stays, and where the kernel gives a huge one for it that is a page of
+ * 2 MiB: one of them at most is no block's. */
+static size_t front_page(void)
 {
-    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/khugepaged/pages_collapsed", "r");
-    unsigned long count = 0;
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    unsigned long huge_kib = 0;
+    char line[256];
 
-    if (file && fscanf(file, "%lu", &count) != 1)
-        count = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "AnonHugePages: %lu kB", &huge_kib) == 1)
+            break;
     if (file)
         fclose(file);
-    return count;
+    return huge_kib >= 2048 ? 2 * MIB : 0;
 }
-
-static size_t collapsed_before; /* the blocks of this child were taken */
 
 static struct many fill(size_t bytes, size_t all, size_t keep_every)
 {
     struct many many = {bytes, all / bytes, keep_every, NULL};
 
-    collapsed_before = collapsed();
     many.blocks = malloc(many.count * sizeof *many.blocks);
     memset(many.blocks, 1, many.count * sizeof *many.blocks);
     return many;
@@ -209,9 +208,8 @@ static size_t free_most(struct many *many)
 static bool is_back(size_t base, size_t left, const struct many *many, const char *when)
 {
     size_t now = resident();
-    size_t huge = (collapsed() - collapsed_before) * 2 * MIB;
 
-    if (now <= base + left + left / 20 + MIB + huge)
+    if (now <= base + left + left / 20 + MIB + front_page())
         return true;
     printf("blocks of %zu, one of %zu left, %s: %zu KiB more than before, pages in use %zu KiB\n",
            many->bytes, many->keep_every, when, (now - base) >> 10, left >> 10);
