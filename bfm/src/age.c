@@ -47,14 +47,43 @@ static void age_discard(struct heap *heap, uintptr_t from, uintptr_t to)
     heap->purged_bytes += (before - heap->dirty_pages) * PAGE_BYTES;
 }
 
-/* The slot is one of small pages from now on: else the kernel would make it whole again. */
-static void age_split(uintptr_t at)
+/* The end of the huge page in which the used part of the top ends: all of that is resident. 0: there
+ * is none. */
+static uintptr_t age_ahead_end(const struct heap *heap)
+{
+    uintptr_t last = heap->top_used - 1, end = layout_round_down(last, SLOT_BYTES) + SLOT_BYTES;
+
+    return heap->top_region && end < heap->top_region->end &&
+                   pace_region_is_huge(heap->top_region, last) && heap->top_used + STEP_BYTES < end
+               ? end
+               : 0;
+}
+
+static void age_take_ahead(struct heap *heap)
+{
+    uintptr_t end = age_ahead_end(heap);
+
+    if (!end)
+        return;
+    mark_dirty(heap, heap->top_used, end);
+    heap->top_used = end;
+}
+
+/* The slot is one of small pages from now on: else the kernel would make it whole again. What the
+ * top has ahead in it is resident without having been used, and would not be known any more. */
+static void age_split(struct heap *heap, uintptr_t at)
 {
     struct region *region = pagemap_region_of(at);
     size_t index = pace_region_slot(region, at);
+    uintptr_t slot = layout_round_down(at, SLOT_BYTES);
 
+    if (age_ahead_end(heap) == slot + SLOT_BYTES) {
+        age_take_ahead(heap);
+        if (heap->top_stamp_ms == PURGED)
+            heap->top_stamp_ms = heap->now_ms;
+    }
     region->huge_slots[index / 64] &= ~((uint64_t)1 << index % 64);
-    os_use_huge_pages((void *)layout_round_down(at, SLOT_BYTES), SLOT_BYTES, false);
+    os_use_huge_pages((void *)slot, SLOT_BYTES, false);
 }
 
 /* A whole huge page, or at most a step of small ones of the same slot, which `from` begins. */
@@ -74,7 +103,7 @@ static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, 
             span->parts = true;
             return;
         }
-        age_split(from);
+        age_split(heap, from);
         /* All of it was resident, written or not. */
         from = slot > span->start ? slot : span->start;
         mark_dirty(heap, from, to < span->end ? to : span->end);
@@ -95,7 +124,7 @@ static bool age_open_front(struct heap *heap, const struct span *span)
     for (uintptr_t at = span->start; at < span->end && at < span->start + 2 * SLOT_BYTES;) {
         uintptr_t next = layout_round_down(at, SLOT_BYTES) + SLOT_BYTES;
         if (pace_region_is_huge(pagemap_region_of(at), at)) {
-            age_split(at);
+            age_split(heap, at);
             mark_dirty(heap, at, next < span->end ? next : span->end);
             found = true;
         }
@@ -150,7 +179,7 @@ static void age_discard_half(struct heap *heap, uintptr_t from, uintptr_t to)
     if (from >= to)
         return;
     if (pace_region_is_huge(pagemap_region_of(from), from))
-        age_split(from);
+        age_split(heap, from);
     age_discard(heap, from, to);
 }
 
@@ -198,32 +227,10 @@ static struct span age_top_span(const struct heap *heap, size_t keep)
     return age_span(start, heap->top_cursor, end);
 }
 
-/* The end of the huge page in which the used part of the top ends: all of that is resident. 0: there
- * is none. */
-static uintptr_t age_ahead_end(const struct heap *heap)
-{
-    uintptr_t last = heap->top_used - 1, end = layout_round_down(last, SLOT_BYTES) + SLOT_BYTES;
-
-    return heap->top_region && end < heap->top_region->end &&
-                   pace_region_is_huge(heap->top_region, last) && heap->top_used + STEP_BYTES < end
-               ? end
-               : 0;
-}
-
 static bool age_top_has(const struct heap *heap)
 {
     return heap->top_stamp_ms != PURGED &&
            (heap->top_used > heap->top + STEP_BYTES || age_ahead_end(heap));
-}
-
-static void age_take_ahead(struct heap *heap)
-{
-    uintptr_t end = age_ahead_end(heap);
-
-    if (!end)
-        return;
-    mark_dirty(heap, heap->top_used, end);
-    heap->top_used = end;
 }
 
 static void age_purge_top(struct heap *heap, bool split)

@@ -68,13 +68,12 @@ static void *alloc_take_uncached(struct arena *arena, unsigned code)
 static void *alloc_take_slot(struct heap *heap, unsigned code)
 {
     struct cache *cache = bfm_cache;
-    struct stack *stack = &cache->stack[code];
 
     if (heap != &bfm_default_heap || !cache->arena)
         return alloc_take_uncached(heap->common, code);
-    if (stack->top != stack->base)
-        return *--stack->top;
-    if (stack->top != cache_floor(cache, code))
+    if (cache->top[code] != cache->base[code])
+        return *--cache->top[code];
+    if (cache->top[code] != cache_floor(cache, code))
         return mark_slot_marked(cache_pop_marked(cache, code));
     return cache_refill(cache, code);
 }
@@ -249,7 +248,7 @@ static __attribute__((noinline)) void *alloc_malloc_middle(size_t bytes)
 {
     void *block = NULL;
 
-    if (!events_wanted() && bytes > SMALL_MAX && bytes <= MIDDLE_MAX)
+    if (!events_wanted())
         block = middle_take(bytes);
     return likely(block != NULL) ? block : alloc_malloc_slow(bytes);
 }
@@ -257,12 +256,14 @@ static __attribute__((noinline)) void *alloc_malloc_middle(size_t bytes)
 void *bfm_malloc(size_t bytes)
 {
     if (likely(bytes <= SMALL_MAX)) {
-        struct stack *stack = &bfm_cache->stack[class_code(bytes)];
-        void **top = stack->top;
-        if (likely(top != stack->base)) {
-            stack->top = --top;
+        struct cache *cache = bfm_cache;
+        size_t code = cache_code(cache, bytes);
+        void **top = cache->top[code];
+        if (likely(top != cache->base[code])) {
+            cache->top[code] = --top;
             return *top;
         }
+        return alloc_malloc_slow(bytes);
     }
     return alloc_malloc_middle(bytes);
 }
@@ -279,10 +280,10 @@ void *bfm_calloc(size_t count, size_t bytes)
     if (unlikely(__builtin_mul_overflow(count, bytes, &all)))
         return alloc_fail();
     if (likely(all <= SMALL_MAX)) {
-        unsigned code = class_code(all);
-        struct stack *stack = &bfm_cache->stack[code];
-        if (likely(stack->top != stack->base))
-            return memset(*--stack->top, 0, bfm_class_bytes[code]);
+        struct cache *cache = bfm_cache;
+        unsigned code = cache_code(cache, all);
+        if (likely(cache->top[code] != cache->base[code]))
+            return memset(*--cache->top[code], 0, bfm_class_bytes[code]);
     }
     return alloc_calloc_slow(all);
 }
@@ -292,19 +293,19 @@ void *bfm_calloc(size_t count, size_t bytes)
 static void alloc_give_small(struct record *record, void *block)
 {
     struct cache *cache = bfm_cache;
-    struct stack *stack = &cache->stack[record->code];
+    unsigned code = record->code;
 
     if (!cache->arena || record->arena->heap->independent) {
         block_go_home(block);
         return;
     }
     cache_check(cache, record, block);
-    if (stack->top == stack->limit)
-        cache_flush(cache, record->code);
+    if (cache->top[code] == cache->limit[code])
+        cache_flush(cache, code);
     if (unlikely(record->marked))
-        cache_push_marked(cache, record->code, block);
+        cache_push_marked(cache, code, block);
     else
-        *stack->top++ = block;
+        *cache->top[code]++ = block;
 }
 
 /* In use, and not merely a pointer into our memory: with `check` now, else when it goes home. */
@@ -406,11 +407,13 @@ static __attribute__((noinline)) void alloc_look(void)
         cache_look(bfm_cache);
 }
 
-static __attribute__((noinline)) void alloc_free_middle(void *block)
+/* Jumped to, and jumps on. */
+static __attribute__((noinline)) void alloc_free_middle(void *block, struct cache *cache)
 {
-    if (likely(!events_wanted()) && middle_give(block))
-        return;
-    alloc_free_slow(block);
+    if (unlikely(events_wanted() || !middle_give_known(cache, block)))
+        alloc_free_slow(block);
+    else if (unlikely(!--cache->passes))
+        alloc_look();
 }
 
 void bfm_free(void *block)
@@ -419,21 +422,20 @@ void bfm_free(void *block)
     struct leaf *leaf = layout_leaf_of(address); /* of NULL: none */
 
     if (likely(leaf != NULL)) {
-        unsigned code = leaf->code[layout_leaf_page(address)];
+        size_t code = layout_code(leaf, address);
         struct cache *cache = bfm_cache;
-        struct stack *stack = &cache->stack[code];
-        void **top = stack->top;
-        /* code 0: there is no room. The last two that were freed are not freed again. */
-        if (likely(top != stack->limit && address % ALIGN == 0 && top[-1] != block &&
+        void **top = cache->top[code];
+        /* code 0, CODE_TREE: there is no room. The last two that were freed are not freed again. */
+        if (likely(top != cache->limit[code] && address % ALIGN == 0 && top[-1] != block &&
                    top[-2] != block)) {
             *top = block;
-            stack->top = top + 1;
+            cache->top[code] = top + 1;
             if (unlikely(!--cache->passes))
                 alloc_look();
             return;
         }
-        if (!code) {
-            alloc_free_middle(block);
+        if (code == CODE_TREE) {
+            alloc_free_middle(block, cache);
             return;
         }
     }

@@ -91,7 +91,7 @@ static const char *bfm_check_taken(const struct heap *heap, uintptr_t page, stru
     bool record = leaf->kind[layout_leaf_page(page)] == KIND_RECORD;
 
     MUST(spare != record, "a page is neither a record nor spare, or both");
-    MUST(record || !leaf->code[layout_leaf_page(page)], "a page without a record has a class");
+    MUST(record || !layout_code(leaf, page), "a page without a record has a class");
     sums->taken_pages += record;
     return NULL;
 }
@@ -214,7 +214,7 @@ static const char *bfm_check_record(const struct heap *heap, const struct arena 
     MUST(record->code == code, "a record is in another class's list");
     MUST(pagemap_page_taken(page) && leaf->kind[layout_leaf_page(page)] == KIND_RECORD,
          "a record's page is none");
-    MUST(leaf->code[layout_leaf_page(page)] == (heap->independent || record->marked ? 0 : code),
+    MUST(layout_code(leaf, page) == (heap->independent || record->marked ? 0 : code),
          "the page map's class is wrong");
     MUST(record->free_count == bfm_check_count_bits(record),
          "a record's free blocks do not add up");

@@ -29,8 +29,9 @@ struct caller {
     const void *address, *stack, *frame;
 };
 
-extern _Atomic(const struct listener *) bfm_listener; /* NULL: nobody */
-extern _Thread_local struct events *bfm_events;       /* of the operation under way */
+extern __attribute__((
+    visibility("hidden"))) _Atomic(const struct listener *) bfm_listener; /* NULL: nobody */
+extern _Thread_local struct events *bfm_events; /* of the operation under way */
 
 static inline bool events_wanted(void)
 {

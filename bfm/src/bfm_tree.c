@@ -775,7 +775,7 @@ void tree_release(struct heap *heap)
         for (uintptr_t page = region->start; page < region->end; page += PAGE_BYTES) {
             size_t index = layout_leaf_page(page);
             pagemap_leave(page);
-            layout_leaf_of(page)->code[index] = 0;
+            layout_set_code(layout_leaf_of(page), page, 0);
             atomic_store_explicit(&layout_leaf_of(page)->kind[index], KIND_NONE,
                                   memory_order_relaxed);
         }

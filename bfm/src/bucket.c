@@ -142,8 +142,7 @@ static struct record *bucket_record_open(struct arena *arena, unsigned code, boo
     bucket_bits_fill(record);
     atomic_store_explicit(&layout_leaf_of(page)->kind[layout_leaf_page(page)], KIND_RECORD,
                           memory_order_relaxed);
-    layout_leaf_of(page)->code[layout_leaf_page(page)] =
-        marked || arena->heap->independent ? 0 : (uint8_t)code;
+    layout_set_code(layout_leaf_of(page), page, marked || arena->heap->independent ? 0 : code);
     bucket_list_push(bucket_white_of(arena, record), record);
     arena->record_count++;
     arena->free_bytes += (size_t)record->free_count * bfm_class_bytes[code];
@@ -158,7 +157,7 @@ static void bucket_record_close(struct arena *arena, struct record *record)
     bucket_list_remove(bucket_white_of(arena, record), record);
     arena->record_count--;
     arena->free_bytes -= (size_t)record->free_count * bfm_class_bytes[record->code];
-    layout_leaf_of(page)->code[layout_leaf_page(page)] = 0;
+    layout_set_code(layout_leaf_of(page), page, 0);
     atomic_store_explicit(&layout_leaf_of(page)->kind[layout_leaf_page(page)], KIND_NONE,
                           memory_order_relaxed);
     bfm_events_note(BFM_RECORD_RETURNED, (void *)page, PAGE_BYTES, bfm_class_bytes[record->code]);

@@ -52,20 +52,19 @@ void cache_init(struct cache *cache, struct arena *arena)
     memset(cache->shelf, 0, sizeof cache->shelf);
     cache->middle_bytes = 0;
     cache->passes = 1;
+    memcpy(cache->class_of, bfm_class_of, sizeof cache->class_of);
     cache->most[0] = slot;
     for (unsigned code = 1; code < CLASS_CODES; code++) {
-        struct stack *stack = &cache->stack[code];
-        stack->base = stack->top = slot;
-        stack->limit = slot + cache_first_depth(code);
+        cache->base[code] = cache->top[code] = slot;
+        cache->limit[code] = slot + cache_first_depth(code);
         cache->most[code] = slot += cache_depth_of(code);
     }
 }
 
 static void cache_grow(struct cache *cache, unsigned code)
 {
-    struct stack *stack = &cache->stack[code];
     void **floor = cache_floor(cache, code);
-    size_t depth = (size_t)(stack->limit - floor), most = (size_t)(cache->most[code] - floor);
+    size_t depth = (size_t)(cache->limit[code] - floor), most = (size_t)(cache->most[code] - floor);
     size_t next = depth * 2, bytes;
 
     if (next > most)
@@ -74,30 +73,29 @@ static void cache_grow(struct cache *cache, unsigned code)
     if (bytes > cache->room_bytes)
         return;
     cache->room_bytes -= bytes;
-    stack->limit = floor + next;
+    cache->limit[code] = floor + next;
 }
 
-static void cache_push(struct stack *stack, void *slot)
+static void cache_push(struct cache *cache, unsigned code, void *slot)
 {
-    *stack->top++ = slot;
+    *cache->top[code]++ = slot;
     if (mark_slot_is_marked(slot))
-        stack->base = stack->top;
+        cache->base[code] = cache->top[code];
 }
 
 /* After changes below the top: at most CACHE_DEPTH turns. */
 static void cache_find_base(struct cache *cache, unsigned code)
 {
-    struct stack *stack = &cache->stack[code];
     void **floor = cache_floor(cache, code);
 
-    for (stack->base = stack->top; stack->base != floor && !mark_slot_is_marked(stack->base[-1]);)
-        stack->base--;
+    for (cache->base[code] = cache->top[code];
+         cache->base[code] != floor && !mark_slot_is_marked(cache->base[code][-1]);)
+        cache->base[code]--;
 }
 
 void *cache_pop_marked(struct cache *cache, unsigned code)
 {
-    struct stack *stack = &cache->stack[code];
-    void *block = mark_slot_block(*--stack->top);
+    void *block = mark_slot_block(*--cache->top[code]);
 
     cache->marked_uses++;
     cache_find_base(cache, code);
@@ -108,15 +106,14 @@ void *cache_pop_marked(struct cache *cache, unsigned code)
  * none. */
 static bool cache_sink(struct cache *cache, unsigned code)
 {
-    struct stack *stack = &cache->stack[code];
-    void **floor = cache_floor(cache, code), *top = stack->top[-1];
-    size_t count = (size_t)(stack->top - floor) - 1;
+    void **floor = cache_floor(cache, code), *top = cache->top[code][-1];
+    size_t count = (size_t)(cache->top[code] - floor) - 1;
 
     for (size_t i = 0; i < count; i++) {
         void **slot = &floor[(cache->refills + i) % count];
         if (mark_slot_is_marked(*slot))
             continue;
-        stack->top[-1] = *slot;
+        cache->top[code][-1] = *slot;
         *slot = top;
         cache_find_base(cache, code);
         return true;
@@ -126,15 +123,14 @@ static bool cache_sink(struct cache *cache, unsigned code)
 
 void cache_push_marked(struct cache *cache, unsigned code, void *block)
 {
-    struct stack *stack = &cache->stack[code];
 
-    cache_push(stack, mark_slot_marked(block));
+    cache_push(cache, code, mark_slot_marked(block));
     if (cache->marked_uses < MARK_HOT)
         return;
     cache->marked_uses = 0;
     if (cache_sink(cache, code))
         return;
-    stack->top--;
+    cache->top[code]--;
     cache_find_base(cache, code);
     block_go_home(block);
 }
@@ -142,13 +138,12 @@ void cache_push_marked(struct cache *cache, unsigned code, void *block)
 void *cache_refill(struct cache *cache, unsigned code)
 {
     struct arena *arena = cache->arena;
-    struct stack *stack = &cache->stack[code];
     void *blocks[CACHE_DEPTH];
     unsigned want, got;
 
     cache_grow(cache, code);
     cache->marked_uses = 0;
-    want = (unsigned)(stack->limit - stack->base) / 2;
+    want = (unsigned)(cache->limit[code] - cache->base[code]) / 2;
     arena_enter(arena);
     got = bucket_take(arena, code, blocks, want);
     arena_leave(arena);
@@ -157,7 +152,7 @@ void *cache_refill(struct cache *cache, unsigned code)
     if (!got)
         return NULL;
     for (unsigned i = 0; i + 1 < got; i++)
-        cache_push(stack, blocks[i]);
+        cache_push(cache, code, blocks[i]);
     return blocks[got - 1];
 }
 
@@ -198,28 +193,26 @@ void block_go_home(void *block)
 /* At most CACHE_DEPTH turns, where the short way found something odd or no room. */
 void cache_check(const struct cache *cache, const struct record *record, const void *block)
 {
-    const struct stack *stack = &cache->stack[record->code];
 
     bucket_check(record, block);
-    for (void **slot = cache_floor(cache, record->code); slot != stack->top; slot++)
+    for (void **slot = cache_floor(cache, record->code); slot != cache->top[record->code]; slot++)
         if (mark_slot_block(*slot) == block)
             os_fatal("free of a block that is free already", block);
 }
 
 void cache_flush(struct cache *cache, unsigned code)
 {
-    struct stack *stack = &cache->stack[code];
     void **floor = cache_floor(cache, code);
     size_t held, count;
 
-    held = (size_t)(stack->top - floor);
+    held = (size_t)(cache->top[code] - floor);
     count = held / 2;
     cache_send_home(floor, count);
     for (size_t i = count; i < held; i++)
         floor[i - count] = floor[i];
-    stack->top -= count;
+    cache->top[code] -= count;
     cache->marked_uses = 0;
-    if (stack->base != floor)
+    if (cache->base[code] != floor)
         cache_find_base(cache, code);
     if (++cache->refills % REFILLS_PER_TICK == 0)
         tree_tick(cache->arena->heap);
@@ -227,11 +220,10 @@ void cache_flush(struct cache *cache, unsigned code)
 
 static void cache_flush_class(struct cache *cache, unsigned code)
 {
-    struct stack *stack = &cache->stack[code];
     void **floor = cache_floor(cache, code);
 
-    cache_send_home(floor, (size_t)(stack->top - floor));
-    stack->top = stack->base = floor;
+    cache_send_home(floor, (size_t)(cache->top[code] - floor));
+    cache->top[code] = cache->base[code] = floor;
 }
 
 void cache_flush_all(struct cache *cache)

@@ -24,24 +24,26 @@ enum { CACHE_DEPTH_FIRST = 8, CACHE_DEPTH = 64 };
 #define CACHE_STACK_BYTES ((size_t)4096)
 #define CACHE_GROW_BYTES  ((size_t)42 << 10)
 
-struct stack {
-    void **top, **base, **limit;
-};
-
 /* Free chunks of one size: see middle.h. */
 enum { SHELVES = 64 };
 
 struct shelf {
-    uint32_t size; /* tag included; 0: of none yet */
-    uint16_t count, most;
     void *first;
-    unsigned conflicts; /* so often another size would have had it */
+    uint32_t size;      /* tag included; 0: of none yet */
+    uint8_t most, room; /* it holds most - room */
+    uint8_t conflicts;  /* so often another size would have had it */
 };
+_Static_assert(sizeof(struct shelf) == 16, "middle_shelf() has its place by shifting");
+
+/* Stacks by code: [0] and [CODE_TREE] are always empty and full. Each pointer of a stack is in an
+ * array of its own: a code leads to it without a multiplication. */
+enum { STACKS = CODE_TREE + 1 };
 
 struct cache {
-    struct stack stack[CLASS_CODES]; /* [0]: always empty and full */
-    struct arena *arena;             /* NULL: this is no thread's */
-    size_t room_bytes;               /* what stacks may still grow by */
+    void **top[STACKS], **base[STACKS], **limit[STACKS];
+    uint8_t class_of[SMALL_MAX / ALIGN + 1]; /* bfm_class_of; without an arena all 0 */
+    struct arena *arena;                     /* NULL: this is no thread's */
+    size_t room_bytes;                       /* what stacks may still grow by */
     struct shelf shelf[SHELVES];
     size_t middle_bytes; /* on all shelves */
     unsigned crowded;    /* so often there was no room */
@@ -63,6 +65,11 @@ extern struct cache bfm_late_cache; /* of threads that are ending */
 
 size_t cache_bytes(void);
 void cache_init(struct cache *cache, struct arena *arena);
+
+static inline unsigned cache_code(const struct cache *cache, size_t bytes)
+{
+    return cache->class_of[(bytes + ALIGN - 1) / ALIGN];
+}
 
 static inline void **cache_floor(const struct cache *cache, unsigned code)
 {

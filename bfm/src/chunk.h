@@ -5,13 +5,19 @@
 
 #include "bfm/layout.h"
 
-extern uint64_t bfm_secret;
+extern HIDDEN uint64_t bfm_secret;
 
-/* 16 bits that depend on where the tag is and on a secret: what lies before a pointer that is not
- * ours passes for a tag once in 65,536 times. */
+/* Depends on where the tag is and on a secret. */
+static inline uint64_t chunk_hash(const struct chunk *chunk)
+{
+    return ((uintptr_t)chunk ^ bfm_secret) * 0x9E3779B97F4A7C15ull;
+}
+
+/* 16 bits of it: what lies before a pointer that is not ours passes for a tag once in 65,536
+ * times. */
 static inline uint64_t chunk_tag_check(const struct chunk *chunk)
 {
-    return ((uintptr_t)chunk ^ bfm_secret) * 0x9E3779B97F4A7C15ull & ~(uint64_t)0 << 48;
+    return chunk_hash(chunk) & ~(uint64_t)0 << 48;
 }
 
 /* All tags are written under the heap's lock. Who has a block reads its tag without (middle.c), while
@@ -34,6 +40,13 @@ static inline void chunk_flags_drop(struct chunk *chunk, uint64_t flags)
 static inline bool chunk_tag_good(const struct chunk *chunk)
 {
     return ((chunk_tag(chunk) ^ chunk_tag_check(chunk)) >> 48) == 0;
+}
+
+/* The tag of a chunk in use of this size, whatever lies before it. No size has bits 32 to 47. */
+static inline bool chunk_tag_is(uint64_t tag, uint64_t hash, uint32_t size)
+{
+    return !((tag ^ hash) >> 48) &&
+           (uint32_t)(tag | CHUNK_PREV_FREE) == (uint32_t)(size + CHUNK_USED + CHUNK_PREV_FREE);
 }
 
 static inline size_t chunk_size(const struct chunk *chunk)

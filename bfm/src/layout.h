@@ -30,6 +30,9 @@
 #include "bfm/bfm_lock.h"
 #include "bfm/rb.h"
 
+/* Of this library alone: read without a look into a table of addresses. */
+#define HIDDEN __attribute__((visibility("hidden")))
+
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
@@ -63,8 +66,9 @@
 #define FORGET_PAGES ((size_t)128)
 #define FORGET_BYTES (FORGET_PAGES * PAGE_BYTES)
 
-/* code 0: no record of the default heap */
-enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1 };
+/* code 0: no record of the default heap. CODE_TREE: a page of the default heap's tree component, which
+ * a free has found out (middle.c): the next free of a block of the page needs no closer look. */
+enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1, CODE_TREE = CLASS_CODES };
 
 /* A free block of a record on its way between threads; nothing is written to other free blocks. */
 struct block {
@@ -114,7 +118,7 @@ struct region {
 /* Whoever owns a page's block may read its `code` and record without a lock; all is written under
  * the lock of the heap (code, dirty, taken, populated, region) or the arena (records, tiny). */
 struct leaf {
-    uint8_t code[LEAF_PAGES];          /* what free() looks at: class + 1, or 0 */
+    uint8_t code[LEAF_PAGES];          /* what free() looks at: class + 1, CODE_TREE, or 0 */
     _Atomic uint8_t kind[LEAF_PAGES];  /* enum record_kind */
     uint64_t taken[LEAF_PAGES / 64];   /* the page is not the tree component's */
     uint64_t dirty[LEAF_PAGES / 64];   /* the page may hold something else than zeros */
@@ -287,7 +291,7 @@ struct heap {
 };
 
 extern struct heap bfm_default_heap;
-extern _Atomic(struct leaf *) bfm_leaves[LEAF_COUNT];
+extern HIDDEN _Atomic(struct leaf *) bfm_leaves[LEAF_COUNT];
 
 static inline struct leaf *layout_leaf_of(uintptr_t address)
 {
@@ -298,6 +302,17 @@ static inline struct leaf *layout_leaf_of(uintptr_t address)
 static inline size_t layout_leaf_page(uintptr_t address)
 {
     return address >> PAGE_SHIFT & (LEAF_PAGES - 1);
+}
+
+/* Threads with blocks of one page of the tree component may find out at the same time that it is. */
+static inline unsigned layout_code(const struct leaf *leaf, uintptr_t address)
+{
+    return __atomic_load_n(&leaf->code[layout_leaf_page(address)], __ATOMIC_RELAXED);
+}
+
+static inline void layout_set_code(struct leaf *leaf, uintptr_t address, unsigned code)
+{
+    __atomic_store_n(&leaf->code[layout_leaf_page(address)], (uint8_t)code, __ATOMIC_RELAXED);
 }
 
 static inline struct record *layout_record_of(uintptr_t address)

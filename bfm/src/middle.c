@@ -7,7 +7,7 @@
 #include "bfm/os.h"
 #include "bfm/pagemap.h"
 
-void middle_tampered(const void *block)
+_Noreturn void middle_tampered(const void *block)
 {
     os_fatal("a block was written to after its free", block);
 }
@@ -42,7 +42,7 @@ static __attribute__((noinline, cold)) void middle_check_twice(const struct shel
 {
     const uint64_t *at = shelf->first;
 
-    for (unsigned i = 0; i < shelf->count && at; i++) {
+    for (unsigned i = 0; i < middle_count(shelf) && at; i++) {
         if (at == block)
             os_fatal("free of a block that is free already", block);
         at = (const uint64_t *)(at[0] ^ middle_mix(at));
@@ -56,7 +56,7 @@ __attribute__((noinline)) void middle_flush(struct cache *cache, struct shelf *s
     void *blocks[SHELF_MOST];
     unsigned count = 0;
 
-    while (shelf->count > keep)
+    while (middle_count(shelf) > keep)
         blocks[count++] = middle_pop(cache, shelf);
     tree_free_some(&bfm_default_heap, blocks, count);
 }
@@ -72,9 +72,9 @@ static void middle_flush_another(struct cache *cache, const struct shelf *but)
 {
     for (unsigned i = 0; i < SHELVES; i++) {
         struct shelf *shelf = &cache->shelf[cache->aged_shelf++ % SHELVES];
-        if (shelf == but || !shelf->count)
+        if (shelf == but || !middle_count(shelf))
             continue;
-        middle_flush(cache, shelf, shelf->count / 2);
+        middle_flush(cache, shelf, middle_count(shelf) / 2);
         return;
     }
 }
@@ -83,18 +83,20 @@ static void middle_flush_another(struct cache *cache, const struct shelf *but)
 static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t size)
 {
     if (shelf->size != size) {
-        if (shelf->count && ++shelf->conflicts < SHELF_PATIENCE)
+        if (middle_count(shelf) && ++shelf->conflicts < SHELF_PATIENCE)
             return false;
-        middle_flush(cache, shelf, shelf->count > SHELF_MOST / 2 ? shelf->count / 2 : 0);
-        if (shelf->count)
+        middle_flush(cache, shelf,
+                     middle_count(shelf) > SHELF_MOST / 2 ? middle_count(shelf) / 2 : 0);
+        if (middle_count(shelf))
             return false;
         shelf->size = (uint32_t)size;
-        shelf->most = (uint16_t)(size > SHELF_BYTES                ? 1
-                                 : size * SHELF_MOST > SHELF_BYTES ? SHELF_BYTES / size
-                                                                   : SHELF_MOST);
+        shelf->most = (uint8_t)(size > SHELF_BYTES                ? 1
+                                : size * SHELF_MOST > SHELF_BYTES ? SHELF_BYTES / size
+                                                                  : SHELF_MOST);
+        shelf->room = shelf->most;
         shelf->conflicts = 0;
-    } else if (shelf->count >= shelf->most) {
-        middle_flush(cache, shelf, shelf->count / 2);
+    } else if (!shelf->room) {
+        middle_flush(cache, shelf, middle_count(shelf) / 2);
     }
     if (cache->middle_bytes + size > MIDDLE_BYTES && ++cache->crowded % SHELF_PATIENCE == 0)
         middle_flush_another(cache, shelf);
@@ -106,54 +108,26 @@ void middle_check(const void *block)
     const uint64_t *words = block;
     size_t size = middle_size_of(block);
 
-    if (size && words[1] == ~middle_mix(block))
+    if (size && words[1] == middle_mix(block))
         middle_check_twice(middle_shelf(bfm_cache, size), block);
 }
 
-static inline void middle_put(struct cache *cache, struct shelf *shelf, void *block, size_t size)
-{
-    uint64_t *words = block, mix = middle_mix(block);
-
-    words[0] = (uintptr_t)shelf->first ^ mix;
-    words[1] = ~mix;
-    shelf->first = block;
-    shelf->count++;
-    cache->middle_bytes += size;
-}
-
-static __attribute__((noinline)) bool middle_give_slow(void *block, size_t size)
-{
-    struct cache *cache = bfm_cache;
-    struct shelf *shelf = middle_shelf(cache, size);
-
-    if (!size || !cache->arena)
-        return false;
-    if (((const uint64_t *)block)[1] == ~middle_mix(block))
-        middle_check_twice(shelf, block);
-    if (!middle_make_room(cache, shelf, size))
-        return false;
-    middle_put(cache, shelf, block, size);
-    return true;
-}
-
-static __attribute__((noinline)) bool middle_look(struct cache *cache)
-{
-    cache_look(cache);
-    return true;
-}
-
-/* A shelf of a size belongs to a cache with an arena. */
 bool middle_give(void *block)
 {
     struct cache *cache = bfm_cache;
     size_t size = middle_size_of(block);
+    uint64_t mix = middle_mix(block);
     struct shelf *shelf = middle_shelf(cache, size);
-    const uint64_t *words = block;
 
-    if (unlikely(!size || shelf->size != size || shelf->count >= shelf->most ||
-                 cache->middle_bytes > MIDDLE_BYTES - MIDDLE_MAX - ALIGN ||
-                 words[1] == ~middle_mix(block)))
-        return middle_give_slow(block, size);
-    middle_put(cache, shelf, block, size);
-    return likely(--cache->passes) ? true : middle_look(cache);
+    if (!size || !cache->arena)
+        return false;
+    if (((const uint64_t *)block)[1] == mix)
+        middle_check_twice(shelf, block);
+    layout_set_code(layout_leaf_of((uintptr_t)block), (uintptr_t)block, CODE_TREE);
+    if (!middle_make_room(cache, shelf, size))
+        return false;
+    middle_put(cache, shelf, block, mix);
+    if (!--cache->passes)
+        cache_look(cache);
+    return true;
 }

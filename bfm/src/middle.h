@@ -23,45 +23,89 @@ enum { SHELF_MOST = 16, SHELF_PATIENCE = 8 };
 
 static inline struct shelf *middle_shelf(struct cache *cache, size_t need)
 {
-    return &cache->shelf[(uint32_t)(need >> 4) * 40503u >> 8 & (SHELVES - 1)];
+    size_t offset = (uint32_t)need * 40503u >> 8 & (SHELVES - 1) * sizeof(struct shelf);
+
+    return (struct shelf *)((char *)cache->shelf + offset);
 }
 
+static inline unsigned middle_count(const struct shelf *shelf)
+{
+    return (unsigned)(shelf->most - shelf->room);
+}
+
+/* What is mixed with the link, and what the mark is: the hash that the tag's check is a part of. */
 static inline uint64_t middle_mix(const void *block)
 {
-    return ((uintptr_t)block ^ bfm_secret) * 0xD6E8FEB86659FD93ull;
+    return chunk_hash(chunk_of(block));
 }
 
-void middle_tampered(const void *block);
+_Noreturn void middle_tampered(const void *block);
 
 static inline void *middle_pop(struct cache *cache, struct shelf *shelf)
 {
     uint64_t *block = shelf->first;
-    uint64_t next = block[0] ^ middle_mix(block);
+    uint64_t mix = middle_mix(block), next = block[0] ^ mix;
 
-    if (unlikely(next >> 47 || next % ALIGN || chunk_size(chunk_of(block)) != shelf->size ||
-                 !chunk_tag_good(chunk_of(block))))
+    /* the lowest four bits go to the top: one comparison for them and for bits beyond addresses */
+    if (unlikely((next >> 4 | next << 60) >> 43 ||
+                 !chunk_tag_is(chunk_tag(chunk_of(block)), mix, shelf->size)))
         middle_tampered(block);
     shelf->first = (void *)next;
-    shelf->count--;
+    shelf->room++;
     shelf->conflicts = 0;
     cache->middle_bytes -= shelf->size;
     block[1] = 0;
     return block;
 }
 
-/* `bytes` from SMALL_MAX + 1 to MIDDLE_MAX; NULL: there is none. */
+/* `bytes` from SMALL_MAX + 1; NULL: there is none. What wraps around, or is larger than MIDDLE_MAX,
+ * is no shelf's size. */
 static inline void *middle_take(size_t bytes)
 {
     struct cache *cache = bfm_cache;
-    size_t need = chunk_need(bytes);
+    size_t need = layout_round_up(bytes + CHUNK_TAG, ALIGN); /* at least TREE_MIN */
     struct shelf *shelf = middle_shelf(cache, need);
 
-    if (shelf->size != need || !shelf->count)
+    if (shelf->size != need || !shelf->first)
         return NULL;
     return middle_pop(cache, shelf);
 }
 
-/* false: it is the tree component's, or no block at all. */
+static inline void middle_put(struct cache *cache, struct shelf *shelf, void *block, uint64_t mix)
+{
+    uint64_t *words = block;
+
+    words[0] = (uintptr_t)shelf->first ^ mix;
+    words[1] = mix;
+    shelf->first = block;
+    shelf->room--;
+    cache->middle_bytes += shelf->size;
+}
+
+/* Of a page with CODE_TREE, whatever the pointer: on its shelf. false: that needs a closer look. A
+ * tag like a shelf's says all: in use, no fence, not late. A shelf with a size belongs to a cache
+ * with an arena. */
+static inline bool middle_give_known(struct cache *cache, void *block)
+{
+    uintptr_t address = (uintptr_t)block;
+    struct shelf *shelf;
+    uint64_t tag, mix;
+
+    /* before a region's first page there may be nothing to read */
+    if (unlikely(address % ALIGN || address % PAGE_BYTES == 0))
+        return false;
+    tag = chunk_tag(chunk_of(block));
+    mix = middle_mix(block);
+    shelf = middle_shelf(cache, tag & CHUNK_SIZE_MASK);
+    if (unlikely(!shelf->room || !chunk_tag_is(tag, mix, shelf->size) ||
+                 cache->middle_bytes + shelf->size > MIDDLE_BYTES ||
+                 ((const uint64_t *)block)[1] == mix))
+        return false;
+    middle_put(cache, shelf, block, mix);
+    return true;
+}
+
+/* Of any page. false: it is the tree component's, or no block at all. */
 bool middle_give(void *block);
 
 /* Aborts when the block is on a shelf of this thread's. */

@@ -64,12 +64,13 @@ static __attribute__((noinline)) void *alloc_new_nothrow_slow(size_t bytes)
 
 static inline __attribute__((always_inline)) void *alloc_from_stack(size_t bytes)
 {
-    struct stack *stack;
+    struct cache *cache = bfm_cache;
+    unsigned code;
 
     if (unlikely(bytes > SMALL_MAX))
         return NULL;
-    stack = &bfm_cache->stack[class_code(bytes)];
-    return likely(stack->top != stack->base) ? *--stack->top : NULL;
+    code = cache_code(cache, bytes);
+    return likely(cache->top[code] != cache->base[code]) ? *--cache->top[code] : NULL;
 }
 
 #define OPERATOR __attribute__((visibility("default"), used))

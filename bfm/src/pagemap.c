@@ -77,6 +77,7 @@ void pagemap_take(uintptr_t address)
     struct leaf *leaf = layout_leaf_of(address);
     size_t page = layout_leaf_page(address);
 
+    layout_set_code(leaf, address, 0);
     leaf->taken[page / 64] |= (uint64_t)1 << page % 64;
     leaf->described[page / FORGET_PAGES] = true;
 }

@@ -26,15 +26,21 @@ enum { SANITIZED = 0 };
 /* The page map, a step that is not yet due, and the test itself. */
 #define SLACK (3 * MIB)
 
+/* What is the process's own: pages of programs and libraries come and go with other processes. The kernel
+ * walks the pages for it; statm's sum may be behind on a machine of many processors. */
 static size_t resident(void)
 {
-    FILE *file = fopen("/proc/self/statm", "r");
-    size_t all = 0, pages = 0;
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    size_t kib = 0;
+    char line[256];
+    bool found = false;
 
-    if (!file || fscanf(file, "%zu %zu", &all, &pages) != 2)
+    while (file && !found && fgets(line, sizeof line, file))
+        found = sscanf(line, "Anonymous: %zu kB", &kib) == 1;
+    if (!found)
         _exit(2);
     fclose(file);
-    return pages * (size_t)sysconf(_SC_PAGESIZE);
+    return kib << 10;
 }
 
 static void sleep_ms(long ms)
@@ -189,6 +195,28 @@ static size_t free_most(struct many *many)
     return left;
 }
 
+/* The mappings that hold most, with the flags that say which pages the kernel may give them. */
+static void show_resident(void)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[256], mapping[256] = "";
+    unsigned long kib, rss_kib = 0, huge_kib = 0;
+
+    while (file && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = 0;
+        if (sscanf(line, "Rss: %lu kB", &kib) == 1)
+            rss_kib = kib;
+        else if (sscanf(line, "AnonHugePages: %lu kB", &kib) == 1)
+            huge_kib = kib;
+        else if (!strncmp(line, "VmFlags:", 8) && rss_kib >= 256)
+            printf("  %s: %lu KiB, in huge pages %lu, %s\n", mapping, rss_kib, huge_kib, line);
+        else if (strchr(line, '-') && strchr(line, '-') < strchr(line, ' '))
+            strcpy(mapping, line);
+    }
+    if (file)
+        fclose(file);
+}
+
 static bool is_back(size_t base, size_t left, const struct many *many, const char *when)
 {
     size_t now = resident();
@@ -197,6 +225,7 @@ static bool is_back(size_t base, size_t left, const struct many *many, const cha
         return true;
     printf("blocks of %zu, one of %zu left, %s: %zu KiB more than before, pages in use %zu KiB\n",
            many->bytes, many->keep_every, when, (now - base) >> 10, left >> 10);
+    show_resident();
     return false;
 }
 

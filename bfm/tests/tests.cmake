@@ -11,6 +11,16 @@ target_link_libraries(bfm_hardened PRIVATE tm_bfm)
 add_test(NAME unit/bfm/hardened COMMAND ${CMAKE_CURRENT_LIST_DIR}/hardened.sh
     $<TARGET_FILE:bfm_hardened>)
 
+# libbfm.a is never sanitised, but valgrind runs nothing that is.
+if(NOT TIDEMARK_SANITIZE)
+    add_executable(bfm_pairs ${CMAKE_CURRENT_LIST_DIR}/pairs.c)
+    target_compile_options(bfm_pairs PRIVATE -O2 -fno-builtin)
+    target_link_libraries(bfm_pairs PRIVATE bfm Threads::Threads)
+    add_test(NAME unit/bfm/instructions COMMAND ${CMAKE_CURRENT_LIST_DIR}/instructions.sh
+        $<TARGET_FILE:bfm_pairs>)
+    set_tests_properties(unit/bfm/instructions PROPERTIES SKIP_RETURN_CODE 77)
+endif()
+
 tidemark_fuzz(bfm LIBS tm_bfm)
 
 # The sanitizers bring a malloc of their own.
@@ -47,4 +57,12 @@ if(NOT TIDEMARK_SANITIZE)
                 ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:libtidemark-bfm>")
         endif()
     endforeach()
+endif()
+
+# The folder alone. Within Tidemark only: a build that this test began would begin it again.
+cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH bfm_folder)
+if(NOT CMAKE_SOURCE_DIR STREQUAL bfm_folder AND NOT TIDEMARK_SANITIZE)
+    add_test(NAME unit/bfm/alone COMMAND ${CMAKE_CURRENT_LIST_DIR}/alone.sh
+        ${CMAKE_COMMAND} ${bfm_folder} ${CMAKE_C_COMPILER})
+    set_tests_properties(unit/bfm/alone PROPERTIES TIMEOUT 300)
 endif()

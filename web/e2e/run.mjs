@@ -8,6 +8,7 @@ import { after, before, describe } from "node:test";
 import { browse, chromiumPath, serve, stopAll } from "./serve.mjs";
 import { makeProfiles } from "./profiles.mjs";
 import { testAccess } from "./access.mjs";
+import { testCurves } from "./curves.mjs";
 import { testFile } from "./file.mjs";
 import { testFigures } from "./figures.mjs";
 import { testHeap } from "./heap.mjs";
@@ -49,6 +50,7 @@ describe("the web view", { concurrency: false }, () => {
     testViews(world);
     testFigures(world);
     testInteraction(world);
+    testCurves(world);
     testTrace(world);
     testRegion(world);
     testLevel(world);

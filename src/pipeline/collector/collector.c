@@ -29,6 +29,7 @@
 #include "collector/process_image.h"
 #include "base/random.h"
 #include "base/memory.h"
+#include "base/now.h"
 #include "collector/output_name.h"
 #include "collector/own_group.h"
 #include "collector/quota.h"
@@ -503,7 +504,7 @@ static bool collector_accept_one(struct collector *collector)
     }
     bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
     collector->callers[collector->caller_count++] =
-        (struct caller){fd, known ? peer.uid : (uid_t)-1, clock_read().ns};
+        (struct caller){fd, known ? peer.uid : (uid_t)-1, now_monotonic_ns()};
     return true;
 }
 
@@ -608,7 +609,7 @@ static void collector_hear(struct collector *collector, size_t index)
 /* `polls` are those of the callers; a process that is welcomed may move them. */
 static void collector_hear_callers(struct collector *collector, const struct pollfd *polls)
 {
-    uint64_t now_ns = clock_read().ns;
+    uint64_t now_ns = now_monotonic_ns();
     bool said[CALLERS];
     size_t count = collector->caller_count;
     for (size_t i = 0; i < count; i++)
@@ -748,7 +749,7 @@ static void collector_see_window(struct collector *collector)
 {
     struct window *window = &collector->window;
     window_hear(window);
-    if (window_left_ms(window, clock_read().ns) == 0)
+    if (window_left_ms(window, now_monotonic_ns()) == 0)
         window_end(window, WINDOW_FOR);
     enum window_end end = (enum window_end)atomic_load(&window->end);
     if (end == WINDOW_GOES_ON || *collector->over)
@@ -787,7 +788,7 @@ static int collector_member_patience_ms(const struct collector *collector,
 static int collector_shortened(const struct collector *collector, int timeout_ms)
 {
     int most = timeout_ms < 0 ? INT_MAX : timeout_ms;
-    int left = *collector->over ? -1 : window_left_ms(&collector->window, clock_read().ns);
+    int left = *collector->over ? -1 : window_left_ms(&collector->window, now_monotonic_ns());
     most = left >= 0 && left < most ? left : most;
     if (collector->caller_count && most > CALLER_MS)
         most = CALLER_MS;

@@ -196,7 +196,7 @@ static void process_image_look_last(struct process_image *image)
         return;
     for (int pass = 0; pass < PASSES && ring_merge_pass(image->merge, false) > 0;)
         pass++;
-    look_schedule_finish(image->looks, clock_read().ns);
+    look_schedule_finish(image->looks, now_monotonic_ns());
     image->looked = true;
     process_image_tell_session(image, WIRE_SESSION_LOOKED);
 }
@@ -246,7 +246,7 @@ static void process_image_drain(struct process_image *image)
             process_image_answer(image);
         process_image_begin_snapshot_if_asked(image);
         size_t bytes = process_image_pass(image);
-        uint64_t now_ns = clock_read().ns;
+        uint64_t now_ns = now_monotonic_ns();
         process_image_sample_memory(image, now_ns);
         process_image_flush_if_due(image, now_ns);
         process_image_flush_trace_if_due(image, now_ns);

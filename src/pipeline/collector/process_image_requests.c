@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/now.h"
 #include "base/ticks.h"
 #include "collector/look_schedule.h"
 #include "collector/ring_merge.h"
@@ -70,11 +71,11 @@ static void process_image_answer_snapshot(struct process_image *image)
     if (image->gate.state == GATE_BEFORE)
         return; /* nothing is recorded yet */
     if (image->looks && !image->looked)
-        look_schedule_mark(image->looks, &(struct wire_wish){0}, clock_read().ns);
+        look_schedule_mark(image->looks, &(struct wire_wish){0}, now_monotonic_ns());
     atomic_store(&image->hurried, true);
     process_image_flush_collect(image);
     process_image_flush_begin(image);
-    image->next_flush_ns = clock_read().ns + IMAGE_FLUSH_NS;
+    image->next_flush_ns = now_monotonic_ns() + IMAGE_FLUSH_NS;
     process_image_flush_collect(image);
     atomic_store(&image->hurried, false);
     if (image->sink.tracer)
@@ -99,7 +100,7 @@ void process_image_answer(struct process_image *image)
         break;
     case WIRE_REQUEST_LOOK:
         if (image->gate.state != GATE_BEFORE && image->looks && !image->looked)
-            look_schedule_before_end(image->looks, clock_read().ns);
+            look_schedule_before_end(image->looks, now_monotonic_ns());
         break;
     }
     image->answered = asked;
@@ -115,11 +116,11 @@ static const char *process_image_begin_snapshot(struct process_image *image)
         return "nothing of the process is recorded yet";
     process_image_replay_until_now(image);
     if (image->triggers)
-        process_image_see_triggers(image, clock_read().ns);
+        process_image_see_triggers(image, now_monotonic_ns());
     if (image->looks && !image->looked && !image->request.urgent)
-        look_schedule_mark(image->looks, &image->request.wish, clock_read().ns);
+        look_schedule_mark(image->looks, &image->request.wish, now_monotonic_ns());
     process_image_flush_begin(image);
-    image->next_flush_ns = clock_read().ns + IMAGE_FLUSH_NS;
+    image->next_flush_ns = now_monotonic_ns() + IMAGE_FLUSH_NS;
     return image->flushing ? NULL : "its profile cannot be written";
 }
 

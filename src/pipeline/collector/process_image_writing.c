@@ -27,7 +27,7 @@ static bool process_image_waits_at_end(void)
 {
     enum { MOMENT_S = 5, LATER_S = 30 };
     static _Atomic uint64_t since_ns;
-    uint64_t now_ns = clock_read().ns, began_ns = atomic_load(&since_ns);
+    uint64_t now_ns = now_monotonic_ns(), began_ns = atomic_load(&since_ns);
     if (!began_ns || now_ns - began_ns > LATER_S * 1000000000ull)
         atomic_store(&since_ns, began_ns = now_ns);
     return now_ns - began_ns < MOMENT_S * 1000000000ull;
@@ -198,7 +198,7 @@ static void process_image_delay_flush(struct process_image *image)
         pause_ns = process_image_longest_pause_ns(cost_ns);
     if (pause_ns < overhead_budget_pause_ns(&image->budget, writing_ns))
         pause_ns = overhead_budget_pause_ns(&image->budget, writing_ns);
-    uint64_t due_ns = clock_read().ns + pause_ns;
+    uint64_t due_ns = now_monotonic_ns() + pause_ns;
     if (due_ns > image->next_flush_ns)
         image->next_flush_ns = due_ns;
 }

@@ -39,6 +39,62 @@ export function levelAt(curves: Curves, curve: number, ns: number): number {
     return low === curves.first[curve]! ? 0 : curves.level[low - 1]!;
 }
 
+/* The instants that a chart shows, one for each interval between two edges: that at which the chosen
+ * curves together are highest. The moment of the program's own peak is the instant of its interval. A
+ * chart of even samples would miss whatever rises and falls between two of them. */
+export function crests(
+    curves: Curves,
+    chosen: readonly number[],
+    edges: Float64Array,
+    peak: number,
+): Float64Array {
+    const intervals = Math.max(0, edges.length - 1);
+    const changes: [number, number][] = [];
+    let total = 0;
+    for (const curve of chosen) {
+        let level = levelAt(curves, curve, edges[0]!);
+        total += level;
+        for (let at = curves.first[curve]!; at < curves.first[curve + 1]!; at++) {
+            if (curves.time[at]! <= edges[0]! || curves.time[at]! >= edges[intervals]!) continue;
+            changes.push([curves.time[at]!, curves.level[at]! - level]);
+            level = curves.level[at]!;
+        }
+    }
+    changes.sort((a, b) => a[0] - b[0]);
+    let next = 0;
+    return Float64Array.from({ length: intervals }, (_, interval) => {
+        let best = edges[interval]!,
+            most = -1;
+        const look = (ns: number) => {
+            while (next < changes.length && changes[next]![0] <= ns) total += changes[next++]![1];
+            if (total > most) [most, best] = [total, ns];
+        };
+        look(edges[interval]!);
+        while (next < changes.length && changes[next]![0] < edges[interval + 1]!)
+            look(changes[next]![0]);
+        return peak >= edges[interval]! && peak < edges[interval + 1]! ? peak : best;
+    });
+}
+
+/* The instant that a click at `ns` means: the highest of those no further off than `reach`, or else
+ * the last before it. */
+export function snapped(
+    instants: ArrayLike<number>,
+    heights: ArrayLike<number | null>,
+    ns: number,
+    reach: number,
+): number {
+    let best = -1,
+        before = -1;
+    for (let at = 0; at < instants.length; at++) {
+        if (instants[at]! <= ns) before = at;
+        if (Math.abs(instants[at]! - ns) > reach) continue;
+        if (best < 0 || (heights[at] ?? 0) > (heights[best] ?? 0)) best = at;
+    }
+    const chosen = best >= 0 ? best : before;
+    return chosen >= 0 ? instants[chosen]! : ns;
+}
+
 export interface RangeLevels {
     at: number;
     column: Float64Array;

@@ -4,7 +4,7 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { sureTo, varianceOf } from "../model/estimate.ts";
-import { buildFlame, type Flame } from "../model/flame.ts";
+import { buildFlame, frameAddress, frameOfAddress, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
 import { baseName, type CallTree, type Names } from "../model/profile.ts";
 import { duration, exact, format, share } from "../model/units.ts";
@@ -337,8 +337,12 @@ function FlameGraph({
     const dark = theme.value === "dark";
     const unit = profile.unitOf(metric);
     const total = flame.frames[0]!.value;
-    const zoomed = Number(getOption(state.value, "zoom") ?? 0);
-    const zoom = zoomed < flame.frames.length ? zoomed : 0;
+    const address = getOption(state.value, "zoom") ?? "";
+    const nameOf = (line: number) => names.ofLine(line);
+    const { at: zoom, isWhole } = useMemo(
+        () => frameOfAddress(flame, address, nameOf),
+        [flame, address],
+    );
     const name = (at: number) =>
         at === 0 ? `all ${format(total, unit)}` : names.shortOfLine(flame.frames[at]!.line);
     const byLife = getOption(state.value, "colour") === "life";
@@ -371,6 +375,12 @@ function FlameGraph({
         );
     return (
         <>
+            {!isWhole && (
+                <p class="notice" role="status" data-gone>
+                    The frame of this address is not in this graph. Shown is the nearest that leads
+                    there: {zoom ? names.shortOfLine(flame.frames[zoom]!.line) : "all of it"}.
+                </p>
+            )}
             <Icicle
                 flame={flame}
                 label={`Flame graph of ${profile.titleOf(metric)}, ${flame.frames.length} frames`}
@@ -383,7 +393,11 @@ function FlameGraph({
                 upwards={getOption(state.value, "up") === "1"}
                 epoch={theme.value}
                 onZoom={(at) =>
-                    go({ opt: withOptions(state.value, { zoom: at ? String(at) : undefined }) })
+                    go({
+                        opt: withOptions(state.value, {
+                            zoom: frameAddress(flame, at, nameOf) || undefined,
+                        }),
+                    })
                 }
                 onMenu={(at, x, y) =>
                     at > 0 &&

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
 import type { Mark, Peak, Region, Sample } from "../data/types.ts";
-import { levelAt, readCurves, type Curves } from "../model/curves.ts";
+import { crests, levelAt, readCurves, snapped, type Curves } from "../model/curves.ts";
 import { holders, notable } from "../model/peaks.ts";
 import { shortName } from "../model/names.ts";
 import { type CallTree, type Profile } from "../model/profile.ts";
@@ -304,6 +304,7 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
             {profile.has("curves") && (
                 <CurvesCard
                     profile={profile}
+                    timeline={timeline}
                     end={end}
                     range={range}
                     setRange={setRange}
@@ -601,12 +602,14 @@ const tones = ["data-1", "data-2", "data-3", "data-4", "data-5", "data-6", "data
 
 function CurvesCard({
     profile,
+    timeline,
     end,
     range,
     setRange,
     at,
     pick,
 }: ViewProps & {
+    timeline: Timeline;
     end: number;
     range: [number, number] | null;
     setRange: (from: number, to: number) => void;
@@ -626,6 +629,7 @@ function CurvesCard({
             {({ tree, curves }) => (
                 <Areas
                     profile={profile}
+                    timeline={timeline}
                     of={tree}
                     curves={curves}
                     range={range ?? [0, end]}
@@ -642,6 +646,7 @@ function CurvesCard({
 
 function Areas({
     profile,
+    timeline,
     of,
     curves,
     range,
@@ -652,6 +657,7 @@ function Areas({
     inputs,
 }: {
     profile: Profile;
+    timeline: Timeline;
     of: CallTree;
     curves: Curves;
     range: readonly [number, number];
@@ -667,9 +673,11 @@ function Areas({
         [of, curves, range[0], range[1], inputs],
     );
     const { x, series } = useMemo(
-        () => stack(of, curves, groups.slice(0, tones.length), range),
-        [groups],
+        () => stack(profile, timeline, of, curves, groups, range),
+        [groups, timeline],
     );
+    const snap = (ns: number) =>
+        pick(snapped(x, series[0]?.values ?? [], ns, (range[1] - range[0]) / 300));
     const then = useMemo(
         () =>
             at < 0
@@ -709,7 +717,7 @@ function Areas({
                     height={240}
                     range={shown}
                     onRange={setRange}
-                    onPick={pick}
+                    onPick={snap}
                     marks={at < 0 ? [] : [{ x: at, title: duration(at) }]}
                 />
             )}
@@ -819,37 +827,83 @@ function holdersAt(
     return [...rows.values()].sort((a, b) => b.held - a.held);
 }
 
-/* Stacked: series are sums from the bottom, drawn from the highest down. */
+/* The edges of the intervals that the chart shows. Those of the timeline, some taken together, so that
+ * the program's highest level in each is known. A range of few of them is divided evenly instead, and
+ * `level` is null. */
+function intervalsOf(
+    timeline: Timeline,
+    range: readonly [number, number],
+): { edges: Float64Array; level: Float64Array | null } {
+    const { bucketNs } = timeline,
+        most = 600,
+        least = 60;
+    const first = Math.floor(range[0] / bucketNs),
+        count = Math.min(Math.ceil(range[1] / bucketNs), timeline.x.length) - first;
+    if (count < least)
+        return {
+            edges: Float64Array.from(
+                { length: most + 1 },
+                (_, at) => range[0] + ((range[1] - range[0]) * at) / most,
+            ),
+            level: null,
+        };
+    const step = Math.ceil(count / most),
+        length = Math.ceil(count / step);
+    const highest = timeline.column("requested_max");
+    return {
+        edges: Float64Array.from(
+            { length: length + 1 },
+            (_, at) => (first + Math.min(at * step, count)) * bucketNs,
+        ),
+        level: Float64Array.from({ length }, (_, at) =>
+            highest
+                .subarray(first + at * step, first + Math.min((at + 1) * step, count))
+                .reduce((best, value) => Math.max(best, value), 0),
+        ),
+    };
+}
+
+/* Stacked: series are sums from the bottom, drawn from the highest down. Each interval is shown at its
+ * highest instant. What none of the shown functions held is a band of its own: the whole is the
+ * program's level, or, in a focus or where the level is not known so finely, the sum of all curves. */
 function stack(
+    profile: Profile,
+    timeline: Timeline,
     of: CallTree,
     curves: Curves,
     groups: readonly Group[],
     range: readonly [number, number],
 ): { x: Float64Array; series: PlotSeries[] } {
-    const points = 600;
-    const x = Float64Array.from(
-        { length: points },
-        (_, at) => range[0] + ((range[1] - range[0]) * at) / (points - 1),
-    );
-    const sum = new Float64Array(points);
+    const { edges, level } = intervalsOf(timeline, range);
+    const all = groups.flatMap((group) => group.curves);
+    const x = crests(curves, all, edges, profile.summary.program?.["peak_ns"] ?? -1);
+    const at = (chosen: readonly number[]) =>
+        x.map((ns) => chosen.reduce((sum, curve) => sum + levelAt(curves, curve, ns), 0));
+    const sum = new Float64Array(x.length);
     const series: PlotSeries[] = [];
-    groups.forEach((group, number) => {
-        const own = new Float64Array(points);
-        for (const curve of group.curves)
-            for (let at = 0; at < points; at++) own[at]! += levelAt(curves, curve, x[at]!);
-        for (let at = 0; at < points; at++) sum[at]! += own[at]!;
-        const top = sum.slice();
+    const add = (title: string, tone: string, own: Float64Array) => {
+        own.forEach((value, point) => (sum[point]! += value));
         series.unshift({
-            title: shortName(of.names.ofLine(group.line)).slice(0, 40),
-            tone: tones[number]!,
-            values: top,
+            title,
+            tone,
+            values: sum.slice(),
             own,
             stepped: true,
             filled: true,
             format: bytes,
             binary: true,
         });
-    });
+    };
+    const largest = groups.slice(0, tones.length);
+    largest.forEach((group, number) =>
+        add(shortName(of.names.ofLine(group.line)).slice(0, 40), tones[number]!, at(group.curves)),
+    );
+    const others = at(groups.slice(tones.length).flatMap((group) => group.curves));
+    const rest =
+        level && !wantedSites(of)
+            ? level.map((value, point) => Math.max(0, value - sum[point]!))
+            : others;
+    if (rest.some((value) => value > 0)) add("everything else", "line-strong", rest);
     return { x, series };
 }
 

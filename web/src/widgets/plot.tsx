@@ -145,9 +145,26 @@ function seriesOf(latest: Latest): uPlot.Series[] {
     ];
 }
 
+/* What the legend hides is taken out of the sums: what lies above it comes down. */
+function restack(plot: uPlot, latest: Latest): void {
+    const { x, series } = latest.current;
+    if (!series.some((each) => each.own)) return;
+    const sum = new Float64Array(x.length);
+    const values = series.map((each) => list(each.values));
+    for (let at = series.length - 1; at >= 0; at--) {
+        const { own } = series[at]!;
+        if (!own || !plot.series[at + 1]!.show) continue;
+        for (let point = 0; point < sum.length; point++) sum[point]! += own[point] ?? 0;
+        values[at] = [...sum];
+    }
+    plot.setData([list(x), ...values] as uPlot.AlignedData, false);
+    plot.redraw(true, true);
+}
+
 /* A stretch that was dragged over is told; words are drawn over the curves. */
 function hooksOf(latest: Latest): uPlot.Hooks.Arrays {
     return {
+        setSeries: [(self, _, change) => change.show !== undefined && restack(self, latest)],
         setSelect: [
             (self) => {
                 if (self.select.width < 3) return;
@@ -445,7 +462,8 @@ function plotToSvg(plot: uPlot, props: PlotProps): string {
     let legend = left * scale;
     props.series.forEach((series, number) => {
         if (!plot.series[number + 1]?.show) return;
-        drawSeries(brush, props, series, place, [left * scale, right, bottom]);
+        const drawn = { ...series, values: plot.data[number + 1]! as (number | null)[] };
+        drawSeries(brush, props, drawn, place, [left * scale, right, bottom]);
         brush.fillStyle = colour(series.tone);
         brush.fillRect(legend, bottom + 30, 10, 10);
         brush.fillStyle = colour("text");

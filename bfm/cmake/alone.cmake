@@ -1,0 +1,51 @@
+# BFM without the rest of Tidemark: what its CMake lists take from the larger project.
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo)
+endif()
+include(GNUInstallDirs)
+include(CTest)
+find_package(Threads REQUIRED)
+add_compile_definitions(_GNU_SOURCE)
+
+# Sources include "bfm/NAME.h": a folder with one link, named as the room is.
+set(TIDEMARK_ROOMS_DIR ${CMAKE_BINARY_DIR}/rooms)
+file(MAKE_DIRECTORY ${TIDEMARK_ROOMS_DIR}/bfm)
+file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/src ${TIDEMARK_ROOMS_DIR}/bfm/bfm SYMBOLIC)
+
+function(tidemark_same_bytes)
+endfunction()
+function(tidemark_harden)
+endfunction()
+function(tidemark_harden_inside_programs)
+endfunction()
+function(tidemark_room_headers)
+endfunction()
+
+# The corpus belongs to the larger project's runner.
+function(tidemark_fuzz)
+endfunction()
+
+function(tidemark_unit_test room name)
+    if(NOT CMOCKA_FOUND)
+        return()
+    endif()
+    add_executable(test_${room}_${name} ${CMAKE_CURRENT_SOURCE_DIR}/tests/test_${name}.c)
+    target_link_libraries(test_${room}_${name} PRIVATE tm_${room} PkgConfig::CMOCKA)
+    add_test(NAME unit/${room}/${name} COMMAND test_${room}_${name})
+endfunction()
+
+# Behind the targets.
+macro(bfm_alone_tests)
+    find_package(PkgConfig)
+    if(PKG_CONFIG_FOUND)
+        pkg_check_modules(CMOCKA IMPORTED_TARGET cmocka)
+    endif()
+    if(BUILD_TESTING AND CMOCKA_FOUND)
+        set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+        include(tests/tests.cmake)
+    endif()
+endmacro()

@@ -1,0 +1,33 @@
+/* 2 MiB that stay, and 24 MiB that are there for an instant: the peak lies between two samples of
+ * any coarse chart. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEPT = 2 << 20, SPIKE = 24 << 20, SMALL = 1000, PAUSE_US = 400000 };
+
+static void *volatile kept;
+
+__attribute__((noinline)) static void keep_little(void)
+{
+    kept = malloc(KEPT);
+    memset(kept, 1, KEPT);
+}
+
+__attribute__((noinline)) static void rise_and_fall(void)
+{
+    void *volatile spike = malloc(SPIKE);
+    free(spike);
+}
+
+int main(void)
+{
+    void *volatile small = malloc(SMALL);
+    usleep(PAUSE_US);
+    keep_little();
+    usleep(PAUSE_US);
+    rise_and_fall();
+    usleep(PAUSE_US);
+    free(small);
+    return 0;
+}

@@ -1,0 +1,96 @@
+/* Functions over time: picture, legend and address say what `report --json` says. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { test } from "node:test";
+import { report } from "./profiles.mjs";
+import { serve } from "./serve.mjs";
+import { Session } from "./session.mjs";
+
+export function testCurves(world) {
+    test("functions over time: the crest is there, a click finds it, the legend restacks", async (t) => {
+        const file = join(world.work, "spike.tmk");
+        execFileSync(world.tidemark, ["record", "-q", "-o", file, join(world.tools, "web_spike")]);
+        const said = report(world.tidemark, file, "--functions", "--top", "10");
+        const server = await serve(world.tidemark, [file]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        await session.go("timeline");
+        const card = page.locator(".chart", {
+            has: page.getByRole("group", { name: /^Live bytes of the largest functions/ }),
+        });
+        const save = (what) => session.saved(card.getByRole("button", { name: what, exact: true }));
+
+        const [head, ...rows] = (await save("CSV")).text.trim().split("\n");
+        const titles = head.split(","),
+            figures = rows.map((row) => row.split(",").map(Number));
+        const sums = figures.map(([, ...parts]) => parts.reduce((sum, part) => sum + part, 0));
+        assert.equal(Math.max(...sums), said.program.peak_bytes, "the sum is the level");
+        const spike = said.functions.rows.find((row) => row.function === "rise_and_fall");
+        const column = titles.indexOf("rise_and_fall");
+        assert.ok(column > 0, head);
+        assert.equal(
+            Math.max(...figures.map((row) => row[column])),
+            (spike.exclusive ?? spike).at_peak_bytes,
+        );
+
+        const crest = figures[sums.indexOf(Math.max(...sums))][0];
+        assert.equal(crest, said.program.peak_ns);
+        const over = card.locator(".u-over"),
+            { width } = await over.boundingBox();
+        const [from, to] = [figures[0][0], figures.at(-1)[0]];
+        await over.click({
+            position: { x: Math.round((width * (crest - from)) / (to - from)), y: 60 },
+        });
+        await session.settle();
+        const address = decodeURIComponent(await session.state());
+        assert.match(address, new RegExp(`at:${said.program.peak_ns}\\b`));
+        assert.match(
+            await session.text(),
+            /Who held memory at[\s\S]*rise_and_fall[\s\S]*keep_little/,
+        );
+
+        const ticks = async () =>
+            [...(await save("SVG")).text.matchAll(/>(\d+(?:\.\d+)?) MiB</g)].map((each) =>
+                Number(each[1]),
+            );
+        assert.ok(Math.max(...(await ticks())) >= 16);
+        await card.locator(".u-legend .u-label", { hasText: "rise_and_fall" }).click();
+        await session.settle();
+        assert.ok(
+            Math.max(0, ...(await ticks())) < 8,
+            "what the legend hides lifts nothing any more",
+        );
+        session.noErrors();
+    });
+
+    test("flame zoom: a link names the same function with another metric; what is gone is said", async (t) => {
+        const session = await Session.open(world.browser, world.server),
+            { page } = session;
+        t.after(() => session.close());
+        const folded = async () =>
+            (await session.saved(session.button("CSV"))).text
+                .split("\n")
+                .map((row) => row.split(","));
+        await session.go("flame", { metric: "alloc_bytes" });
+        const canvas = page.locator(".icicle canvas");
+        await canvas.click({ position: { x: 40, y: 45 } });
+        await session.settle();
+        const opt = new URLSearchParams((await session.state()).split("?")[1]).get("opt");
+        const [, , , name] = (await folded()).find((row) => row[2] === "2");
+        assert.match(opt, /^zoom:[a-z0-9.]+$/);
+        assert.equal(decodeURIComponent(opt).split(".").length, 2, `${opt}: ${name}`);
+        for (const metric of ["alloc_bytes", "at_peak_bytes"]) {
+            await session.go("flame", { metric, opt });
+            assert.equal(await page.locator("[data-gone]").count(), 0, metric);
+        }
+        await session.go("flame", { opt: `${opt}.zzzzz` });
+        assert.match(await page.locator("[data-gone]").innerText(), /not in this graph.*nearest/);
+        assert.doesNotMatch(await page.locator("[data-gone]").innerText(), /all of it/);
+        await session.go("flame", { opt: "zoom:12" });
+        assert.match(await page.locator("[data-gone]").innerText(), /all of it/);
+        session.noErrors();
+    });
+}

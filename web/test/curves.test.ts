@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { crests, levelAt, snapped, type Curves } from "../src/model/curves.ts";
+
+/* One path that rises for an instant, and one that stays. */
+const curves: Curves = {
+    node: Uint32Array.of(1, 2),
+    first: Uint32Array.of(0, 3, 4),
+    time: Float64Array.of(5, 1234, 1235, 100),
+    level: Float64Array.of(10, 9000, 10, 70),
+    threshold: Float64Array.of(1, 1),
+};
+
+test("each interval is shown at its highest instant: no crest lies between two samples", () => {
+    const edges = Float64Array.of(0, 1000, 2000, 3000);
+    const x = crests(curves, [0, 1], edges, -1);
+    assert.deepEqual([...x], [100, 1234, 2000]);
+    assert.deepEqual(
+        [...x].map((ns) => levelAt(curves, 0, ns) + levelAt(curves, 1, ns)),
+        [80, 9070, 80],
+    );
+    assert.deepEqual([...crests(curves, [0, 1], edges, 2500)], [100, 1234, 2500]);
+    assert.deepEqual([...crests(curves, [], edges, -1)], [0, 1000, 2000]);
+});
+
+test("a click near a crest means the crest; elsewhere it means the instant before", () => {
+    const x = [100, 1234, 2000],
+        heights = [80, 9070, 80];
+    assert.equal(snapped(x, heights, 1200, 50), 1234);
+    assert.equal(snapped(x, heights, 1280, 50), 1234);
+    assert.equal(snapped(x, heights, 1900, 50), 1234);
+    assert.equal(snapped(x, heights, 1990, 50), 2000);
+    assert.equal(snapped([], [], 7, 5), 7);
+});
