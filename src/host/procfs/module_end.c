@@ -72,9 +72,10 @@ static uint64_t module_end_of(const struct smaps_mapping *data, pid_t pid)
     return end;
 }
 
-void module_ends_find(struct smaps *smaps, pid_t pid)
+void module_ends_find(struct smaps *smaps, pid_t pid, uint64_t longer_than_bytes)
 {
     for (size_t i = 1; i < smaps->count; i++)
-        if (smaps->mappings[i].kind == SMAPS_BSS)
+        if (smaps->mappings[i].kind == SMAPS_BSS &&
+            smaps->mappings[i].end - smaps->mappings[i].start > longer_than_bytes)
             smaps->mappings[i].bss_end = module_end_of(&smaps->mappings[i - 1], pid);
 }

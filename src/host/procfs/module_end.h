@@ -12,7 +12,7 @@
 /* The end of the writable segment that `data` maps a part of, in whole pages; 0: not known. */
 uint64_t module_end_fd(int fd, const struct smaps_mapping *data);
 
-/* Sets bss_end of all mappings of the kind SMAPS_BSS. */
-void module_ends_find(struct smaps *smaps, pid_t pid);
+/* Sets bss_end of the mappings of the kind SMAPS_BSS that are longer than that. */
+void module_ends_find(struct smaps *smaps, pid_t pid, uint64_t longer_than_bytes);
 
 #endif

@@ -137,6 +137,10 @@ static void look_read_container(struct look *look)
 
 /* ---- Mappings ------------------------------------------------------------------------------ */
 
+/* A mapping up to this long is taken for variables alone: most modules' are, and a short process would pay
+ * for opening each of them. */
+enum { LOOK_BSS_SMALL = 64 << 10 };
+
 /* What the recorder says is its own, and where threads' stack pointers are. */
 static int look_classify(struct look *look)
 {
@@ -155,7 +159,7 @@ static int look_classify(struct look *look)
     struct smaps_hints hints = {tool, count, pointers, pointer_count};
     error = smaps_classify(&look->smaps, &hints);
     if (!error && look->over_pages)
-        module_ends_find(&look->smaps, look->pid);
+        module_ends_find(&look->smaps, look->pid, LOOK_BSS_SMALL);
     free(pointers);
     free(tool);
     return error;

@@ -590,7 +590,7 @@ static void a_modules_variables_end_where_its_headers_say(void **state)
     struct smaps smaps = SMAPS_INIT;
     many_variables[1 << 19] = 1;
     assert_int_equal(smaps_read(&smaps, getpid()), 0);
-    module_ends_find(&smaps, getpid());
+    module_ends_find(&smaps, getpid(), 0);
     const struct smaps_mapping *mapping = smaps_find(&smaps, (uintptr_t)&many_variables[1 << 19]);
     assert_non_null(mapping);
     assert_int_equal(mapping->kind, SMAPS_BSS);
@@ -603,7 +603,7 @@ static void a_modules_variables_end_where_its_headers_say(void **state)
     data.inode++; /* another file has its name by now */
     struct smaps_mapping pair[] = {data, *mapping};
     struct smaps replaced = {.mappings = pair, .count = 2};
-    module_ends_find(&replaced, getpid());
+    module_ends_find(&replaced, getpid(), 0);
     assert_true(pair[1].bss_end == 0);
     smaps_release(&smaps);
 }
