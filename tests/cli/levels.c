@@ -1,4 +1,4 @@
-/* Maps 100 MiB and gives them back, then maps 50 MiB and keeps them. Beside them stands a block of
+/* Maps 100 MiB and gives them back, then maps 50 MiB, or what it is told, and keeps them. Beside them stands a block of
  * 1 MiB. All of it is touched. */
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +18,19 @@ __attribute__((noinline)) static int gives_back(void)
     return mapping ? munmap(mapping, 100 * MIB) : -1;
 }
 
-__attribute__((noinline)) static int keeps(void)
+__attribute__((noinline)) static int keeps(size_t mib)
 {
-    return map_and_touch(50 * MIB) ? 0 : -1;
+    return map_and_touch(mib * MIB) ? 0 : -1;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char *block = malloc(MIB);
     if (!block)
         return 1;
     memset(block, 1, MIB);
     int error = gives_back();
-    error = error ? error : keeps();
+    error = error ? error : keeps(argc > 1 ? strtoul(argv[1], NULL, 10) : 50);
     free(block);
     return error ? 1 : 0;
 }

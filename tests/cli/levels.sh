@@ -27,6 +27,13 @@ tidemark plot --of=mapped --functions 1 --terminal --width 100 run.tmk | grep -o
 tidemark plot --of=resident --terminal --width 100 run.tmk | grep -c 'requested'
 try tidemark plot --of=mapped "$HERE/../golden/profile-v1.tmk"
 sentence "does not say what is mapped"
+# What grew says first whose it is, as the kernel charges it; where that is not known it is not said.
+tidemark record -q -o more.tmk "$CLI/cli_levels" 150 >/dev/null
+tidemark diff run.tmk more.tmk | grep -o '^Resident memory: grown by owner\|^Alive at the peak: grown\|map_and_touch' | head -2
+tidemark diff --json run.tmk more.tmk | jq -c '.resident_owners | (.[0] | [.function, (.after / 1048576 | round), .difference > 0]), (map(.function) | sort | unique | length) == length'
+tidemark diff --json run.tmk more.tmk | jq -c '[.resident_owners[] | select(.function | test("^.stack. .* [0-9]+$"))]'
+tidemark diff --json --sort=count run.tmk more.tmk | jq -c .resident_owners
+tidemark diff --json run.tmk "$HERE/../golden/profile-v1.tmk" | jq -c .resident_owners
 # A job's ranks, each at that level.
 for rank in 0 1; do
     OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=$rank \

@@ -101,7 +101,18 @@ static bool diff_json_is_shown(const struct diff_show *show, size_t at, size_t c
     return !show->top || at < show->top || count - at <= show->top;
 }
 
-int diff_json(FILE *out, const struct diff *difference, const struct diff_show *show)
+static void diff_json_write_functions(struct json *json, const char *key,
+                                      const struct diff *difference, const struct diff_show *show)
+{
+    json_array(json, key);
+    for (size_t i = 0; i < difference->function_count; i++)
+        if (diff_json_is_shown(show, i, difference->function_count))
+            diff_json_write_function(json, difference, &difference->functions[i]);
+    json_end(json);
+}
+
+int diff_json(FILE *out, const struct diff *difference, const struct diff *owners,
+              const struct diff_show *show)
 {
     static const char *const norms[] = {NULL, "count", "time"}, *const units[] = {"bytes", "count",
                                                                                   "ns"};
@@ -122,11 +133,11 @@ int diff_json(FILE *out, const struct diff *difference, const struct diff_show *
     diff_json_write_figure(&json, &difference->total);
     json_end(&json);
     json_unsigned(&json, "function_count", difference->function_count);
-    json_array(&json, "functions");
-    for (size_t i = 0; i < difference->function_count; i++)
-        if (diff_json_is_shown(show, i, difference->function_count))
-            diff_json_write_function(&json, difference, &difference->functions[i]);
-    json_end(&json);
+    diff_json_write_functions(&json, "functions", difference, show);
+    if (owners)
+        diff_json_write_functions(&json, "resident_owners", owners, show);
+    else
+        json_null(&json, "resident_owners");
     json_unsigned(&json, "path_count", difference->path_count);
     json_array(&json, "paths");
     for (size_t i = 0; i < difference->path_count; i++)

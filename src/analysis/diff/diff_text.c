@@ -399,6 +399,7 @@ static void diff_text_add_path(struct writing *writing, size_t at)
 }
 
 struct list {
+    const char *of;   /* "Resident memory"; NULL: the metric */
     const char *what; /* "functions" */
     size_t count;
     const struct diff_figure *(*figure)(const struct diff *, size_t);
@@ -467,7 +468,7 @@ static void diff_text_add_list(struct writing *writing, const struct list *list,
     const struct diff *difference = writing->difference;
     const struct metric *metric = &metrics[difference->options.metric];
     struct strbuf title = STRBUF_INIT, out = STRBUF_INIT;
-    strbuf_addf(&title, "%c%s: %s by %s%s", metric->title[0], metric->title + 1,
+    strbuf_addf(&title, "%s: %s by %s%s", list->of ? list->of : metric->title,
                 grown ? "grown" : "shrunk", list->what,
                 difference->options.inclusive && list->figure == diff_text_function_figure
                     ? ", inclusive"
@@ -490,15 +491,34 @@ static void diff_text_add_list(struct writing *writing, const struct list *list,
     strbuf_release(&out);
 }
 
-int diff_text(FILE *out, const struct diff *difference, const struct diff_show *show)
+/* Who has the difference in what the kernel charges: half as many rows, for functions follow. */
+static void diff_text_add_owners(struct writing *writing, const struct diff *owners)
+{
+    const struct list list = {"Resident memory", "owner", owners->function_count,
+                              diff_text_function_figure, diff_text_add_function};
+    const struct writing kept = *writing;
+    struct diff_show show = *writing->show;
+    show.top = (show.top + 1) / 2;
+    writing->difference = owners;
+    writing->show = &show;
+    diff_text_add_list(writing, &list, true);
+    diff_text_add_list(writing, &list, false);
+    writing->difference = kept.difference;
+    writing->show = kept.show;
+}
+
+int diff_text(FILE *out, const struct diff *difference, const struct diff *owners,
+              const struct diff_show *show)
 {
     struct writing writing = {STRBUF_INIT, difference, show, !isnan(difference->total.noise)};
-    const struct list functions = {"function", difference->function_count,
+    const struct list functions = {NULL, "function", difference->function_count,
                                    diff_text_function_figure, diff_text_add_function},
-                      paths = {difference->callers_only ? "caller" : "call path",
+                      paths = {NULL, difference->callers_only ? "caller" : "call path",
                                difference->path_count, diff_text_path_figure, diff_text_add_path};
     diff_text_add_head(&writing);
     diff_text_add_totals(&writing);
+    if (owners)
+        diff_text_add_owners(&writing, owners);
     diff_text_add_list(&writing, &functions, true);
     diff_text_add_list(&writing, &paths, true);
     diff_text_add_list(&writing, &functions, false);

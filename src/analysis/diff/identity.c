@@ -34,17 +34,6 @@ static size_t identity_without_suffix(const char *name, size_t length)
     return length;
 }
 
-void identity_add_name(struct strbuf *out, const char *name)
-{
-    const char *clone = strstr(name, " [clone ");
-    size_t length = clone ? (size_t)(clone - name) : strlen(name), before;
-    do {
-        before = length;
-        length = identity_without_suffix(name, length);
-    } while (length != before);
-    strbuf_add(out, name, length);
-}
-
 void identity_add_module(struct strbuf *out, const char *path)
 {
     const char *base = name_base(path), *so = strstr(base, ".so.");
@@ -57,6 +46,40 @@ void identity_add_module(struct strbuf *out, const char *path)
         return;
     }
     strbuf_add(out, base, length);
+}
+
+/* Owners without a call path (profile_take_level()). A thread is the same by its name, whatever its number; a
+ * file is, whatever its version. False: it is a function. */
+static bool identity_add_owner(struct strbuf *out, const char *name)
+{
+    static const char stack[] = "[stack] ", file[] = "[file] ";
+    size_t length = strlen(name), digits = 0;
+    if (!strncmp(name, file, sizeof file - 1)) {
+        strbuf_add_string(out, file);
+        identity_add_module(out, name + sizeof file - 1);
+        return true;
+    }
+    if (strncmp(name, stack, sizeof stack - 1))
+        return false;
+    while (isdigit((unsigned char)name[length - 1 - digits]))
+        digits++;
+    if (digits && name[length - 1 - digits] == ' ' && length - 1 - digits >= sizeof stack)
+        length -= digits + 1;
+    strbuf_add(out, name, length);
+    return true;
+}
+
+void identity_add_name(struct strbuf *out, const char *name)
+{
+    if (identity_add_owner(out, name))
+        return;
+    const char *clone = strstr(name, " [clone ");
+    size_t length = clone ? (size_t)(clone - name) : strlen(name), before;
+    do {
+        before = length;
+        length = identity_without_suffix(name, length);
+    } while (length != before);
+    strbuf_add(out, name, length);
 }
 
 /* ---- A table of strings -------------------------------------------------------------------- */

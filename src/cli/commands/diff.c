@@ -98,7 +98,7 @@ static int cmd_diff_compare_types(const struct diff_run *runs, const struct argu
     return cmd_diff_conclude(error ? error : close_error);
 }
 
-static int cmd_diff_compare(const struct diff_run *runs, size_t count,
+static int cmd_diff_compare(const struct diff_run *runs, size_t count, const struct diff *owners,
                             const struct arguments *arguments)
 {
     struct diff_options options = {arguments->sort, (enum diff_norm)arguments->norm,
@@ -108,11 +108,62 @@ static int cmd_diff_compare(const struct diff_run *runs, size_t count,
     if (diff_make(&difference, runs, count, &options))
         return output_complain("diff", "out of memory");
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
-    int error = arguments->json ? diff_json(pager.out, &difference, &show)
-                                : diff_text(pager.out, &difference, &show);
+    int error = arguments->json ? diff_json(pager.out, &difference, owners, &show)
+                                : diff_text(pager.out, &difference, owners, &show);
     int close_error = term_pager_close(&pager);
     diff_release(&difference);
     return cmd_diff_conclude(error ? error : close_error);
+}
+
+/* ---- Owners of resident memory, beside what was asked for ----------------------------------- */
+
+/* Only beside the peak, the default: other metrics are of blocks alone. */
+static bool cmd_diff_owners_known(const struct diff_run *runs, size_t count,
+                                  const struct arguments *arguments)
+{
+    bool known = arguments->of == MEMORY_HEAP && !arguments->sort;
+    for (size_t i = 0; i < count && known; i++)
+        known = profile_has_level(runs[i].profile, MEMORY_RESIDENT);
+    return known;
+}
+
+static void cmd_diff_free_runs(struct diff_run *runs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        profile_free((struct profile *)runs[i].profile);
+}
+
+/* Reads the profiles a second time, as ones of that level. False: it cannot be done. */
+static bool cmd_diff_read_resident(struct diff_run *resident, const struct diff_run *runs,
+                                   size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct profile *profile = NULL;
+        resident[i] = runs[i];
+        resident[i].profile = NULL;
+        if (profile_read(&profile, runs[i].name))
+            return false;
+        resident[i].profile = profile;
+        if (profile_take_level(profile, MEMORY_RESIDENT))
+            return false;
+    }
+    return true;
+}
+
+static int cmd_diff_compare_with_owners(const struct diff_run *runs, size_t count,
+                                        const struct arguments *arguments)
+{
+    struct diff_run resident[DIFF_RUNS_MAX] = {0};
+    struct diff_options options = {.norm = (enum diff_norm)arguments->norm, .hide_std = true};
+    struct diff owners;
+    bool known = cmd_diff_owners_known(runs, count, arguments) &&
+                 cmd_diff_read_resident(resident, runs, count) &&
+                 !diff_make(&owners, resident, count, &options);
+    int status = cmd_diff_compare(runs, count, known ? &owners : NULL, arguments);
+    if (known)
+        diff_release(&owners);
+    cmd_diff_free_runs(resident, count);
+    return status;
 }
 
 static int cmd_diff_complain_missing(const char *file, const char *missing)
@@ -156,7 +207,7 @@ static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
     }
     if (!status)
         status = arguments->by == BY_TYPE ? cmd_diff_compare_types(runs, arguments)
-                                          : cmd_diff_compare(runs, count, arguments);
+                                          : cmd_diff_compare_with_owners(runs, count, arguments);
     for (size_t i = 0; i < count; i++)
         profile_free(profiles[i]);
     return status;

@@ -240,8 +240,8 @@ static void what_a_run_does_not_know_has_no_difference(void **state)
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
     struct diff_show show = {.style = {.columns = 100}, .top = 10, .depth = 3};
-    assert_int_equal(diff_text(out, &difference, &show), 0);
-    assert_int_equal(diff_json(out, &difference, &show), 0);
+    assert_int_equal(diff_text(out, &difference, NULL, &show), 0);
+    assert_int_equal(diff_json(out, &difference, NULL, &show), 0);
     fclose(out);
     assert_null(strstr(text, "EiB"));
     assert_null(strstr(text, "nan"));

@@ -20,6 +20,9 @@ static void clones_are_their_function(void **state)
                                                     "operator new(unsigned long)"},
         {"f.partly", "f.partly"},                  {".cold", ".cold"},
         {"", ""},                                  {"f(int) [clone .a] [clone .b]", "f(int)"},
+        {"[stack] cc1plus 4711", "[stack] cc1plus"}, {"[stack] worker 2 815", "[stack] worker 2"},
+        {"[stack] 815", "[stack] 815"},            {"[file] libgmp.so.10.4.1", "[file] libgmp.so"},
+        {"[file] cc1plus", "[file] cc1plus"},      {"[stack] ", "[stack] "},
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
