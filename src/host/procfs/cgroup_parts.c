@@ -34,6 +34,10 @@ enum { MAX_NAMED = 32, NAMED_BYTES = 256 << 10 };
 /* Asking by mincore maps the file: not more of it than this. */
 #define MINCORE_BYTES (64ull << 30)
 
+/* By more than such a part the sum of the processes may be above the group's: the kernel counts in batches,
+ * and processes come and go meanwhile. */
+enum { SHARED_PART = 20 };
+
 /* How old a reading may be that many share: that, or so many times what it took. */
 #define RECENT_NS    200000000u
 #define RECENT_TIMES 20
@@ -286,16 +290,25 @@ struct census {
     size_t processes;
     uint64_t page_table_bytes;
     bool has_all; /* of the processes */
+    struct {
+        pid_t pid;
+        size_t part; /* of `parts` */
+    } named[MAX_PROCESSES];
+    size_t named_count;
 };
 
-/* Pages that a fork shares count in part; where smaps_rollup is forbidden or old, in full. */
-static uint64_t cgroup_parts_private_bytes(pid_t pid, const char *status)
+/* What a fork shares counts in full: the kernel keeps that sum, and asking for it costs nothing. */
+static void cgroup_parts_name_process(struct census *census, pid_t pid, const char *status,
+                                      const char *label)
 {
-    struct smaps_bytes bytes;
-    uint64_t value = 0;
-    if (smaps_rollup(pid, &bytes) == 0 && figure_get(bytes.pss_anonymous, &value))
-        return value;
-    return proc_value(status, "RssAnon", &value) ? value : 0;
+    struct cgroup_parts *parts = census->parts;
+    uint64_t bytes = 0;
+    proc_value(status, "RssAnon", &bytes);
+    cgroup_parts_add(parts, CGROUP_PROCESS, label, bytes);
+    if (!parts->count || !bytes || parts->list[parts->count - 1].kind != CGROUP_PROCESS)
+        return;
+    census->named[census->named_count].pid = pid;
+    census->named[census->named_count++].part = parts->count - 1;
 }
 
 static void cgroup_parts_add_process(struct census *census, pid_t pid)
@@ -312,14 +325,27 @@ static void cgroup_parts_add_process(struct census *census, pid_t pid)
         proc_value(status.data, "VmPTE", &tables);
         census->page_table_bytes += tables;
         snprintf(label, sizeof label, "%s (%d)", name, (int)pid);
-        cgroup_parts_add(census->parts, CGROUP_PROCESS, label,
-                         cgroup_parts_private_bytes(pid, status.data));
+        cgroup_parts_name_process(census, pid, status.data, label);
         if (census->processes <= MAX_FILED_PROCESSES) {
             cgroup_parts_add_open_files(&census->filing, pid);
             cgroup_parts_add_mapped_files(&census->filing, pid);
         }
     }
     strbuf_release(&status);
+}
+
+/* Pages that processes share since a fork are divided among them. The kernel walks all pages for that, so it
+ * is asked only where the processes together have clearly more than the group. */
+static void cgroup_parts_divide_shared(struct census *census, uint64_t anonymous)
+{
+    struct smaps_bytes bytes;
+    uint64_t value;
+    if (cgroup_parts_sum(census->parts, CGROUP_PROCESS) <= anonymous + anonymous / SHARED_PART)
+        return;
+    for (size_t i = 0; i < census->named_count; i++)
+        if (smaps_rollup(census->named[i].pid, &bytes) == 0 &&
+            figure_get(bytes.pss_anonymous, &value))
+            census->parts->list[census->named[i].part].bytes = value;
 }
 
 static void cgroup_parts_visit_group(struct census *census, const char *directory)
@@ -449,6 +475,7 @@ static void cgroup_parts_name(struct cgroup_parts *parts, const struct cgroup_pl
         census->parts = census->filing.parts = parts;
         census->has_all = true;
         cgroup_parts_visit_tree(census, directory.data, 0);
+        cgroup_parts_divide_shared(census, sums->anonymous);
         if (place->version == 1)
             sums->page_tables =
                 census->page_table_bytes < sums->kernel ? census->page_table_bytes : sums->kernel;

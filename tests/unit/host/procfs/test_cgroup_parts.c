@@ -209,6 +209,16 @@ static void have_known_memory(void *shared)
     write_file(known->memory_file, SHARED);
 }
 
+/* Two processes have it, by a fork. */
+static void share_memory(void *shared)
+{
+    have_known_memory(shared);
+    if (fork() == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        pause();
+    }
+}
+
 /* A group of our own below ours; false: this machine lets us make none. */
 static bool make_group(struct cgroup_place *place)
 {
@@ -230,21 +240,40 @@ static void assert_named(const struct cgroup_parts *parts, int kind, const char 
     assert_in_range(part->bytes, least, most);
 }
 
+/* Starts `play` in a group of its own. */
+static struct victim victim_in_group(void (*play)(void *), struct cgroup_place *place,
+                                     struct known *known)
+{
+    char path[2 * PATH_MAX];
+    if (geteuid() != 0 || !make_group(place))
+        skip();
+    snprintf(path, sizeof path, "%s%s", place->mount, place->path);
+    snprintf(known->procs, sizeof known->procs, "%.3000s/cgroup.procs", path);
+    snprintf(known->file, sizeof known->file, "/tmp/tidemark-parts-%d", (int)getpid());
+    snprintf(known->memory_file, sizeof known->memory_file, "/dev/shm/tidemark-parts-%d",
+             (int)getpid());
+    return victim_start(play, known);
+}
+
+static void end_group(struct victim victim, const struct cgroup_place *place,
+                      const struct known *known)
+{
+    char path[2 * PATH_MAX];
+    victim_end(victim);
+    unlink(known->file);
+    unlink(known->memory_file);
+    snprintf(path, sizeof path, "%s%s", place->mount, place->path);
+    for (int tries = 0; tries < 100 && rmdir(path) != 0; tries++)
+        usleep(20000);
+}
+
 static void a_real_group_is_taken_apart(void **state)
 {
     (void)state;
     struct cgroup_place place;
     struct cgroup_parts parts = CGROUP_PARTS_INIT;
     struct known *known = victim_shared(sizeof *known);
-    char path[2 * PATH_MAX];
-    if (geteuid() != 0 || !make_group(&place))
-        skip();
-    snprintf(path, sizeof path, "%s%s", place.mount, place.path);
-    snprintf(known->procs, sizeof known->procs, "%.3000s/cgroup.procs", path);
-    snprintf(known->file, sizeof known->file, "/tmp/tidemark-parts-%d", (int)getpid());
-    snprintf(known->memory_file, sizeof known->memory_file, "/dev/shm/tidemark-parts-%d",
-             (int)getpid());
-    struct victim victim = victim_start(have_known_memory, known);
+    struct victim victim = victim_in_group(have_known_memory, &place, known);
     assert_int_equal(cgroup_parts_read_place(&parts, &place), 0);
     uint64_t current = number_of(parts.current_bytes);
     assert_in_range(current, ANONYMOUS + FILED + SHARED, ANONYMOUS + FILED + SHARED + 16 * MIB);
@@ -254,11 +283,27 @@ static void a_real_group_is_taken_apart(void **state)
     assert_named(&parts, CGROUP_TMPFS, known->memory_file, SHARED - MIB, SHARED);
     assert_in_range(sum_of(&parts, CGROUP_OTHER), 0, 4 * MIB);
     cgroup_parts_release(&parts);
-    victim_end(victim);
-    unlink(known->file);
-    unlink(known->memory_file);
-    for (int tries = 0; tries < 100 && rmdir(path) != 0; tries++)
-        usleep(20000);
+    end_group(victim, &place, known);
+}
+
+static void what_a_fork_shares_is_divided(void **state)
+{
+    (void)state;
+    struct cgroup_place place;
+    struct cgroup_parts parts = CGROUP_PARTS_INIT;
+    struct known *known = victim_shared(sizeof *known);
+    struct victim victim = victim_in_group(share_memory, &place, known);
+    assert_int_equal(cgroup_parts_read_place(&parts, &place), 0);
+    size_t processes = 0;
+    for (size_t i = 0; i < parts.count; i++)
+        if (parts.list[i].kind == CGROUP_PROCESS && parts.list[i].name) {
+            assert_in_range(parts.list[i].bytes, ANONYMOUS / 2, ANONYMOUS / 2 + 2 * MIB);
+            processes++;
+        }
+    assert_int_equal(processes, 2);
+    assert_in_range(sum_of(&parts, CGROUP_PROCESS), ANONYMOUS, ANONYMOUS + 4 * MIB);
+    cgroup_parts_release(&parts);
+    end_group(victim, &place, known);
 }
 
 static void what_a_file_has_cached_is_what_was_written(void **state)
@@ -283,6 +328,7 @@ int main(void)
         cmocka_unit_test(names_are_parts_of_the_kernels_sums),
         cmocka_unit_test(a_group_without_figures_is_said_so),
         cmocka_unit_test(a_real_group_is_taken_apart),
+        cmocka_unit_test(what_a_fork_shares_is_divided),
         cmocka_unit_test(what_a_file_has_cached_is_what_was_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
