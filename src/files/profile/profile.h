@@ -58,9 +58,10 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_JOB_MISSING "job_missing" /* integer: ranks that left nothing */
 #define PROFILE_META_JOB         "job_id"      /* the same in all processes of a job */
 /* the kernel's: names the machine since its boot */
-#define PROFILE_META_BOOT       "boot_id"
-#define PROFILE_META_START      "start_unix_ns" /* integer, ns since 1970 */
-#define PROFILE_META_DURATION   "duration_ns"   /* integer, from the start to the last commit */
+#define PROFILE_META_BOOT  "boot_id"
+#define PROFILE_META_START "start_unix_ns" /* integer, ns since 1970 */
+/* integer: from the start to the exit, or to the last commit before it */
+#define PROFILE_META_DURATION   "duration_ns"
 #define PROFILE_META_END        "end"        /* "exit", "signal", "exec", "detached", "unknown" */
 #define PROFILE_META_END_STATUS "end_status" /* integer: exit status or signal number */
 #define PROFILE_META_CUT        "cut"        /* why its writer ended before it was complete */
@@ -87,6 +88,8 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_DAMAGED "damaged_rings"
 #define PROFILE_META_WAITS   "waits"   /* integer: times that a thread waited for us */
 #define PROFILE_META_WAIT_NS "wait_ns" /* integer: and how long in all */
+/* integer: how long the exit waited for the last look, behind the duration; absent: not at all */
+#define PROFILE_META_EXIT_WAIT_NS "exit_wait_ns"
 /* integer: sampling interval; absent: every allocation was recorded */
 #define PROFILE_META_SAMPLE "sample_bytes"
 /* integer 1, with a sampling interval of 8 KiB: what was recorded is one small block of each page

@@ -198,6 +198,7 @@ static void process_image_look_last(struct process_image *image)
         pass++;
     look_schedule_finish(image->looks, now_monotonic_ns());
     image->looked = true;
+    image->looked_ticks = clock_read().ticks;
     process_image_tell_session(image, WIRE_SESSION_LOOKED);
 }
 

@@ -243,12 +243,33 @@ void process_image_take_name(void *context, uint32_t number, const char *name)
     event_sink_name(&image->sink, number, name);
 }
 
+/* What it waited for us in its exit is no part of how long it ran; other threads may have gone on. */
+static uint64_t process_image_end_ticks(const struct process_image *image, uint64_t now_ticks)
+{
+    uint64_t exit_ticks = atomic_load(&image->view.header->exit_ticks);
+    if (image->gate.state == GATE_SHUT)
+        return image->gate.ticks;
+    if (!exit_ticks || exit_ticks > now_ticks)
+        return now_ticks;
+    uint64_t last_ticks = replay_last_ticks(image->sink.replay);
+    return last_ticks > exit_ticks && last_ticks < now_ticks ? last_ticks : exit_ticks;
+}
+
+static uint64_t process_image_exit_wait_ns(const struct process_image *image,
+                                           struct clock_scale scale)
+{
+    uint64_t exit_ticks = atomic_load(&image->view.header->exit_ticks);
+    return exit_ticks && image->looked_ticks > exit_ticks
+               ? clock_span_ns(scale, image->looked_ticks - exit_ticks)
+               : 0;
+}
+
 int process_image_take_snapshot(struct process_image *image)
 {
     struct clock_reading now = clock_read();
     struct snapshot_moment moment = {
         .scale = {image->start.ticks, clock_tick_ns(image->start, now)},
-        .now_ticks = image->gate.state == GATE_SHUT ? image->gate.ticks : now.ticks,
+        .now_ticks = process_image_end_ticks(image, now.ticks),
         .damaged_rings = ring_merge_damaged_rings(image->merge)};
     uint64_t wait_ticks, lost_events;
     shared_view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be
@@ -258,6 +279,7 @@ int process_image_take_snapshot(struct process_image *image)
     ring_merge_tell_stacks(image->merge);
     ring_merge_tell_waits(image->merge, &moment.waits, &wait_ticks, &lost_events);
     moment.wait_ns = clock_span_ns(moment.scale, wait_ticks);
+    moment.exit_wait_ns = process_image_exit_wait_ns(image, moment.scale);
     int status = snapshot_take(&image->snapshot, image->sink.replay, &moment);
     if (image->sink.tracer) {
         process_image_tell_trace_moment(image, &moment);

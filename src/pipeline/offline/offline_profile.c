@@ -221,7 +221,8 @@ static void offline_profile_write_window(struct offline *rerun)
 static void offline_profile_write_fact(struct offline *rerun, const char *key, const char *value,
                                        bool is_number)
 {
-    bool is_counted = !strcmp(key, PROFILE_META_WAITS) || !strcmp(key, PROFILE_META_WAIT_NS);
+    bool is_counted = !strcmp(key, PROFILE_META_WAITS) || !strcmp(key, PROFILE_META_WAIT_NS) ||
+                      !strcmp(key, PROFILE_META_EXIT_WAIT_NS);
     if (!offline_profile_is_copied(key) || (rerun->has_window && is_counted))
         return;
     if (is_number)

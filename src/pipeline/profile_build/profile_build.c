@@ -501,6 +501,9 @@ static int profile_build_write_totals(struct writer *writer, const struct snapsh
     profile_build_fact_number(writer, "duration_ns", (int64_t)snapshot->duration_ns);
     profile_build_fact_number(writer, "waits", (int64_t)snapshot->waits);
     profile_build_fact_number(writer, "wait_ns", (int64_t)snapshot->wait_ns);
+    if (snapshot->exit_wait_ns)
+        profile_build_fact_number(writer, PROFILE_META_EXIT_WAIT_NS,
+                                  (int64_t)snapshot->exit_wait_ns);
     profile_build_fact_number(writer, "damaged_rings", (int64_t)snapshot->damaged_rings);
     profile_build_fact_number(writer, "unwalkable", (int64_t)writer->total.unwalkable);
     profile_build_fact_number(writer, "unattributed", (int64_t)writer->total.unattributed);

@@ -138,6 +138,7 @@ int snapshot_take(struct snapshot *snapshot, struct replay *replay,
                                   .duration_ns = clock_moment_ns(moment->scale, moment->now_ticks),
                                   .waits = moment->waits,
                                   .wait_ns = moment->wait_ns,
+                                  .exit_wait_ns = moment->exit_wait_ns,
                                   .damaged_rings = moment->damaged_rings};
     replay_changed_blocks(replay, snapshot_take_block, &taking);
     replay_changed_mapped_blocks(replay, snapshot_take_mapped_block, &taking);

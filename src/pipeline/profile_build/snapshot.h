@@ -37,7 +37,7 @@ struct snapshot {
     struct timeline_bucket *buckets;
     size_t bucket_count;
     uint64_t bucket_ns, duration_ns;
-    uint64_t waits, wait_ns, damaged_rings;
+    uint64_t waits, wait_ns, exit_wait_ns, damaged_rings;
     struct details details;
     const struct proc_sample *proc_samples; /* the caller's, who adds them after taking it */
     size_t proc_sample_count;
@@ -49,6 +49,7 @@ struct snapshot_moment {
     uint64_t now_ticks;
     uint32_t node_count;                    /* at least those that the replay was told of */
     uint64_t waits, wait_ns, damaged_rings; /* of threads for the tool; given up */
+    uint64_t exit_wait_ns;                  /* of the program's exit, for the last look */
 };
 
 /* 0 or -ENOMEM. By the thread that replays. */

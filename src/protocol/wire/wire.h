@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x405458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x415458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -544,8 +544,10 @@ struct wire_header {
     _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given
                                            * our functions: loaded with RTLD_DEEPBIND */
     _Atomic uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS];
-    _Atomic uint64_t exit_stack;    /* with exit_waiting: of the stack of the thread that exits,
+    _Atomic uint64_t exit_stack; /* with exit_waiting: of the stack of the thread that exits,
                                      * what is below is the C library's and ours; 0: not known */
+    _Atomic uint64_t exit_ticks; /* when the program was through, and its exit began to wait for us;
+                                     * 0: it did not */
     _Atomic uint64_t private_bytes; /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;   /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;

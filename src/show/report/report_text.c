@@ -60,6 +60,15 @@ static void report_text_add_identity(struct text *text)
     strbuf_release(&line);
 }
 
+/* Where people would see it beside the time that the program took. */
+static void report_text_add_exit_wait(struct strbuf *line, const struct profile *profile)
+{
+    uint64_t wait_ns = facts_number(profile, PROFILE_META_EXIT_WAIT_NS);
+    if (wait_ns >= 10 * 1000 * 1000 && wait_ns >= facts_number(profile, PROFILE_META_DURATION) / 20)
+        strbuf_addf(line, "; its exit waited %s more for the last look",
+                    human_duration(wait_ns).text);
+}
+
 static void report_text_add_run(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
@@ -83,6 +92,7 @@ static void report_text_add_run(struct text *text)
         strbuf_addf(&line, "%s, ",
                     human_duration(facts_number(text->profile, PROFILE_META_DURATION)).text);
     facts_add_end(&line, text->profile);
+    report_text_add_exit_wait(&line, text->profile);
     style_begin(&text->out, &text->style,
                 facts_ended_well(text->profile) ? TONE_GOOD : TONE_WARNING);
     text_add_wrapped(&text->out, line.data, TEXT_LABEL_COLUMNS, text->style.columns);
