@@ -226,11 +226,14 @@ export function testViews(world) {
                 window.onPaper,
                 window.brightness(),
             ]);
-            const where = `${view} ${JSON.stringify(query)}: ${before}, printed ${printed}, ${after}`;
-            assert.ok(
-                view === "flame" ? printed > before + 20 : Math.abs(printed - before) > 20,
-                where,
-            ); /* lines get darker, where grounds get lighter */
+            await page.emulateMedia({ colorScheme: "light" });
+            await page.waitForFunction((dark) => window.brightness() !== dark, before);
+            const light = await page.evaluate(() => window.brightness());
+            await page.emulateMedia({ colorScheme: "dark" });
+            await page.waitForFunction((dark) => window.brightness() === dark, before);
+            const where = `${view} ${JSON.stringify(query)}: ${before}, printed ${printed}, ${after}, light ${light}`;
+            assert.ok(Math.abs(light - before) > 5, where); /* else the figures would say nothing */
+            assert.ok(Math.abs(printed - light) < Math.abs(printed - before) / 4, where);
             assert.equal(after, before, where);
         }
         await session.go("timeline"); /* a plot has no ground of its own: by its letters */

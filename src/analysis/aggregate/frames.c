@@ -20,11 +20,6 @@ const char *frame_function(const struct profile *profile, struct frame frame)
     return function ? profile->functions[function].name : NULL;
 }
 
-const char *frame_through(const struct profile *profile, struct frame frame)
-{
-    return frame.through ? profile->functions[profile->lines[frame.through].function].name : NULL;
-}
-
 const char *frame_file(const struct profile *profile, struct frame frame, uint32_t *line)
 {
     *line = profile->lines[frame.line].line;
@@ -62,14 +57,21 @@ void frame_add_name(struct strbuf *out, const struct profile *profile, struct fr
                     (unsigned long long)code->address);
 }
 
+void frame_add_through(struct strbuf *out, const struct profile *profile, struct frame frame)
+{
+    if (frame.through)
+        frame_add_name(out, profile, frame_at(frame.through_code, frame.through));
+}
+
 void frame_add_owner(struct strbuf *out, const struct profile *profile, struct frame frame,
                      const char *arrow, size_t columns)
 {
     struct strbuf name = STRBUF_INIT;
-    const char *through = frame_through(profile, frame);
-    if (through) {
-        name_add_short(out, through, columns);
+    if (frame.through) {
+        frame_add_through(&name, profile, frame);
+        name_add_short(out, name.data, columns);
         strbuf_add_string(out, arrow);
+        strbuf_reset(&name);
     }
     frame_add_name(&name, profile, frame);
     name_add_short(out, name.data, columns);
@@ -165,16 +167,18 @@ void frame_add_columns(struct strbuf *out, const struct style *style, const char
 enum { THROUGH_MOST = 24, NAME_BESIDE_THROUGH = 20 };
 
 /* "my_malloc ← ", where `room` columns are enough for it and the name. The columns that it takes. */
-static size_t frame_add_through(struct strbuf *out, const struct style *style,
-                                const struct profile *profile, struct frame frame, const char *name,
-                                size_t room)
+static size_t frame_show_through(struct strbuf *out, const struct style *style,
+                                 const struct profile *profile, struct frame frame,
+                                 const char *name, size_t room)
 {
     if (!frame.through)
         return 0;
-    struct strbuf through = STRBUF_INIT;
+    struct strbuf through = STRBUF_INIT, wrapper = STRBUF_INIT;
     size_t core;
     name_core(name, &core);
-    name_add_short(&through, frame_through(profile, frame), THROUGH_MOST);
+    frame_add_through(&wrapper, profile, frame);
+    name_add_short(&through, wrapper.data, THROUGH_MOST);
+    strbuf_release(&wrapper);
     strbuf_add_string(&through, style_sign(style, " ← ", " <- "));
     size_t columns = text_width(through.data);
     if (columns + (core < NAME_BESIDE_THROUGH ? core : NAME_BESIDE_THROUGH) > room)
@@ -195,7 +199,7 @@ void frame_add_line(struct strbuf *out, const struct style *style, const struct 
                     frame_place_room(style, name.data, used, room * 9 / 20));
     size_t place_columns = text_width(place.data) + 2;
     if (place_columns < room)
-        used += frame_add_through(out, style, profile, frame, name.data, room - place_columns);
+        used += frame_show_through(out, style, profile, frame, name.data, room - place_columns);
     frame_add_columns(out, style, name.data, place.data, used, strong);
     strbuf_release(&name);
     strbuf_release(&place);
@@ -224,8 +228,11 @@ void frame_write(struct json *json, const struct profile *profile, struct frame 
     const char *file = frame_file(profile, frame, &line);
     frame_add_name(&name, profile, frame);
     json_string(json, "function", name.data);
-    if (frame.through)
-        json_string(json, "through", frame_through(profile, frame));
+    if (frame.through) {
+        strbuf_reset(&name);
+        frame_add_through(&name, profile, frame);
+        json_string(json, "through", name.data);
+    }
     json_string(json, "file", file);
     if (line)
         json_unsigned(json, "line", line);
@@ -265,7 +272,7 @@ static bool frame_walk_raw(struct frame_walk *walk, struct frame *frame)
         const struct profile_node *node = &profile->nodes[walk->node];
         const struct profile_code *code = &profile->codes[node->location];
         if (walk->at < code->line_count) {
-            *frame = (struct frame){node->location, code->first_line + walk->at++, 0};
+            *frame = frame_at(node->location, code->first_line + walk->at++);
             return true;
         }
         walk->node = node->parent;
@@ -277,14 +284,15 @@ static bool frame_walk_raw(struct frame_walk *walk, struct frame *frame)
 bool frame_walk_next(struct frame_walk *walk, struct frame *frame)
 {
     const bool *of_wrappers = walk->hidden + walk->profile->line_count + 1;
-    uint32_t through = 0;
+    struct frame through = {0};
     while (frame_walk_raw(walk, frame)) {
         if (!walk->hidden[frame->line]) {
-            frame->through = through;
+            frame->through = through.line;
+            frame->through_code = through.code;
             return true;
         }
         if (of_wrappers[frame->line])
-            through = frame->line;
+            through = *frame;
     }
     return false;
 }

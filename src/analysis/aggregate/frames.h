@@ -20,9 +20,10 @@
 #include "profile/profile.h"
 
 /* One frame of a call path: an index into profile->lines, of code `code`. code 0: no path.
- * `through`: the index of the line of the wrapper that it asked through; 0: it asked by itself. */
+ * `through`: the index of the line of the wrapper that it asked through, of code `through_code`; 0: it
+ * asked by itself. */
 struct frame {
-    uint32_t code, line, through;
+    uint32_t code, line, through, through_code;
 };
 
 static inline struct frame frame_at(uint32_t code, uint32_t line)
@@ -32,7 +33,6 @@ static inline struct frame frame_at(uint32_t code, uint32_t line)
 
 /* What is known of a frame; NULL, 0 where nothing is. */
 const char *frame_function(const struct profile *profile, struct frame frame);
-const char *frame_through(const struct profile *profile, struct frame frame); /* a wrapper's name */
 const char *frame_file(const struct profile *profile, struct frame frame, uint32_t *line);
 const char *frame_module(const struct profile *profile, struct frame frame);
 /* A function that an interpreter runs: its module is its source file. */
@@ -41,6 +41,8 @@ bool frame_is_interpreted(const struct profile *profile, struct frame frame);
 uint64_t frame_key(const struct profile *profile, struct frame frame);
 /* A name in any case: function, "libx.so+0x12", "[…]". Not shortened, not made safe. */
 void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame);
+/* The wrapper's name, likewise; nothing where it asked by itself. */
+void frame_add_through(struct strbuf *out, const struct profile *profile, struct frame frame);
 /* The same, behind the wrapper that it asked through: "my_malloc ← parse_header". Each of both
  * shortened to `columns`, and safe. */
 void frame_add_owner(struct strbuf *out, const struct profile *profile, struct frame frame,

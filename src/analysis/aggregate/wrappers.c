@@ -197,6 +197,7 @@ struct asker {
     uint32_t outermost;         /* of the direct ones: nobody called it */
     uint32_t callers, lines;    /* different ones, of the direct ones */
     uint32_t by_allocators;     /* of the direct ones: by functions that are named as wrappers */
+    uint32_t by_named;          /* of the direct ones: by functions that have names */
     uint32_t places;            /* different lines that call it */
     uint64_t blocks, temporary; /* it asked for; of these freed at once */
     uint32_t most;              /* of the direct ones: those of one caller, the one with most */
@@ -204,6 +205,7 @@ struct asker {
     bool forced, barred; /* --through, --not-through */
     bool maps;           /* it maps memory: a pool, whose pages many share */
     bool kept;           /* --not-through: shown even where it is a library's */
+    bool unnamed;        /* code without a name: one address */
     bool found;
 };
 
@@ -216,8 +218,9 @@ struct caller_pair {
 struct search {
     const struct profile *profile;
     bool *hidden;
-    struct asker *askers; /* by function */
-    struct map map;       /* of pairs */
+    struct asker *askers; /* by function; behind these by line of code that has no name */
+    size_t asker_count;
+    struct map map; /* of pairs */
     struct caller_pair *pairs;
     size_t pair_count;
     uint32_t *below; /* by node: sites below it with a shown frame on the way */
@@ -239,9 +242,17 @@ static uint32_t wrapper_count_pair(struct search *search, uint64_t key)
     return ++search->pairs[number].count;
 }
 
+/* Of a line of profile->lines. Code without a name is known by its address alone. 0: none. */
+static uint32_t wrapper_asker_of(const struct profile *profile, uint32_t line)
+{
+    uint32_t function = profile->lines[line].function;
+    return function || !line ? function : (uint32_t)profile->function_count + line;
+}
+
 static uint32_t wrapper_function_of(const struct profile *profile, struct frame frame)
 {
-    return frame.code ? profile->lines[frame.line].function : 0;
+    return frame.code && !profile->codes[frame.code].mark ? wrapper_asker_of(profile, frame.line)
+                                                          : 0;
 }
 
 enum { LINE_BITS = (1 << 30) - 1 };
@@ -273,6 +284,7 @@ static void wrapper_count_site(struct search *search, const struct profile_site 
     asker->places += wrapper_count_pair(search, side | 3u << 30 | (caller.line & LINE_BITS)) == 1;
     uint32_t count = wrapper_count_pair(search, side | (outer ? outer : 1u << 30 | caller.code));
     asker->callers += count == 1;
+    asker->by_named += outer && !search->askers[outer].unnamed;
     asker->by_allocators += outer && search->askers[outer].name >= WRAPPER_NAME_ALLOCATES;
     asker->most = count > asker->most ? count : asker->most;
 }
@@ -289,7 +301,7 @@ static void wrapper_count_above(struct search *search, uint32_t node, uint32_t o
         uint32_t line = code->first_line + i;
         if (search->hidden[line])
             continue;
-        search->askers[profile->lines[line].function].above += inside;
+        search->askers[wrapper_asker_of(profile, line)].above += inside;
         inside += own; /* the next is outside of this one */
         own = 0;
     }
@@ -322,7 +334,7 @@ static bool wrapper_count_outer_frames(struct search *search)
 /* ---- Judgement ------------------------------------------------------------------------------- */
 
 /* How many functions must call it, and how much of its sites one of them may have, in per cent. */
-static const struct {
+static const struct wanted {
     uint32_t callers, most_of_one;
 } wanted[] = {
     [WRAPPER_NAME_PLAIN] = {16, 25},    [WRAPPER_NAME_MAKES] = {2, 90},
@@ -332,6 +344,23 @@ static const struct {
 /* Who asks at more lines allocates what it wants itself; who is called from one line only might as
  * well stand there, unless its name says all. */
 enum { LINES_MOST = 4, PLACES_LEAST = 2 };
+
+/* Code without a name says nothing to anybody: a static function of a library that was stripped. Where
+ * functions with names call it, two are enough; else many. */
+static struct wanted wrapper_wanted(const struct asker *asker)
+{
+    static const struct wanted by_named = {2, 90}, by_unnamed = {16, 75};
+    if (!asker->unnamed)
+        return wanted[asker->name];
+    return asker->by_named * 10 >= asker->direct * 9 ? by_named : by_unnamed;
+}
+
+static bool wrapper_is_called_by_many(const struct asker *asker)
+{
+    struct wanted least = wrapper_wanted(asker);
+    return asker->places >= PLACES_LEAST && asker->callers >= least.callers &&
+           (uint64_t)asker->most * 100 <= (uint64_t)asker->direct * least.most_of_one;
+}
 
 /* Is it called by allocators only? Then it is a part of them: pool_grow() of pool_alloc(). */
 static bool wrapper_is_of_allocators(const struct asker *asker)
@@ -345,20 +374,20 @@ static bool wrapper_keeps_to_itself(const struct asker *asker)
     return asker->lines > 1 || asker->temporary * 4 > asker->blocks;
 }
 
-static bool wrapper_is_one(const struct asker *asker, bool first_round)
+static bool wrapper_is_one(const struct asker *asker, int round)
 {
     if (!asker->direct || asker->barred || asker->outermost)
         return false;
     if (asker->forced || asker->maps)
         return asker->forced;
-    if (asker->name == WRAPPER_NAME_PLAIN && (!first_round || wrapper_keeps_to_itself(asker)))
+    if (asker->name == WRAPPER_NAME_PLAIN &&
+        (round > (asker->unnamed ? 1 : 0) || wrapper_keeps_to_itself(asker)))
         return false;
     if (asker->above > asker->direct / 4 || asker->lines > LINES_MOST)
         return false;
     if (asker->name == WRAPPER_NAME_PURE || wrapper_is_of_allocators(asker))
         return true;
-    return asker->places >= PLACES_LEAST && asker->callers >= wanted[asker->name].callers &&
-           (uint64_t)asker->most * 100 <= (uint64_t)asker->direct * wanted[asker->name].most_of_one;
+    return wrapper_is_called_by_many(asker);
 }
 
 static void wrapper_hide_functions(struct search *search)
@@ -366,7 +395,7 @@ static void wrapper_hide_functions(struct search *search)
     const struct profile *profile = search->profile;
     bool *of_wrappers = search->hidden + profile->line_count + 1;
     for (size_t i = 0; i < profile->line_count; i++)
-        if (search->askers[profile->lines[i].function].found && !search->hidden[i])
+        if (search->askers[wrapper_asker_of(profile, (uint32_t)i)].found && !search->hidden[i])
             search->hidden[i] = of_wrappers[i] = true;
 }
 
@@ -374,9 +403,10 @@ static void wrapper_round_begin(struct search *search)
 {
     map_empty(&search->map);
     search->pair_count = 0;
-    for (size_t i = 0; i < search->profile->function_count; i++) {
+    for (size_t i = 0; i < search->asker_count; i++) {
         struct asker *asker = &search->askers[i];
         *asker = (struct asker){.name = asker->name,
+                                .unnamed = asker->unnamed,
                                 .forced = asker->forced,
                                 .barred = asker->barred,
                                 .found = asker->found};
@@ -384,7 +414,7 @@ static void wrapper_round_begin(struct search *search)
 }
 
 /* How many were found; -1: no memory. */
-static int wrapper_round(struct search *search, bool first)
+static int wrapper_round(struct search *search, int round)
 {
     const struct profile *profile = search->profile;
     const char *level = profile_get(profile, PROFILE_META_LEVEL);
@@ -397,8 +427,8 @@ static int wrapper_round(struct search *search, bool first)
         wrapper_count_site(search, &profile->mapped_sites[i], true);
     if (!wrapper_count_outer_frames(search))
         return -1;
-    for (size_t i = 1; i < profile->function_count; i++)
-        if (!search->askers[i].found && wrapper_is_one(&search->askers[i], first)) {
+    for (size_t i = 1; i < search->asker_count; i++)
+        if (!search->askers[i].found && wrapper_is_one(&search->askers[i], round)) {
             search->askers[i].found = true;
             found++;
         }
@@ -428,6 +458,8 @@ static void wrapper_name_all(struct search *search)
         search->askers[i].name = name ? wrapper_name_of(name) : WRAPPER_NAME_PLAIN;
         search->askers[i].barred = !name || !strcmp(name, "?") || !strcmp(name, "main");
     }
+    for (size_t i = search->profile->function_count; i < search->asker_count; i++)
+        search->askers[i].unnamed = true;
     for (size_t i = 0; i < user_pattern_count; i++)
         wrapper_mark_named(search, &user_patterns[i]);
     for (size_t i = 0; i < search->profile->line_count; i++)
@@ -439,16 +471,18 @@ enum { ROUNDS = 6 };
 bool wrappers_hide(const struct profile *profile, bool *hidden)
 {
     size_t sites = profile->site_count + profile->mapped_site_count;
-    struct search search = {.profile = profile,
-                            .hidden = hidden,
-                            .askers = calloc(profile->function_count + 1, sizeof *search.askers),
-                            .pairs = calloc(3 * sites + 1, sizeof *search.pairs),
-                            .below = calloc(profile->node_count + 1, sizeof *search.below)};
+    struct search search = {
+        .profile = profile,
+        .hidden = hidden,
+        .asker_count = profile->function_count + profile->line_count,
+        .askers = calloc(profile->function_count + profile->line_count + 1, sizeof *search.askers),
+        .pairs = calloc(3 * sites + 1, sizeof *search.pairs),
+        .below = calloc(profile->node_count + 1, sizeof *search.below)};
     int found = search.askers && search.pairs && search.below ? 1 : -1;
     if (found > 0)
         wrapper_name_all(&search);
     for (int round = 0; found > 0 && round < ROUNDS; round++)
-        found = wrapper_round(&search, round == 0);
+        found = wrapper_round(&search, round);
     free(search.askers);
     free(search.pairs);
     free(search.below);

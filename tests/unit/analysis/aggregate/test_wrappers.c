@@ -228,6 +228,57 @@ static void who_maps_memory_is_an_allocator(void **state)
     assert_false(is_passed_over(small));
 }
 
+/* The wrapper, and what calls it, as in a library that was stripped. */
+static struct small *without_names(struct small *small, bool callers_too)
+{
+    for (size_t i = 0; i < small->profile.line_count; i++)
+        if (small->lines[i].function == WRAPPER ||
+            (callers_too && small->lines[i].function >= FIRST_OWNER))
+            small->lines[i].function = 0;
+    return small;
+}
+
+static bool is_nameless_passed_over(struct small *small)
+{
+    bool *hidden = frames_of_libraries(&small->profile);
+    assert_non_null(hidden);
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, &small->profile, hidden, small->sites[0].path);
+    struct strbuf through = STRBUF_INIT;
+    frame_add_through(&through, &small->profile, frame);
+    bool passed = through.length != 0;
+    assert_int_equal(passed, frame.through != 0);
+    if (passed)
+        assert_string_equal(through.data, "0x2a");
+    strbuf_release(&through);
+    free(hidden);
+    free(small);
+    return passed;
+}
+
+static struct small *nameless_profile(unsigned owners, bool callers_too)
+{
+    struct small *small = without_names(small_profile("give_node", owners, 2), callers_too);
+    small->codes[2].address = 0x2a;
+    return small;
+}
+
+static void what_has_no_name_is_passed_over_for_what_has(void **state)
+{
+    (void)state;
+    assert_true(is_nameless_passed_over(nameless_profile(2, false)));
+    assert_false(is_nameless_passed_over(nameless_profile(1, false)));
+    assert_true(is_nameless_passed_over(nameless_profile(16, true)));
+    assert_false(is_nameless_passed_over(nameless_profile(7, true)));
+    struct small *at_once = nameless_profile(8, false);
+    for (size_t i = 0; i < at_once->profile.site_count; i++)
+        at_once->sites[i].metrics.temporary_count = figure_of(9);
+    assert_false(is_nameless_passed_over(at_once));
+    struct small *marked = nameless_profile(8, false);
+    marked->codes[2].mark = 1; /* "[stack could not be walked further]" is nobody */
+    assert_false(is_nameless_passed_over(marked));
+}
+
 static void no_tree_is_too_strange(void **state)
 {
     (void)state;
@@ -257,6 +308,7 @@ int main(void)
         cmocka_unit_test(a_path_that_begins_with_it_keeps_it),
         cmocka_unit_test(what_is_freed_at_once_is_its_own),
         cmocka_unit_test(who_maps_memory_is_an_allocator),
+        cmocka_unit_test(what_has_no_name_is_passed_over_for_what_has),
         cmocka_unit_test(no_tree_is_too_strange),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
