@@ -26,8 +26,11 @@
 #define STANDING_NS    20000000u
 #define STEADY_PART    256
 
-/* Looks may take a hundredth of the run. */
-#define BUDGET_PART 100
+/* Looks may take a hundredth of the run; of a short one a twentieth, but no more than that: a program of
+ * half a second would be looked at when its peak is over. */
+#define BUDGET_PART       100
+#define BUDGET_SHORT_PART 20
+#define BUDGET_SHORT_NS   60000000u
 
 /* What a look takes, rather too much: mappings, threads and control group; a block to copy, sort
  * and sweep (measured: 70 ns with ten million); a page of 4 KiB. */
@@ -399,10 +402,19 @@ static uint64_t look_schedule_cost_ns(uint64_t blocks, uint64_t resident_bytes)
     return LOOK_NS + blocks * BLOCK_NS + resident_bytes / 4096 * PAGE_NS;
 }
 
+static uint64_t look_schedule_budget_ns(uint64_t age_ns)
+{
+    uint64_t budget_ns = age_ns / BUDGET_SHORT_PART;
+    if (budget_ns > BUDGET_SHORT_NS)
+        budget_ns = BUDGET_SHORT_NS;
+    return budget_ns > age_ns / BUDGET_PART ? budget_ns : age_ns / BUDGET_PART;
+}
+
 bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
                               uint64_t age_ns)
 {
-    return spent_ns + look_schedule_cost_ns(blocks, resident_bytes) <= age_ns / BUDGET_PART;
+    return spent_ns + look_schedule_cost_ns(blocks, resident_bytes) <=
+           look_schedule_budget_ns(age_ns);
 }
 
 static void look_schedule_at_start(struct look_schedule *looks, uint64_t now_ns)

@@ -3,8 +3,8 @@
  *   shortly after the start   what is mapped; no pass over the pages
  *                             (if the kernel forbids it: nothing more before the end)
  *   new resident peaks        when the resident set has outgrown the last peak looked at by 5 %, as
- *                             long as all looks together stay below 1 % of the run; or by 1 %, and
- *                             has stood there for a moment
+ *                             long as all looks together stay below 1 % of the run (5 % of a short
+ *                             one); or by 1 %, and has stood there for a moment
  *   snapshots                 while the program waits for one: all of it
  *   the end                   while the program waits for it in its exit: all of it
  *
