@@ -303,6 +303,9 @@ static void look_schedule_judge(struct look_schedule *looks, const struct look *
                                "the collector had no memory for a look at the process's pages");
     else if (!look->error && look->over_pages && !looks->gap.sentence)
         looks->complaint[0] = '\0';
+    uint64_t resident_bytes = figure_or(look->sample.resident_bytes, 0);
+    if (!look->error && look->over_pages && resident_bytes > looks->peak_bytes)
+        looks->peak_bytes = resident_bytes; /* it has grown since it was found worth a look */
     if (look->over_graph && look->over_pages && !look->is_sample)
         looks->graph_error = look->error ? look->error : look->graph_error;
 }
