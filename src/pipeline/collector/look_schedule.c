@@ -81,6 +81,8 @@ struct look_schedule {
     bool denied;                  /* the last one was: not before the end again */
     char complaint[192];
     int graph_error; /* of the last look that was to make a graph */
+    /* What is lost is found at the end, or in the look that begins now, or is known before the end. */
+    enum { LOST_AT_END, LOST_NOW, LOST_KNOWN } lost;
 
     struct look *done; /* and not taken yet */
     size_t done_count, done_room;
@@ -247,6 +249,14 @@ static bool look_schedule_affords_held(const struct look_schedule *looks, const 
            looks->spent_ns + blocks * HELD_NS <= look->sample.time_ns / BUDGET_PART;
 }
 
+static bool look_schedule_wants_graph(const struct look_schedule *looks,
+                                      enum profile_sample_why why)
+{
+    if (why == PROFILE_SAMPLE_BEFORE_END)
+        return looks->wants_held || looks->lost == LOST_NOW;
+    return why == PROFILE_SAMPLE_MARK || (why == PROFILE_SAMPLE_END && looks->lost != LOST_KNOWN);
+}
+
 static void look_schedule_prepare(struct look_schedule *looks, enum profile_sample_why why,
                                   bool over_pages, uint64_t now_ns)
 {
@@ -271,9 +281,9 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->waits = why == PROFILE_SAMPLE_END && atomic_load(&looks->view->header->exit_waiting) != 0;
     look->exit_stack =
         why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
-    look->over_graph = (why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK ||
-                        (why == PROFILE_SAMPLE_BEFORE_END && looks->wants_held)) &&
-                       look_schedule_has_room_for_graph(looks);
+    look->over_graph =
+        look_schedule_wants_graph(looks, why) && look_schedule_has_room_for_graph(looks);
+    look->without_links = why == PROFILE_SAMPLE_BEFORE_END && looks->lost == LOST_AT_END;
     look->wants_held = look->over_graph && look_schedule_affords_held(looks, look);
     look->path_to = looks->wish.path_to;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
@@ -486,10 +496,12 @@ void look_schedule_mark(struct look_schedule *looks, const struct wire_wish *wis
     looks->wish = (struct wire_wish){0};
 }
 
-void look_schedule_before_end(struct look_schedule *looks, uint64_t now_ns)
+void look_schedule_before_end(struct look_schedule *looks, uint64_t now_ns, bool lost_now)
 {
+    looks->lost = lost_now ? LOST_NOW : LOST_AT_END;
     if (!looks->denied)
         look_schedule_at_once(looks, PROFILE_SAMPLE_BEFORE_END, now_ns);
+    looks->lost = lost_now && !looks->denied && !looks->graph_error ? LOST_KNOWN : LOST_AT_END;
 }
 
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns)

@@ -252,10 +252,19 @@ export function Plot(props: PlotProps): JSX.Element {
             holder,
         );
         plot.current = made;
-        const click = (event: MouseEvent) => {
-            if (latest.current.onPick && Math.abs(event.movementX) < 2)
-                latest.current.onPick(made.posToVal(made.cursor.left ?? 0, "x"));
+        /* By the events' own places: the plot's cursor follows a frame later, on a busy machine after a
+         * quick click. */
+        let pressed = 0;
+        const press = (event: MouseEvent) => {
+            pressed = event.clientX;
         };
+        const click = (event: MouseEvent) => {
+            if (latest.current.onPick && Math.abs(event.clientX - pressed) < 2)
+                latest.current.onPick(
+                    made.posToVal(event.clientX - made.over.getBoundingClientRect().left, "x"),
+                );
+        };
+        made.over.addEventListener("mousedown", press);
         made.over.addEventListener("dblclick", () => latest.current.onRange?.(-1, -1));
         made.over.addEventListener("click", click);
         made.over.addEventListener("wheel", (event) => onWheel(event, made, latest.current), {
