@@ -264,13 +264,21 @@ static uint64_t process_image_exit_wait_ns(const struct process_image *image,
                : 0;
 }
 
+/* One for all that is written: what has not changed since is not written again, and a moment of it would be
+ * another one by a later rate. The peak of a curve would lie beside that of the program. */
+static struct clock_scale process_image_scale(struct process_image *image, struct clock_reading now)
+{
+    if (!image->tick_ns)
+        image->tick_ns = clock_tick_ns(image->start, now);
+    return (struct clock_scale){image->start.ticks, image->tick_ns};
+}
+
 int process_image_take_snapshot(struct process_image *image)
 {
     struct clock_reading now = clock_read();
-    struct snapshot_moment moment = {
-        .scale = {image->start.ticks, clock_tick_ns(image->start, now)},
-        .now_ticks = process_image_end_ticks(image, now.ticks),
-        .damaged_rings = ring_merge_damaged_rings(image->merge)};
+    struct snapshot_moment moment = {.scale = process_image_scale(image, now),
+                                     .now_ticks = process_image_end_ticks(image, now.ticks),
+                                     .damaged_rings = ring_merge_damaged_rings(image->merge)};
     uint64_t wait_ticks, lost_events;
     shared_view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be
                                         * new */

@@ -252,21 +252,23 @@ export function Plot(props: PlotProps): JSX.Element {
             holder,
         );
         plot.current = made;
-        /* By the events' own places: the plot's cursor follows a frame later, on a busy machine after a
-         * quick click. */
-        let pressed = 0;
+        /* By the events' own places, and before uPlot sees them: its cursor follows a frame later, and
+         * where the page has just scrolled it takes a click for the end of a drag, and swallows it. */
+        let pressed = NaN;
         const press = (event: MouseEvent) => {
             pressed = event.clientX;
         };
         const click = (event: MouseEvent) => {
-            if (latest.current.onPick && Math.abs(event.clientX - pressed) < 2)
-                latest.current.onPick(
+            if (made.over.contains(event.target as Node) && Math.abs(event.clientX - pressed) < 2)
+                latest.current.onPick?.(
                     made.posToVal(event.clientX - made.over.getBoundingClientRect().left, "x"),
                 );
         };
-        made.over.addEventListener("mousedown", press);
+        const listening = new AbortController(),
+            early = { capture: true, signal: listening.signal };
+        holder.addEventListener("mousedown", press, early);
+        holder.addEventListener("click", click, early);
         made.over.addEventListener("dblclick", () => latest.current.onRange?.(-1, -1));
-        made.over.addEventListener("click", click);
         made.over.addEventListener("wheel", (event) => onWheel(event, made, latest.current), {
             passive: false,
         });
@@ -281,6 +283,7 @@ export function Plot(props: PlotProps): JSX.Element {
         observer.observe(holder);
         return () => {
             observer.disconnect();
+            listening.abort();
             made.destroy();
         };
     }, [props.x, props.series, now, props.height]);
