@@ -275,7 +275,7 @@ async function sameDifference(session, world, files, sort, query, options) {
             maxBuffer: 1 << 29,
         }),
     );
-    await session.go("compare", { other: "1", metric: said.metric, ...query });
+    await session.go("compare", { other: "1", metric: said.metric, opt: "same:1", ...query });
     const rows = await session.json("Functions before and after");
     const sorted = (list) =>
         list.map((each) => `${each.name ?? each.function} ${each.before} ${each.after}`).sort();
