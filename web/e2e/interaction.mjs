@@ -353,7 +353,7 @@ export function testInteraction(world) {
         const said = report(world.tidemark, world.profiles.threads);
         const rows = page.locator("table[aria-label='Separate peaks'] tr"),
             most = Math.max(...said.peaks.map((peak) => peak.bytes));
-        said.peaks = said.peaks.filter((peak) => peak.bytes >= 0.01 * most);
+        said.peaks = said.peaks.filter((peak) => peak.bytes >= 0.1 * most);
         assert.equal(await rows.count(), said.peaks.length);
         for (const [at, peak] of said.peaks.entries())
             assert.equal(

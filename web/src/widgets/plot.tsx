@@ -39,6 +39,7 @@ export interface PlotProps {
     onPick?: (x: number) => void;
     marks?: readonly {
         x: number;
+        pick?: number; /* a click on its line means this value of x */
         title: string;
         weight?: number;
     }[]; /* moments; words of those that weigh most come first */
@@ -54,6 +55,18 @@ const binarySteps = Array.from({ length: 50 }, (_, at) => 2 ** at);
 
 function list(values: ArrayLike<number | null>): (number | null)[] {
     return Array.from(values, (value) => (value === null || Number.isNaN(value) ? null : value));
+}
+
+const NEAR = 6; /* pixels from a mark's line that still mean it */
+
+/* What a click means: the mark that is nearest, of those that weigh most first, or the place. */
+function pickedAt(plot: uPlot, { marks }: PlotProps): number {
+    const left = plot.cursor.left ?? 0;
+    const away = (x: number) => Math.abs(plot.valToPos(x, "x") - left);
+    const [mark] = (marks ?? [])
+        .filter((each) => each.pick !== undefined && away(each.x) <= NEAR)
+        .sort((a, b) => away(a.x) - away(b.x) || (b.weight ?? 0) - (a.weight ?? 0));
+    return mark?.pick ?? plot.posToVal(left, "x");
 }
 
 /* What uPlot is told. `latest` has the props of now: uPlot calls back long after it was made. */
@@ -254,7 +267,7 @@ export function Plot(props: PlotProps): JSX.Element {
         plot.current = made;
         const click = (event: MouseEvent) => {
             if (latest.current.onPick && Math.abs(event.movementX) < 2)
-                latest.current.onPick(made.posToVal(made.cursor.left ?? 0, "x"));
+                latest.current.onPick(pickedAt(made, latest.current));
         };
         made.over.addEventListener("dblclick", () => latest.current.onRange?.(-1, -1));
         made.over.addEventListener("click", click);
