@@ -90,9 +90,13 @@ export function testCurves(world) {
         await session.go("timeline");
         const over = page.locator(".chart").first().locator(".u-over"),
             { width } = await over.boundingBox();
-        const duration = Number(said.program.duration_ns ?? said.meta.duration_ns);
+        const saved = await session.saved(
+            page.locator(".chart").first().getByRole("button", { name: "CSV", exact: true }),
+        );
+        const times = saved.text.trim().split("\n").slice(1);
+        const [from, to] = [times[0], times.at(-1)].map((row) => Number(row.split(",")[0]));
         for (const { time_ns } of [named[1], named[3]]) {
-            const x = (width * time_ns) / duration + 3;
+            const x = (width * (time_ns - from)) / (to - from) + 2;
             await over.click({ position: { x, y: 100 } });
             await session.settle();
             const address = decodeURIComponent(await session.state());

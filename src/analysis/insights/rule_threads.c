@@ -76,24 +76,43 @@ static void rule_threads_add_making_paths(const struct inquiry *inquiry, struct 
         insight_add_paths(inquiry, insight, maker, METRIC_ROW(alloc_count), INSIGHT_COUNT);
 }
 
-static void rule_threads_report_pair(struct inquiry *inquiry, const struct exchange *pair,
-                                     uint64_t all)
+/* Pairs of threads of which one frees most of what the other allocates. */
+struct rule_threads_pairs {
+    const struct exchange *most;
+    size_t count;
+    uint64_t blocks, all; /* of them, of all pairs */
+};
+
+static void rule_threads_add_others(struct strbuf *out, const struct rule_threads_pairs *pairs)
+{
+    bool several = pairs->count > 2;
+    if (pairs->count > 1)
+        strbuf_addf(out, "; %zu more pair%s of threads %s so, %s blocks in all", pairs->count - 1,
+                    several ? "s" : "", several ? "do" : "does", human_count(pairs->blocks).text);
+}
+
+static void rule_threads_report(struct inquiry *inquiry, const struct rule_threads_pairs *pairs)
 {
     const struct profile *profile = inquiry->profile;
+    const struct exchange *pair = pairs->most;
     const struct thread_metrics *owner = &profile->threads[pair->owner];
-    struct insight *insight = insight_begin(inquiry, pair->count, inquiry->calls, INSIGHT_COUNT);
+    struct insight *insight = insight_begin(inquiry, pairs->blocks, inquiry->calls, INSIGHT_COUNT);
     insight_at_most(insight, INSIGHT_WARNING);
     const struct site *maker = rule_threads_maker(inquiry, pair);
-    insight_title(insight, "%s frees %s blocks that %s allocates%s%s",
+    struct strbuf others = STRBUF_INIT;
+    rule_threads_add_others(&others, pairs);
+    insight_title(insight, "%s frees %s blocks that %s allocates%s%s%s",
                   rule_threads_name(profile, pair->freer).text, human_count(pair->count).text,
                   rule_threads_name(profile, pair->owner).text, maker ? " in " : "",
-                  maker ? inquiry_site_name(inquiry, maker).text : "");
+                  maker ? inquiry_site_name(inquiry, maker).text : "", others.data);
+    strbuf_release(&others);
     insight_add_count(insight, "exchanged_count", pair->count);
     insight_add_bytes(insight, "exchanged_bytes", pair->bytes);
     insight_add_share(insight, "owner_share",
                       inquiry_share_of(pair->count, rule_number(owner->alloc_count)));
     insight_add_share(insight, "calls_share", insight->cost);
-    insight_add_count(insight, "exchanged_in_all", all);
+    insight_add_count(insight, "pair_count", pairs->count);
+    insight_add_count(insight, "exchanged_in_all", pairs->all);
     insight_add_text(insight, "owner", rule_threads_name(profile, pair->owner).text);
     insight_add_text(insight, "freer", rule_threads_name(profile, pair->freer).text);
     rule_threads_add_making_paths(inquiry, insight, pair);
@@ -105,31 +124,25 @@ static void rule_threads_report_pair(struct inquiry *inquiry, const struct excha
 void rule_cross_thread_frees(struct inquiry *inquiry)
 {
     const struct profile *profile = inquiry->profile;
-    const struct exchange *top[CANDIDATES];
-    size_t count = 0;
-    uint64_t all = 0;
+    struct rule_threads_pairs pairs = {0};
     if (!rule_threads_has_exchanges(inquiry)) {
         inquiry_silent(inquiry, "not recorded: which thread frees whose blocks");
         return;
     }
     for (size_t i = 0; i < profile->exchange_count; i++) {
         const struct exchange *pair = &profile->exchanges[i];
-        all += pair->count;
+        pairs.all += pair->count;
         if (!rule_threads_knows_pair(profile, pair) || pair->count < EXCHANGED_BLOCKS ||
             (double)pair->count <
                 EXCHANGED_SHARE * figure_double(profile->threads[pair->owner].alloc_count))
             continue;
-        size_t at = count;
-        while (at && top[at - 1]->count < pair->count)
-            at--;
-        if (at == CANDIDATES)
-            continue;
-        count += count < CANDIDATES;
-        memmove(&top[at + 1], &top[at], (count - 1 - at) * sizeof *top);
-        top[at] = pair;
+        pairs.count++;
+        pairs.blocks += pair->count;
+        if (!pairs.most || pair->count > pairs.most->count)
+            pairs.most = pair;
     }
-    for (size_t i = 0; i < count; i++)
-        rule_threads_report_pair(inquiry, top[i], all);
+    if (pairs.most)
+        rule_threads_report(inquiry, &pairs);
 }
 
 /* ---- Time ---------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #include "interpose/real.h"
 #include "recorder/hooks.h"
 #include "recorder/hooks_python.h"
+#include "recorder/runtime_end.h"
 #include "recorder/script_paths.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
@@ -693,8 +694,10 @@ static int families_examine(struct dl_phdr_info *info, size_t size, void *contex
     families_tell_inlined(examination);
     families_examine_pools(examination);
 #ifndef TIDEMARK_PAGES
-    if (script_paths_see_module(info, is_program))
+    bool is_python = script_paths_see_module(info, is_program);
+    if (is_python)
         hooks_python_begin();
+    runtime_end_see_module(info, is_python);
 #endif
     families_unmap(&examination->symbols);
     families_unmap(&examination->strings);

@@ -4,14 +4,10 @@
  * malloc of our own, no stdio, errno as the real function left it. */
 #include "recorder/hooks_python.h"
 
-#include "entry/entry_jump.h"
 #include "recorder/families.h"
 #include "recorder/hooks.h"
 #include "recorder/script_paths.h"
-#include "recorder/session.h"
-#include "recorder/shared.h"
 #include "runtimes/python.h"
-#include "unwind/permitted_calls.h"
 
 /* What was there before us. */
 static struct domain {
@@ -178,39 +174,6 @@ static void hooks_python_first_frames(void)
         hooks_python_take_over_all();
 }
 
-/* ---- Before its end ---- */
-
-/* An interpreter that ends lets go of nearly all that it has: what a program holds is seen before. */
-static uintptr_t (*hooks_python_real_finalize)(uintptr_t a1, uintptr_t a2, uintptr_t a3,
-                                               uintptr_t a4, uintptr_t a5);
-
-PYTHON_HOOK uintptr_t hooks_python_finalize(uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4,
-                                            uintptr_t a5)
-{
-    enum { LOOK_MS = 10000 };
-    struct session_answer nothing;
-    if (shared_header()->flags & WIRE_FLAG_EXIT_LOOKED)
-        session_ask(WIRE_REQUEST_LOOK, 0, LOOK_MS, &nothing);
-    return hooks_python_real_finalize(a1, a2, a3, a4, a5);
-}
-
-/* No thread runs the function yet: the interpreter has only just been loaded. */
-static void hooks_python_watch_end(void)
-{
-    struct python_span end = python_finalize();
-    struct entry_point point = {.function = (void *)end.lo,
-                                .bytes = end.hi - end.lo,
-                                .hook = (void *)hooks_python_finalize};
-    void *memory = NULL;
-    size_t bytes = 0;
-    if (!end.lo || permitted_calls_is_forbidden(CALL_CODE) ||
-        entry_prepare(&point, 1, &memory, &bytes) != ENTRY_OK)
-        return;
-    *(void **)&hooks_python_real_finalize = point.original;
-    if (entry_set(&point, 1) != ENTRY_OK)
-        entry_discard(memory, bytes);
-}
-
 void hooks_python_begin(void)
 {
     real_is_allocator_too((void *)python_eval().lo);
@@ -218,5 +181,4 @@ void hooks_python_begin(void)
     if (real_is_late())
         return;
     hooks_python_take_over_all();
-    hooks_python_watch_end();
 }

@@ -43,7 +43,7 @@ enum {
 static struct {
     const struct layout *layout; /* NULL: no interpreter was seen */
     struct layout own;           /* as the interpreter says itself */
-    struct python_span eval, finalize, module;
+    struct python_span eval, module;
     const void *code_type;
     void *(*own_thread)(void);
     int (*has_lock)(void);
@@ -124,7 +124,6 @@ bool python_see_module(const struct dl_phdr_info *info)
         return false;
     python.layout = layout;
     python.eval = python_span_of(info, "_PyEval_EvalFrameDefault");
-    python.finalize = python_span_of(info, "Py_FinalizeEx");
     python.module = python_segments(info);
     python.code_type = (const void *)python_symbol(info, "PyCode_Type");
     python.own_thread =
@@ -146,11 +145,6 @@ bool python_see_module(const struct dl_phdr_info *info)
 struct python_span python_eval(void)
 {
     return python.layout ? python.eval : (struct python_span){0, 0};
-}
-
-struct python_span python_finalize(void)
-{
-    return python.layout ? python.finalize : (struct python_span){0, 0};
 }
 
 struct python_span python_module(void)

@@ -30,10 +30,8 @@ struct python_span {
 /* Is this module an interpreter that can be read? The first one counts; true: it is that, and new. */
 bool python_see_module(const struct dl_phdr_info *info);
 
-/* The function that runs frames; the one that ends the interpreter, {0, 0} where it has no symbol; the
- * module that they are in. {0, 0}: no interpreter was seen. */
+/* The function that runs frames, and the module that it is in. {0, 0}: no interpreter was seen. */
 struct python_span python_eval(void);
-struct python_span python_finalize(void);
 struct python_span python_module(void);
 
 /* A hash of the calling thread's frames; 0: it has none. As long as no code object is freed, two stacks

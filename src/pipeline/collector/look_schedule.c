@@ -26,8 +26,11 @@
 #define STANDING_NS    20000000u
 #define STEADY_PART    256
 
-/* Looks may take a hundredth of the run. */
-#define BUDGET_PART 100
+/* Looks may take a hundredth of the run; of a short one a twentieth, but no more than that: a program of
+ * half a second would be looked at when its peak is over. */
+#define BUDGET_PART       100
+#define BUDGET_SHORT_PART 20
+#define BUDGET_SHORT_NS   60000000u
 
 /* What a look takes, rather too much: mappings, threads and control group; a block to copy, sort
  * and sweep (measured: 70 ns with ten million); a page of 4 KiB. */
@@ -78,6 +81,8 @@ struct look_schedule {
     bool denied;                  /* the last one was: not before the end again */
     char complaint[192];
     int graph_error; /* of the last look that was to make a graph */
+    /* What is lost is found at the end, or in the look that begins now, or is known before the end. */
+    enum { LOST_AT_END, LOST_NOW, LOST_KNOWN } lost;
 
     struct look *done; /* and not taken yet */
     size_t done_count, done_room;
@@ -244,6 +249,14 @@ static bool look_schedule_affords_held(const struct look_schedule *looks, const 
            looks->spent_ns + blocks * HELD_NS <= look->sample.time_ns / BUDGET_PART;
 }
 
+static bool look_schedule_wants_graph(const struct look_schedule *looks,
+                                      enum profile_sample_why why)
+{
+    if (why == PROFILE_SAMPLE_BEFORE_END)
+        return looks->wants_held || looks->lost == LOST_NOW;
+    return why == PROFILE_SAMPLE_MARK || (why == PROFILE_SAMPLE_END && looks->lost != LOST_KNOWN);
+}
+
 static void look_schedule_prepare(struct look_schedule *looks, enum profile_sample_why why,
                                   bool over_pages, uint64_t now_ns)
 {
@@ -268,9 +281,9 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->waits = why == PROFILE_SAMPLE_END && atomic_load(&looks->view->header->exit_waiting) != 0;
     look->exit_stack =
         why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
-    look->over_graph = (why == PROFILE_SAMPLE_END || why == PROFILE_SAMPLE_MARK ||
-                        (why == PROFILE_SAMPLE_BEFORE_END && looks->wants_held)) &&
-                       look_schedule_has_room_for_graph(looks);
+    look->over_graph =
+        look_schedule_wants_graph(looks, why) && look_schedule_has_room_for_graph(looks);
+    look->without_links = why == PROFILE_SAMPLE_BEFORE_END && looks->lost == LOST_AT_END;
     look->wants_held = look->over_graph && look_schedule_affords_held(looks, look);
     look->path_to = looks->wish.path_to;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
@@ -300,6 +313,9 @@ static void look_schedule_judge(struct look_schedule *looks, const struct look *
                                "the collector had no memory for a look at the process's pages");
     else if (!look->error && look->over_pages && !looks->gap.sentence)
         looks->complaint[0] = '\0';
+    uint64_t resident_bytes = figure_or(look->sample.resident_bytes, 0);
+    if (!look->error && look->over_pages && resident_bytes > looks->peak_bytes)
+        looks->peak_bytes = resident_bytes; /* it has grown since it was found worth a look */
     if (look->over_graph && look->over_pages && !look->is_sample)
         looks->graph_error = look->error ? look->error : look->graph_error;
 }
@@ -399,10 +415,19 @@ static uint64_t look_schedule_cost_ns(uint64_t blocks, uint64_t resident_bytes)
     return LOOK_NS + blocks * BLOCK_NS + resident_bytes / 4096 * PAGE_NS;
 }
 
+static uint64_t look_schedule_budget_ns(uint64_t age_ns)
+{
+    uint64_t budget_ns = age_ns / BUDGET_SHORT_PART;
+    if (budget_ns > BUDGET_SHORT_NS)
+        budget_ns = BUDGET_SHORT_NS;
+    return budget_ns > age_ns / BUDGET_PART ? budget_ns : age_ns / BUDGET_PART;
+}
+
 bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
                               uint64_t age_ns)
 {
-    return spent_ns + look_schedule_cost_ns(blocks, resident_bytes) <= age_ns / BUDGET_PART;
+    return spent_ns + look_schedule_cost_ns(blocks, resident_bytes) <=
+           look_schedule_budget_ns(age_ns);
 }
 
 static void look_schedule_at_start(struct look_schedule *looks, uint64_t now_ns)
@@ -471,10 +496,12 @@ void look_schedule_mark(struct look_schedule *looks, const struct wire_wish *wis
     looks->wish = (struct wire_wish){0};
 }
 
-void look_schedule_before_end(struct look_schedule *looks, uint64_t now_ns)
+void look_schedule_before_end(struct look_schedule *looks, uint64_t now_ns, bool lost_now)
 {
+    looks->lost = lost_now ? LOST_NOW : LOST_AT_END;
     if (!looks->denied)
         look_schedule_at_once(looks, PROFILE_SAMPLE_BEFORE_END, now_ns);
+    looks->lost = lost_now && !looks->denied && !looks->graph_error ? LOST_KNOWN : LOST_AT_END;
 }
 
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns)

@@ -3,8 +3,8 @@
  *   shortly after the start   what is mapped; no pass over the pages
  *                             (if the kernel forbids it: nothing more before the end)
  *   new resident peaks        when the resident set has outgrown the last peak looked at by 5 %, as
- *                             long as all looks together stay below 1 % of the run; or by 1 %, and
- *                             has stood there for a moment
+ *                             long as all looks together stay below 1 % of the run (5 % of a short
+ *                             one); or by 1 %, and has stood there for a moment
  *   snapshots                 while the program waits for one: all of it
  *   the end                   while the program waits for it in its exit: all of it
  *
@@ -43,8 +43,9 @@ void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uin
 /* One that is asked for, and waited for; returns when it is over. */
 void look_schedule_mark(struct look_schedule *looks, const struct wire_wish *wish, uint64_t now_ns);
 /* The same before an interpreter ends, which lets go of its objects: their types, and who keeps them only
- * if that is wanted anyway. */
-void look_schedule_before_end(struct look_schedule *looks, uint64_t now_ns);
+ * if that is wanted anyway. `lost_now`: it throws away the memory that points to others, so what is lost
+ * is found now, and not at the end. */
+void look_schedule_before_end(struct look_schedule *looks, uint64_t now_ns, bool lost_now);
 /* The last one, at a process that waits or that we are about to leave; returns when it is over. */
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns);
 

@@ -336,8 +336,7 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
                                            .pages = pages,
                                            .exit_stack = look->exit_stack,
                                            .waits = look->waits,
-                                           .without_links =
-                                               look->sample.why == PROFILE_SAMPLE_BEFORE_END,
+                                           .without_links = look->without_links,
                                            .threads = &look->stacks,
                                            /* one that ran on has newer blocks than the list */
                                            .has_unknown = look->unknown || !look->waits,

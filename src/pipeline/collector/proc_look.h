@@ -47,6 +47,7 @@ struct look {
     bool at_threads;     /* their stacks too: they wait */
     bool over_graph;     /* with over_pages: which blocks can be reached; not of a sample */
     bool wants_held;     /* with over_graph: who holds what */
+    bool without_links;  /* with over_graph: the lists of a garbage collector hold nothing */
     uint64_t path_to;    /* with wants_held: the chain to this address; 0: none */
     size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */
     size_t owner_limit;  /* of owners likewise */

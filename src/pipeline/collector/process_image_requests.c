@@ -82,6 +82,14 @@ static void process_image_answer_snapshot(struct process_image *image)
         tracer_flush(image->sink.tracer);
 }
 
+static void process_image_look_before_end(struct process_image *image)
+{
+    bool lost_now = atomic_load_explicit(&image->view.header->request, memory_order_relaxed) ==
+                    WIRE_REQUEST_LOOK_LOST;
+    if (image->gate.state != GATE_BEFORE && image->looks && !image->looked)
+        look_schedule_before_end(image->looks, now_monotonic_ns(), lost_now);
+}
+
 void process_image_answer(struct process_image *image)
 {
     struct wire_header *header = image->view.header;
@@ -99,8 +107,8 @@ void process_image_answer(struct process_image *image)
         process_image_answer_snapshot(image);
         break;
     case WIRE_REQUEST_LOOK:
-        if (image->gate.state != GATE_BEFORE && image->looks && !image->looked)
-            look_schedule_before_end(image->looks, now_monotonic_ns());
+    case WIRE_REQUEST_LOOK_LOST:
+        process_image_look_before_end(image);
         break;
     }
     image->answered = asked;

@@ -398,6 +398,7 @@ enum wire_request {
     WIRE_REQUEST_RESET_PEAK,
     WIRE_REQUEST_SNAPSHOT, /* look at the process, bring the profile up to date */
     WIRE_REQUEST_LOOK, /* look at the process: an interpreter is about to let go of everything */
+    WIRE_REQUEST_LOOK_LOST, /* … and to throw away its heap: what is lost is found now, not at the end */
 };
 
 struct wire_answer {

@@ -364,11 +364,12 @@ static void report_text_add_counts(struct text *text)
     strbuf_release(&line);
 }
 
-/* Of a look at the end, which knows what can still be reached. */
+/* Of a look at the end, or before an interpreter threw away what points to others: it knows what can still
+ * be reached. */
 static void report_text_add_lost(struct text *text)
 {
     const struct profile_sample *sample = facts_graph_sample(text->profile);
-    if (!sample || sample->why != PROFILE_SAMPLE_END)
+    if (!sample || (sample->why != PROFILE_SAMPLE_END && sample->why != PROFILE_SAMPLE_BEFORE_END))
         return;
     struct figure bytes = figure_add(sample->lost_bytes, sample->indirect_bytes);
     struct figure count = figure_add(sample->lost_count, sample->indirect_count);

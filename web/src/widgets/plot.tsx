@@ -60,8 +60,7 @@ function list(values: ArrayLike<number | null>): (number | null)[] {
 const NEAR = 6; /* pixels from a mark's line that still mean it */
 
 /* What a click means: the mark that is nearest, of those that weigh most first, or the place. */
-function pickedAt(plot: uPlot, { marks }: PlotProps): number {
-    const left = plot.cursor.left ?? 0;
+function pickedAt(plot: uPlot, { marks }: PlotProps, left: number): number {
     const away = (x: number) => Math.abs(plot.valToPos(x, "x") - left);
     const [mark] = (marks ?? [])
         .filter((each) => each.pick !== undefined && away(each.x) <= NEAR)
@@ -265,10 +264,23 @@ export function Plot(props: PlotProps): JSX.Element {
             holder,
         );
         plot.current = made;
-        const click = (event: MouseEvent) => {
-            if (latest.current.onPick && Math.abs(event.movementX) < 2)
-                latest.current.onPick(pickedAt(made, latest.current));
+        /* By the events' own places: the plot's cursor follows a frame later, on a busy machine after a
+         * quick click. */
+        let pressed = 0;
+        const press = (event: MouseEvent) => {
+            pressed = event.clientX;
         };
+        const click = (event: MouseEvent) => {
+            if (latest.current.onPick && Math.abs(event.clientX - pressed) < 2)
+                latest.current.onPick(
+                    pickedAt(
+                        made,
+                        latest.current,
+                        event.clientX - made.over.getBoundingClientRect().left,
+                    ),
+                );
+        };
+        made.over.addEventListener("mousedown", press);
         made.over.addEventListener("dblclick", () => latest.current.onRange?.(-1, -1));
         made.over.addEventListener("click", click);
         made.over.addEventListener("wheel", (event) => onWheel(event, made, latest.current), {

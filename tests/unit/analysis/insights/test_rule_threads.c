@@ -29,11 +29,26 @@ static void producers_and_consumers_are_named(void **state)
     const struct insight *insight = the(built_ask(built), "cross-thread-frees");
     assert_string_equal(insight->title,
                         "thread 12 frees 20.0 k blocks that reader (11) allocates in others");
-    assert_evidence(built, insight,
-                    "exchanged_count 20000, exchanged_bytes 20000000, owner_share 0.500, "
-                    "calls_share 0.200, exchanged_in_all 149999, owner 'reader (11)', freer "
-                    "'thread 12'");
+    assert_evidence(
+        built, insight,
+        "exchanged_count 20000, exchanged_bytes 20000000, owner_share 0.500, "
+        "calls_share 0.200, pair_count 1, exchanged_in_all 149999, owner 'reader (11)', freer "
+        "'thread 12'");
     assert_severity(insight, "notice");
+    built_free(built);
+}
+
+/* minimap2's sixteen threads had three insights of three. */
+static void many_pairs_are_one_finding(void **state)
+{
+    (void)state;
+    struct built *built = exchanging(20000);
+    built->exchanges[1].count = 50000;
+    const struct insight *insight = the(built_ask(built), "cross-thread-frees");
+    assert_string_equal(
+        insight->title,
+        "reader (11) frees 50.0 k blocks that thread 12 allocates in others; 1 more "
+        "pair of threads does so, 70.0 k blocks in all");
     built_free(built);
 }
 
@@ -137,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(producers_and_consumers_are_named),
+        cmocka_unit_test(many_pairs_are_one_finding),
         cmocka_unit_test(the_paths_that_free_are_named_if_known),
         cmocka_unit_test(few_or_the_smaller_part_is_no_pattern),
         cmocka_unit_test(names_of_threads_drive_no_terminal),

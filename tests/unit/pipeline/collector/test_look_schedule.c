@@ -22,10 +22,20 @@ static void look_schedule_stay_below_a_hundredth_of_the_run(void **state)
     (void)state;
     assert_false(look_schedule_can_afford(0, 0, 0, SECOND / 100));
     assert_true(look_schedule_can_afford(0, 0, 0, SECOND));
-    assert_false(look_schedule_can_afford(0, 0, SECOND / 100, SECOND));
-    assert_true(look_schedule_can_afford(0, 0, SECOND / 100, 2 * SECOND));
+    assert_false(look_schedule_can_afford(0, 0, SECOND / 10, 10 * SECOND));
+    assert_true(look_schedule_can_afford(0, 0, SECOND / 10, 11 * SECOND));
     assert_false(look_schedule_can_afford(5000000, 0, 0, 10 * SECOND));
     assert_true(look_schedule_can_afford(5000000, 1ull << 30, 0, 600 * SECOND));
+}
+
+/* A run of half a second is over before a hundredth of it is a look. */
+static void of_a_short_run_looks_may_take_a_twentieth(void **state)
+{
+    (void)state;
+    assert_false(look_schedule_can_afford(0, 0, SECOND / 40, SECOND / 2));
+    assert_true(look_schedule_can_afford(0, 0, SECOND / 50, SECOND / 2));
+    assert_false(look_schedule_can_afford(0, 0, SECOND / 1000 * 60, 5 * SECOND));
+    assert_false(look_schedule_can_afford(0, 0, 0, SECOND / 1000)); /* of very many nobody looks */
 }
 
 static void the_rows_with_most_bytes_are_kept_by_path(void **state)
@@ -178,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(look_schedule_stay_below_a_hundredth_of_the_run),
+        cmocka_unit_test(of_a_short_run_looks_may_take_a_twentieth),
         cmocka_unit_test(the_rows_with_most_bytes_are_kept_by_path),
         cmocka_unit_test(who_is_gone_is_not_known),
         cmocka_unit_test(our_own_ledger_adds_up),

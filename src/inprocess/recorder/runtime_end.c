@@ -1,0 +1,63 @@
+/* A jump from the function that ends a runtime to ours, which asks for a look and waits for it
+ * (runtime_end.h). Runs inside the profiled program: no malloc, no stdio. */
+#include "recorder/runtime_end.h"
+
+#include "entry/entry_jump.h"
+#include "interpose/real.h"
+#include "recorder/session.h"
+#include "recorder/shared.h"
+#include "unwind/permitted_calls.h"
+
+typedef uintptr_t runtime_end_function(uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4,
+                                       uintptr_t a5);
+
+static struct runtime_end {
+    const char *function; /* by its symbol */
+    enum wire_request request;
+    bool of_python, is_watched;
+    runtime_end_function *original;
+} ends[] = {
+    {.function = "Py_FinalizeEx", .request = WIRE_REQUEST_LOOK, .of_python = true},
+    /* Ruby unmaps the pages of its objects, and leaves what they had allocated. */
+    {.function = "ruby_vm_destruct", .request = WIRE_REQUEST_LOOK_LOST},
+};
+
+static __attribute__((noinline)) uintptr_t runtime_end_hook(uintptr_t a1, uintptr_t a2,
+                                                            uintptr_t a3, uintptr_t a4,
+                                                            uintptr_t a5,
+                                                            const struct runtime_end *end)
+{
+    enum { LOOK_MS = 10000 };
+    struct session_answer nothing;
+    if (shared_header()->flags & WIRE_FLAG_EXIT_LOOKED)
+        session_ask(end->request, 0, LOOK_MS, &nothing);
+    return end->original(a1, a2, a3, a4, a5);
+}
+
+static void runtime_end_watch(const struct dl_phdr_info *info, struct runtime_end *end)
+{
+    const ElfW(Sym) *symbol = real_symbol(info, end->function);
+    void *memory = NULL;
+    size_t bytes = 0;
+    if (!symbol || permitted_calls_is_forbidden(CALL_CODE))
+        return;
+    struct entry_point point = {.function = (void *)(info->dlpi_addr + symbol->st_value),
+                                .bytes = symbol->st_size,
+                                .hook = (const void *)runtime_end_hook,
+                                .context = end};
+    if (entry_prepare(&point, 1, &memory, &bytes) != ENTRY_OK)
+        return;
+    *(void **)&end->original = point.original;
+    end->is_watched = entry_set(&point, 1) == ENTRY_OK;
+    if (!end->is_watched)
+        entry_discard(memory, bytes);
+}
+
+void runtime_end_see_module(const struct dl_phdr_info *info, bool is_python)
+{
+    if (real_is_late())
+        return;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!ends[i].is_watched && (is_python || !ends[i].of_python))
+            runtime_end_watch(info, &ends[i]);
+}

@@ -1,0 +1,14 @@
+# A runtime that throws away the memory of its objects loses nothing: what is lost is found before its end.
+. "$HERE/lib.sh"
+
+try tidemark record -q -o kept.tmk "$CLI/cli_runtime_end"
+cat out
+tidemark leaks --json kept.tmk | jq -c '[.at, .lost.blocks, .reachable.blocks >= 100]'
+tidemark report kept.tmk | grep -o 'never freed.*'
+tidemark insight --json kept.tmk | jq -c '[.insights[] | select(.severity == "severe" or .severity == "warning") | .id]'
+try tidemark record -q -o lost.tmk "$CLI/cli_runtime_end" ten
+tidemark leaks --json lost.tmk | jq -c '[.lost.blocks >= 9, .lost.bytes >= 900000]'
+tidemark leaks lost.tmk | grep -o 'lose_blocks' | head -1
+# Without looks nothing is asked, and the function runs as ever.
+try tidemark record -q --no-looks -o none.tmk "$CLI/cli_runtime_end"
+cat out
