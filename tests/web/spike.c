@@ -1,5 +1,6 @@
 /* 2 MiB that stay, and 24 MiB that are there for an instant: the peak lies between two samples of
- * any coarse chart. The profile is written once between the peak and the end. */
+ * any coarse chart. The profile is written once between the peak and the end. Argument: so many lower
+ * peaks before, of 2, 4, 6 … MiB more. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,12 +21,23 @@ __attribute__((noinline)) static void rise_and_fall(void)
     free(spike);
 }
 
-int main(void)
+__attribute__((noinline)) static void rise_lower(int count)
+{
+    for (int i = 1; i <= count; i++) {
+        void *volatile lower = malloc((size_t)i << 21);
+        usleep(PAUSE_US / 40);
+        free(lower);
+        usleep(PAUSE_US / 40);
+    }
+}
+
+int main(int argc, char **argv)
 {
     void *volatile small = malloc(SMALL);
     usleep(PAUSE_US);
     keep_little();
     usleep(PAUSE_US);
+    rise_lower(argc > 1 ? atoi(argv[1]) : 0);
     rise_and_fall();
     usleep(PAUSE_US);
     free(small);

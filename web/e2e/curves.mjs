@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { report } from "./profiles.mjs";
 import { serve } from "./serve.mjs";
-import { Session } from "./session.mjs";
+import { exact, Session } from "./session.mjs";
 
 export function testCurves(world) {
     test("functions over time: the crest is there, a click finds it, the legend restacks", async (t) => {
@@ -63,6 +63,45 @@ export function testCurves(world) {
             Math.max(0, ...(await ticks())) < 8,
             "what the legend hides lifts nothing any more",
         );
+        session.noErrors();
+    });
+
+    test("separate peaks: the four highest, and a click beside a peak's line means its instant", async (t) => {
+        const file = join(world.work, "peaks.tmk");
+        execFileSync(world.tidemark, [
+            ...["record", "-q", "-o", file, join(world.tools, "web_spike"), "7"],
+        ]);
+        const said = report(world.tidemark, file);
+        assert.equal(said.peaks.length, 8);
+        const named = [...said.peaks].sort((a, b) => b.bytes - a.bytes).slice(0, 4);
+        const server = await serve(world.tidemark, [file]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        const titles = await page
+            .locator("table[aria-label='Separate peaks'] .figure")
+            .evaluateAll((all) => all.map((each) => each.title));
+        assert.deepEqual(
+            titles,
+            named.sort((a, b) => a.time_ns - b.time_ns).map(({ bytes }) => exact(bytes, "bytes")),
+        );
+        assert.match(await session.text(), /4 highest of 8 separate peaks/i);
+        await session.go("timeline");
+        const over = page.locator(".chart").first().locator(".u-over"),
+            { width } = await over.boundingBox();
+        const saved = await session.saved(
+            page.locator(".chart").first().getByRole("button", { name: "CSV", exact: true }),
+        );
+        const times = saved.text.trim().split("\n").slice(1);
+        const [from, to] = [times[0], times.at(-1)].map((row) => Number(row.split(",")[0]));
+        for (const { time_ns } of [named[1], named[3]]) {
+            const x = (width * (time_ns - from)) / (to - from) + 2;
+            await over.click({ position: { x, y: 100 } });
+            await session.settle();
+            const address = decodeURIComponent(await session.state());
+            assert.match(address, new RegExp(`at:${time_ns}\\b`));
+        }
         session.noErrors();
     });
 

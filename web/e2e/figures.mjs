@@ -1,6 +1,6 @@
 /* Numbers on screen are those of `tidemark report --json`. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { report } from "./profiles.mjs";
 import { serve } from "./serve.mjs";
@@ -275,7 +275,7 @@ async function sameDifference(session, world, files, sort, query, options) {
             maxBuffer: 1 << 29,
         }),
     );
-    await session.go("compare", { other: "1", metric: said.metric, ...query });
+    await session.go("compare", { other: "1", metric: said.metric, opt: "same:1", ...query });
     const rows = await session.json("Functions before and after");
     const sorted = (list) =>
         list.map((each) => `${each.name ?? each.function} ${each.before} ${each.after}`).sort();
@@ -312,7 +312,27 @@ function testDifferences(world) {
     });
 }
 
+function testVerdicts(world) {
+    test("the verdict on leaks is that of the leaks command", async () => {
+        for (const kind of ["threads", "fragments", "again"]) {
+            const run = spawnSync(world.tidemark, ["leaks", world.profiles[kind]], {
+                encoding: "utf8",
+            });
+            const server = await serve(world.tidemark, [world.profiles[kind]]);
+            const session = await Session.open(world.browser, server);
+            await session.go("leaks");
+            const shown = await session.text("[data-verdict]");
+            if (run.stdout) assert.ok(shown.startsWith(run.stdout.split("\n")[0]), shown);
+            else assert.match(shown, /^What is lost is not known/, run.stderr);
+            session.noErrors();
+            await session.close();
+            await server.stop();
+        }
+    });
+}
+
 export function testFigures(world) {
+    testVerdicts(world);
     testDifferences(world);
     for (const kind of ["threads", "fortran", "empty", "compiler"]) testProfile(world, kind);
 

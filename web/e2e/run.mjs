@@ -8,6 +8,7 @@ import { after, before, describe } from "node:test";
 import { browse, chromiumPath, serve, stopAll } from "./serve.mjs";
 import { makeProfiles } from "./profiles.mjs";
 import { testAccess } from "./access.mjs";
+import { testCompare } from "./compare.mjs";
 import { testCurves } from "./curves.mjs";
 import { testFile } from "./file.mjs";
 import { testFigures } from "./figures.mjs";
@@ -50,6 +51,7 @@ describe("the web view", { concurrency: false }, () => {
     testViews(world);
     testFigures(world);
     testInteraction(world);
+    testCompare(world);
     testCurves(world);
     testTrace(world);
     testRegion(world);

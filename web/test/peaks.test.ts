@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { holders, notable } from "../src/model/peaks.ts";
+import { highest, holders, notable } from "../src/model/peaks.ts";
 
 const peak = (
     bytes: number,
@@ -38,10 +38,15 @@ test("call paths of one call site hold together, the largest leads to it", () =>
     assert.deepEqual(holders(peak(100, null)), []);
 });
 
-test("what is no hundredth of the highest is none to look at", () => {
+test("what is no tenth of the highest is none to look at, and the four highest are named", () => {
+    const heights = (peaks: readonly { bytes: number }[]) => peaks.map(({ bytes }) => bytes);
     assert.deepEqual(
-        notable([peak(9, null), peak(1000, null), peak(10, null)]).map((each) => each.bytes),
-        [1000, 10],
+        heights(notable([peak(99, null), peak(1000, null), peak(100, null)])),
+        [1000, 100],
     );
     assert.deepEqual(notable([]), []);
+    const curtain = [7, 9, 7, 8, 7, 1000, 700, 990, 700, 980, 700].map((high) => peak(high, null));
+    const found = highest(curtain);
+    assert.deepEqual(heights(found), [1000, 700, 990, 980]);
+    assert.equal(found[1], curtain[6], "of equally high ones the earlier");
 });

@@ -68,6 +68,14 @@ export interface Sample {
     returnable_bytes?: number | null;
     pinned_bytes?: number | null;
     pass_ms?: number | null;
+    lost_count?: number | null;
+    lost_bytes?: number | null;
+    indirect_count?: number | null;
+    indirect_bytes?: number | null;
+    possible_count?: number | null;
+    possible_bytes?: number | null;
+    reachable_count?: number | null;
+    reachable_bytes?: number | null;
 }
 export interface Summary {
     format: string;

@@ -2,13 +2,22 @@
  * the highest are left out. Shares of one call site are added up. */
 import type { Peak } from "../data/types.ts";
 
-/* Less than this of the highest is no peak that anybody looks for: the text report's rule
- * (src/show/report/report_text_time.c). */
-export const least = 0.01;
+/* The rule of the text report (src/show/report/report_text_time.c): what is less than a tenth of the
+ * highest is no peak that anybody looks for, and an overview names the four highest. The recorder
+ * separates peaks by a fall of an eighth, so that each has that prominence at least. */
+export const least = 0.1;
+export const OVERVIEW = 4;
 
 export function notable(peaks: readonly Peak[]): Peak[] {
     const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 0);
     return peaks.filter((peak) => peak.bytes >= least * most);
+}
+
+/* The highest of the notable ones, in order of time; of equally high ones the earlier. */
+export function highest(peaks: readonly Peak[], count = OVERVIEW): Peak[] {
+    const found = notable(peaks),
+        chosen = new Set([...found].sort((a, b) => b.bytes - a.bytes).slice(0, count));
+    return found.filter((peak) => chosen.has(peak));
 }
 
 type Share = NonNullable<Peak["shares"]>[number];

@@ -6,6 +6,8 @@ import type { JSX } from "preact";
 import {
     differenceColour,
     diffFlames,
+    mostChanged,
+    pairFigures,
     pairFunctions,
     valuesOf,
     type DiffFlame,
@@ -25,6 +27,7 @@ import { Plot, type PlotSeries } from "../widgets/plot.tsx";
 import { saveText } from "../widgets/save.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { changeText, FigurePairs, toneOf } from "./compare_figures.tsx";
 import { readTimeline } from "./timeline.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -202,12 +205,26 @@ async function compared({
     return { pairs, flame, totalBefore: sum(columnA), totalAfter: sum(columnB) * scale };
 }
 
+/* The figures of a whole run; of a region or a level there is no duration of its own. */
+const figuresOf = ({ summary }: Profile) => {
+    const duration = summary.meta["duration_ns"];
+    const isPart = !!(state.value.region || state.value.of);
+    return {
+        ...summary.program,
+        duration_ns: duration === undefined || isPart ? null : Number(duration),
+    };
+};
+
 function Comparison({ before, after }: { before: Profile; after: Profile }): JSX.Element {
-    const metric = metricOr(before, "at_peak_bytes");
     const { hide, inclusive } = state.value;
     const norm = getOption(state.value, "norm") ?? "";
     const shown = getOption(state.value, "as") ?? "table";
     const scale = scaleOf(norm, before, after);
+    const figures = pairFigures(figuresOf(before), figuresOf(after), scale);
+    const there = figures.filter(
+        (row) => row.metric && [before, after].every((of) => of.metric(row.metric!)?.recorded),
+    );
+    const metric = metricOr(before, mostChanged(there) ?? "at_peak_bytes");
     const unit = before.unitOf(metric);
     const loaded = useLoaded(
         () => compared({ before, after, metric, scale, withFlame: shown === "flame" }),
@@ -233,6 +250,7 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
     );
     return (
         <>
+            <FigurePairs rows={figures} chosen={metric} />
             <div class="bar-row">
                 <b>{before.titleOf(metric)}</b>
                 {button("table", "functions")}
@@ -268,8 +286,12 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
                             <span title={exact(totalAfter, unit)}>
                                 after <b>{format(totalAfter, unit)}</b>
                             </span>
-                            <b>{signed(totalAfter - totalBefore, unit)}</b>
-                            {totalBefore > 0 && (
+                            <b>
+                                {totalAfter === totalBefore
+                                    ? "unchanged in sum"
+                                    : signed(totalAfter - totalBefore, unit)}
+                            </b>
+                            {totalBefore > 0 && totalAfter !== totalBefore && (
                                 <span class="dim">
                                     {signed((totalAfter - totalBefore) / totalBefore, "share")}
                                 </span>
@@ -288,10 +310,16 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
 
 function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
     const { search, sort } = state.value;
-    const rows = useMemo(
+    const withSame = getOption(state.value, "same") === "1";
+    const found = useMemo(
         () => pairs.filter((pair) => pair.name.toLowerCase().includes(search.toLowerCase())),
         [pairs, search],
     );
+    const rows = useMemo(
+        () => (withSame ? found : found.filter((pair) => pair.before !== pair.after)),
+        [found, withSame],
+    );
+    const same = found.filter((pair) => pair.before === pair.after).length;
     const columns = useMemo<Column<Pair>[]>(
         () => [
             {
@@ -303,13 +331,7 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
                 show: (row) => (
                     <span
                         title={exact(row.after - row.before, unit)}
-                        class={
-                            row.after > row.before
-                                ? "more"
-                                : row.after < row.before
-                                  ? "less"
-                                  : "dim"
-                        }>
+                        class={toneOf(row.after - row.before)}>
                         {signed(row.after - row.before, unit)}
                     </span>
                 ),
@@ -322,12 +344,7 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
                 width: "90px",
                 unit: "share",
                 number: (row) => (row.before ? (row.after - row.before) / row.before : NaN),
-                show: (row) =>
-                    !row.before
-                        ? "new"
-                        : !row.after
-                          ? "gone"
-                          : signed((row.after - row.before) / row.before, "share"),
+                show: (row) => changeText(row.before, row.after),
             },
             {
                 id: "name",
@@ -348,7 +365,29 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
             sort={sort || "-delta"}
             onSort={(next) => go({ sort: next }, "replace")}
             rowKey={(row) => String(row.identity)}
-            empty="Neither has anything of this metric."
+            empty={
+                same
+                    ? "No function differs in this metric."
+                    : "Neither has anything of this metric."
+            }
+            foot={
+                same > 0 && (
+                    <button
+                        aria-pressed={withSame}
+                        onClick={() =>
+                            go(
+                                {
+                                    opt: withOptions(state.value, {
+                                        same: withSame ? undefined : "1",
+                                    }),
+                                },
+                                "replace",
+                            )
+                        }>
+                        with {same.toLocaleString("en")} unchanged
+                    </button>
+                )
+            }
         />
     );
 }

@@ -8,6 +8,7 @@ import { baseName, callersOf, type CallTree, type Profile } from "../model/profi
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { parseSuppressions, type Suppression } from "../model/suppressions.ts";
 import { bytes, count, duration, exact } from "../model/units.ts";
+import { verdictOf } from "../model/verdict.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { saveText } from "../widgets/save.ts";
@@ -280,6 +281,28 @@ function Editor({
     );
 }
 
+/* What the program's pointers say; of a region or a level nobody asked them. */
+function VerdictRow({ profile }: ViewProps): JSX.Element | null {
+    if (state.value.region || state.value.of) return null;
+    const verdict = verdictOf(profile.summary.samples ?? []);
+    return (
+        <div class="bar-row" data-verdict>
+            {verdict ? (
+                <>
+                    <b class={verdict.count ? "bad" : ""} title={exact(verdict.bytes, "bytes")}>
+                        {verdict.sentence}
+                    </b>
+                    <span class="dim">{verdict.rest.join(" · ")}</span>
+                </>
+            ) : (
+                <span class="dim">
+                    What is lost is not known: no look at the live blocks followed the pointers.
+                </span>
+            )}
+        </div>
+    );
+}
+
 function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[] }): JSX.Element {
     const { search, sort } = state.value;
     const [text, save] = useSuppressions();
@@ -301,6 +324,7 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
         );
     return (
         <>
+            <VerdictRow profile={profile} />
             <div class="bar-row">
                 <b title={exact(total, "bytes")}>{bytes(total)}</b>
                 {sure && (

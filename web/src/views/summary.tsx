@@ -3,7 +3,7 @@
  * figures. */
 import type { JSX } from "preact";
 import type { Insight, Peak, Region, Top, TopFunction, Summary } from "../data/types.ts";
-import { holders, notable } from "../model/peaks.ts";
+import { highest, holders, notable } from "../model/peaks.ts";
 import { sureHint } from "../model/estimate.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, type Profile } from "../model/profile.ts";
@@ -525,12 +525,19 @@ function Peaks({ profile }: ViewProps): JSX.Element | null {
         loaded.state === "there"
             ? loaded.value.top.find((each) => each.metric === "at_peak_bytes")
             : undefined;
-    const peaks = notable(profile.summary.peaks ?? []);
+    const all = notable(profile.summary.peaks ?? []),
+        peaks = highest(all);
     if (!peaks.length) return null;
     const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 1);
     return (
         <Card
-            title={peaks.length === 1 ? "One peak" : `${peaks.length} separate peaks`}
+            title={
+                all.length === 1
+                    ? "One peak"
+                    : all.length === peaks.length
+                      ? `${all.length} separate peaks`
+                      : `The ${peaks.length} highest of ${all.length} separate peaks`
+            }
             tools={<a href={link({ view: "timeline" })}>timeline</a>}>
             <table aria-label="Separate peaks" class="fixed-columns">
                 <tbody>
@@ -549,7 +556,7 @@ function Peaks({ profile }: ViewProps): JSX.Element | null {
                                 </td>
                                 <td
                                     class="nowrap dim when"
-                                    title={`${exact(peak.time_ns, "ns")}; before it memory had fallen to ${exact(peak.valley_bytes, "bytes")}`}>
+                                    title={`${exact(peak.time_ns, "ns")}; then down to ${exact(peak.valley_bytes, "bytes")}`}>
                                     after {duration(peak.time_ns)}
                                 </td>
                                 <td class="number dim nowrap share">

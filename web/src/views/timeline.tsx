@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
 import type { Mark, Peak, Region, Sample } from "../data/types.ts";
 import { crests, levelAt, readCurves, snapped, type Curves } from "../model/curves.ts";
-import { holders, notable } from "../model/peaks.ts";
+import { highest, holders, notable } from "../model/peaks.ts";
 import { shortName } from "../model/names.ts";
 import { type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
@@ -174,11 +174,13 @@ function marksOf(
     return [
         ...peaks.map((peak) => ({
             x: place(peak.time_ns),
+            pick: peak.time_ns,
             title: bytes(peak.bytes),
             weight: peak.bytes === most ? 2 : peak.bytes / most,
         })),
         ...points.map((mark) => ({
             x: place(mark.time_ns),
+            pick: mark.time_ns,
             title: markTitle(mark),
             weight: 1,
         })),
@@ -258,7 +260,7 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
     const peaks = notable(profile.summary.peaks ?? []);
     const { marks: points, regions } = useSaid(profile);
     const marks = useMemo(
-        () => marksOf(peaks, points, end, timeline.bucketNs),
+        () => marksOf(highest(peaks), points, end, timeline.bucketNs),
         [profile, points, end],
     );
     const chosen = state.value.region;
@@ -273,7 +275,8 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
         <div class="pad stack scrolls">
             <p class="dim tight">
                 Drag to choose a range for all views, double click for all of it; Ctrl-wheel zooms,
-                Shift-wheel moves; click a moment to see who held memory then.
+                Shift-wheel moves; click a moment, or the line of a peak, to see who held memory
+                then.
                 {range && (
                     <>
                         {" "}
@@ -326,7 +329,7 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
                     />
                 </Card>
             )}
-            {peaks.length > 0 && <PeaksCard peaks={peaks} />}
+            {peaks.length > 0 && <PeaksCard peaks={peaks} pick={pick} />}
         </div>
     );
 }
@@ -907,14 +910,24 @@ function stack(
     return { x, series };
 }
 
-function PeaksCard({ peaks }: { peaks: readonly Peak[] }): JSX.Element {
+function PeaksCard({
+    peaks,
+    pick,
+}: {
+    peaks: readonly Peak[];
+    pick: (ns: number) => void;
+}): JSX.Element {
     return (
         <Card title="Separate peaks, and who held them">
             <div class="split flush">
                 {peaks.map((peak) => (
                     <div key={peak.time_ns}>
-                        <b title={exact(peak.bytes, "bytes")}>{bytes(peak.bytes)}</b> at{" "}
-                        {duration(peak.time_ns)}
+                        <button
+                            class="plain"
+                            title={`${exact(peak.bytes, "bytes")} at ${exact(peak.time_ns, "ns")}: show who held memory then`}
+                            onClick={() => pick(peak.time_ns)}>
+                            <b>{bytes(peak.bytes)}</b> at {duration(peak.time_ns)}
+                        </button>
                         <dl class="facts">
                             {holders(peak)
                                 .slice(0, 8)

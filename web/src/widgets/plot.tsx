@@ -39,6 +39,7 @@ export interface PlotProps {
     onPick?: (x: number) => void;
     marks?: readonly {
         x: number;
+        pick?: number; /* a click on its line means this value of x */
         title: string;
         weight?: number;
     }[]; /* moments; words of those that weigh most come first */
@@ -54,6 +55,17 @@ const binarySteps = Array.from({ length: 50 }, (_, at) => 2 ** at);
 
 function list(values: ArrayLike<number | null>): (number | null)[] {
     return Array.from(values, (value) => (value === null || Number.isNaN(value) ? null : value));
+}
+
+const NEAR = 6; /* pixels from a mark's line that still mean it */
+
+/* What a click means: the mark that is nearest, of those that weigh most first, or the place. */
+function pickedAt(plot: uPlot, { marks }: PlotProps, left: number): number {
+    const away = (x: number) => Math.abs(plot.valToPos(x, "x") - left);
+    const [mark] = (marks ?? [])
+        .filter((each) => each.pick !== undefined && away(each.x) <= NEAR)
+        .sort((a, b) => away(a.x) - away(b.x) || (b.weight ?? 0) - (a.weight ?? 0));
+    return mark?.pick ?? plot.posToVal(left, "x");
 }
 
 /* What uPlot is told. `latest` has the props of now: uPlot calls back long after it was made. */
@@ -261,7 +273,11 @@ export function Plot(props: PlotProps): JSX.Element {
         const click = (event: MouseEvent) => {
             if (made.over.contains(event.target as Node) && Math.abs(event.clientX - pressed) < 2)
                 latest.current.onPick?.(
-                    made.posToVal(event.clientX - made.over.getBoundingClientRect().left, "x"),
+                    pickedAt(
+                        made,
+                        latest.current,
+                        event.clientX - made.over.getBoundingClientRect().left,
+                    ),
                 );
         };
         const listening = new AbortController(),
