@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "aggregate/facts.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -239,9 +240,9 @@ static int programs_is_listed(const struct dirent *item)
 }
 
 /* `tidemark record --job` writes an entry beside each profile. */
-static int programs_read_item(struct programs_gathering *gathering, const char *name)
+static int programs_read_item(struct programs_gathering *gathering, const char *directory,
+                              const char *name)
 {
-    const char *directory = gathering->programs->path;
     struct strbuf path = STRBUF_INIT;
     int error = 0;
     strbuf_addf(&path, "%s%s%s", strcmp(directory, ".") ? directory : "",
@@ -265,7 +266,7 @@ static int programs_read_directory(struct programs_gathering *gathering, const c
         return error_set(-errno, "cannot read the directory %s: %s", path, strerror(errno));
     for (int i = 0; i < count; i++) {
         if (!error)
-            error = programs_read_item(gathering, items[i]->d_name);
+            error = programs_read_item(gathering, path, items[i]->d_name);
         free(items[i]);
     }
     free(items);
@@ -400,12 +401,35 @@ static int programs_gather(struct programs_gathering *gathering, const char *pat
     return 0;
 }
 
-int programs_read(struct programs **out, const char *path, enum programs_order order)
+/* What is not there was named by mistake; of what is damaged it is said, and the others are shown. PATH@PID is
+ * a process of PATH. */
+static int programs_gather_many(struct programs_gathering *gathering, char *const *paths,
+                                size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && !error; i++) {
+        if (access(paths[i], R_OK) && !strchr(paths[i], '@'))
+            error = error_set(-errno, "cannot open %s: %s", paths[i], strerror(errno));
+        else if (programs_is_directory(paths[i]))
+            error = programs_read_directory(gathering, paths[i]);
+        else if (!session_is_file(paths[i]))
+            programs_read_profile(gathering, paths[i]);
+        else if (programs_read_session(gathering, paths[i]))
+            programs_add_unread(gathering, paths[i], error_text());
+    }
+    if (!error && !gathering->programs->process_count && !gathering->programs->unread_count)
+        return error_set(-ENOENT, "none of these %zu is the profile of a process", count);
+    return error;
+}
+
+int programs_read(struct programs **out, char *const *paths, size_t count,
+                  enum programs_order order)
 {
     struct programs *programs = memory_need(calloc(1, sizeof *programs));
     struct programs_gathering gathering = {.programs = programs};
-    programs->path = programs_copy(path);
-    int error = programs_gather(&gathering, path);
+    programs->path = count == 1 ? programs_copy(paths[0]) : NULL;
+    int error = count == 1 ? programs_gather(&gathering, paths[0])
+                           : programs_gather_many(&gathering, paths, count);
     if (error) {
         programs_free(programs);
         *out = NULL;

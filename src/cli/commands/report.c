@@ -136,12 +136,12 @@ static const struct option_entry entries[] = {
 
 static const struct options_command command = {
     .name = "report",
-    .synopsis = "[options] PROFILE | DIR | SESSION",
-    .purpose =
-        "Shows where the memory of a recorded program went: its peak, what was never freed, "
-        "and the call sites that asked for most, each with its callers. The profile may "
-        "still be being written. Of a directory or a session file (.session.tmk) it shows the "
-        "programs that were recorded; SESSION@PID and DIR@PID are one process of them.",
+    .synopsis = "[options] PROFILE | DIR | SESSION…",
+    .purpose = "Shows where the memory of a recorded program went: its peak, what was never freed, "
+               "and the call sites that asked for most, each with its callers. The profile may "
+               "still be being written. Of a directory, a session file (.session.tmk) or several "
+               "profiles it shows the programs that were recorded; SESSION@PID and DIR@PID are one "
+               "process of them.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark report run.tmk\n"
@@ -225,10 +225,13 @@ static int cmd_report_show_programs(const struct programs *programs, struct argu
     return output_complainf("report", "cannot write: %s", strerror(-error));
 }
 
-static int cmd_report_programs(const char *path, struct arguments *arguments)
+static int cmd_report_programs(char *const *paths, size_t count, struct arguments *arguments)
 {
-    const char *of_one = cmd_report_of_one(arguments);
+    const char *of_one = cmd_report_of_one(arguments), *path = paths[0];
     int order = cmd_report_order(arguments->sort);
+    if (of_one && count > 1)
+        return output_complainf("report", "%s for one profile, and there are %zu here", of_one,
+                                count);
     if (of_one)
         return output_complainf("report",
                                 "%s for one profile, and %s has many: choose one, as %s@PID",
@@ -237,9 +240,9 @@ static int cmd_report_programs(const char *path, struct arguments *arguments)
         return output_complainf("report",
                                 "%s has many processes: they are sorted by peak, count "
                                 "or bytes",
-                                path);
+                                count > 1 ? "what is given" : path);
     struct programs *programs;
-    if (programs_read(&programs, path, (enum programs_order)order))
+    if (programs_read(&programs, paths, count, (enum programs_order)order))
         return output_complain("report", error_text());
     int status = cmd_report_show_programs(programs, arguments);
     programs_free(programs);
@@ -271,15 +274,16 @@ int cmd_report(int argc, char **argv)
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no profile given"
-                                                             : "more than one profile given");
+    if (operand == argc)
+        return options_usage_error(&command, "no profile given");
     char why[160];
     if (match_check(arguments.report.filter, why, sizeof why))
         return options_usage_error(&command, "--filter is no regular expression: %s", why);
     if (arguments.region && arguments.of)
         return options_usage_error(&command, "%s", level_and_region);
     cmd_report_settle(&arguments);
-    return programs_is(argv[operand]) ? cmd_report_programs(argv[operand], &arguments)
-                                      : cmd_report_profile(argv[operand], &arguments);
+    size_t count = (size_t)(argc - operand);
+    return count > 1 || programs_is(argv[operand])
+               ? cmd_report_programs(argv + operand, count, &arguments)
+               : cmd_report_profile(argv[operand], &arguments);
 }

@@ -32,7 +32,7 @@ static void report_programs_add_safe(struct strbuf *out, const char *string)
 static void report_programs_add_title(struct text *text, const struct programs *programs)
 {
     struct strbuf name = STRBUF_INIT, rest = STRBUF_INIT;
-    report_programs_add_safe(&name, programs->path);
+    report_programs_add_safe(&name, programs->path ? programs->path : "these profiles");
     strbuf_addf(&rest, "%s process%s of %s program%s", human_exact(programs->process_count).text,
                 programs->process_count == 1 ? "" : "es", human_exact(programs->program_count).text,
                 human_plural(programs->program_count));
