@@ -44,7 +44,7 @@ build:
 
 # The sanitizers first, so that the last line is the summary of the whole run of the release build.
 check: check-asan check-tsan
-	@tools/web.sh
+	@tools/web.sh needed
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
 	$(CTEST) --preset release -j $(JOBS)

@@ -1,0 +1,13 @@
+# Where npm's packages cannot be had the web view is a plain page, and that is said; unless it is needed.
+. "$HERE/lib.sh"
+
+mkdir -p tree/tools tree/web stub
+cp "$HERE/../../tools/web.sh" tree/tools/
+cp "$HERE/../../web/package-lock.json" tree/web/
+printf '#!/bin/sh\necho "no way to the registry" >&2\nexit 1\n' >stub/npm
+chmod +x stub/npm
+PATH=$PWD/stub:$PATH
+try sh tree/tools/web.sh
+sentence "packages cannot be had"
+try sh tree/tools/web.sh needed
+grep -c "no way to the registry" err
