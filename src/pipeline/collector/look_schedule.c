@@ -313,9 +313,6 @@ static void look_schedule_judge(struct look_schedule *looks, const struct look *
                                "the collector had no memory for a look at the process's pages");
     else if (!look->error && look->over_pages && !looks->gap.sentence)
         looks->complaint[0] = '\0';
-    uint64_t resident_bytes = figure_or(look->sample.resident_bytes, 0);
-    if (!look->error && look->over_pages && resident_bytes > looks->peak_bytes)
-        looks->peak_bytes = resident_bytes; /* it has grown since it was found worth a look */
     if (look->over_graph && look->over_pages && !look->is_sample)
         looks->graph_error = look->error ? look->error : look->graph_error;
 }
@@ -359,7 +356,7 @@ static void look_schedule_name_new_threads(struct look_schedule *looks)
 static void look_schedule_raise_peak(struct look_schedule *looks, const struct look *look)
 {
     uint64_t found;
-    if (look->over_pages && figure_get(look->sample.resident_bytes, &found) &&
+    if (!look->error && look->over_pages && figure_get(look->sample.resident_bytes, &found) &&
         found > looks->peak_bytes)
         looks->peak_bytes = found;
 }
@@ -454,10 +451,10 @@ static bool look_schedule_stands(struct look_schedule *looks, uint64_t resident_
 void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns)
 {
     uint64_t age_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
-    bool stands = look_schedule_stands(looks, resident_bytes, now_ns);
     look_schedule_name_new_threads(looks);
     if (looks->is_busy && atomic_load(&looks->is_over))
-        look_schedule_settle(looks);
+        look_schedule_settle(looks); /* first, since it may raise the peak */
+    bool stands = look_schedule_stands(looks, resident_bytes, now_ns);
     if (looks->is_busy || looks->denied || age_ns < START_NS)
         return;
     if (!looks->started) {

@@ -8,6 +8,7 @@
 #include "../../model/numbers.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "collector/event_sink.h"
@@ -184,6 +185,34 @@ static void what_a_look_has_found_is_the_peak(void **state)
     replay_free(sink.replay);
 }
 
+/* The process has stood since the look under way began: the look that is over has seen it, so none is due. */
+static void where_a_look_has_seen_it_stand_none_is_due(void **state)
+{
+    (void)state;
+    struct wire_header options = player_options(16 << 10, PLAYER_MAX_CHUNKS);
+    struct view view;
+    struct event_sink sink = {.replay = replay_new(0, 1)};
+    assert_int_equal(shared_view_open(&view, &options), 0);
+    struct look_schedule *looks =
+        look_schedule_new(getpid(), 0, (struct look_gap){0}, &view, &sink);
+    look_schedule_see(looks, 0, 600 * SECOND); /* the start */
+    look_schedule_settle(looks);
+    struct look *start = look_schedule_take(looks, &(size_t){0});
+    uint64_t found = number_of(start->sample.resident_bytes);
+    assert_true(found > 3 << 20);
+    look_schedule_see(looks, found / 2, 600 * SECOND);
+    look_schedule_see(looks, found, 600 * SECOND + 1); /* while it looks */
+    usleep(300000);                                    /* it is over, unless the machine is busy */
+    look_schedule_see(looks, found, 601 * SECOND);
+    look_schedule_settle(looks);
+    assert_int_equal(count_looks(looks), 1);
+    look_release(start);
+    free(start);
+    look_schedule_free(looks);
+    shared_view_close(&view);
+    replay_free(sink.replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +222,7 @@ int main(void)
         cmocka_unit_test(who_is_gone_is_not_known),
         cmocka_unit_test(our_own_ledger_adds_up),
         cmocka_unit_test(what_a_look_has_found_is_the_peak),
+        cmocka_unit_test(where_a_look_has_seen_it_stand_none_is_due),
         cmocka_unit_test(a_peak_at_which_the_process_stands_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
