@@ -1,7 +1,32 @@
 # Of what goes into the background the daemon leads the summary; a worker that is waited for does not.
 . "$HERE/lib.sh"
 for how in "" waits; do
-    "$BIN/tidemark" record -o "daemon$how.tmk" "$CLI/cli_daemon" $how 2>&1 |
+    "$BIN/tidemark" record --wait -o "daemon$how.tmk" "$CLI/cli_daemon" $how 2>&1 |
         sed -nE 's/pid [0-9]+/pid N/; s/\.[0-9]+\.tmk/.PID.tmk/; s/@[0-9]+/@PID/
             s/^  peak *([0-9.]+ [A-Za-z]+) .*/peak \1/p; s/^  (look at it|another) */\1: /p'
 done
+
+# It runs on when record is through, which lets go of the streams; and is recorded to its end.
+daemon_names() {
+    sed -E 's/pid [0-9]+/pid N/; s/\.[0-9]+\.tmk/.PID.tmk/'
+}
+is_complete() {
+    [ -e goes.cli_daemon.*.tmk ] &&
+        [ "$(query goes.cli_daemon.*.tmk "SELECT value FROM meta WHERE key = 'complete'")" = 1 ]
+}
+touch stays
+"$BIN/tidemark" record -o goes.tmk "$CLI/cli_daemon" stays >said 2>&1 </dev/null
+daemon_names <said
+[ -e stays ] && ! is_complete && echo "it runs on"
+rm stays
+for i in $(seq 300); do
+    is_complete && break
+    sleep 0.1
+done
+tidemark report goes.cli_daemon.*.tmk | sed -nE 's/^  (peak *[0-9.]+ [A-Za-z]+) .*/\1/p'
+# The exit status of what has started it is the program's.
+touch stays
+"$BIN/tidemark" record -q -o fails.tmk "$CLI/cli_daemon" stays fails >said 2>&1
+echo "status $?"
+cat said
+rm stays

@@ -16,6 +16,9 @@
 #include "collector/collector.h"
 #include "profile/profile.h"
 
+/* In the place of a file. */
+#define APART_GOES_ON '.'
+
 static void apart_become_collector(struct apart *apart, int socket)
 {
     static const struct rlimit no_core = {0, 0};
@@ -99,7 +102,10 @@ void apart_hear_begun(struct apart *apart)
     char path[PATH_MAX];
     ssize_t got;
     while ((got = recv(apart->socket, path, sizeof path, MSG_DONTWAIT)) > 0)
-        strbuf_add(&apart->begun, path, (size_t)got);
+        if (got == 1 && *path == APART_GOES_ON)
+            apart->goes_on = true;
+        else
+            strbuf_add(&apart->begun, path, (size_t)got);
     if (got == 0)
         apart->silent = true;
 }
@@ -176,6 +182,13 @@ void apart_say_death(const struct apart *apart, bool had_ended, const char *next
 void apart_say_ready(const struct apart *apart)
 {
     apart_send(apart, "", 1);
+}
+
+void apart_go_on_alone(struct apart *apart)
+{
+    const char message = APART_GOES_ON;
+    apart_send(apart, &message, sizeof message);
+    apart_release(apart);
 }
 
 int apart_hear(const struct apart *apart, struct apart_message *message)

@@ -25,6 +25,7 @@ struct apart_message {
 struct apart {
     int socket;          /* -1: none */
     pid_t pid;           /* record's: the collector */
+    bool goes_on;        /* the collector goes on alone, with what runs in the background */
     bool silent;         /* its socket is closed: its end will be seen by SIGCHLD */
     bool ended;          /* the collector has, with */
     int wait_status;     /* this */
@@ -55,6 +56,8 @@ void apart_say_death(const struct apart *apart, bool had_ended, const char *next
 /* ---- In the collector ---- */
 
 void apart_say_ready(const struct apart *apart);
+/* What still runs is recorded without record, which need not wait. */
+void apart_go_on_alone(struct apart *apart);
 /* 1: there is one; 0: not now; -1: record is gone. */
 int apart_hear(const struct apart *apart, struct apart_message *message);
 

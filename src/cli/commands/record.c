@@ -17,11 +17,13 @@
 #include "base/error.h"
 #include "base/human.h"
 #include "base/memory.h"
+#include "base/now.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "aggregate/facts.h"
 #include "commands/apart.h"
+#include "commands/background.h"
 #include "commands/collect.h"
 #include "commands/held_stderr.h"
 #include "commands/launch.h"
@@ -45,6 +47,8 @@ struct job {
     pid_t child;
     bool ended;
     int wait_status;
+    struct background background;
+    uint64_t end_ns; /* CLOCK_MONOTONIC: the program's; 0: it runs */
     bool summed_up;
     bool quiet;
     bool alone;          /* the collector's: record is gone */
@@ -459,6 +463,7 @@ static void cmd_record_wait(struct job *job)
 static void cmd_record_hear_end(struct job *job, int status)
 {
     job->ended = true;
+    job->end_ns = now_monotonic_ns();
     job->wait_status = status;
     if (WIFSIGNALED(status))
         collector_tell_end(job->collector, job->child, IMAGE_END_SIGNAL, WTERMSIG(status));
@@ -518,24 +523,61 @@ static void cmd_record_sum_up_early(struct job *job, const struct record_options
     cmd_record_sum_up(job, options, program);
 }
 
+/* The others are recorded to their ends all the same. */
+static void cmd_record_sum_up_foreground(struct job *job, const struct record_options *options,
+                                         const char *program)
+{
+    const struct process_image_result *started = cmd_record_main_result(job);
+    bool is_its_daemon = !job->wait_status && background_has(job->collector, started);
+    if (!is_its_daemon && !job->summed_up)
+        cmd_record_sum_up(job, options, program);
+    if (is_its_daemon && !job->quiet)
+        cmd_record_say_errors(job->collector);
+    if (!job->quiet)
+        background_say(job->collector, is_its_daemon ? started : NULL);
+    job->summed_up = true;
+}
+
+/* With only daemons left. */
+static void cmd_record_go_on_alone(struct job *job, const struct record_options *options,
+                                   const char *program)
+{
+    cmd_record_sum_up_foreground(job, options, program);
+    held_stderr_end();
+    background_let_go();
+    apart_go_on_alone(&job->apart);
+    job->alone = true;
+}
+
+static void cmd_record_say_still_running(struct job *job, int *terminal)
+{
+    const uint64_t patience_ns = 1000000000;
+    size_t running = collector_running(job->collector);
+    if (*terminal < 0 || !running || now_monotonic_ns() - job->end_ns < patience_ns)
+        return;
+    dprintf(*terminal,
+            "tidemark: the program has ended; %zu of its processes still run and are recorded "
+            "(Ctrl-C leaves them)\n",
+            running);
+    *terminal = -1;
+}
+
 static void cmd_record_run_to_end(struct job *job, const struct record_options *options,
                                   const char *program)
 {
-    int terminal = held_stderr_terminal(), patience_ms = 1000;
+    enum { ASK_MS = 100 };
+    int terminal = held_stderr_terminal();
     while (!job->ended || collector_active(job->collector) > 0) {
         if (collector_over(job->collector) && !collector_active(job->collector) && !job->summed_up)
             cmd_record_sum_up_early(job, options, program);
-        if (collector_wait(job->collector, job->apart.socket,
-                           job->ended && terminal >= 0 ? patience_ms : -1)) {
+        bool is_asked = job->end_ns && !job->alone;
+        if (collector_wait(job->collector, job->apart.socket, is_asked ? ASK_MS : -1))
             cmd_record_hear_all(job);
-        } else if (job->ended && !job->alone && terminal >= 0 &&
-                   collector_running(job->collector) > 0) {
-            dprintf(terminal,
-                    "tidemark: the program has ended; %zu of its processes still run and are "
-                    "recorded (Ctrl-C leaves them)\n",
-                    collector_running(job->collector));
-            terminal = -1;
-        }
+        if (!job->end_ns || job->alone)
+            continue;
+        cmd_record_say_still_running(job, &terminal);
+        if (background_is_all(&job->background, job->collector))
+            cmd_record_go_on_alone(job, options, program);
     }
 }
 
@@ -658,7 +700,7 @@ static bool cmd_record_see_death(struct job *job, const struct record_options *o
 static int cmd_record_stand_in(struct job *job, const struct record_options *options)
 {
     bool finished = false;
-    while (!job->ended || !job->apart.ended) {
+    while (!job->ended || !(job->apart.ended || job->apart.goes_on)) {
         bool had_ended = job->ended;
         cmd_record_wait(job);
         cmd_record_see_child(job);
@@ -750,8 +792,10 @@ int cmd_record(int argc, char **argv)
     launcher_of(&rank, getpid());
     if (options.job && rank.name)
         return cmd_record_become_rank(&options, &rank, argv + operand, &libraries);
-    struct job job = {
-        .signals = -1, .snapshot_signal = options.snapshot_signal, .quiet = options.quiet};
+    struct job job = {.signals = -1,
+                      .snapshot_signal = options.snapshot_signal,
+                      .quiet = options.quiet,
+                      .background = {.session = getsid(0), .is_waited_for = options.waits}};
     const char *complaint = triggers_complaint(options.triggers, options.trigger_count, getpid());
     if (complaint && !options.quiet)
         fprintf(stderr, "tidemark record: %s\n", complaint);

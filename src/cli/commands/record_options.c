@@ -112,6 +112,8 @@ static const struct option_entry entries[] = {
     {"job-id", 0, OPTION_STRING, "NAME", "with --job: the job's name (default: the launcher's)",
      TO(job_id), true, NULL},
     {"quiet", 'q', OPTION_FLAG, NULL, "no summary at the end", TO(quiet), false, NULL},
+    {"wait", 0, OPTION_FLAG, NULL, "for daemons too, which run on in the background", TO(waits),
+     true, NULL},
     {"pack", 0, OPTION_SWITCH, NULL, "compress the finished profile (default: yes)", TO(pack), true,
      NULL},
     {"separate", 0, OPTION_SWITCH, NULL,

@@ -13,6 +13,7 @@ struct record_options {
     const char *output;
     const char *job, *job_id; /* NULL: not given */
     bool quiet;
+    bool waits; /* for daemons too */
     bool force; /* what stands at `output` steps aside, whatever it is */
     bool follow;
     const char *only;                /* NULL: not given */

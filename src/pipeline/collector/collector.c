@@ -248,6 +248,20 @@ size_t collector_running(const struct collector *collector)
     return running;
 }
 
+bool collector_running_at(const struct collector *collector, size_t index,
+                          struct collector_process *process)
+{
+    for (size_t i = 0; i < collector->member_count; i++) {
+        const struct process_image *image = collector->members[i].image;
+        if (collector->members[i].ending || index-- > 0)
+            continue;
+        *process = (struct collector_process){
+            process_image_pid(image), process_image_program(image), process_image_path(image)};
+        return true;
+    }
+    return false;
+}
+
 size_t collector_turned_away(const struct collector *collector)
 {
     return collector->turned_away;

@@ -93,6 +93,14 @@ bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms);
 size_t collector_active(const struct collector *collector);
 /* Those of them that have not ended yet (the others complete their profiles). */
 size_t collector_running(const struct collector *collector);
+/* One of those that have not ended, until the collector is asked for anything else. `path`: its profile's,
+ * which may not be there yet; NULL: not chosen yet. False: there are not so many. */
+struct collector_process {
+    pid_t pid;
+    const char *program, *path;
+};
+bool collector_running_at(const struct collector *collector, size_t index,
+                          struct collector_process *process);
 /* Process `pid` is the caller's own child: its end comes by collector_tell_end() only. */
 void collector_own_child(struct collector *collector, pid_t pid);
 /* How process `pid` ended, for those who can know (its parent). */

@@ -742,6 +742,17 @@ pid_t process_image_pid(const struct process_image *image)
     return image->pid;
 }
 
+const char *process_image_program(const struct process_image *image)
+{
+    return image->program;
+}
+
+/* In a directory of jobs the image's own thread chooses it. */
+const char *process_image_path(const struct process_image *image)
+{
+    return image->options.job ? NULL : image->path;
+}
+
 static void process_image_wake(struct process_image *image)
 {
     struct wire_header *header = image->view.header;

@@ -39,6 +39,9 @@ int process_image_launch(struct process_image *image);
 /* Instead: it runs on unrecorded, for want of a thread. */
 void process_image_refuse(struct process_image *image, int error);
 pid_t process_image_pid(const struct process_image *image);
+/* The image's own. The path of its profile is NULL while it is not chosen, as in a directory of jobs. */
+const char *process_image_program(const struct process_image *image);
+const char *process_image_path(const struct process_image *image);
 
 /* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */
 void process_image_end(struct process_image *image, enum process_image_end how, int status);
