@@ -58,7 +58,8 @@ one_launcher() {
     bare=$?
     mpi $launcher 1 $(mpi_set $launcher LD_PRELOAD "$library") \
         $(mpi_set $launcher TIDEMARK_OPTIONS --job=spawn-$launcher) "$endings" spawn >out 2>err
-    [ $? = $bare ] && echo "spawn: same status"
+    status=$?
+    [ $status = $bare ] && echo "spawn: same status" || echo "spawn: status $status, bare $bare"
     if [ $bare = 0 ]; then
         echo "jobs: $(jobs spawn-$launcher $name)"
         cat spawn-$launcher/*/rank-*.entry | awk '$1 == "rank" || $1 == "ranks"' | paste - - | sort
