@@ -43,9 +43,9 @@ export function testLive(world) {
         await session.close();
     });
 
-    test("a recording grows on screen, without losing the selection, and ends", async () => {
+    test("a recording grows on screen, without losing the selection, and ends", async (t) => {
         const file = join(world.work, "growing.tmk");
-        const child = growing(world.tidemark, world.tools, file);
+        const child = growing(t, world.tidemark, world.tools, file);
         const ended = new Promise((resolve) => child.on("exit", resolve));
         const server = await serveOnce(world.tidemark, file);
         const session = await Session.open(world.browser, server),
@@ -103,9 +103,42 @@ export function testLive(world) {
         await server.stop();
     });
 
-    test("a recording that nobody tells of any more is said to be no longer followed, and what was there stays", async () => {
+    test("a server that ends between two answers takes nothing away", async (t) => {
+        const file = join(world.work, "halfway.tmk");
+        const child = growing(t, world.tidemark, world.tools, file);
+        const ended = new Promise((resolve) => child.on("exit", resolve));
+        const server = await serveOnce(world.tidemark, file);
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        await session.go("functions");
+        await page.waitForSelector(".row");
+        let refused = 0;
+        /* from now on only what has grown is told, and nothing of it */
+        await page.route(/\/api\/v1\/p\/0\/(?!summary)/, (route) => {
+            refused++;
+            return route.abort();
+        });
+        while (!refused) await page.waitForTimeout(50);
+        await page.waitForTimeout(500);
+        assert.ok((await page.locator(".row").count()) > 0, "what was there stays");
+        assert.equal(await page.locator(".main [role=alert]").count(), 0);
+        /* and what is not there is said, not shown from something else */
+        await session.go("timeline");
+        await page.waitForFunction(() =>
+            /does not answer/.test(document.querySelector(".main")?.textContent),
+        );
+        await page.unroute(/\/api\/v1\/p\/0\/(?!summary)/);
+        await session.go("functions");
+        await page.waitForSelector(".row");
+        child.stdin.end();
+        await ended;
+        await session.close();
+        await server.stop();
+    });
+
+    test("a recording that nobody tells of any more is said to be no longer followed, and what was there stays", async (t) => {
         const file = join(world.work, "forsaken.tmk");
-        const child = growing(world.tidemark, world.tools, file);
+        const child = growing(t, world.tidemark, world.tools, file);
         const ended = new Promise((resolve) => child.on("exit", resolve));
         const server = await serveOnce(world.tidemark, file);
         const session = await Session.open(world.browser, server),

@@ -115,9 +115,11 @@ export function allocationTimes(tidemark, trace, ...options) {
         .map((line) => JSON.parse(line).time_ns);
 }
 
-/* A recording that goes on until its input is closed (or for ten minutes, should nobody do so). */
-export function growing(tidemark, tools, file) {
-    return spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), "600"], {
+/* A recording that goes on until its input is closed, at the latest at the end of the test `t`. */
+export function growing(t, tidemark, tools, file) {
+    const child = spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), "600"], {
         stdio: ["pipe", "ignore", "ignore"],
     });
+    t.after(() => child.stdin.end());
+    return child;
 }

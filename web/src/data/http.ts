@@ -2,7 +2,7 @@
  * another generation than the summary is refused, and a stream of events tells when a recording
  * has grown. The stream is read by fetch(), because an EventSource sends no header. */
 import { authorization, startAccess } from "./access.ts";
-import { MissingResource, Outdated, type DataSource } from "./source.ts";
+import { MissingResource, Outdated, Unanswered, type DataSource } from "./source.ts";
 
 const root = "/api/v1";
 
@@ -20,18 +20,25 @@ async function problem(response: Response): Promise<Error> {
 
 const generationOf = (response: Response) => response.headers.get("Tidemark-Generation") ?? "";
 
-async function get(url: string, stop?: AbortSignal): Promise<Response> {
-    let response: Response;
+/* What the network gives: an answer, or its bytes, which a server that ends may leave half sent. */
+async function answered<T>(from: Promise<T>, stop?: AbortSignal): Promise<T> {
     try {
-        response = await fetch(url, {
+        return await from;
+    } catch (error) {
+        if (stop?.aborted) throw error;
+        throw new Unanswered("The server does not answer. Is `tidemark serve` still running?");
+    }
+}
+
+async function get(url: string, stop?: AbortSignal): Promise<Response> {
+    const response = await answered(
+        fetch(url, {
             credentials: "omit",
             headers: authorization(),
             ...(stop ? { signal: stop } : {}),
-        });
-    } catch (error) {
-        if (stop?.aborted) throw error;
-        throw new Error("The server does not answer. Is `tidemark serve` still running?");
-    }
+        }),
+        stop,
+    );
     if (!response.ok) throw await problem(response);
     return response;
 }
@@ -105,12 +112,17 @@ export async function openHttp(): Promise<DataSource> {
         asks: true,
         summary: async (profile, prefix = "", stop) => {
             const response = await get(url(profile, `${prefix}summary`), stop);
-            return { summary: await response.json(), generation: generationOf(response) };
+            return {
+                summary: JSON.parse(await answered(response.text(), stop)),
+                generation: generationOf(response),
+            };
         },
-        json: async (profile, name, generation, stop) =>
-            (await getOf(profile, name, generation, stop)).json(),
+        json: async (profile, name, generation, stop) => {
+            const response = await getOf(profile, name, generation, stop);
+            return JSON.parse(await answered(response.text(), stop));
+        },
         binary: async (profile, name, generation) =>
-            (await getOf(profile, name, generation)).arrayBuffer(),
+            answered((await getOf(profile, name, generation)).arrayBuffer()),
         watch(profile, changed, silent) {
             const stop = new AbortController();
             const hear = (said: unknown) => {

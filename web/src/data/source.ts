@@ -17,7 +17,8 @@ export interface DataSource {
     /* Titles of the profiles that there are. */
     readonly profiles: readonly ProfileEntry[];
     /* What a profile is now, or the part of it that a prefix of names stands for, and its
-     * generation. Rejects with a sentence for people, as all of these do. */
+     * generation. Rejects with a sentence for people, as all of these do; with Unanswered where
+     * nobody is there to ask. */
     summary(
         profile: number,
         prefix?: string,
@@ -36,3 +37,4 @@ export interface DataSource {
 
 export class MissingResource extends Error {}
 export class Outdated extends Error {}
+export class Unanswered extends Error {}

@@ -265,17 +265,18 @@ export class Profile {
     readonly #prefix: string; /* of its resources' names */
     readonly #source: DataSource;
     readonly #generation: string; /* a new Profile is made for every new one */
-    readonly #outdated: () => void;
+    readonly #replaced: (why: unknown) => boolean;
     readonly #kept = new Map<string, Promise<unknown>>();
 
-    /* `outdated` is called when the source has a newer generation: what is asked of this one then
-     * never comes, a new Profile is to take its place. */
+    /* `replaced` is called with why something that was asked for did not come. True: another Profile
+     * takes the place of this one (the source has a newer generation, or does not answer any more and
+     * the one before had its answers); what is asked of this one then never comes. */
     constructor(
         source: DataSource,
         index: number,
         summary: Summary,
         generation: string,
-        outdated: () => void,
+        replaced: (why: unknown) => boolean,
         part: Part | null = null,
         prefix = "",
     ) {
@@ -283,7 +284,7 @@ export class Profile {
         this.index = index;
         this.summary = summary;
         this.#generation = generation;
-        this.#outdated = outdated;
+        this.#replaced = replaced;
         this.part = part;
         this.#prefix = prefix;
     }
@@ -320,7 +321,8 @@ export class Profile {
             this.summary.state !== "recording" &&
             !isSame(this.summary, summary, level)
         ) {
-            setTimeout(this.#outdated, 1000); /* the file has been replaced by another recording */
+            /* the file has been replaced by another recording */
+            setTimeout(() => this.#replaced(new Outdated()), 1000);
             return new Promise(() => {});
         }
         return new Profile(
@@ -328,7 +330,7 @@ export class Profile {
             this.index,
             summary,
             generation,
-            this.#outdated,
+            this.#replaced,
             { of: this, window, region, level },
             prefix,
         );
@@ -382,8 +384,7 @@ export class Profile {
     }
     #ask<T>(asked: Promise<T>): Promise<T> {
         return asked.catch((error: unknown) => {
-            if (!(error instanceof Outdated)) throw error;
-            this.#outdated();
+            if (!this.#replaced(error)) throw error;
             return new Promise<T>(() => {});
         });
     }

@@ -2,7 +2,7 @@
  * of the page selects of them. `inPart` is the part in the chosen range of time or region, which
  * is fetched when the choice rests. */
 import { computed, effect, signal } from "@preact/signals";
-import type { DataSource } from "../data/source.ts";
+import { Outdated, Unanswered, type DataSource } from "../data/source.ts";
 import { rangeLevels } from "../model/curves.ts";
 import { levelNamed, Profile, RANGE, type CallTree, type Level } from "../model/profile.ts";
 import type { Unit } from "../model/units.ts";
@@ -17,6 +17,17 @@ export const asksServer = signal(false);
 
 const watched = new Set<number>();
 const loading = new Map<number, number>(); /* by profile: the last reading of it that began */
+/* Of a recording: what was shown before it last grew. It has its answers, whoever is gone. */
+const earlier = new Map<number, Profile>();
+
+/* Shows what was shown before, if there is that; a server that comes back says what is new. */
+function fallBack(index: number): boolean {
+    const before = earlier.get(index);
+    if (!before) return false;
+    earlier.delete(index);
+    open.value = new Map(open.peek()).set(index, before);
+    return true;
+}
 
 async function load(index: number): Promise<void> {
     const turn = (loading.get(index) ?? 0) + 1;
@@ -25,14 +36,18 @@ async function load(index: number): Promise<void> {
         const { summary, generation } = await source.summary(index);
         if (loading.get(index) !== turn) return;
         let asked = false;
-        const outdated = () => {
+        const replaced = (why: unknown) => {
+            if (why instanceof Unanswered)
+                return open.peek().get(index) !== made || fallBack(index);
+            if (!(why instanceof Outdated)) return false;
             if (!asked && loading.get(index) === turn) void load(index);
             asked = true;
+            return true;
         };
-        open.value = new Map(open.peek()).set(
-            index,
-            new Profile(source, index, summary, generation, outdated),
-        );
+        const made = new Profile(source, index, summary, generation, replaced);
+        const before = open.peek().get(index);
+        if (before) earlier.set(index, before);
+        open.value = new Map(open.peek()).set(index, made);
         failure.value = null;
         if (summary.state === "recording" && !watched.has(index)) {
             watched.add(index);
@@ -170,14 +185,15 @@ function follow(wanted: () => Choice): { value: PartProfile | null; start: () =>
                                 had.value = { of, range, region, level, profile, failure: null };
                         },
                         (error: unknown) => {
+                            const stays = error instanceof Unanswered ? until : null;
                             if (!stop.signal.aborted)
                                 had.value = {
                                     of,
                                     range,
                                     region,
                                     level,
-                                    profile: null,
-                                    failure: sentence(error),
+                                    profile: stays,
+                                    failure: stays ? null : sentence(error),
                                 };
                         },
                     );
