@@ -23,7 +23,7 @@ static void call_sites_add_to_group(struct call_sites *sites, struct site_group 
                                     const struct call_metrics *call)
 {
     for (size_t i = 0; i < METRIC_CHOICES; i++)
-        sites->totals[i] = figure_add(sites->totals[i], metric_of(&metrics[i], call));
+        sites->totals[i] = metric_join(&metrics[i], sites->totals[i], metric_of(&metrics[i], call));
     merged_add_path(&group->merged, call);
     group->count++;
     sites->path_count++;
@@ -71,8 +71,9 @@ int call_sites_init(struct call_sites *sites, const struct profile *profile, con
     size_t count = profile->site_count;
     *sites = (struct call_sites){.profile = profile};
     for (size_t i = 0; i < METRIC_CHOICES; i++) /* of no path: 0 where the recording says it */
-        sites->totals[i] =
-            metric_is_known(&metrics[i], &profile->program.total) ? figure_of(0) : FIGURE_UNKNOWN;
+        sites->totals[i] = metric_is_known(&metrics[i], &profile->program.total)
+                               ? metric_nothing(&metrics[i])
+                               : FIGURE_UNKNOWN;
     int error = filter ? match_paths(profile, filter, &sites->wanted) : 0;
     sites->hidden = hide_std ? frames_of_libraries(profile) : calloc(profile->line_count + 1, 1);
     sites->order = calloc(count + 1, sizeof *sites->order);
@@ -95,6 +96,11 @@ void call_sites_release(struct call_sites *sites)
     *sites = (struct call_sites){0};
 }
 
+static struct figure call_sites_rank(const struct site_group *group, size_t metric)
+{
+    return metric_rank(&metrics[metric], call_sites_group_value(group, metric));
+}
+
 size_t call_sites_top(const struct call_sites *sites, size_t metric, const struct site_group **top,
                       size_t max)
 {
@@ -102,11 +108,12 @@ size_t call_sites_top(const struct call_sites *sites, size_t metric, const struc
     for (size_t i = 0; i < sites->group_count; i++) {
         const struct site_group *group = &sites->groups[i];
         struct figure value = call_sites_group_value(group, metric);
-        if (!figure_positive(value))
+        if (!metric_is_any(&metrics[metric], value))
             continue;
         count++;
         size_t at = filled;
-        while (at && figure_less(call_sites_group_value(top[at - 1], metric), value))
+        while (at && figure_less(call_sites_rank(top[at - 1], metric),
+                                 metric_rank(&metrics[metric], value)))
             at--;
         if (at >= max)
             continue;
@@ -139,8 +146,9 @@ static uint32_t call_sites_child_for(struct callers *callers, const struct profi
                               sizeof *callers->nodes))
         return 0;
     uint32_t made = (uint32_t)callers->count++;
-    callers->nodes[made] = (struct caller){
-        .frame = frame, .value = figure_of(0), .next = callers->nodes[parent].first_child};
+    callers->nodes[made] = (struct caller){.frame = frame,
+                                           .value = metric_nothing(callers->metric),
+                                           .next = callers->nodes[parent].first_child};
     callers->nodes[parent].first_child = made;
     return made;
 }
@@ -152,7 +160,7 @@ static int call_sites_add_path(struct callers *callers, const struct call_sites 
     struct frame frame = frame_walk_begin(&walk, sites->profile, sites->hidden, path);
     uint64_t last = frame_key(sites->profile, frame);
     uint32_t at = 0;
-    callers->nodes[0].value = figure_add(callers->nodes[0].value, value);
+    callers->nodes[0].value = metric_join(callers->metric, callers->nodes[0].value, value);
     while (frame_walk_next(&walk, &frame)) {
         uint64_t key = frame_key(sites->profile, frame);
         if (key == last) /* recursion: once is enough */
@@ -165,20 +173,21 @@ static int call_sites_add_path(struct callers *callers, const struct call_sites 
         at = call_sites_child_for(callers, sites->profile, at, frame);
         if (!at)
             return -ENOMEM;
-        callers->nodes[at].value = figure_add(callers->nodes[at].value, value);
+        callers->nodes[at].value = metric_join(callers->metric, callers->nodes[at].value, value);
     }
     return 0;
 }
 
-/* Children by falling value; insertion, as the lists are short. */
+/* Children by falling rank; insertion, as the lists are short. */
 static void call_sites_sort_children(struct callers *callers, uint32_t parent)
 {
     uint32_t sorted = 0;
     for (uint32_t child = callers->nodes[parent].first_child, next; child; child = next) {
         next = callers->nodes[child].next;
         uint32_t *link = &sorted;
+        struct figure rank = metric_rank(callers->metric, callers->nodes[child].value);
         while (*link &&
-               figure_compare(callers->nodes[*link].value, callers->nodes[child].value) >= 0)
+               figure_compare(metric_rank(callers->metric, callers->nodes[*link].value), rank) >= 0)
             link = &callers->nodes[*link].next;
         callers->nodes[child].next = *link;
         *link = child;
@@ -189,16 +198,17 @@ static void call_sites_sort_children(struct callers *callers, uint32_t parent)
 int callers_build(struct callers *callers, const struct call_sites *sites,
                   const struct site_group *group, size_t metric, size_t depth)
 {
-    *callers = (struct callers){calloc(64, sizeof *callers->nodes), 1, 64};
+    *callers = (struct callers){calloc(64, sizeof *callers->nodes), 1, 64, &metrics[metric]};
     if (!callers->nodes)
         return -ENOMEM;
     callers->nodes[0].frame = group->frame;
-    callers->nodes[0].value = figure_of(0);
+    callers->nodes[0].value = metric_nothing(callers->metric);
     for (size_t i = 0; i < group->count; i++) {
         const struct profile_site *site = &sites->profile->sites[sites->order[group->first + i]];
         struct figure value = metric_of(&metrics[metric], &site->metrics);
-        int error =
-            !figure_zero(value) ? call_sites_add_path(callers, sites, site->path, value, depth) : 0;
+        int error = metric_is_any(callers->metric, value) || !figure_known(value)
+                        ? call_sites_add_path(callers, sites, site->path, value, depth)
+                        : 0;
         if (error) {
             callers_release(callers);
             return error;

@@ -1,7 +1,7 @@
 /* Call paths grouped by the first function of the program's own (aggregate/frames.h), and the
  * callers above it.
  *
- * Invariant: a metric's sum over all groups is its sum over all (filtered) paths: each path is in
+ * Invariant: the sum of a metric that adds up over all groups is its sum over all (filtered) paths: each path is in
  * exactly one group. */
 #ifndef TIDEMARK_AGGREGATE_CALL_SITES_H
 #define TIDEMARK_AGGREGATE_CALL_SITES_H
@@ -40,13 +40,13 @@ void call_sites_release(struct call_sites *sites);
 
 static inline struct figure call_sites_group_value(const struct site_group *group, size_t metric)
 {
-    return metric_of(&metrics[metric], &group->merged.metrics);
+    return metric_of_merged(&metrics[metric], &group->merged);
 }
 
 /* The frame that the path of a node is listed under. */
 struct frame call_sites_frame(const struct call_sites *sites, uint32_t node);
 
-/* The groups with most of a metric, most first; returns how many there are with any of it (at most
+/* The groups with most of a metric, by metric_rank(), most first; returns how many there are with any of it (at most
  * `max` are written). */
 size_t call_sites_top(const struct call_sites *sites, size_t metric, const struct site_group **top,
                       size_t max);
@@ -55,12 +55,13 @@ size_t call_sites_top(const struct call_sites *sites, size_t metric, const struc
 struct caller {
     struct frame frame;
     struct figure value;
-    uint32_t first_child, next; /* indices, 0: none; children by falling value */
+    uint32_t first_child, next; /* indices, 0: none; children by falling rank */
     bool continues;             /* further callers were left out here */
 };
 struct callers {
     struct caller *nodes;
     size_t count, capacity;
+    const struct metric *metric;
 };
 /* `depth` callers at most above the site. 0 or -ENOMEM. */
 int callers_build(struct callers *callers, const struct call_sites *sites,

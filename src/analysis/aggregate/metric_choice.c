@@ -33,6 +33,16 @@ const struct metric metrics[METRIC_CHOICES] = {
     {"time", "Time to allocate", "allocating took no time", METRIC_ROW(alloc_time), false, false,
      "this profile does not say how long calls of the allocator took; record with `tidemark "
      "record --timed` to see it"},
+    {"largest", "Largest blocks", "nothing was allocated", METRIC_ROW(size_max), false, false,
+     NULL},
+    {"smallest", "Smallest blocks", "nothing was allocated", METRIC_ROW(size_min), false, false,
+     NULL},
+    {"longest", "Longest lives of freed blocks", "nothing was freed", METRIC_ROW(lifetime_max),
+     false, false, NULL},
+    {"shortest", "Shortest lives of freed blocks", "nothing was freed", METRIC_ROW(lifetime_min),
+     false, false, NULL},
+    {"own-peak", "Highest level of one call path", "nothing was allocated", METRIC_ROW(peak_bytes),
+     false, false, NULL},
 };
 
 /* Those that have other words where the profile is one of mappings. */
@@ -65,10 +75,19 @@ const char *metric_none(const struct metric *metric, const struct profile *profi
     return word < 0 ? metric->none : metric_choice_of_mappings[word].none;
 }
 
+/* Where nothing was allocated, or freed, no block was the largest: unknown, though all was recorded. */
+static bool metric_has_no_block(const struct metric *metric, const struct call_metrics *total)
+{
+    return !metric_adds_up(metric) &&
+           figure_zero(metric->row->unit == METRIC_NS ? total->free_count
+                                                      : call_metrics_blocks(total));
+}
+
 const char *metric_missing(const struct profile *profile, int metric)
 {
     if (metric == METRIC_CHOICE_ALL || !profile->has_program ||
-        metric_is_known(&metrics[metric], &profile->program.total))
+        metric_is_known(&metrics[metric], &profile->program.total) ||
+        metric_has_no_block(&metrics[metric], &profile->program.total))
         return NULL;
     return metrics[metric].missing
                ? metrics[metric].missing

@@ -8,12 +8,14 @@
 #include "base/human.h"
 #include "base/strbuf.h"
 #include "profile/profile.h"
+#include "aggregate/metrics_merge.h"
 #include "model/figure_human.h"
 #include "model/metrics.h"
 
-/* In the order of the table in metric_choice.c. */
-#define METRIC_CHOICE                                                                              \
+/* In the order of the table in metric_choice.c: first those that add up, then extremes. */
+#define METRIC_CHOICE_SUMS                                                                         \
     "peak|leaked|count|bytes|temporary|slack|realloc|mmap|freed|failed|zero|aligned|time"
+#define METRIC_CHOICE     METRIC_CHOICE_SUMS "|largest|smallest|longest|shortest|own-peak"
 #define METRIC_CHOICE_ALL (-1)
 
 struct metric {
@@ -27,7 +29,7 @@ struct metric {
                             profiles that were imported */
 };
 
-enum { METRIC_CHOICES = 13 };
+enum { METRIC_SUMS = 13, METRIC_CHOICES = 18 };
 extern const struct metric metrics[METRIC_CHOICES];
 
 /* The sentence for a section without anything in it; of mappings its own. */
@@ -36,6 +38,46 @@ const char *metric_none(const struct metric *metric, const struct profile *profi
 static inline struct figure metric_of(const struct metric *metric, const struct call_metrics *call)
 {
     return metric_value(metric->row, call);
+}
+/* Do the figures of call paths add up? Otherwise the figure of many is that of one of them. */
+static inline bool metric_adds_up(const struct metric *metric)
+{
+    return metric->row->merge == METRIC_SUM;
+}
+/* Of many call paths as one. The level of many is not known, that of the highest one is. */
+static inline struct figure metric_of_merged(const struct metric *metric,
+                                             const struct merged_metrics *merged)
+{
+    return metric->row->merge == METRIC_NEVER ? merged->path_peak
+                                              : metric_of(metric, &merged->metrics);
+}
+/* The figure of nothing, with which metric_join() begins. */
+static inline struct figure metric_nothing(const struct metric *metric)
+{
+    return metric_adds_up(metric) ? figure_of(0) : FIGURE_UNKNOWN;
+}
+/* The figure of two parts. */
+static inline struct figure metric_join(const struct metric *metric, struct figure a,
+                                        struct figure b)
+{
+    return metric_adds_up(metric)             ? figure_add(a, b)
+           : metric->row->merge == METRIC_MIN ? figure_min(a, b)
+                                              : figure_max(a, b);
+}
+/* Is there any of it? The smallest block may be of zero bytes. */
+static inline bool metric_is_any(const struct metric *metric, struct figure value)
+{
+    return metric->row->merge == METRIC_MIN ? figure_known(value) : figure_positive(value);
+}
+/* By what lists are sorted, the highest first: of the smallest and the shortest the lowest leads. */
+static inline struct figure metric_rank(const struct metric *metric, struct figure value)
+{
+    return metric->row->merge == METRIC_MIN ? figure_sub(figure_of(FIGURE_MOST), value) : value;
+}
+/* The position of a metric for what needs one that adds up: the given one, or the first. */
+static inline size_t metric_choice_that_adds_up(int metric)
+{
+    return metric == METRIC_CHOICE_ALL || metric >= METRIC_SUMS ? 0 : (size_t)metric;
 }
 /* Was it recorded? To be asked of the whole program: all call paths are alike in this. */
 static inline bool metric_is_known(const struct metric *metric, const struct call_metrics *call)

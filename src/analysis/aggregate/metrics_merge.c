@@ -6,19 +6,19 @@ void merged_add(struct merged_metrics *into, const struct merged_metrics *from)
 {
     if (!from->paths)
         return;
-    if (into->paths)
-        call_metrics_merge(&into->metrics, &from->metrics);
-    else
-        into->metrics = from->metrics;
+    if (!into->paths) {
+        *into = *from;
+        return;
+    }
+    call_metrics_merge(&into->metrics, &from->metrics);
+    into->path_peak = figure_max(into->path_peak, from->path_peak);
     into->paths += from->paths;
 }
 
 void merged_add_path(struct merged_metrics *into, const struct call_metrics *path)
 {
-    if (into->paths++)
-        call_metrics_merge(&into->metrics, path);
-    else
-        into->metrics = *path;
+    struct merged_metrics one = {1, *path, path->peak_bytes};
+    merged_add(into, &one);
 }
 
 void merged_settle(struct merged_metrics *merged, const struct call_metrics *like)
@@ -28,5 +28,6 @@ void merged_settle(struct merged_metrics *merged, const struct call_metrics *lik
     call_metrics_clear(&merged->metrics, like);
     /* The high-water mark of nothing is 0. Of the largest of no block the documents say 0 too. */
     merged->metrics.peak_bytes = merged->metrics.peak_ticks = figure_of(0);
+    merged->path_peak = figure_of(0);
     merged->metrics.size_max = merged->metrics.lifetime_max = figure_of(0);
 }

@@ -10,6 +10,7 @@
 struct merged_metrics {
     uint64_t paths; /* call paths in it; 0: `metrics` means nothing yet */
     struct call_metrics metrics;
+    struct figure path_peak; /* the highest level of one of the paths */
 };
 void merged_add(struct merged_metrics *into, const struct merged_metrics *from);
 void merged_add_path(struct merged_metrics *into, const struct call_metrics *path);

@@ -42,8 +42,8 @@ uint32_t *order_functions(const struct functions *functions, size_t metric, bool
     struct figure *values = calloc(functions->count + 1, sizeof *values);
     for (size_t i = 0; values && i < functions->count; i++) {
         const struct function_row *row = &functions->rows[i];
-        values[i] = metric_of(&metrics[metric],
-                              inclusive ? &row->inclusive.metrics : &row->exclusive.metrics);
+        const struct merged_metrics *merged = inclusive ? &row->inclusive : &row->exclusive;
+        values[i] = metric_rank(&metrics[metric], metric_of_merged(&metrics[metric], merged));
     }
     uint32_t *order = values ? order_values(values, functions->count) : NULL;
     free(values);

@@ -266,7 +266,8 @@ uint32_t *path_types_order(const struct path_types *types, size_t metric)
 {
     struct figure *values = calloc(types->count + 1, sizeof *values);
     for (size_t i = 0; values && i < types->count; i++)
-        values[i] = metric_of(&metrics[metric], &types->rows[i].merged.metrics);
+        values[i] = metric_rank(&metrics[metric],
+                                metric_of_merged(&metrics[metric], &types->rows[i].merged));
     uint32_t *order = values ? order_values(values, types->count) : NULL;
     free(values);
     return order;

@@ -41,7 +41,7 @@ struct path_types {
 /* `wanted` (by node; NULL: all): paths that count. 0 or -ENOMEM. */
 int path_types_init(struct path_types *types, const struct profile *profile, const bool *wanted);
 void path_types_release(struct path_types *types);
-/* Indices of rows by a metric (position in metrics[]), falling. To be freed; NULL: no memory. */
+/* Indices of rows by a metric (position in metrics[]), by metric_rank(), falling. To be freed; NULL: no memory. */
 uint32_t *path_types_order(const struct path_types *types, size_t metric);
 
 #endif

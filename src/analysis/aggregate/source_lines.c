@@ -5,12 +5,17 @@
  * the way, the running sum is added: what is left is what was met in between. A line that is on the
  * way already (recursion) is only counted. So nothing is kept by node but two links. The sums are
  * unsigned: that they are below zero for a while does no harm. They are figures at the end: a
- * metric that any path does not know is unknown of all lines. */
+ * metric that any path does not know is unknown of all lines.
+ *
+ * Metrics that do not add up (the largest block, …) have one extreme for each node of the way
+ * instead: that of all that was met below it so far. Where the walk leaves a node its extremes go to
+ * its parent and to the lines that leave the way with it. */
 #include "aggregate/source_lines.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/hash.h"
 
 struct link {
@@ -26,9 +31,15 @@ struct pair {
     uint64_t value;
 };
 
+/* Of the metrics from METRIC_SUMS on. */
+struct extremes {
+    struct figure of[METRIC_CHOICES - METRIC_SUMS];
+};
+
 /* Sums while the walk is under way. */
 struct running_sums {
-    uint64_t exclusive[METRIC_CHOICES], inclusive[METRIC_CHOICES];
+    uint64_t exclusive[METRIC_SUMS], inclusive[METRIC_SUMS];
+    struct extremes exclusive_most, inclusive_most;
 };
 
 struct walk {
@@ -40,8 +51,10 @@ struct walk {
     uint32_t *site_of;     /* by node: index of its site + 1 */
     uint32_t *on_way;      /* by line */
     uint32_t *file_on_way; /* by file */
-    uint64_t running[METRIC_CHOICES], placed[METRIC_CHOICES];
-    bool unknown[METRIC_CHOICES];               /* of some path */
+    uint64_t running[METRIC_SUMS], placed[METRIC_SUMS];
+    bool unknown[METRIC_SUMS];                  /* of some path */
+    struct extremes placed_most, *below;        /* below: by node of the way, [0] of all */
+    size_t depth, below_room;                   /* nodes on the way; room of below */
     struct running_sums *line_sums, *file_sums; /* by line, by file */
     struct pair *pairs;                         /* open addressing */
     size_t pair_count, pair_room;
@@ -206,6 +219,43 @@ static int source_lines_make_places(struct source_lines *lines, const struct pro
     return error;
 }
 
+/* ---- Extremes ------------------------------------------------------------------------------- */
+
+static void source_lines_extremes_clear(struct extremes *extremes)
+{
+    for (size_t i = 0; i < METRIC_CHOICES - METRIC_SUMS; i++)
+        extremes->of[i] = FIGURE_UNKNOWN;
+}
+
+static void source_lines_extremes_add(struct extremes *into, const struct extremes *from)
+{
+    for (size_t i = 0; i < METRIC_CHOICES - METRIC_SUMS; i++)
+        into->of[i] = metric_join(&metrics[METRIC_SUMS + i], into->of[i], from->of[i]);
+}
+
+static struct extremes source_lines_extremes_of(const struct call_metrics *site)
+{
+    struct extremes of;
+    for (size_t i = 0; i < METRIC_CHOICES - METRIC_SUMS; i++)
+        of.of[i] = metric_of(&metrics[METRIC_SUMS + i], site);
+    return of;
+}
+
+/* A node comes onto the way. */
+static bool source_lines_extremes_enter(struct walk *walk)
+{
+    if (!array_make_room(&walk->below, &walk->below_room, ++walk->depth, sizeof *walk->below))
+        return false;
+    source_lines_extremes_clear(&walk->below[walk->depth]);
+    return true;
+}
+
+static void source_lines_extremes_leave(struct walk *walk)
+{
+    walk->depth--;
+    source_lines_extremes_add(&walk->below[walk->depth], &walk->below[walk->depth + 1]);
+}
+
 /* ---- What stands below a line -------------------------------------------------------------- */
 
 static uint64_t source_lines_pair_key(const struct profile *profile, uint32_t line,
@@ -241,6 +291,8 @@ static bool source_lines_pairs_grow(struct walk *walk)
 static bool source_lines_pair_pass(struct walk *walk, uint32_t line, struct frame callee,
                                    bool entering)
 {
+    if (walk->metric >= METRIC_SUMS) /* nothing of it is through one callee rather than another */
+        return true;
     if (2 * walk->pair_count >= walk->pair_room && !source_lines_pairs_grow(walk))
         return false;
     uint64_t key = source_lines_pair_key(walk->profile, line, callee);
@@ -284,8 +336,10 @@ static void source_lines_sums_pass(struct walk *walk, uint32_t *on_way, struct r
 {
     if (entering ? (*on_way)++ : --*on_way)
         return;
-    for (size_t i = 0; i < METRIC_CHOICES; i++)
+    for (size_t i = 0; i < METRIC_SUMS; i++)
         sums->inclusive[i] += entering ? -walk->running[i] : walk->running[i];
+    if (!entering)
+        source_lines_extremes_add(&sums->inclusive_most, &walk->below[walk->depth]);
 }
 
 /* The index of the visible line of a frame; LINES_NONE: hidden, or in no file. */
@@ -321,7 +375,7 @@ static bool source_lines_pass(struct walk *walk, uint32_t node, bool entering)
 
 static void source_lines_add(uint64_t *sums, const struct call_metrics *metrics_of_path)
 {
-    for (size_t i = 0; i < METRIC_CHOICES; i++)
+    for (size_t i = 0; i < METRIC_SUMS; i++)
         sums[i] += figure_or(metric_of(&metrics[i], metrics_of_path), 0);
 }
 
@@ -346,9 +400,11 @@ static void source_lines_add_site(struct walk *walk, uint32_t node)
     if (!walk->site_of[node])
         return;
     const struct call_metrics *site = &walk->profile->sites[walk->site_of[node] - 1].metrics;
-    for (size_t i = 0; i < METRIC_CHOICES; i++)
+    const struct extremes most = source_lines_extremes_of(site);
+    for (size_t i = 0; i < METRIC_SUMS; i++)
         walk->unknown[i] |= !metric_is_known(&metrics[i], site);
     source_lines_add(walk->running, site);
+    source_lines_extremes_add(&walk->below[walk->depth], &most);
     uint32_t frame;
     bool visible = node && source_lines_find_exclusive(walk, node, &frame);
     uint32_t index = node ? walk->lines->line_of[frame] : LINES_NONE;
@@ -359,10 +415,15 @@ static void source_lines_add_site(struct walk *walk, uint32_t node)
     source_lines_add(walk->placed, site);
     source_lines_add(line->exclusive, site);
     source_lines_add(file->exclusive, site);
+    source_lines_extremes_add(&walk->placed_most, &most);
+    source_lines_extremes_add(&line->exclusive_most, &most);
+    source_lines_extremes_add(&file->exclusive_most, &most);
     if (visible)
         return;
     source_lines_add(line->inclusive, site);
     source_lines_add(file->inclusive, site);
+    source_lines_extremes_add(&line->inclusive_most, &most);
+    source_lines_extremes_add(&file->inclusive_most, &most);
 }
 
 static bool source_lines_walk_tree(struct walk *walk)
@@ -379,12 +440,13 @@ static bool source_lines_walk_tree(struct walk *walk)
         if (child) {
             walk->links[node].child = walk->links[child].next; /* seen */
             node = child;
-            if (!source_lines_pass(walk, node, true))
+            if (!source_lines_extremes_enter(walk) || !source_lines_pass(walk, node, true))
                 return false;
             source_lines_add_site(walk, node);
         } else if (node) {
             if (!source_lines_pass(walk, node, false))
                 return false;
+            source_lines_extremes_leave(walk);
             node = nodes[node].parent;
         } else {
             return true;
@@ -397,20 +459,24 @@ static bool source_lines_walk_tree(struct walk *walk)
 static void source_lines_settle_sums(const struct walk *walk, struct line_sums *sums,
                                      const struct running_sums *running)
 {
-    for (size_t i = 0; i < METRIC_CHOICES; i++) {
+    for (size_t i = 0; i < METRIC_SUMS; i++) {
         sums->exclusive[i] = source_lines_figure(walk, i, running->exclusive[i]);
         sums->inclusive[i] = source_lines_figure(walk, i, running->inclusive[i]);
     }
+    memcpy(sums->exclusive + METRIC_SUMS, &running->exclusive_most, sizeof(struct extremes));
+    memcpy(sums->inclusive + METRIC_SUMS, &running->inclusive_most, sizeof(struct extremes));
 }
 
 static void source_lines_settle(struct walk *walk)
 {
     struct source_lines *lines = walk->lines;
-    for (size_t i = 0; i < METRIC_CHOICES; i++) {
+    for (size_t i = 0; i < METRIC_SUMS; i++) {
         walk->unknown[i] |= !metric_is_known(&metrics[i], &walk->profile->program.total);
         lines->totals[i] = source_lines_figure(walk, i, walk->running[i]);
         lines->placed[i] = source_lines_figure(walk, i, walk->placed[i]);
     }
+    memcpy(lines->totals + METRIC_SUMS, &walk->below[0], sizeof(struct extremes));
+    memcpy(lines->placed + METRIC_SUMS, &walk->placed_most, sizeof(struct extremes));
     for (size_t i = 0; i < lines->line_count; i++)
         source_lines_settle_sums(walk, &lines->lines[i].sums, &walk->line_sums[i]);
     for (size_t i = 0; i < lines->file_count; i++)
@@ -420,7 +486,7 @@ static void source_lines_settle(struct walk *walk)
 static bool source_lines_is_used(const struct line_sums *sums)
 {
     for (size_t i = 0; i < METRIC_CHOICES; i++)
-        if (figure_positive(sums->inclusive[i]))
+        if (metric_is_any(&metrics[i], sums->inclusive[i]))
             return true;
     return false;
 }
@@ -455,6 +521,20 @@ static void source_lines_keep_used(struct walk *walk)
             lines->line_of[i] = moved[lines->line_of[i]];
 }
 
+static void source_lines_begin_extremes(struct walk *walk)
+{
+    source_lines_extremes_clear(&walk->below[0]);
+    source_lines_extremes_clear(&walk->placed_most);
+    for (size_t i = 0; i < walk->lines->line_count; i++) {
+        source_lines_extremes_clear(&walk->line_sums[i].exclusive_most);
+        source_lines_extremes_clear(&walk->line_sums[i].inclusive_most);
+    }
+    for (size_t i = 0; i < walk->lines->file_count; i++) {
+        source_lines_extremes_clear(&walk->file_sums[i].exclusive_most);
+        source_lines_extremes_clear(&walk->file_sums[i].inclusive_most);
+    }
+}
+
 int source_lines_init(struct source_lines *lines, const struct profile *profile, const bool *hidden,
                       size_t metric)
 {
@@ -467,9 +547,13 @@ int source_lines_init(struct source_lines *lines, const struct profile *profile,
     walk.file_on_way = calloc(lines->file_count + 1, sizeof *walk.file_on_way);
     walk.line_sums = calloc(lines->line_count + 1, sizeof *walk.line_sums);
     walk.file_sums = calloc(lines->file_count + 1, sizeof *walk.file_sums);
-    if (!error && !(walk.links && walk.site_of && walk.on_way && walk.file_on_way &&
+    walk.below = calloc(1, sizeof *walk.below);
+    walk.below_room = 1;
+    if (!error && !(walk.below && walk.links && walk.site_of && walk.on_way && walk.file_on_way &&
                     walk.line_sums && walk.file_sums))
         error = -ENOMEM;
+    if (!error)
+        source_lines_begin_extremes(&walk);
     for (size_t i = 0; !error && i < profile->site_count; i++)
         walk.site_of[profile->sites[i].path] = (uint32_t)i + 1;
     if (!error && !source_lines_walk_tree(&walk))
@@ -486,6 +570,7 @@ int source_lines_init(struct source_lines *lines, const struct profile *profile,
     free(walk.line_sums);
     free(walk.file_sums);
     free(walk.pairs);
+    free(walk.below);
     if (error)
         source_lines_release(lines);
     return error;

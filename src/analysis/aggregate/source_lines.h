@@ -9,9 +9,10 @@
  * counts for its innermost one; a path whose innermost visible frame has no file is exclusive to no
  * line.
  *
- * Invariants: exclusive sums of all lines are `placed`, at most `totals`; inclusive sums of a line
+ * Invariants, of metrics that add up: exclusive sums of all lines are `placed`, at most `totals`; inclusive sums of a line
  * or file are at least its exclusive ones and at most `totals`; a file's exclusive sums are those
  * of its lines, its inclusive ones at most the sum of its lines' (a path may pass through several).
+ * Of extremes (the largest block, …) a line has the most extreme of its paths; unknown: of none.
  *
  * Made for text and web alike: reads struct profile and the metric table, shows nothing. */
 #ifndef TIDEMARK_AGGREGATE_SOURCE_LINES_H
@@ -36,7 +37,7 @@ struct source_line {
     struct line_sums sums;
     /* The frame right below this line, hidden or not, through which most of the metric goes that
      * source_lines_init() was given, and how much. A value that is not positive: there is none, the
-     * allocating call stands in the line, or the metric is not known. */
+     * allocating call stands in the line, the metric is not known or does not add up. */
     struct frame callee;
     struct figure callee_value;
 };

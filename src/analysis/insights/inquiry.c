@@ -324,7 +324,7 @@ const struct curve *inquiry_curve_of(const struct profile *profile, uint32_t nod
 /* One more path. Own peaks add up, as struct site says. */
 static void inquiry_merge(struct site *site, const struct call_metrics *path)
 {
-    struct merged_metrics merged = {site->count, site->metrics};
+    struct merged_metrics merged = {site->count, site->metrics, FIGURE_UNKNOWN};
     merged_add_path(&merged, path);
     if (site->count) {
         merged.metrics.peak_bytes = figure_add(site->metrics.peak_bytes, path->peak_bytes);

@@ -28,7 +28,7 @@ struct arguments {
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to compare"),
-    {"sort", 's', OPTION_CHOICE, METRIC_CHOICE,
+    {"sort", 's', OPTION_CHOICE, METRIC_CHOICE_SUMS,
      "the metric that functions and call paths are compared by (default: peak)", TO(sort), false,
      NULL},
     {"per", 'p', OPTION_CHOICE, DIFF_NORM_CHOICE,

@@ -87,7 +87,7 @@ static int cmd_report_take_columns(void *target, const char *value)
 {
     struct report_options *report = target;
     char wrong[64];
-    if (!report_columns_parse(value, &report->functions_columns, wrong, sizeof wrong))
+    if (!report_columns_parse(value, &report->more_columns, wrong, sizeof wrong))
         return 0;
     struct strbuf names = STRBUF_INIT;
     for (size_t i = 0; report_column_name(i); i++)
@@ -111,9 +111,10 @@ static const struct option_entry entries[] = {
     {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",
      TO(report.inclusive), false, NULL},
-    {"columns", 0, OPTION_CALL, "METRIC,…", "more columns for functions: alloc_count, mean_size, …",
-     TO(report), false, cmd_report_take_columns},
-    {"by", 0, OPTION_CHOICE, "function|type", "type: --show types", TO(by), false, NULL},
+    {"columns", 0, OPTION_CALL, "METRIC,…",
+     "more of functions, and of sites: mean_size, largest, …", TO(report), false,
+     cmd_report_take_columns},
+    {"by", 0, OPTION_CHOICE, "function|type", "type: --show types", TO(by), true, NULL},
     {"tree", 't', OPTION_FLAG, NULL, "--show tree: the call tree from the top", TO(tree), false,
      NULL},
     {"sort", 's', OPTION_CHOICE, "all|" METRIC_CHOICE,
@@ -155,7 +156,8 @@ static void cmd_report_settle(struct arguments *arguments)
 {
     struct report_options *report = &arguments->report;
     report->metric = arguments->sort - 1;
-    if (arguments->functions || arguments->report.functions_columns.count ||
+    bool of_sites = report->show >> REPORT_SITES & 1; /* columns have a place there too */
+    if (arguments->functions || (report->more_columns.count && !of_sites) ||
         (report->inclusive && !report->show))
         report->show |= 1u << REPORT_FUNCTIONS;
     if (arguments->by)
@@ -192,13 +194,13 @@ static int cmd_report_show(const struct profile *profile, const struct arguments
 static const char *cmd_report_of_one(const struct arguments *arguments)
 {
     const struct report_options *report = &arguments->report;
-    return report->show                      ? "--show, --functions, --tree and --by are"
-           : report->filter                  ? "--filter is"
-           : arguments->region               ? "--region is"
-           : arguments->of                   ? "--of is"
-           : report->inclusive               ? "--inclusive is"
-           : report->functions_columns.count ? "--columns is"
-                                             : NULL;
+    return report->show                 ? "--show, --functions, --tree and --by are"
+           : report->filter             ? "--filter is"
+           : arguments->region          ? "--region is"
+           : arguments->of              ? "--of is"
+           : report->inclusive          ? "--inclusive is"
+           : report->more_columns.count ? "--columns is"
+                                        : NULL;
 }
 
 /* -1: by what a list of processes cannot be sorted. */

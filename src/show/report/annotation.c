@@ -55,7 +55,7 @@ struct candidate {
     uint32_t function;    /* one of them */
     uint32_t first, last; /* lines with figures */
     int rank;             /* how well it fits, 1 is best; 0: not at all */
-    struct figure value;  /* most of the metric on one of its lines */
+    struct figure value;  /* the highest metric_rank() of one of its lines */
 };
 struct candidates {
     struct candidate *items;
@@ -76,14 +76,15 @@ static int annotation_candidates_init(struct candidates *candidates,
             continue;
         const struct source_line *line = &annotation->lines.lines[index];
         struct candidate *item = &items[function];
-        bool first = !item->bare, more = figure_less(item->value, line->sums.inclusive[metric]);
+        struct figure rank = metric_rank(&metrics[metric], line->sums.inclusive[metric]);
+        bool first = !item->bare, more = figure_compare(item->value, rank) < 0;
         if (first && !(item->bare = annotation_bare_name(profile->functions[function].name)))
             return -ENOMEM;
         if (first || (more && item->file != line->file))
             *item = (struct candidate){item->bare, line->file, function,    UINT32_MAX,
                                        0,          0,          figure_of(0)};
         if (more)
-            item->value = line->sums.inclusive[metric];
+            item->value = rank;
     }
     for (size_t i = 0; items && i < profile->line_count; i++) {
         uint32_t index = annotation->lines.line_of[i];
@@ -420,8 +421,13 @@ const char *annotate_name(const struct annotation *annotation, const struct sour
 
 static bool annotation_has_more(const struct line_sums *a, const struct line_sums *b, size_t metric)
 {
-    int order = figure_compare(a->exclusive[metric], b->exclusive[metric]);
-    return (order ? order : figure_compare(a->inclusive[metric], b->inclusive[metric])) > 0;
+    const struct metric *by = &metrics[metric];
+    int order = figure_compare(metric_rank(by, a->exclusive[metric]),
+                               metric_rank(by, b->exclusive[metric]));
+    if (!order)
+        order = figure_compare(metric_rank(by, a->inclusive[metric]),
+                               metric_rank(by, b->inclusive[metric]));
+    return order > 0;
 }
 
 size_t annotate_top_files(const struct annotation *annotation, const struct source_file **top,
@@ -431,7 +437,7 @@ size_t annotate_top_files(const struct annotation *annotation, const struct sour
     for (size_t i = 0; i < annotation->lines.file_count; i++) {
         const struct source_file *file = &annotation->lines.files[i];
         size_t at = filled;
-        if (!figure_positive(file->sums.inclusive[metric]))
+        if (!metric_is_any(&metrics[metric], file->sums.inclusive[metric]))
             continue;
         for (; at && annotation_has_more(&file->sums, &top[at - 1]->sums, metric); at--)
             if (at < max)
@@ -450,7 +456,7 @@ size_t annotate_top_lines(const struct annotation *annotation, const struct sour
     for (size_t i = 0; i < annotation->lines.line_count; i++) {
         const struct source_line *line = &annotation->lines.lines[i];
         size_t at = filled;
-        if (!figure_positive(line->sums.exclusive[metric]))
+        if (!metric_is_any(&metrics[metric], line->sums.exclusive[metric]))
             continue;
         for (; at && annotation_has_more(&line->sums, &top[at - 1]->sums, metric); at--)
             if (at < max)

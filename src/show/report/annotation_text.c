@@ -78,10 +78,18 @@ static struct human annotation_text_figure(const struct text *text, size_t metri
     return estimated;
 }
 
+/* Is there anything to show of it? Of what adds up the unknown is shown as such; an extreme that is
+ * unknown is one of no block. */
+static bool annotation_text_has(size_t metric, struct figure value)
+{
+    return metric_adds_up(&metrics[metric]) ? !figure_zero(value)
+                                            : metric_is_any(&metrics[metric], value);
+}
+
 static void annotation_text_add_figure(struct text *text, size_t metric, struct figure value,
                                        bool strong)
 {
-    if (figure_zero(value)) {
+    if (figure_zero(value) || !annotation_text_has(metric, value)) {
         text_row_add(&text->row, "");
         return;
     }
@@ -93,14 +101,15 @@ static void annotation_text_add_figure(struct text *text, size_t metric, struct 
 static void annotation_text_add_figures(struct text *text, const struct line_sums *sums)
 {
     size_t metric = text->metric;
-    bool own = figure_positive(sums->exclusive[metric]);
+    bool own = metric_is_any(&metrics[metric], sums->exclusive[metric]);
     struct figure inclusive = sums->inclusive[metric];
     text->row = text_row_begin(&text->out, text->columns);
     annotation_text_add_figure(text, metric, sums->exclusive[metric], true);
     annotation_text_add_figure(text, metric, inclusive, own);
     double total = figure_double(text->annotation->lines.totals[metric]);
-    text_row_add(&text->row,
-                 figure_zero(inclusive) ? "" : human_percent(figure_double(inclusive), total).text);
+    text_row_add(&text->row, figure_zero(inclusive) || !metric_adds_up(&metrics[metric])
+                                 ? ""
+                                 : human_percent(figure_double(inclusive), total).text);
     for (size_t i = 0; i < text->extra_count; i++)
         annotation_text_add_figure(text, text->extra[i], sums->inclusive[text->extra[i]], false);
 }
@@ -138,9 +147,9 @@ static bool annotation_text_has_figures(const struct text *text, const struct so
 {
     if (!line)
         return false;
-    bool any = figure_positive(line->sums.inclusive[text->metric]);
+    bool any = metric_is_any(&metrics[text->metric], line->sums.inclusive[text->metric]);
     for (size_t i = 0; i < text->extra_count; i++)
-        any |= figure_positive(line->sums.inclusive[text->extra[i]]);
+        any |= metric_is_any(&metrics[text->extra[i]], line->sums.inclusive[text->extra[i]]);
     return any;
 }
 
@@ -281,7 +290,8 @@ static void annotation_text_add_line(struct text *text, uint32_t number,
         strbuf_add_repeated(&text->out, " ", text->gutter - text->number_columns - 4);
     annotation_text_add_number(text, number);
     if (source_text_line(&annotation->text, number, &bytes, &length)) {
-        bool strong = figures && figure_positive(line->sums.exclusive[text->metric]);
+        bool strong =
+            figures && metric_is_any(&metrics[text->metric], line->sums.exclusive[text->metric]);
         struct strbuf shown = STRBUF_INIT;
         source_text_add_line(&shown, bytes, length, annotation_text_columns(text),
                              style_sign(&text->style, "…", "~"));
@@ -519,7 +529,8 @@ static void annotation_text_add_files(struct text *text)
     }
     size_t others = 0, metric = text->metric;
     for (size_t i = 0; i < text->annotation->lines.file_count; i++)
-        others += figure_positive(text->annotation->lines.files[i].sums.inclusive[metric]);
+        others += metric_is_any(&metrics[metric],
+                                text->annotation->lines.files[i].sums.inclusive[metric]);
     if (others > count) {
         strbuf_add_repeated(&text->out, " ", used);
         strbuf_addf(&text->out, "%zu more file%s\n", others - count,
@@ -602,7 +613,9 @@ static void annotation_text_add_overview(struct text *text)
     const struct annotation *annotation = text->annotation;
     size_t metric = text->metric;
     struct figure total = annotation->lines.totals[metric];
-    struct figure placed = annotation->lines.placed[metric], rest = figure_sub(total, placed);
+    struct figure placed = annotation->lines.placed[metric];
+    struct figure rest =
+        metric_adds_up(&metrics[metric]) ? figure_sub(total, placed) : FIGURE_UNKNOWN;
     annotation_text_set_gutter(text);
     struct strbuf line = STRBUF_INIT;
     facts_add_text(&line, annotation->profile, PROFILE_META_PROGRAM);
@@ -611,12 +624,13 @@ static void annotation_text_add_overview(struct text *text)
     strbuf_add_string(&line, "  ");
     metric_add_title(&line, &metrics[metric], annotation->profile, false);
     strbuf_addf(&line, ": %s\n",
-                figure_zero(total) ? metric_none(&metrics[metric], annotation->profile)
-                                   : annotation_text_figure(text, metric, total).text);
+                !annotation_text_has(metric, total)
+                    ? metric_none(&metrics[metric], annotation->profile)
+                    : annotation_text_figure(text, metric, total).text);
     strbuf_add_string(&text->out, line.data);
     strbuf_reset(&line);
     annotation_text_add_estimate(text);
-    if (figure_positive(total) && figure_zero(placed)) {
+    if (annotation_text_has(metric, total) && !annotation_text_has(metric, placed)) {
         annotation_text_add_wrapped_note(
             text,
             "nothing of it was asked for by code with line information: compile the "
@@ -635,7 +649,7 @@ static void annotation_text_add_overview(struct text *text)
     strbuf_release(&line);
     bool any = false;
     for (size_t i = 0; i < annotation->lines.file_count && !any; i++)
-        any = figure_positive(annotation->lines.files[i].sums.inclusive[metric]);
+        any = metric_is_any(&metrics[metric], annotation->lines.files[i].sums.inclusive[metric]);
     if (!any)
         return;
     strbuf_add_char(&text->out, '\n');

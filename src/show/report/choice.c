@@ -52,7 +52,10 @@ const char *report_column_name(size_t position)
     if (position < METRICS)
         return metric_rows[position].column;
     position -= METRICS;
-    return position < DERIVED_COUNT ? derived[position].name : NULL;
+    if (position < DERIVED_COUNT)
+        return derived[position].name;
+    position -= DERIVED_COUNT;
+    return position < METRIC_CHOICES ? metrics[position].name : NULL;
 }
 
 int report_columns_parse(const char *list, struct report_columns *columns, char *wrong,

@@ -43,7 +43,8 @@ enum report_section {
 int report_show_parse(const char *list, unsigned *show, char *wrong, size_t wrong_bytes);
 extern const char *const report_section_names[REPORT_SECTIONS];
 
-/* Further columns of the table of functions: names of doc/METRICS.md, derived ones too. */
+/* Further columns of functions and call sites: names of doc/METRICS.md, derived ones too, and of
+ * METRIC_CHOICE. */
 enum { REPORT_COLUMNS_MAX = 8 };
 struct report_columns {
     uint8_t count;
@@ -61,7 +62,7 @@ struct report_options {
     bool brief;   /* no more than three lines of callers, one level of branches */
     unsigned show;
     bool inclusive; /* functions by their inclusive figures */
-    struct report_columns functions_columns;
+    struct report_columns more_columns;
     const char *filter; /* extended regular expression; NULL: none */
     bool hide_std;
     bool colour, utf8;

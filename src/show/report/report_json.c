@@ -406,7 +406,8 @@ static int report_json_write_sections(struct writer *writer)
     int error = 0;
     json_array(&writer->json, "sections");
     for (size_t i = 0; i < METRIC_CHOICES && !error; i++)
-        if ((writer->options->metric == METRIC_CHOICE_ALL || writer->options->metric == (int)i) &&
+        if ((writer->options->metric == METRIC_CHOICE_ALL ? metric_adds_up(&metrics[i])
+                                                          : writer->options->metric == (int)i) &&
             metric_is_known(&metrics[i], &writer->profile->program.total))
             error = report_json_write_section(writer, i);
     json_end(&writer->json);

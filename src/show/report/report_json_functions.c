@@ -98,7 +98,7 @@ static void report_json_functions_write_children(struct writer *writer, struct t
 int report_json_tree(struct writer *writer)
 {
     struct top_down tree;
-    size_t metric = report_json_functions_chosen_metric(writer);
+    size_t metric = metric_choice_that_adds_up(writer->options->metric);
     if (!(writer->options->show >> REPORT_TREE & 1))
         return 0;
     int error = top_down_init(&tree, writer->profile, metrics[metric].row, writer->sites.hidden,

@@ -62,6 +62,10 @@ void report_part_bar(struct text *text, double begin, double end, double whole, 
 int report_section_sites(struct text *text);
 int report_section_functions(struct text *text);
 int report_section_tree(struct text *text);
+/* A column of --columns (a position in report_column_name()), and its value of many call paths. */
+const char *report_column_title(size_t position);
+struct human report_column_value(const struct text *text, size_t position,
+                                 const struct merged_metrics *merged);
 int report_section_memory(struct text *text);
 int report_section_peaks(struct text *text);
 int report_section_paths(struct text *text);

@@ -94,9 +94,14 @@ static struct human report_text_functions_derived_human(const struct derived *fi
     return out;
 }
 
-static struct human report_text_functions_column_value(const struct text *text, size_t position,
-                                                       const struct call_metrics *of)
+struct human report_column_value(const struct text *text, size_t position,
+                                 const struct merged_metrics *merged)
 {
+    const struct call_metrics *of = &merged->metrics;
+    if (position >= METRICS + DERIVED_COUNT) {
+        const struct metric *metric = &metrics[position - METRICS - DERIVED_COUNT];
+        return metric_human(metric, metric_of_merged(metric, merged));
+    }
     if (position >= METRICS) {
         const struct derived *figure = &derived[position - METRICS];
         return report_text_functions_derived_human(
@@ -105,8 +110,10 @@ static struct human report_text_functions_column_value(const struct text *text, 
     return metric_row_human(&metric_rows[position], metric_value(&metric_rows[position], of));
 }
 
-static const char *report_text_functions_column_title(size_t position)
+const char *report_column_title(size_t position)
 {
+    if (position >= METRICS + DERIVED_COUNT)
+        return metrics[position - METRICS - DERIVED_COUNT].name;
     if (position >= METRICS)
         return derived[position - METRICS].title;
     for (size_t i = 0; i < METRIC_CHOICES; i++)
@@ -118,13 +125,13 @@ static const char *report_text_functions_column_title(size_t position)
 /* Of a column: wide enough for its title, with a space before it. */
 static size_t report_text_functions_column_width(size_t position)
 {
-    size_t width = strlen(report_text_functions_column_title(position)) + 1;
+    size_t width = strlen(report_column_title(position)) + 1;
     return width > COLUMN ? width : COLUMN;
 }
 
 static struct functions_layout report_text_functions_lay_out(const struct text *text)
 {
-    const struct report_columns *columns = &text->options->functions_columns;
+    const struct report_columns *columns = &text->options->more_columns;
     bool inclusive = text->options->inclusive;
     struct functions_layout layout = {{{inclusive ? "inclusive" : "exclusive", FIGURE, 0, 0},
                                        {"", SHARE, TEXT_RIGHT, 0},
@@ -135,7 +142,7 @@ static struct functions_layout report_text_functions_lay_out(const struct text *
     for (size_t i = 0; i < columns->count; i++) {
         struct text_column *column = &layout.columns[OWN_COLUMNS + i];
         *column =
-            (struct text_column){report_text_functions_column_title(columns->at[i]),
+            (struct text_column){report_column_title(columns->at[i]),
                                  report_text_functions_column_width(columns->at[i]), TEXT_RIGHT, 0};
         layout.used += column->width;
     }
@@ -145,27 +152,29 @@ static struct functions_layout report_text_functions_lay_out(const struct text *
 static void report_text_functions_next_share(struct text *text, struct figure value,
                                              struct figure total)
 {
-    report_part_next(text, human_percent(figure_double(value), figure_double(total)).text);
+    report_part_next(text, figure_known(total)
+                               ? human_percent(figure_double(value), figure_double(total)).text
+                               : "");
 }
 
 static void report_text_functions_add_row(struct text *text, const struct functions_layout *layout,
                                           size_t metric, const struct function_row *row)
 {
-    const struct report_columns *columns = &text->options->functions_columns;
-    const struct call_metrics *exclusive = &row->exclusive.metrics;
-    const struct call_metrics *inclusive = &row->inclusive.metrics;
-    const struct call_metrics *first = text->options->inclusive ? inclusive : exclusive;
-    const struct call_metrics *second = text->options->inclusive ? exclusive : inclusive;
-    struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
-    struct figure a = metric_of(&metrics[metric], first), b = metric_of(&metrics[metric], second);
+    const struct report_columns *columns = &text->options->more_columns;
+    const struct merged_metrics *exclusive = &row->exclusive, *inclusive = &row->inclusive;
+    const struct merged_metrics *first = text->options->inclusive ? inclusive : exclusive;
+    const struct merged_metrics *second = text->options->inclusive ? exclusive : inclusive;
+    const struct metric *by = &metrics[metric];
+    struct figure total =
+        metric_adds_up(by) ? metric_of(by, &text->profile->program.total) : FIGURE_UNKNOWN;
+    struct figure a = metric_of_merged(by, first), b = metric_of_merged(by, second);
     report_part_row(text, layout->columns);
-    report_part_next_figure(text, metric_human(&metrics[metric], a).text);
+    report_part_next_figure(text, metric_human(by, a).text);
     report_text_functions_next_share(text, a, total);
-    report_part_next(text, metric_human(&metrics[metric], b).text);
+    report_part_next(text, metric_human(by, b).text);
     report_text_functions_next_share(text, b, total);
     for (size_t i = 0; i < columns->count; i++)
-        report_part_next(text,
-                         report_text_functions_column_value(text, columns->at[i], first).text);
+        report_part_next(text, report_column_value(text, columns->at[i], first).text);
     strbuf_add_repeated(&text->out, " ", GAP);
     report_text_functions_add(text, row->key, frame_at(row->code, row->line), layout->used);
 }
@@ -173,8 +182,7 @@ static void report_text_functions_add_row(struct text *text, const struct functi
 static struct figure report_text_functions_row_value(const struct function_row *row, size_t metric,
                                                      bool inclusive)
 {
-    return metric_of(&metrics[metric],
-                     inclusive ? &row->inclusive.metrics : &row->exclusive.metrics);
+    return metric_of_merged(&metrics[metric], inclusive ? &row->inclusive : &row->exclusive);
 }
 
 static void report_text_functions_add_rows(struct text *text, const struct functions *functions,
@@ -184,8 +192,8 @@ static void report_text_functions_add_rows(struct text *text, const struct funct
     bool inclusive = text->options->inclusive;
     size_t with = 0;
     for (size_t i = 0; i < functions->count; i++)
-        with += figure_positive(
-            report_text_functions_row_value(&functions->rows[i], metric, inclusive));
+        with += metric_is_any(&metrics[metric], report_text_functions_row_value(&functions->rows[i],
+                                                                                metric, inclusive));
     if (with)
         report_part_headings(text, layout.columns, layout.headings);
     else
@@ -209,7 +217,9 @@ int report_section_functions(struct text *text)
         return error;
     uint32_t *order = order_functions(&functions, metric, text->options->inclusive);
     struct strbuf rest = STRBUF_INIT;
-    struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
+    struct figure total = metric_adds_up(&metrics[metric])
+                              ? metric_of(&metrics[metric], &text->profile->program.total)
+                              : text->sites.totals[metric];
     report_text_functions_add_metric(&rest, text->profile, metric);
     strbuf_addf(&rest, ", of %s; [x]: code of x without names",
                 metric_human(&metrics[metric], total).text);
@@ -348,8 +358,9 @@ static void report_text_functions_add_children(struct tree *tree, uint32_t index
 
 int report_section_tree(struct text *text)
 {
-    struct tree tree = {
-        .text = text, .metric = report_text_functions_chosen_metric(text), .prefix = STRBUF_INIT};
+    struct tree tree = {.text = text,
+                        .metric = metric_choice_that_adds_up(text->options->metric),
+                        .prefix = STRBUF_INIT};
     int error = top_down_init(&tree.nodes, text->profile, metrics[tree.metric].row,
                               text->sites.hidden, text->sites.wanted);
     if (error)

@@ -77,6 +77,14 @@ static size_t report_text_sites_prefix_columns(const struct tree *tree)
 static void report_text_sites_add_callers(struct tree *tree, uint32_t index);
 
 /* "├─ 30.6 % function": the branch, its share in a field of 7, and what hangs on it. */
+/* The share of the whole, or of what does not add up the figure itself. */
+static struct human report_text_sites_branch_figure(const struct tree *tree, struct figure value)
+{
+    const struct metric *metric = tree->callers->metric;
+    return metric_adds_up(metric) ? human_percent(figure_double(value), figure_double(tree->total))
+                                  : metric_human(metric, value);
+}
+
 static void report_text_sites_add_branch(struct tree *tree, uint32_t child, bool last)
 {
     const struct caller *caller = &tree->callers->nodes[child];
@@ -84,8 +92,7 @@ static void report_text_sites_add_branch(struct tree *tree, uint32_t child, bool
     report_text_sites_add_prefix(tree, last ? style_sign(style, "└─", "`-")
                                             : style_sign(style, "├─", "|-"));
     report_part_row(tree->text, report_text_sites_branch_columns);
-    report_part_next(tree->text,
-                     human_percent(figure_double(caller->value), figure_double(tree->total)).text);
+    report_part_next(tree->text, report_text_sites_branch_figure(tree, caller->value).text);
     report_part_next(tree->text, "");
     report_part_frame(tree->text, caller->frame,
                       report_text_sites_prefix_columns(tree) + SIGN + SHARE + 1, false);
@@ -100,10 +107,10 @@ static void report_text_sites_add_branch(struct tree *tree, uint32_t child, bool
 
 static void report_text_sites_add_rest(struct tree *tree, uint32_t child, bool first)
 {
-    struct figure value = figure_of(0);
+    struct figure value = metric_nothing(tree->callers->metric);
     size_t count = 0;
     for (; child; child = tree->callers->nodes[child].next, count++)
-        value = figure_add(value, tree->callers->nodes[child].value);
+        value = metric_join(tree->callers->metric, value, tree->callers->nodes[child].value);
     report_text_sites_add_prefix(tree, first ? style_sign(&tree->text->style, "↑ ", "^ ")
                                              : style_sign(&tree->text->style, "└─", "`-"));
     struct strbuf line = STRBUF_INIT;
@@ -111,7 +118,7 @@ static void report_text_sites_add_rest(struct tree *tree, uint32_t child, bool f
     if (first) {
         strbuf_addf(&line, "%s callers\n", human_exact(count).text);
     } else {
-        text_row_add(&row, human_percent(figure_double(value), figure_double(tree->total)).text);
+        text_row_add(&row, report_text_sites_branch_figure(tree, value).text);
         text_row_add(&row, "");
         strbuf_addf(&line, "%zu more caller%s\n", count, count == 1 ? "" : "s");
     }
@@ -190,6 +197,22 @@ static void report_text_sites_add_freed(struct text *text, const struct site_gro
     strbuf_release(&line);
 }
 
+/* "alloc_count 1.20 k, mean size 64 B": what --columns asks for. */
+static void report_text_sites_add_columns(struct text *text, const struct site_group *group)
+{
+    const struct report_columns *columns = &text->options->more_columns;
+    struct strbuf line = STRBUF_INIT;
+    for (size_t i = 0; i < columns->count; i++)
+        strbuf_addf(&line, "%s%s %s", i ? ", " : "", report_column_title(columns->at[i]),
+                    report_column_value(text, columns->at[i], &group->merged).text);
+    strbuf_add_repeated(&text->out, " ", text->figure_columns);
+    style_begin(&text->out, &text->style, TONE_DIM);
+    text_add_wrapped(&text->out, line.data, text->figure_columns, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
 /* Has it an error bar where it is an estimate? */
 static bool report_text_sites_has_variance(size_t metric)
 {
@@ -237,6 +260,14 @@ static void report_text_sites_add_figure(struct text *text, size_t metric,
     }
 }
 
+/* Of what does not add up nothing is a share. */
+static struct human report_text_sites_share(size_t metric, struct figure value, struct figure total)
+{
+    return metric_adds_up(&metrics[metric])
+               ? human_percent(figure_double(value), figure_double(total))
+               : (struct human){""};
+}
+
 static int report_text_sites_add(struct text *text, size_t metric, const struct site_group *group)
 {
     struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
@@ -246,11 +277,13 @@ static int report_text_sites_add(struct text *text, size_t metric, const struct 
     if (error)
         return error;
     report_text_sites_add_figure(text, metric, group);
-    report_part_next(text, human_percent(figure_double(value), figure_double(total)).text);
+    report_part_next(text, report_text_sites_share(metric, value, total).text);
     report_part_next(text, "");
     report_part_frame(text, group->frame, text->figure_columns, true);
     if (metric_is_freed(&metrics[metric]))
         report_text_sites_add_freed(text, group);
+    if (text->options->more_columns.count)
+        report_text_sites_add_columns(text, group);
     struct tree tree = {text, &callers, total, STRBUF_INIT, 0, 0};
     if (text->options->depth)
         report_text_sites_add_callers(&tree, 0);
@@ -278,7 +311,9 @@ static void report_text_sites_add_freed_total(struct text *text)
 
 static void report_text_sites_add_section_title(struct text *text, size_t metric, size_t count)
 {
-    struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
+    bool sum = metric_adds_up(&metrics[metric]);
+    struct figure total = sum ? metric_of(&metrics[metric], &text->profile->program.total)
+                              : text->sites.totals[metric];
     struct strbuf title = STRBUF_INIT;
     metric_add_title(&title, &metrics[metric], text->profile, false);
     strbuf_add_char(&text->out, '\n');
@@ -296,7 +331,9 @@ static void report_text_sites_add_section_title(struct text *text, size_t metric
     if (count)
         strbuf_addf(&text->out, " at %s call site%s", human_exact(count).text,
                     count == 1 ? "" : "s");
-    if (text->options->filter)
+    if (text->options->filter && !sum)
+        strbuf_add_string(&text->out, " that pass the filter");
+    else if (text->options->filter)
         strbuf_addf(
             &text->out, ", %s of it passes the filter",
             human_percent(figure_double(text->sites.totals[metric]), figure_double(total)).text);
@@ -313,10 +350,12 @@ static void report_text_sites_add_others(struct strbuf *line, const struct text 
     bool bars = report_text_sites_has_bars(text, metric);
     struct text_row row =
         text_row_begin(line, bars ? report_text_sites_bar_columns : report_text_sites_columns);
-    text_row_add(&row, report_text_sites_figure_of(text, metric, value).text);
+    text_row_add(&row, metric_adds_up(&metrics[metric])
+                           ? report_text_sites_figure_of(text, metric, value).text
+                           : "");
     if (bars)
         text_row_add(&row, "");
-    text_row_add(&row, human_percent(figure_double(value), figure_double(total)).text);
+    text_row_add(&row, report_text_sites_share(metric, value, total).text);
     text_row_add(&row, "");
     strbuf_addf(line, "%s more call site%s (--top)\n", human_exact(count).text,
                 count == 1 ? "" : "s");
@@ -340,7 +379,10 @@ static int report_text_sites_add_section(struct text *text, size_t metric)
         shown = figure_add(shown, call_sites_group_value(top[i], metric));
     }
     free(top);
-    struct figure left = figure_sub(text->sites.totals[metric], shown);
+    /* of what does not add up the last that is shown says what is below it */
+    struct figure left = metric_adds_up(&metrics[metric])
+                             ? figure_sub(text->sites.totals[metric], shown)
+                             : FIGURE_UNKNOWN;
     struct strbuf rest = STRBUF_INIT;
     if (!count)
         strbuf_addf(&rest, "  %s\n",
@@ -361,7 +403,7 @@ int report_section_sites(struct text *text)
     for (size_t i = 0; i < METRIC_CHOICES && !error; i++) {
         bool wanted = text->options->metric == METRIC_CHOICE_ALL ? metrics[i].usual
                                                                  : text->options->metric == (int)i;
-        if (wanted && metric_is_known(&metrics[i], &text->profile->program.total))
+        if (wanted && !metric_missing(text->profile, (int)i))
             error = report_text_sites_add_section(text, i);
     }
     return error;

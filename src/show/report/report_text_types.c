@@ -51,7 +51,7 @@ static size_t report_text_types_metric(const struct text *text)
 static void report_text_types_say_share(struct text *text, const struct path_types *types)
 {
     struct strbuf line = STRBUF_INIT;
-    size_t metric = report_text_types_metric(text);
+    size_t metric = metric_choice_that_adds_up(text->options->metric);
     struct figure total = text->sites.totals[metric];
     struct figure unknown = metric_of(&metrics[metric], &types->unknown.metrics);
     strbuf_addf(&line, "Of %s the type is not known.",

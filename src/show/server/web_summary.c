@@ -93,7 +93,7 @@ static void web_summary_write_derived(struct json *json)
 static void web_summary_write_choices(struct json *json, const struct profile *profile)
 {
     json_array(json, "choices");
-    for (size_t i = 0; i < METRIC_CHOICES; i++) {
+    for (size_t i = 0; i < METRIC_SUMS; i++) {
         json_object(json, NULL);
         json_string(json, "name", metrics[i].name);
         json_string(json, "title", metrics[i].title);

@@ -45,7 +45,7 @@ static void every_section_in_ascii(void **state)
     options.inclusive = true;
     char wrong[64];
     assert_int_equal(report_columns_parse("alloc_count,recycling_ratio,allocator_ns",
-                                          &options.functions_columns, wrong, sizeof wrong),
+                                          &options.more_columns, wrong, sizeof wrong),
                      0);
     check_text("report-detail-ascii-120.txt", &options);
     char *text = text_of(&options);
@@ -335,9 +335,9 @@ static void show_all(void)
     options.show = REPORT_SHOW_ALL;
     options.top = 100;
     char wrong[64];
-    static const char columns[] = "alloc_count,recycling_ratio,allocator_ns,mean_size,slack_share";
-    assert_int_equal(report_columns_parse(columns, &options.functions_columns, wrong, sizeof wrong),
-                     0);
+    static const char columns[] =
+        "alloc_count,recycling_ratio,allocator_ns,mean_size,slack_share,own-peak,smallest";
+    assert_int_equal(report_columns_parse(columns, &options.more_columns, wrong, sizeof wrong), 0);
     for (int metric = METRIC_CHOICE_ALL; metric < METRIC_CHOICES; metric++) {
         FILE *out = open_memstream(&text, &bytes);
         options.metric = metric;
