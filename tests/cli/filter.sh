@@ -17,3 +17,21 @@ tidemark report --filter '!victim_calloc' --functions run.tmk >out
 grep -q victim_spike out && ! grep -q victim_calloc out && echo "the report passes over it"
 try tidemark report --filter '!(' run.tmk
 sentence 'expression'
+
+# The same words in commands that compare, annotate and look for what is lost.
+for filter in function:victim_calloc '!function:victim_calloc'; do
+    tidemark annotate --json --metric bytes --filter "$filter" run.tmk | jq -r .totals.bytes
+    tidemark diff --json --sort bytes --filter "$filter" run.tmk run.tmk | jq -r .total.before
+done | paste -sd ' ' | awk -v all="$all" '{ if ($1 == $2 && $3 == $4 && $1 + $3 == all && $1 > 0) print "halves again"; else print }'
+tidemark annotate --filter victim_calloc run.tmk | grep -o 'only call paths.*'
+tidemark diff --filter victim_calloc run.tmk run.tmk | grep -o 'those that pass the filter victim_calloc'
+tidemark record -q -o lost.tmk "$VICTIMS/lost" lose_list >/dev/null
+lost() { tidemark leaks --json "$@" lost.tmk | jq -c '[.lost.blocks + .indirect.blocks, .elsewhere.blocks]'; }
+echo "lost: $(lost) $(lost --filter lose_list) $(lost --filter '!lose_list')"
+tidemark leaks --filter '!lose_list' lost.tmk | sed -n '1p; s/^ *[0-9.]* [A-Zi]* in [0-9]* blocks* lost elsewhere/lost elsewhere/p'
+for command in "annotate" "leaks" "diff run.tmk"; do
+    try tidemark $command --filter '!(' run.tmk
+    sentence 'expression'
+done
+try tidemark diff --by type --filter a run.tmk run.tmk
+sentence 'types'

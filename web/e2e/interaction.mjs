@@ -39,6 +39,9 @@ export function testInteraction(world) {
         await page.keyboard.press("Escape");
         await session.settle();
         await session.hasRows("Functions", all);
+        await session.go("functions", { search: "!function:fill" });
+        await session.hasRows("Functions", all - 1);
+        await session.go("functions");
         await page.keyboard.press("?");
         await page.waitForSelector("dialog[open]");
         for (const word of ["search", "Enter", "Esc"])
@@ -241,6 +244,20 @@ export function testInteraction(world) {
             await page.locator("[data-found]").getAttribute("title"),
             exact(fill, "bytes"),
         );
+        const other = said.program.at_peak_bytes - fill;
+        for (const [words, bytes] of [
+            ["function:table::(fill|none)\\(", fill],
+            ["!Table::fill", other],
+            ["!function:Table::fill", other],
+            ["module:Table::fill", null],
+        ]) {
+            await session.go("flame", { search: words });
+            assert.equal(
+                await page.locator("[data-found]").getAttribute("title"),
+                exact(bytes ?? 0, "bytes"),
+                words,
+            );
+        }
         await session.go("flame");
         const box = page.locator(".icicle");
         await box.locator("canvas").hover({ position: { x: 40, y: 27 } });

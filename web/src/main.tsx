@@ -202,6 +202,7 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
                 ref={search}
                 placeholder="Search  ( / )"
                 aria-label="Search functions, files, modules"
+                title={`A part of a name, or a regular expression. "!" in front: what does not match; "function:", "file:", "module:": where alone to look.`}
                 value={state.value.search}
                 onInput={(event) => go({ search: event.currentTarget.value }, "replace")}
             />

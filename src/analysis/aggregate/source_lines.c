@@ -536,7 +536,7 @@ static void source_lines_begin_extremes(struct walk *walk)
 }
 
 int source_lines_init(struct source_lines *lines, const struct profile *profile, const bool *hidden,
-                      size_t metric)
+                      const bool *passes, size_t metric)
 {
     *lines = (struct source_lines){0};
     struct walk walk = {.profile = profile, .hidden = hidden, .lines = lines, .metric = metric};
@@ -555,7 +555,8 @@ int source_lines_init(struct source_lines *lines, const struct profile *profile,
     if (!error)
         source_lines_begin_extremes(&walk);
     for (size_t i = 0; !error && i < profile->site_count; i++)
-        walk.site_of[profile->sites[i].path] = (uint32_t)i + 1;
+        if (!passes || passes[profile->sites[i].path])
+            walk.site_of[profile->sites[i].path] = (uint32_t)i + 1;
     if (!error && !source_lines_walk_tree(&walk))
         error = -ENOMEM;
     if (!error) {

@@ -56,11 +56,12 @@ struct source_lines {
     struct figure totals[METRIC_CHOICES], placed[METRIC_CHOICES];
 };
 
-/* `hidden` (by index of profile->lines; NULL: none): frames that are passed over. `metric`: the one
+/* `hidden` (by index of profile->lines; NULL: none): frames that are passed over. `passes` (by node; NULL: all): call
+ * paths that count. `metric`: the one
  * that callees are chosen by. 0 or -ENOMEM. One pass over the call tree, whose deepest recursion
  * costs no more than its shallowest. */
 int source_lines_init(struct source_lines *lines, const struct profile *profile, const bool *hidden,
-                      size_t metric);
+                      const bool *passes, size_t metric);
 void source_lines_release(struct source_lines *lines);
 
 /* The line of a file; NULL: nothing is known of it. */

@@ -49,6 +49,7 @@ struct diff_options {
     enum diff_norm norm;
     bool inclusive; /* functions with what is asked for below them */
     bool hide_std;
+    const char *filter; /* the words of what `wanted` of the runs leaves; NULL: all paths count */
 };
 
 /* Means of the groups, after normalising. */

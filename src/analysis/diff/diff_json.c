@@ -127,6 +127,7 @@ int diff_json(FILE *out, const struct diff *difference, const struct diff *owner
     json_bool(&json, "inclusive", difference->options.inclusive);
     json_string(&json, "normalised", norms[difference->options.norm]);
     json_bool(&json, "callers_only", difference->callers_only);
+    json_string(&json, "filter", difference->options.filter);
     diff_json_write_runs(&json, difference);
     diff_json_write_totals(&json, difference);
     json_object(&json, "total");

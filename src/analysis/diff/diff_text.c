@@ -278,6 +278,16 @@ static void diff_text_add_head(struct writing *writing)
     strbuf_add_char(&writing->out, '\n');
     diff_text_add_runs(writing, DIFF_BEFORE, "before");
     diff_text_add_runs(writing, DIFF_AFTER, "after");
+    if (difference->options.filter) {
+        struct strbuf note = STRBUF_INIT;
+        strbuf_addf(&note,
+                    "Functions and call paths are those that pass the filter %s; the figures of "
+                    "the programs "
+                    "are of all.",
+                    difference->options.filter);
+        diff_text_add_note(writing, note.data);
+        strbuf_release(&note);
+    }
     if (difference->options.norm)
         diff_text_add_note(writing, per[difference->options.norm]);
     if (!writing->noise)

@@ -69,8 +69,11 @@ static int leaks_add_island(struct gathering *gathering, const struct profile_is
 {
     struct leaks *leaks = gathering->leaks;
     struct frame_walk walk;
-    if (leaks->wanted && !leaks->wanted[island->path]) {
-        leaks_sum_up(&leaks->suppressed, island->count + island->indirect_count,
+    bool suppressed = leaks->wanted && !leaks->wanted[island->path];
+    bool elsewhere = leaks->passes && !leaks->passes[island->path];
+    if (suppressed || elsewhere) {
+        leaks_sum_up(elsewhere ? &leaks->elsewhere : &leaks->suppressed,
+                     island->count + island->indirect_count,
                      island->bytes + island->indirect_bytes);
         return 0;
     }
@@ -109,11 +112,13 @@ static int leaks_gather(struct leaks *leaks)
 }
 
 int leaks_find(struct leaks *leaks, const struct profile *profile,
-               struct suppressions *suppressions)
+               struct suppressions *suppressions, const char *filter, const bool *passes)
 {
     *leaks = (struct leaks){.profile = profile,
                             .sample = facts_graph_sample(profile),
-                            .hidden = frames_of_libraries(profile)};
+                            .hidden = frames_of_libraries(profile),
+                            .filter = filter,
+                            .passes = passes};
     if (suppressions && suppressions->count)
         leaks->wanted = suppressions_leave(suppressions, profile);
     int error = leaks->hidden && (leaks->wanted || !suppressions || !suppressions->count)

@@ -33,10 +33,13 @@ struct leaks {
     const struct profile_sample *sample; /* the look that the graph was made at */
     bool *hidden;                        /* by index of profile->lines */
     bool *wanted;                        /* by node: false where suppressed; NULL: nothing is */
+    const char *filter;                  /* what was asked for; NULL: all paths count */
+    const bool *passes;                  /* by node: the paths that it leaves; NULL: all */
     struct leaks_group *groups;          /* by bytes, most first */
     size_t group_count;
     struct leaks_sum lost, indirect; /* without what is suppressed */
     struct leaks_sum suppressed;     /* heads and what hangs below */
+    struct leaks_sum elsewhere;      /* the same that does not pass the filter */
 };
 
 struct leaks_options {
@@ -46,9 +49,10 @@ struct leaks_options {
 
 /* A sentence why it is not known what is lost; NULL: it is. */
 const char *leaks_missing(const struct profile *profile);
-/* Only where nothing is missing. `suppressions` may be NULL. 0 or -ENOMEM. */
+/* Only where nothing is missing. `suppressions` may be NULL. `passes` (by node; NULL: all): paths whose islands
+ * count, by the words of `filter`; both must live on. 0 or -ENOMEM. */
 int leaks_find(struct leaks *leaks, const struct profile *profile,
-               struct suppressions *suppressions);
+               struct suppressions *suppressions, const char *filter, const bool *passes);
 void leaks_release(struct leaks *leaks);
 
 /* 0 or -errno of the stream. */

@@ -62,6 +62,8 @@ int leaks_json(FILE *out, const struct leaks *leaks)
     leaks_json_figures(&json, "possible", sample->possible_count, sample->possible_bytes);
     leaks_json_figures(&json, "reachable", sample->reachable_count, sample->reachable_bytes);
     leaks_json_sum(&json, "suppressed", leaks->suppressed.count, leaks->suppressed.bytes);
+    json_string(&json, "filter", leaks->filter);
+    leaks_json_sum(&json, "elsewhere", leaks->elsewhere.count, leaks->elsewhere.bytes);
     json_array(&json, "islands");
     for (size_t i = 0; i < leaks->group_count; i++)
         leaks_json_group(&json, leaks, &leaks->groups[i]);

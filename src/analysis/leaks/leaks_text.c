@@ -32,11 +32,13 @@ static void leaks_text_add_verdict(struct strbuf *out, const struct leaks *leaks
     uint64_t bytes = leaks->lost.bytes + leaks->indirect.bytes;
     struct strbuf line = STRBUF_INIT;
     if (!count)
-        strbuf_add_string(&line, "nothing is lost");
+        strbuf_addf(&line, "nothing %sis lost", leaks->filter ? "that passes the filter " : "");
     else
         strbuf_addf(&line, "%s in %s %s: no pointer leads to %s any more", human_bytes(bytes).text,
                     human_exact(count).text, count == 1 ? "block is lost" : "blocks are lost",
                     count == 1 ? "it" : "them");
+    if (count && leaks->filter)
+        strbuf_add_string(&line, " (what passes the filter)");
     style_add(out, style, count ? TONE_WARNING : TONE_TITLE, line.data);
     strbuf_add_char(out, '\n');
     strbuf_release(&line);
@@ -142,6 +144,11 @@ static void leaks_text_add_rest(struct strbuf *out, const struct leaks *leaks)
 {
     const struct profile_sample *sample = leaks->sample;
     strbuf_add_char(out, '\n');
+    if (leaks->elsewhere.count)
+        strbuf_addf(
+            out, "  %s in %s block%s lost elsewhere, on call paths that do not pass the filter\n",
+            human_bytes(leaks->elsewhere.bytes).text, human_exact(leaks->elsewhere.count).text,
+            human_plural(leaks->elsewhere.count));
     if (leaks->suppressed.count)
         strbuf_addf(out, "  %s in %s block%s lost as well, and suppressed\n",
                     human_bytes(leaks->suppressed.bytes).text,

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "commands/filter_options.h"
 #include "commands/level_options.h"
 #include "commands/output.h"
 #include "commands/source_path.h"
@@ -20,6 +21,7 @@ struct arguments {
     struct annotate_options annotate;
     struct source_paths paths;
     uint64_t context, top, width;
+    const char *filter;
     int metric, colour, of; /* of: enum memory_level */
     bool json, pager;
 };
@@ -48,6 +50,7 @@ static const struct option_entry entries[] = {
     {"callees", 0, OPTION_SWITCH, NULL,
      "below a line say what it calls where its text does not (default: yes)", TO(annotate.callees),
      false, NULL},
+    FILTER_ENTRY(TO),
     LEVEL_ENTRY(TO),
     OPTION_GROUP("Where the text is"),
     SOURCE_PATH_ENTRY(cmd_annotate_add_source_path),
@@ -121,16 +124,23 @@ static int cmd_annotate_show(const struct annotation *annotation, const struct a
     return error ? OPTIONS_EXIT_FAILURE : 0;
 }
 
-static int cmd_annotate_profile(const struct profile *profile, const struct arguments *arguments)
+static int cmd_annotate_profile(const struct profile *profile, struct arguments *arguments)
 {
     struct annotation annotation;
     struct strbuf why = STRBUF_INIT;
-    int status = annotate_open(&annotation, profile, &arguments->annotate, &why)
-                     ? output_complain("annotate", why.data)
-                     : cmd_annotate_show(&annotation, arguments);
+    bool *passes;
+    int status = filter_paths("annotate", profile, arguments->filter, &passes);
+    if (status)
+        return status;
+    arguments->annotate.filter = arguments->filter;
+    arguments->annotate.passes = passes;
+    status = annotate_open(&annotation, profile, &arguments->annotate, &why)
+                 ? output_complain("annotate", why.data)
+                 : cmd_annotate_show(&annotation, arguments);
     if (!why.length)
         annotate_close(&annotation);
     strbuf_release(&why);
+    free(passes);
     return status;
 }
 
@@ -145,6 +155,8 @@ int cmd_annotate(int argc, char **argv)
         return options_usage_error(&command, operand == argc
                                                  ? "no profile given"
                                                  : "more than a profile and a place given");
+    if (!filter_is_right(&command, arguments.filter))
+        return OPTIONS_EXIT_FAILURE;
     cmd_annotate_settle(&arguments, operand + 1 < argc ? argv[operand + 1] : NULL);
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))

@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "commands/filter_options.h"
 #include "commands/level_options.h"
 #include "commands/output.h"
 #include "diff/diff.h"
@@ -19,6 +20,7 @@
 enum { USUAL_MOST_COLUMNS = 140, USUAL_TOP = 10, USUAL_DEPTH = 3 };
 
 struct arguments {
+    const char *filter;
     int sort, norm, colour, of, by;
     uint64_t top, depth, width;
     bool json, pager, inclusive, hide_std;
@@ -42,6 +44,7 @@ static const struct option_entry entries[] = {
      TO(top), false, NULL},
     {"depth", 'd', OPTION_NUMBER, "N", "callers of each call path (default: 3)", TO(depth), false,
      NULL},
+    FILTER_ENTRY(TO),
     LEVEL_ENTRY(TO),
     HIDE_STD_ENTRY(TO),
     OPTION_GROUP("How to show it"),
@@ -102,7 +105,7 @@ static int cmd_diff_compare(const struct diff_run *runs, size_t count, const str
                             const struct arguments *arguments)
 {
     struct diff_options options = {arguments->sort, (enum diff_norm)arguments->norm,
-                                   arguments->inclusive, arguments->hide_std};
+                                   arguments->inclusive, arguments->hide_std, arguments->filter};
     struct diff_show show = cmd_diff_show(arguments);
     struct diff difference;
     if (diff_make(&difference, runs, count, &options))
@@ -121,7 +124,7 @@ static int cmd_diff_compare(const struct diff_run *runs, size_t count, const str
 static bool cmd_diff_owners_known(const struct diff_run *runs, size_t count,
                                   const struct arguments *arguments)
 {
-    bool known = arguments->of == MEMORY_HEAP && !arguments->sort;
+    bool known = arguments->of == MEMORY_HEAP && !arguments->sort && !arguments->filter;
     for (size_t i = 0; i < count && known; i++)
         known = profile_has_level(runs[i].profile, MEMORY_RESIDENT);
     return known;
@@ -187,6 +190,7 @@ static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
 {
     struct diff_run runs[DIFF_RUNS_MAX] = {0};
     struct profile *profiles[DIFF_RUNS_MAX] = {0};
+    bool *passes[DIFF_RUNS_MAX] = {0};
     int status = 0;
     for (size_t i = 0; i < count && !status; i++) {
         runs[i].name = files[i];
@@ -202,14 +206,17 @@ static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
         const char *missing = arguments->by == BY_TYPE
                                   ? diff_types_missing(profiles[i])
                                   : metric_missing(profiles[i], arguments->sort);
-        if (missing)
-            status = cmd_diff_complain_missing(files[i], missing);
+        status = missing ? cmd_diff_complain_missing(files[i], missing)
+                         : filter_paths("diff", profiles[i], arguments->filter, &passes[i]);
+        runs[i].wanted = passes[i];
     }
     if (!status)
         status = arguments->by == BY_TYPE ? cmd_diff_compare_types(runs, arguments)
                                           : cmd_diff_compare_with_owners(runs, count, arguments);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         profile_free(profiles[i]);
+        free(passes[i]);
+    }
     return status;
 }
 
@@ -246,6 +253,11 @@ int cmd_diff(int argc, char **argv)
                                                  : "no profiles given");
     if (arguments.by == BY_TYPE && count != 2)
         return options_usage_error(&command, "--by=type compares two recordings");
+    if (arguments.by == BY_TYPE && arguments.filter)
+        return options_usage_error(&command,
+                                   "--filter is of functions and call paths, not of types");
+    if (!filter_is_right(&command, arguments.filter))
+        return OPTIONS_EXIT_FAILURE;
     if (count > DIFF_RUNS_MAX)
         return options_usage_error(&command, "more than %d profiles given", DIFF_RUNS_MAX);
     return cmd_diff_read_and_compare(argv + operand, count, behind ? count - behind : 1,

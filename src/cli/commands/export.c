@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/term_guard.h"
+#include "commands/filter_options.h"
 #include "commands/level_options.h"
 #include "commands/moment_options.h"
 #include "commands/output.h"
@@ -285,7 +286,6 @@ static int cmd_export_check_uses(const struct arguments *arguments,
 
 static int cmd_export_settle(const struct arguments *arguments, struct exported *exported)
 {
-    char why[160];
     if (arguments->region && arguments->of)
         return options_usage_error(&command, "%s", level_and_region);
     int status = cmd_export_settle_format(arguments, &exported->format);
@@ -293,8 +293,8 @@ static int cmd_export_settle(const struct arguments *arguments, struct exported 
         status = cmd_export_check_uses(arguments, exported->format);
     if (status)
         return status;
-    if (match_check(arguments->filter, why, sizeof why))
-        return options_usage_error(&command, "--filter is no regular expression: %s", why);
+    if (!filter_is_right(&command, arguments->filter))
+        return OPTIONS_EXIT_FAILURE;
     const char *metric = arguments->metric ? arguments->metric : "peak";
     exported->redaction = arguments->redaction;
     exported->of = arguments->of;

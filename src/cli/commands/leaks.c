@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/term.h"
+#include "commands/filter_options.h"
 #include "commands/known_leaks.h"
 #include "commands/output.h"
 #include "commands/profile_of.h"
@@ -19,6 +20,7 @@ enum { USUAL_MOST_COLUMNS = 120, USUAL_TOP = 10 };
 
 struct arguments {
     struct known_leaks suppressions;
+    const char *filter;
     int colour;
     uint64_t width, top;
     bool json, pager;
@@ -35,6 +37,7 @@ static int cmd_leaks_add_suppressions(void *target, const char *value)
 static const struct option_entry entries[] = {
     {"top", 'n', OPTION_NUMBER, "COUNT", "so many places at most (default: 10)", TO(top), false,
      NULL},
+    FILTER_ENTRY(TO),
     {"suppressions", 'S', OPTION_CALL, "FILE",
      "known leaks, as LeakSanitizer or valgrind take them; may be repeated", 0, false,
      cmd_leaks_add_suppressions},
@@ -80,10 +83,17 @@ static int cmd_leaks_find(const struct profile *profile, struct suppressions *su
     const char *missing = leaks_missing(profile);
     if (missing)
         return output_complainf("leaks", "what is lost is not known: %s", missing);
-    if (leaks_find(&leaks, profile, suppressions))
+    bool *passes;
+    int status = filter_paths("leaks", profile, arguments->filter, &passes);
+    if (status)
+        return status;
+    if (leaks_find(&leaks, profile, suppressions, arguments->filter, passes)) {
+        free(passes);
         return output_complain("leaks", "out of memory");
-    int status = cmd_leaks_show(&leaks, arguments);
+    }
+    status = cmd_leaks_show(&leaks, arguments);
     leaks_release(&leaks);
+    free(passes);
     return status;
 }
 
@@ -112,6 +122,8 @@ int cmd_leaks(int argc, char **argv)
     if (operand >= 0 && operand + 1 != argc)
         status = options_usage_error(&command, operand == argc ? "no profile and no process given"
                                                                : "more than one profile given");
+    else if (operand >= 0 && !filter_is_right(&command, arguments.filter))
+        status = OPTIONS_EXIT_FAILURE;
     else if (operand >= 0)
         status = cmd_leaks_of(argv[operand], &arguments);
     free(arguments.suppressions.files);

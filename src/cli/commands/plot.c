@@ -12,12 +12,12 @@
 #include "base/term.h"
 #include "base/term_guard.h"
 
+#include "commands/filter_options.h"
 #include "commands/level_options.h"
 #include "commands/output.h"
 #include "commands/showing.h"
 #include "commands/whole_file.h"
 #include "plot/plot.h"
-#include "aggregate/match.h"
 
 enum { USUAL_ROWS = 18, MOST_RUNS = 64 };
 #define NOT_GIVEN UINT64_MAX /* of numbers, of which 0 is one */
@@ -313,7 +313,6 @@ int cmd_plot(int argc, char **argv)
 {
     struct arguments arguments = {
         .plot.hide_std = true, .paths = NOT_GIVEN, .sites = NOT_GIVEN, .functions = NOT_GIVEN};
-    char why[160];
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
@@ -329,8 +328,8 @@ int cmd_plot(int argc, char **argv)
     const char *wrong = cmd_plot_misfit(&arguments);
     if (wrong)
         return options_usage_error(&command, "%s", wrong);
-    if (arguments.plot.filter && match_check(arguments.plot.filter, why, sizeof why))
-        return options_usage_error(&command, "--filter is no regular expression: %s", why);
+    if (!filter_is_right(&command, arguments.plot.filter))
+        return OPTIONS_EXIT_FAILURE;
     if (cmd_plot_format_of(arguments.output) == FORMAT_NONE)
         return options_usage_error(
             &command,

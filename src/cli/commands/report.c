@@ -9,11 +9,11 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "commands/filter_options.h"
 #include "commands/level_options.h"
 #include "commands/output.h"
 #include "profile/profile.h"
 #include "programs/programs.h"
-#include "aggregate/match.h"
 #include "report/report.h"
 
 #define NOT_GIVEN UINT64_MAX /* of an option: 0 is one of its values */
@@ -278,9 +278,8 @@ int cmd_report(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc)
         return options_usage_error(&command, "no profile given");
-    char why[160];
-    if (match_check(arguments.report.filter, why, sizeof why))
-        return options_usage_error(&command, "--filter is no regular expression: %s", why);
+    if (!filter_is_right(&command, arguments.report.filter))
+        return OPTIONS_EXIT_FAILURE;
     if (arguments.region && arguments.of)
         return options_usage_error(&command, "%s", level_and_region);
     cmd_report_settle(&arguments);

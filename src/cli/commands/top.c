@@ -10,8 +10,8 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "commands/filter_options.h"
 #include "commands/output.h"
-#include "aggregate/match.h"
 #include "top/top.h"
 
 struct arguments {
@@ -114,7 +114,6 @@ static int cmd_top_show(struct arguments *arguments, const char *word)
 int cmd_top(int argc, char **argv)
 {
     struct arguments arguments = {.top.hide_std = true};
-    char why[160];
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
@@ -122,8 +121,8 @@ int cmd_top(int argc, char **argv)
         return options_usage_error(&command, operand == argc
                                                  ? "no process or profile given"
                                                  : "more than one thing to watch given");
-    if (arguments.top.filter && match_check(arguments.top.filter, why, sizeof why))
-        return options_usage_error(&command, "--filter is no regular expression: %s", why);
+    if (!filter_is_right(&command, arguments.top.filter))
+        return OPTIONS_EXIT_FAILURE;
     cmd_top_settle(&arguments);
     return cmd_top_show(&arguments, argv[operand]);
 }

@@ -490,9 +490,10 @@ int annotate_open(struct annotation *annotation, const struct profile *profile,
         return -ENODATA;
     }
     bool *hidden = options->hide_std ? frames_of_libraries(profile) : NULL;
-    int error = options->hide_std && !hidden ? -ENOMEM
-                                             : source_lines_init(&annotation->lines, profile,
-                                                                 hidden, (size_t)options->metric);
+    int error = options->hide_std && !hidden
+                    ? -ENOMEM
+                    : source_lines_init(&annotation->lines, profile, hidden, options->passes,
+                                        (size_t)options->metric);
     free(hidden);
     if (error)
         strbuf_add_string(why, "out of memory");

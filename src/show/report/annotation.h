@@ -25,6 +25,8 @@ struct annotate_options {
     bool full;                 /* the whole file */
     bool callees;              /* say what is called where the text does not */
     bool hide_std;
+    const char *filter;               /* what was asked for; NULL: all paths count */
+    const bool *passes;               /* by node: the paths that it leaves; NULL: all */
     const struct source_paths *paths; /* may be NULL */
     bool colour, utf8;
     size_t columns; /* REPORT_LEAST_COLUMNS at least */

@@ -157,6 +157,7 @@ int annotation_json(FILE *out, const struct annotation *annotation)
     struct writer writer = {json_begin(out, true), annotation};
     json_object(&writer.json, NULL);
     json_string(&writer.json, "metric", metrics[annotation->options->metric].name);
+    json_string(&writer.json, "filter", annotation->options->filter);
     if (annotation->profile->sample_bytes)
         json_unsigned(&writer.json, "sample_bytes", annotation->profile->sample_bytes);
     else

@@ -476,6 +476,9 @@ static void annotation_text_add_file_head(struct text *text)
     strbuf_addf(
         &line, ", %s by its own lines",
         annotation_text_figure(text, text->metric, file->sums.exclusive[text->metric]).text);
+    if (annotation->options->filter)
+        strbuf_addf(&line, "; only call paths that pass the filter %s",
+                    annotation->options->filter);
     annotation_text_add_wrapped_note(text, line.data, TONE_DIM);
     annotation_text_add_estimate(text);
     bool wrong = annotation->text.changed || annotation->text.origin == SOURCE_ORIGIN_NONE;
@@ -627,6 +630,9 @@ static void annotation_text_add_overview(struct text *text)
                 !annotation_text_has(metric, total)
                     ? metric_none(&metrics[metric], annotation->profile)
                     : annotation_text_figure(text, metric, total).text);
+    if (annotation->options->filter)
+        strbuf_addf(&line, "only call paths that pass the filter %s\n",
+                    annotation->options->filter);
     strbuf_add_string(&text->out, line.data);
     strbuf_reset(&line);
     annotation_text_add_estimate(text);

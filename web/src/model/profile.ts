@@ -12,6 +12,7 @@ import {
 import { Outdated, type DataSource } from "../data/source.ts";
 import type { Derived, Metric, Region, Summary } from "../data/types.ts";
 import { shortName } from "./names.ts";
+import { searcher, type Searched } from "./search.ts";
 import { TreePasses, type Tree, type Wanted } from "./tree.ts";
 import type { Unit } from "./units.ts";
 
@@ -128,18 +129,26 @@ export class Names {
     }
     /* Which lines have the words that are searched for in the name of their function or in their
      * place. */
-    readonly #searched: string[] = [];
     finder(words: string): (line: number) => boolean {
-        const wanted = words.toLowerCase(),
+        const has = searcher(words),
             known = new Uint8Array(this.tree.lineKey.length);
         return (line) => {
-            if (!known[line])
-                known[line] = (this.#searched[line] ??=
-                    `${this.ofLine(line)}\n${this.place(line)}`.toLowerCase()).includes(wanted)
-                    ? 2
-                    : 1;
+            if (!known[line]) known[line] = !has || has(this.#searchedOf(line)) ? 2 : 1;
             return known[line] === 2;
         };
+    }
+    readonly #searched: Searched[] = [];
+    #searchedOf(line: number): Searched {
+        const known = this.#searched[line];
+        if (known) return known;
+        const { lineFile, lineNumber, codeModule } = this.tree;
+        const file = this.file(lineFile[line]!),
+            module = this.module(codeModule[this.codeOfLine(line)]!);
+        return (this.#searched[line] = {
+            function: this.ofLine(line),
+            ...(file ? { file: lineNumber[line] ? `${file}:${lineNumber[line]}` : file } : {}),
+            ...(module ? { module: baseName(module) } : {}),
+        });
     }
     /* "src/mesh.cpp:77", or the module, or "". */
     place(line: number): string {

@@ -17,6 +17,7 @@ import { buildFlame } from "../model/flame.ts";
 import { identities } from "../model/identity.ts";
 import { shortName } from "../model/names.ts";
 import { type Profile } from "../model/profile.ts";
+import { searcher } from "../model/search.ts";
 import { bytes, duration, exact, format, share, signed, type Unit } from "../model/units.ts";
 import { afterInRegion, beforeInRegion, metricOr, other, profileNames } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
@@ -311,10 +312,10 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
 function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
     const { search, sort } = state.value;
     const withSame = getOption(state.value, "same") === "1";
-    const found = useMemo(
-        () => pairs.filter((pair) => pair.name.toLowerCase().includes(search.toLowerCase())),
-        [pairs, search],
-    );
+    const found = useMemo(() => {
+        const has = searcher(search);
+        return has ? pairs.filter((pair) => has({ function: pair.name })) : pairs;
+    }, [pairs, search]);
     const rows = useMemo(
         () => (withSame ? found : found.filter((pair) => pair.before !== pair.after)),
         [found, withSame],
@@ -400,16 +401,14 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
         () => (at: number) => differenceColour(flame.before[at]!, flame.after[at]!, dark),
         [flame, dark],
     );
-    const search = state.value.search.toLowerCase();
-    const matches = useMemo(
-        () =>
-            search
-                ? Uint8Array.from(flame.names, (name, at) =>
-                      at && name.toLowerCase().includes(search) ? 1 : 0,
-                  )
-                : null,
-        [flame, search],
-    );
+    const { search } = state.value;
+    const matches = useMemo(() => {
+        const has = searcher(search);
+        return (
+            has &&
+            Uint8Array.from(flame.names, (name, at) => (at && has({ function: name }) ? 1 : 0))
+        );
+    }, [flame, search]);
     const name = (at: number) => (at ? shortName(flame.names[at]!) : "all");
     return (
         <>

@@ -7,6 +7,7 @@ import { sureTo, varianceOf } from "../model/estimate.ts";
 import { buildFlame, frameAddress, frameOfAddress, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
 import { baseName, type CallTree, type Names } from "../model/profile.ts";
+import { searcher } from "../model/search.ts";
 import { duration, exact, format, share } from "../model/units.ts";
 import {
     focusKey,
@@ -204,14 +205,16 @@ function ColourChoice({ profile }: ViewProps): JSX.Element {
     );
 }
 
-/* The frames that the search finds, and their sum, in which each path counts once. */
+/* The frames that the search finds, and their sum, in which each path counts once. With "!": the
+ * frames that no such frame is on the way to, and the sum of paths without any. */
 function findIn(
     flame: Flame,
     names: Names,
     search: string,
 ): { matches: Uint8Array; value: number } | null {
-    if (!search) return null;
-    const has = names.finder(search);
+    if (!searcher(search)) return null;
+    const not = search.startsWith("!");
+    const has = names.finder(not ? search.slice(1) : search);
     const matches = new Uint8Array(flame.frames.length);
     const inside = new Uint8Array(flame.frames.length);
     let value = 0;
@@ -222,7 +225,9 @@ function findIn(
         inside[at] = matches[at]! | inside[frame.parent]!;
         if (is && !inside[frame.parent]) value += frame.value; /* each path once */
     });
-    return { matches, value };
+    if (!not) return { matches, value };
+    const others = inside.map((is, at) => (at && !is ? 1 : 0));
+    return { matches: others, value: flame.frames[0]!.value - value };
 }
 
 function FrameTip({

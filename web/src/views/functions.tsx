@@ -6,6 +6,7 @@ import { functionRows, type FunctionRow } from "../model/functions.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, RANGE, type Profile } from "../model/profile.ts";
+import { searcher } from "../model/search.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
@@ -178,11 +179,9 @@ function FunctionsTable({
     const { profile } = of;
     const [chosen, choose] = useState(state.value.fn);
     const shown = useMemo(() => {
-        const wanted = search.toLowerCase();
-        return wanted
-            ? rows.filter((row) =>
-                  `${row.name}\n${row.file}\n${row.module}`.toLowerCase().includes(wanted),
-              )
+        const has = searcher(search);
+        return has
+            ? rows.filter((row) => has({ function: row.name, file: row.file, module: row.module }))
             : rows;
     }, [rows, search]);
     const most = useMemo(

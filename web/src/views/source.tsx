@@ -8,6 +8,7 @@ import { linesOf, type Lines } from "../model/lines.ts";
 import { functionRows } from "../model/functions.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, derive, type CallTree, type Profile } from "../model/profile.ts";
+import { searcher } from "../model/search.ts";
 import { both } from "../model/tree.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -161,11 +162,11 @@ function Browser({
     const files = useMemo(() => filesOf(data), [data]);
     const most = files.reduce((best, row) => Math.max(best, row.exclusive), 1);
     const columns = useMemo(() => fileColumns(unit, most), [files, unit]);
-    const wanted = state.value.search.toLowerCase();
-    const shown = useMemo(
-        () => files.filter((row) => row.path.toLowerCase().includes(wanted)),
-        [files, wanted],
-    );
+    const wanted = state.value.search;
+    const shown = useMemo(() => {
+        const has = searcher(wanted);
+        return has ? files.filter((row) => has({ function: "", file: row.path })) : files;
+    }, [files, wanted]);
     if (files.length === 0) return <NoSource />;
     return (
         <div class="beside">

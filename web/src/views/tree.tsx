@@ -8,6 +8,7 @@ import { childrenOf, downRows, type DownRow } from "../model/down.ts";
 import { buildFlame, type Flame } from "../model/flame.ts";
 import { callEdges, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
+import { searcher } from "../model/search.ts";
 import { baseName, type CallTree } from "../model/profile.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -433,13 +434,10 @@ function Picture({
         fit(SMALLEST);
     }, [svg]);
     useEffect(() => {
-        const wanted = find.toLowerCase();
+        const has = searcher(find);
         box.current!.querySelectorAll<SVGGElement>("g.node").forEach((each) => {
             const key = Number(each.id.slice(1));
-            each.classList.toggle(
-                "faded",
-                !!wanted && !of.names.ofKey(key).toLowerCase().includes(wanted),
-            );
+            each.classList.toggle("faded", !!has && !has({ function: of.names.ofKey(key) }));
         });
     }, [svg, find]);
     const onKey = (event: KeyboardEvent) => {
@@ -581,7 +579,8 @@ function DownTable({
         () => withoutHidden(downRows(flame, children_, turned), flame, hiddenKeys()),
         [flame, turned, hiding],
     );
-    const wanted = state.value.search.toLowerCase();
+    const { search } = state.value;
+    const wanted = useMemo(() => searcher(search) && names.finder(search), [names, search]);
     const turn = (row: DownRow) =>
         row.open !== null && setTurned(new Map(turned).set(row.at, !row.open));
     const name = (row: DownRow) => (row.at ? names.ofLine(flame.frames[row.at]!.line) : "all");
@@ -622,7 +621,7 @@ function DownTable({
                     <span aria-hidden="true" class="twig">
                         {row.open === null ? "" : row.open ? "▾" : "▸"}
                     </span>
-                    {wanted && name(row).toLowerCase().includes(wanted) ? (
+                    {row.at && wanted?.(flame.frames[row.at]!.line) ? (
                         <mark>{shortName(name(row))}</mark>
                     ) : (
                         shortName(name(row))
@@ -704,8 +703,8 @@ function Butterfly({
         exclusive: exclusive[key]!,
     });
     const hidden = hiddenKeys();
-    const fits = (each: Call) =>
-        !hidden.has(each.key) && each.name.toLowerCase().includes(search.toLowerCase());
+    const has = searcher(search);
+    const fits = (each: Call) => !hidden.has(each.key) && (!has || has({ function: each.name }));
     const callers = useMemo(
         () => edges.filter((edge) => edge.to === fn).map((edge) => row(edge.from, edge.value)),
         [calls, fn],

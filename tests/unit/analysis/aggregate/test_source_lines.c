@@ -184,7 +184,7 @@ static void check(const struct made *made, const bool *hidden, bool callees)
     struct source_lines lines;
     struct line_sums sums;
     size_t metric = below(METRIC_CHOICES), seen = 0;
-    assert_int_equal(source_lines_init(&lines, &made->profile, hidden, metric), 0);
+    assert_int_equal(source_lines_init(&lines, &made->profile, hidden, NULL, metric), 0);
     for (size_t f = 0; f < lines.file_count; f++) {
         const struct source_file *file = &lines.files[f];
         oracle(made, hidden, file->name, UINT32_MAX, &sums);
@@ -263,7 +263,7 @@ static void recursion_counts_once_and_inlines_at_their_own_line(void **unused)
     /* clang-format on */
     enum { BYTES = 3 };
     struct source_lines lines;
-    assert_int_equal(source_lines_init(&lines, &profile, NULL, BYTES), 0);
+    assert_int_equal(source_lines_init(&lines, &profile, NULL, NULL, BYTES), 0);
     assert_int_equal(lines.file_count, 2);
     assert_int_equal(lines.line_count, 4);
     const struct source_line *ten = source_lines_find(&lines, &lines.files[0], 10);
@@ -299,7 +299,7 @@ static void what_a_path_does_not_know_no_line_does(void **unused)
     /* clang-format on */
     enum { PEAK = 0, BYTES = 3 };
     struct source_lines lines;
-    assert_int_equal(source_lines_init(&lines, &profile, NULL, BYTES), 0);
+    assert_int_equal(source_lines_init(&lines, &profile, NULL, NULL, BYTES), 0);
     assert_int_equal(lines.line_count, 1);
     assert_true(figure_equal(lines.lines[0].sums.inclusive[PEAK], figure_of(7)));
     assert_false(figure_known(lines.lines[0].sums.inclusive[BYTES]));
@@ -322,7 +322,7 @@ static void a_profile_without_lines_has_none(void **unused)
                               .node_count = 1, .sites = sites, .site_count = 1};
     /* clang-format on */
     struct source_lines lines;
-    assert_int_equal(source_lines_init(&lines, &profile, NULL, 3), 0);
+    assert_int_equal(source_lines_init(&lines, &profile, NULL, NULL, 3), 0);
     assert_int_equal(lines.file_count, 0);
     assert_true(figure_equal(lines.totals[3], figure_of(100)));
     assert_true(figure_equal(lines.placed[3], figure_of(0)));
