@@ -29,6 +29,10 @@ tidemark report --json p3.tmk | jq -c '[.marks[] | [.kind, .name]]'
 tidemark report --json p3.tmk | jq -c '[.samples[] | select(.why == "mark") | .has_ledger // (.ledger != null)] | length'
 tidemark report --json --region parallel p3.tmk | jq -c '.program | [.alloc_count, .alloc_bytes, .live_bytes]'
 tidemark report --json --region parallel p3.tmk | jq -c '.meta.region'
+of_region=$(tidemark report --json --region parallel p3.tmk | jq .program.alloc_bytes)
+[ "$(tidemark annotate --json --metric bytes --region parallel p3.tmk | jq .totals.bytes)" = "$of_region" ] &&
+    [ "$(tidemark diff --json --sort bytes --region parallel p3.tmk p3.tmk | jq .total.after)" = "$of_region" ] &&
+    echo "the same by line and in a comparison"
 try tidemark report --region nix p3.tmk
 sentence "no region 'nix'.*parallel"
 tidemark report --show regions p3.tmk | grep -c 'parallel (1 without an end)'

@@ -21,7 +21,7 @@ struct arguments {
     struct annotate_options annotate;
     struct source_paths paths;
     uint64_t context, top, width;
-    const char *filter;
+    const char *filter, *region;
     int metric, colour, of; /* of: enum memory_level */
     bool json, pager;
 };
@@ -51,6 +51,7 @@ static const struct option_entry entries[] = {
      "below a line say what it calls where its text does not (default: yes)", TO(annotate.callees),
      false, NULL},
     FILTER_ENTRY(TO),
+    REGION_ENTRY(TO, false),
     LEVEL_ENTRY(TO),
     OPTION_GROUP("Where the text is"),
     SOURCE_PATH_ENTRY(cmd_annotate_add_source_path),
@@ -155,13 +156,15 @@ int cmd_annotate(int argc, char **argv)
         return options_usage_error(&command, operand == argc
                                                  ? "no profile given"
                                                  : "more than a profile and a place given");
+    if (arguments.region && arguments.of)
+        return options_usage_error(&command, "%s", level_and_region);
     if (!filter_is_right(&command, arguments.filter))
         return OPTIONS_EXIT_FAILURE;
     cmd_annotate_settle(&arguments, operand + 1 < argc ? argv[operand + 1] : NULL);
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))
         return output_complain("annotate", error_text());
-    int status = level_take("annotate", profile, arguments.of);
+    int status = level_take("annotate", profile, arguments.of, arguments.region);
     status = status ? status : cmd_annotate_profile(profile, &arguments);
     profile_free(profile);
     return status;

@@ -20,7 +20,7 @@
 enum { USUAL_MOST_COLUMNS = 140, USUAL_TOP = 10, USUAL_DEPTH = 3 };
 
 struct arguments {
-    const char *filter;
+    const char *filter, *region;
     int sort, norm, colour, of, by;
     uint64_t top, depth, width;
     bool json, pager, inclusive, hide_std;
@@ -45,6 +45,7 @@ static const struct option_entry entries[] = {
     {"depth", 'd', OPTION_NUMBER, "N", "callers of each call path (default: 3)", TO(depth), false,
      NULL},
     FILTER_ENTRY(TO),
+    REGION_ENTRY(TO, false),
     LEVEL_ENTRY(TO),
     HIDE_STD_ENTRY(TO),
     OPTION_GROUP("How to show it"),
@@ -124,7 +125,8 @@ static int cmd_diff_compare(const struct diff_run *runs, size_t count, const str
 static bool cmd_diff_owners_known(const struct diff_run *runs, size_t count,
                                   const struct arguments *arguments)
 {
-    bool known = arguments->of == MEMORY_HEAP && !arguments->sort && !arguments->filter;
+    bool known = arguments->of == MEMORY_HEAP && !arguments->sort && !arguments->filter &&
+                 !arguments->region;
     for (size_t i = 0; i < count && known; i++)
         known = profile_has_level(runs[i].profile, MEMORY_RESIDENT);
     return known;
@@ -178,11 +180,12 @@ static int cmd_diff_complain_missing(const char *file, const char *missing)
     return status;
 }
 
-static int cmd_diff_take_level(const char *file, struct profile *profile, int of)
+static int cmd_diff_take_part(const char *file, struct profile *profile,
+                              const struct arguments *arguments)
 {
-    return profile_take_level(profile, (enum memory_level)of)
-               ? cmd_diff_complain_missing(file, error_text())
-               : 0;
+    int error = arguments->region ? profile_cut_region(profile, arguments->region)
+                                  : profile_take_level(profile, (enum memory_level)arguments->of);
+    return error ? cmd_diff_complain_missing(file, error_text()) : 0;
 }
 
 static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
@@ -200,7 +203,7 @@ static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
             break;
         }
         runs[i].profile = profiles[i];
-        status = cmd_diff_take_level(files[i], profiles[i], arguments->of);
+        status = cmd_diff_take_part(files[i], profiles[i], arguments);
         if (status)
             break;
         const char *missing = arguments->by == BY_TYPE
@@ -256,6 +259,11 @@ int cmd_diff(int argc, char **argv)
     if (arguments.by == BY_TYPE && arguments.filter)
         return options_usage_error(&command,
                                    "--filter is of functions and call paths, not of types");
+    if (arguments.region && arguments.of)
+        return options_usage_error(&command, "%s", level_and_region);
+    if (arguments.by == BY_TYPE && arguments.region)
+        return options_usage_error(&command,
+                                   "--region is of functions and call paths, not of types");
     if (!filter_is_right(&command, arguments.filter))
         return OPTIONS_EXIT_FAILURE;
     if (count > DIFF_RUNS_MAX)

@@ -157,7 +157,7 @@ static int cmd_export_write_stream(FILE *out, const struct exported *exported)
         return output_complain("export", error_text());
     }
     redaction_say_hidden("export", (size_t)hidden);
-    int status = level_take("export", profile, exported->of);
+    int status = level_take("export", profile, exported->of, NULL);
     if (!status && export_write(out, profile, exported->format, &exported->options, &why))
         status = output_complain("export", why.data);
     if (!status)

@@ -1,5 +1,5 @@
-/* Turns the word behind --of into a level, and makes a profile one of that level before anything is
- * shown of it (level_options.h). */
+/* Turns the word behind --of into a level, and makes a profile one of that level, or of a region,
+ * before anything is shown of it (level_options.h). */
 #include "commands/level_options.h"
 
 #include "base/error.h"
@@ -9,8 +9,10 @@
 const char level_and_region[] =
     "--of and --region cannot be together: what is mapped and resident is not known by region";
 
-int level_take(const char *command, struct profile *profile, int of)
+int level_take(const char *command, struct profile *profile, int of, const char *region)
 {
+    if (region && profile_cut_region(profile, region))
+        return output_complain(command, error_text());
     return profile_take_level(profile, (enum memory_level)of)
                ? output_complain(command, error_text())
                : 0;

@@ -1,4 +1,5 @@
-/* The option --of, which commands that show a metric share: which memory it is of. */
+/* The options --of and --region, which commands that show a metric share: which memory it is of, and
+ * which part of the program asked for it. */
 #ifndef TIDEMARK_COMMANDS_LEVEL_OPTIONS_H
 #define TIDEMARK_COMMANDS_LEVEL_OPTIONS_H
 
@@ -13,11 +14,20 @@
         "of", 0, OPTION_CHOICE, LEVEL_CHOICE, "which memory (default: heap)", TO(of), false, NULL  \
     }
 
+/* Of arguments with a string named `region`; `rare`: --help=all only. */
+#define REGION_ENTRY(TO, rare)                                                                     \
+    {                                                                                              \
+        "region", 'r', OPTION_STRING, "NAME",                                                      \
+            "only what was allocated in this region of the program (tidemark-api(3))", TO(region), \
+            rare, NULL                                                                             \
+    }
+
 /* Of who asks for both. */
 extern const char level_and_region[];
 
 struct profile;
-/* Makes the profile one of that level, or complains: an exit status, 0 where it is one. */
-int level_take(const char *command, struct profile *profile, int of);
+/* Makes the profile one of that level, or cuts it down to a region (NULL: none); or complains: an exit status, 0
+ * where it is one. Not both. */
+int level_take(const char *command, struct profile *profile, int of, const char *region);
 
 #endif

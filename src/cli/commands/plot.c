@@ -249,7 +249,7 @@ static int cmd_plot_complain_why(const struct strbuf *why, int error)
 static int cmd_plot_take_level(struct plot_run *run, int of)
 {
     if (run->profile)
-        return level_take("plot", run->profile, of);
+        return level_take("plot", run->profile, of, NULL);
     return of ? output_complain("plot", "--of is for profiles: a file of samples has no levels")
               : 0;
 }

@@ -125,9 +125,7 @@ static const struct option_entry entries[] = {
      "callers in each line of descent; 0: none (default: 3, on request 6)", TO(depth), false, NULL},
     {"filter", 'f', OPTION_STRING, "REGEX", "only paths with a function, file, module that matches",
      TO(report.filter), false, NULL},
-    {"region", 'r', OPTION_STRING, "NAME",
-     "only what was allocated in this region of the program (tidemark-api(3))", TO(region), false,
-     NULL},
+    REGION_ENTRY(TO, false),
     LEVEL_ENTRY(TO),
     HIDE_STD_ENTRY(REPORT),
     OPTION_GROUP("How to show it"),
@@ -258,11 +256,7 @@ static int cmd_report_profile(const char *path, const struct arguments *argument
     struct profile *profile;
     if (profile_read(&profile, path))
         return output_complain("report", error_text());
-    if (arguments->region && profile_cut_region(profile, arguments->region)) {
-        profile_free(profile);
-        return output_complain("report", error_text());
-    }
-    int status = level_take("report", profile, arguments->of);
+    int status = level_take("report", profile, arguments->of, arguments->region);
     const char *missing = status ? NULL : metric_missing(profile, arguments->report.metric);
     if (!status)
         status = missing ? output_complain("report", missing) : cmd_report_show(profile, arguments);
