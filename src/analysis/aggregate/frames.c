@@ -244,20 +244,116 @@ void frame_write(struct json *json, const struct profile *profile, struct frame 
 
 /* ---- Walking ------------------------------------------------------------------------------- */
 
-bool *frames_of_libraries(const struct profile *profile)
+/* Run-times that compile while they run, and have named the functions of programs. */
+struct frames_runtimes {
+    bool javascript, java;
+};
+
+static bool frames_begin_with(const char *text, const char *const *beginnings)
 {
-    bool *hidden = calloc(2 * (profile->line_count + 1), sizeof *hidden);
-    for (size_t i = 0; hidden && i < profile->code_count; i++) {
+    for (; text && *beginnings; beginnings++)
+        if (!strncmp(text, *beginnings, strlen(*beginnings)))
+            return true;
+    return false;
+}
+
+/* "java.nio.ByteBuffer Images.thumbnail(int)": without what it returns. */
+static const char *frames_java_name(const char *function)
+{
+    size_t length;
+    return function ? name_core(function, &length) : NULL;
+}
+
+static bool frames_is_java_library(const char *function)
+{
+    static const char *const packages[] = {"java.", "javax.", "jdk.", "sun.", "com.sun.", NULL};
+    return frames_begin_with(frames_java_name(function), packages);
+}
+
+static struct frames_runtimes frames_runtimes_of(const struct profile *profile)
+{
+    struct frames_runtimes runtimes = {0};
+    for (size_t i = 0; i < profile->code_count; i++) {
         const struct profile_code *code = &profile->codes[i];
-        const char *module = frame_module(profile, frame_at((uint32_t)i, 0));
+        if (code->mark || frame_module(profile, frame_at((uint32_t)i, 0)))
+            continue;
         for (uint32_t j = 0; j < code->line_count; j++) {
             const struct profile_line *line = &profile->lines[code->first_line + j];
-            const struct profile_function *function = &profile->functions[line->function];
-            hidden[code->first_line + j] =
-                !code->mark && name_is_library(line->function ? function->name : NULL,
-                                               function->linkage, line->file, module);
+            runtimes.javascript |= line->file != NULL;
+            runtimes.java |=
+                line->function && frames_is_java_library(profile->functions[line->function].name);
         }
     }
+    return runtimes;
+}
+
+/* What takes pages for a managed heap: nobody knows whose objects will lie there, least of all the
+ * function that happened to need the next page. V8 has a class for each of its spaces. */
+static bool frames_is_managed_heap(const char *function)
+{
+    static const char *const java[] = {
+        "os::pd_",       "os::commit_memory", "os::reserve_memory", "VirtualSpace:",
+        "ReservedSpace", "metaspace::",       "Metaspace",          NULL};
+    static const char v8[] = "v8::internal::";
+    if (!function || strncmp(function, v8, strlen(v8)) != 0)
+        return frames_begin_with(function, java);
+    const char *class = function + strlen(v8), *end = strstr(class, "::");
+    const char *space = strstr(class, "Space");
+    return end && space && space < end;
+}
+
+/* The run-time below functions of JavaScript: V8, node, what of node is written in JavaScript, and
+ * code that V8 made and did not name. */
+static bool frames_is_of_node(const char *function, const char *file, const char *module)
+{
+    static const char *const names[] = {"v8::", "node::", "cppgc::", "Builtins_", NULL};
+    return (file && !strncmp(file, "node:", 5)) || (!function && !module) ||
+           frames_begin_with(function, names);
+}
+
+/* The run-time below functions of Java: the virtual machine, its libraries, and its own code. */
+static bool frames_is_of_java(const char *function, const char *module)
+{
+    static const char *const stubs[] = {"Interpreter", "StubRoutines", "I2C/C2I", "RuntimeStub",
+                                        "ICBuffer",    "Unknown",      NULL};
+    static const char *const modules[] = {"libjvm.so", "libjli.so", "libjava.so",
+                                          "libnio.so", "libnet.so", NULL};
+    if (module)
+        return frames_begin_with(name_base(module), modules);
+    return !function || frames_begin_with(function, stubs) || frames_is_java_library(function);
+}
+
+/* Hides libraries and run-times. The third part says which frames of a run-time, if nothing else is on the path,
+ * say whose the memory is: not its own malloc. */
+static void frames_hide(const struct profile *profile, bool *hidden)
+{
+    struct frames_runtimes runtimes = frames_runtimes_of(profile);
+    bool *of_runtime = hidden + 2 * (profile->line_count + 1);
+    for (size_t i = 0; i < profile->code_count; i++) {
+        const struct profile_code *code = &profile->codes[i];
+        const char *module = frame_module(profile, frame_at((uint32_t)i, 0));
+        for (uint32_t j = 0; j < code->line_count && !code->mark; j++) {
+            uint32_t at = code->first_line + j;
+            const struct profile_line *line = &profile->lines[at];
+            const struct profile_function *function = &profile->functions[line->function];
+            const char *name = line->function ? function->name : NULL;
+            bool library = name_is_library(name, function->linkage, line->file, module);
+            of_runtime[at] = (runtimes.javascript && frames_is_of_node(name, line->file, module)) ||
+                             (runtimes.java && frames_is_of_java(name, module));
+            if (library || frames_is_managed_heap(name))
+                of_runtime[at] = false;
+            hidden[at] = library || of_runtime[at];
+            if (name && wrapper_name_of(name) >= WRAPPER_NAME_ALLOCATES)
+                of_runtime[at] = false;
+        }
+    }
+}
+
+bool *frames_of_libraries(const struct profile *profile)
+{
+    bool *hidden = calloc(3 * (profile->line_count + 1), sizeof *hidden);
+    if (hidden)
+        frames_hide(profile, hidden);
     if (hidden && !wrappers_hide(profile, hidden)) {
         free(hidden);
         return NULL;
@@ -304,7 +400,13 @@ struct frame frame_walk_begin(struct frame_walk *walk, const struct profile *pro
     *walk = (struct frame_walk){profile, hidden, node, 0};
     if (frame_walk_next(walk, &frame))
         return frame;
+    /* Memory of a run-time's own: where it was asked for, not the library that the request went through. */
+    const bool *of_runtime = hidden + 2 * (profile->line_count + 1);
     struct frame_walk raw = {profile, hidden, node, 0};
+    while (frame_walk_raw(&raw, &frame))
+        if (of_runtime[frame.line] && profile->lines[frame.line].function)
+            return frame;
+    raw = (struct frame_walk){profile, hidden, node, 0};
     return frame_walk_raw(&raw, &frame) ? frame : (struct frame){0};
 }
 

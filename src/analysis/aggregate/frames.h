@@ -75,8 +75,9 @@ void frame_add_tight_line(struct strbuf *out, const struct style *style,
 void frame_write(struct json *json, const struct profile *profile, struct frame frame);
 
 /* By index of profile->lines: is it a frame of a library, or of a wrapper (aggregate/wrappers.h)?
- * Behind these, from profile->line_count + 1 on: is it a wrapper's? NULL: out of memory. To be
- * freed. */
+ * Behind these, from profile->line_count + 1 on: is it a wrapper's? And from twice that on: is it of
+ * a run-time of JavaScript or Java that is hidden where its program's own functions have names?
+ * NULL: out of memory. To be freed. */
 bool *frames_of_libraries(const struct profile *profile);
 
 /* Walks a path from its innermost frame outwards, over what `hidden` (by index of profile->lines)
@@ -88,7 +89,8 @@ struct frame_walk {
 };
 bool frame_walk_next(struct frame_walk *walk, struct frame *frame);
 /* Begins at the path `node`, returns the frame that it is listed under; the walk then stands at its
- * caller. A path of hidden frames only is listed under its innermost one. */
+ * caller. A path of hidden frames only is listed under the innermost of a run-time's, if there is
+ * one, else under its innermost. `hidden` is of frames_of_libraries(), or hides nothing. */
 struct frame frame_walk_begin(struct frame_walk *walk, const struct profile *profile,
                               const bool *hidden, uint32_t node);
 

@@ -265,7 +265,7 @@ static int budget_find_offenders_take_grown(struct budget_verdict *verdict,
 
 static int budget_find_offenders_compare_by(struct budget_growth *growth, int metric)
 {
-    struct diff_options options = {metric, DIFF_AS_IS, false, true};
+    struct diff_options options = {metric, DIFF_AS_IS, false, true, NULL};
     int error = growth->is_made ? diff_by(&growth->difference, metric)
                                 : diff_make(&growth->difference, growth->runs, 2, &options);
     growth->is_made = !error;

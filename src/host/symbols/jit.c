@@ -23,7 +23,7 @@
 void jit_map_release(struct jit_map *map)
 {
     range_map_release(&map->ranges);
-    free(map->names);
+    free(map->codes);
     *map = (struct jit_map){.pid = map->pid};
 }
 
@@ -65,6 +65,49 @@ static const char *jit_map_clean_name(struct pool *pool, const char *name, size_
     return pool_intern_n(pool, clean, length);
 }
 
+/* The digits in front of `end`, after a colon: ":14". Returns where the colon is; NULL: there are none. */
+static const char *jit_name_number(const char *begin, const char *end, uint32_t *number)
+{
+    const char *at = end;
+    while (at > begin && isdigit((unsigned char)at[-1]))
+        at--;
+    if (at == end || end - at > 9 || at == begin || at[-1] != ':')
+        return NULL;
+    *number = (uint32_t)strtoul(at, NULL, 10);
+    return at - 1;
+}
+
+/* What V8 calls code of JavaScript: a kind, a sign for how it was compiled, a name that may be empty, a
+ * file, a line and a column. */
+static const char *jit_name_after_kind(const char *name)
+{
+    static const char *const kinds[] = {
+        "JS:", "LazyCompile:", "Function:", "Eval:", "Script:", NULL};
+    for (size_t i = 0; kinds[i]; i++)
+        if (!strncmp(name, kinds[i], strlen(kinds[i]))) {
+            name += strlen(kinds[i]);
+            return name + strspn(name, "~^*+");
+        }
+    return NULL;
+}
+
+/* "JS:~keep /srv/sessions.js:9:14" as function, file and line; what is not of that form is a name. */
+static struct jit_code jit_name_split(struct pool *pool, const char *name, size_t length)
+{
+    const char *function = jit_name_after_kind(name), *end = name + length;
+    uint32_t line = 0, column = 0;
+    const char *file = function ? memchr(function, ' ', (size_t)(end - function)) : NULL;
+    const char *file_end = file ? jit_name_number(file + 1, end, &column) : NULL;
+    file_end = file_end ? jit_name_number(file + 1, file_end, &line) : NULL;
+    if (!file_end || file_end == file + 1)
+        return (struct jit_code){jit_map_clean_name(pool, name, length), NULL, 0};
+    size_t bytes = (size_t)(file - function);
+    const char *none = line == 1 && column == 1 ? "(script)" : "(anonymous)";
+    return (struct jit_code){bytes ? jit_map_clean_name(pool, function, bytes) : none,
+                             jit_map_clean_name(pool, file + 1, (size_t)(file_end - file - 1)),
+                             line};
+}
+
 /* `line` is NUL-ended. */
 static void jit_map_add_line(struct jit_map *map, const char *line, size_t length,
                              struct pool *pool)
@@ -79,12 +122,12 @@ static void jit_map_add_line(struct jit_map *map, const char *line, size_t lengt
     if (*after_size != ' ' || !after_size[1] || bytes > UINT64_MAX - start)
         return;
     const char *name = after_size + 1;
-    if (map->name_count >= RANGE_NONE - 1)
+    if (map->code_count >= RANGE_NONE - 1)
         return;
-    map->names =
-        name_memory_grow(map->names, &map->name_capacity, map->name_count + 1, sizeof *map->names);
-    map->names[map->name_count] = jit_map_clean_name(pool, name, length - (size_t)(name - line));
-    range_map_add(&map->ranges, start, start + bytes, (uint32_t)map->name_count++);
+    map->codes =
+        name_memory_grow(map->codes, &map->code_capacity, map->code_count + 1, sizeof *map->codes);
+    map->codes[map->code_count] = jit_name_split(pool, name, length - (size_t)(name - line));
+    range_map_add(&map->ranges, start, start + bytes, (uint32_t)map->code_count++);
 }
 
 /* Takes the whole lines out of `text`; returns their bytes. A line that does not fit into the
@@ -136,8 +179,8 @@ void jit_map_update(struct jit_map *map, const char *root, struct pool *pool)
     close(fd);
 }
 
-const char *jit_map_find(struct jit_map *map, uint64_t address)
+struct jit_code jit_map_find(struct jit_map *map, uint64_t address)
 {
     uint32_t found = range_map_find(&map->ranges, address);
-    return found == RANGE_NONE ? NULL : map->names[found];
+    return found == RANGE_NONE ? (struct jit_code){0} : map->codes[found];
 }

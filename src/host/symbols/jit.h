@@ -1,12 +1,19 @@
 /* Perf-style maps of JIT code: lines of "START SIZE name", the numbers in hexadecimal, written by
- * the process itself to /tmp/perf-PID.map and growing while it runs. */
+ * the process itself to /tmp/perf-PID.map and growing while it runs. V8's names have a place in them
+ * ("JS:~keep /srv/sessions.js:9:14"): where the function begins. */
 #ifndef TIDEMARK_SYMBOLS_JIT_H
 #define TIDEMARK_SYMBOLS_JIT_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "symbols/string_pool.h"
 #include "symbols/range_map.h"
+
+struct jit_code {
+    const char *function, *file; /* file: NULL where the name has none */
+    uint32_t line;
+};
 
 struct jit_map {
     int pid;
@@ -14,8 +21,8 @@ struct jit_map {
     ino_t inode;
     off_t read_bytes; /* whole lines only */
     struct range_map ranges;
-    const char **names; /* by the ranges' values */
-    size_t name_count, name_capacity;
+    struct jit_code *codes; /* by the ranges' values */
+    size_t code_count, code_capacity;
 };
 
 void jit_map_release(struct jit_map *map);
@@ -23,7 +30,7 @@ void jit_map_release(struct jit_map *map);
 /* Reads what is new in the map of map->pid, under `root` if that is not empty. */
 void jit_map_update(struct jit_map *map, const char *root, struct pool *pool);
 
-/* The name at `address`, or NULL. */
-const char *jit_map_find(struct jit_map *map, uint64_t address);
+/* What is at `address`; all NULL: not known. */
+struct jit_code jit_map_find(struct jit_map *map, uint64_t address);
 
 #endif

@@ -259,6 +259,8 @@ size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
         return 0;
     struct jit_map *map = symbols_jit_of(symbols, pid);
     jit_map_update(map, symbols->root, &symbols->pool);
-    frames[0] = (struct symbols_frame){.function = jit_map_find(map, address)};
+    struct jit_code code = jit_map_find(map, address);
+    frames[0] =
+        (struct symbols_frame){.function = code.function, .file = code.file, .line = code.line};
     return 1;
 }

@@ -35,6 +35,40 @@ static void a_map_is_read_again_when_it_has_grown(void **state)
     assert_string_equal(name_at(symbols, 0x2008), "second");
 }
 
+static void names_of_v8_have_a_place(void **state)
+{
+    static const struct {
+        const char *name, *function, *file;
+        uint32_t line;
+    } cases[] = {
+        {"JS:~keep /srv/a b/sessions.js:9:14", "keep", "/srv/a b/sessions.js", 9},
+        {"LazyCompile:*open node:fs:5:1", "open", "node:fs", 5},
+        {"JS:^ /srv/x.mjs:6:72", "(anonymous)", "/srv/x.mjs", 6},
+        {"Eval:~ /srv/x.js:1:1", "(script)", "/srv/x.js", 1},
+        {"JS:~get size /srv/x.js:3:4", "get", "size /srv/x.js", 3}, /* nobody can tell */
+        {"JS:~keep", "JS:~keep", NULL, 0},
+        {"JS:~keep file:9", "JS:~keep file:9", NULL, 0},
+        {"JS:~keep :9:14", "JS:~keep :9:14", NULL, 0},
+        {"JS:~keep f:9:99999999999", "JS:~keep f:9:99999999999", NULL, 0},
+        {"Builtin:ArrayPush", "Builtin:ArrayPush", NULL, 0},
+        {"void Images.add(int) x:1:2", "void Images.add(int) x:1:2", NULL, 0},
+        {"JS:", "JS:", NULL, 0},
+    };
+    struct symbols *symbols = *state;
+    char line[200];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct symbols_frame frame;
+        snprintf(line, sizeof line, "%zx 10 %s\n", (i + 1) * 0x1000, cases[i].name);
+        append(line);
+        assert_int_equal(symbols_resolve_jit(symbols, getpid(), (i + 1) * 0x1000, &frame, 1), 1);
+        assert_string_equal(frame.function, cases[i].function);
+        assert_int_equal(frame.line, cases[i].line);
+        assert_int_equal(!frame.file, !cases[i].file);
+        if (frame.file)
+            assert_string_equal(frame.file, cases[i].file);
+    }
+}
+
 static void a_map_begun_anew_forgets_the_old_one(void **state)
 {
     struct symbols *symbols = *state;
@@ -118,6 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_map_is_read_again_when_it_has_grown, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_of_v8_have_a_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_map_begun_anew_forgets_the_old_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_that_are_none_are_skipped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_name_of_megabytes_is_cut, set_up, tear_down),
