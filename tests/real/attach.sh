@@ -87,7 +87,7 @@ fi
 
 server=$(command -v redis-server || command -v redis-check-rdb)
 if [ -n "$server" ] && command -v redis-benchmark >/dev/null; then
-    port=$((20000 + ($$ + 7000) % 20000))
+    port=$("$(dirname "$0")/../free_port.sh")
     ln -s "$server" redis-server
     ./redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no --io-threads 2 >out 2>err &
     pid=$!

@@ -76,7 +76,7 @@ server=$(command -v redis-server || command -v redis-check-rdb)
 if [ -n "$server" ] && command -v redis-benchmark >/dev/null; then
     ran=$((ran + 1))
     ln -s "$server" redis-server
-    port=$((20000 + ($$ + 7777) % 20000))
+    port=$("$(dirname "$0")/../free_port.sh")
     LD_PRELOAD=$BFM ./redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no >redis.out 2>&1 &
     redis=$!
     for tries in $(seq 100); do

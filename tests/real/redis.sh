@@ -6,7 +6,7 @@
 server=$(command -v redis-server || command -v redis-check-rdb) || skip "redis-server is not installed"
 need redis-cli
 need redis-benchmark
-port=$((20000 + $$ % 20000))
+port=$("$(dirname "$0")/../free_port.sh")
 cd "$work" || exit 1
 ln -s "$server" redis-server
 "$TIDEMARK" record -q -o redis.tmk ./redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no >out 2>err &

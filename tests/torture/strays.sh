@@ -165,7 +165,7 @@ rm -f s.*
 # ---- A server that many have ----
 if command -v lighttpd >/dev/null && command -v curl >/dev/null; then
     mkdir -p www && printf '#!/bin/sh\necho "Content-Type: text/plain"; echo; cat /dev/null; echo served\n' >www/x.cgi
-    port=$((20000 + $$ % 20000))
+    port=$("$(dirname "$0")/../free_port.sh")
     printf 'server.document-root="%s/www"\nserver.port=%d\nserver.bind="127.0.0.1"\nserver.modules=("mod_cgi")\ncgi.assign=(".cgi"=>"/bin/sh")\n' \
         "$work" $port >lighttpd.conf
     "$TIDEMARK" record --separate -q -o 's.%n.%p.tmk' sh -c 'echo $$ >pid; exec lighttpd -D -f lighttpd.conf' >out 2>err &

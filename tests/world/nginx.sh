@@ -1,5 +1,5 @@
 # nginx curl: workers that share memory, pools of its own, signals
-port=$((20000 + $$ % 10000 + 1))
+port=$("$SOURCE/tests/free_port.sh")
 mkdir -p html logs && numbers 100000 >html/n && chmod 755 "$work" html && chmod 644 html/n
 cat >conf <<C
 daemon off; master_process on; worker_processes 2; pid $work/pid; error_log $work/error; user root;

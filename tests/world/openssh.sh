@@ -2,7 +2,7 @@
 [ "$(id -u)" = 0 ] || skip "needs root"
 ssh-keygen -q -t ed25519 -N '' -f host && ssh-keygen -q -t ed25519 -N '' -f key
 cp key.pub authorized && chmod 600 authorized
-port=$((20000 + $$ % 10000))
+port=$("$SOURCE/tests/free_port.sh")
 mkdir -p /run/sshd
 cat >conf <<C
 Port $port
