@@ -164,12 +164,14 @@ static void rule_peaks_report_secondary(struct inquiry *inquiry, const struct pe
     }
     struct insight *insight = insight_begin(inquiry, peak->bytes, highest->bytes, INSIGHT_BYTES);
     insight_at_most(insight, INSIGHT_NOTICE);
-    insight_title(insight,
-                  "Another peak, of %s after %s, is made of other call sites, most of it "
-                  "of %s",
-                  human_bytes(peak->bytes).text, human_duration(peak->ticks).text,
-                  best == UINT32_MAX ? "?"
-                                     : inquiry_site_name(inquiry, &inquiry->sites[best]).text);
+    struct human bytes = human_bytes(peak->bytes), after = human_duration(peak->ticks);
+    if (best == UINT32_MAX)
+        insight_title(insight, "Another peak, of %s after %s, is made of other call sites",
+                      bytes.text, after.text);
+    else /* the name first: titles are cut at their ends */
+        insight_title(
+            insight, "%s has most of another peak, of %s after %s, made of other call sites",
+            inquiry_site_name(inquiry, &inquiry->sites[best]).text, bytes.text, after.text);
     insight_add_bytes(insight, "secondary_peak_bytes", peak->bytes);
     insight_add_ns(insight, "secondary_peak_time", peak->ticks);
     insight_add_bytes(insight, "peak_bytes", highest->bytes);
