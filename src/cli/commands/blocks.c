@@ -105,14 +105,11 @@ int cmd_blocks(int argc, char **argv)
 {
     struct arguments arguments = {.common = MOMENTS_ARGUMENTS(NOT_GIVEN, 0),
                                   .blocks.tid = UINT64_MAX};
-    int operand = options_parse(&command, argc, argv, &arguments), status;
+    int operand = options_parse_one(&command, argc, argv, &arguments, "trace"), status;
     char why[160];
 
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no trace given"
-                                                             : "more than one trace given");
     status = moments_parse(&command, arguments.at, &arguments.blocks.at);
     if (status)
         return status;

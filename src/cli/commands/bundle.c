@@ -172,12 +172,9 @@ int cmd_bundle(int argc, char **argv)
 {
     struct bundle_options options = {0};
     char self[PATH_MAX], library[PATH_MAX];
-    int operand = options_parse(&command, argc, argv, &options);
+    int operand = options_parse_one(&command, argc, argv, &options, "directory");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no directory given"
-                                                             : "more than one directory given");
     if (!launch_own_path(self) || strcmp(basename(self), "ld.so") == 0) {
         fprintf(stderr, "tidemark bundle: this tidemark is a bundle itself: copy its directory\n");
         return OPTIONS_EXIT_FAILURE;

@@ -338,12 +338,9 @@ int cmd_check(int argc, char **argv)
 {
     struct arguments arguments = {0};
     struct checking checking = {.arguments = &arguments, .headroom = USUAL_HEADROOM};
-    int operand = options_parse(&command, argc, argv, &arguments);
+    int operand = options_parse_one(&command, argc, argv, &arguments, "profile");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no profile given"
-                                                             : "more than one profile given");
     if (!arguments.budget && !arguments.baseline)
         return options_usage_error(&command, "against what? Give --budget FILE or --baseline "
                                              "PROFILE");

@@ -97,16 +97,13 @@ int cmd_events(int argc, char **argv)
     struct arguments arguments = {.common = MOMENTS_ARGUMENTS(0, 0),
                                   .events.tid = UINT64_MAX,
                                   .events.most_bytes = UINT64_MAX};
-    int operand = options_parse(&command, argc, argv, &arguments), status;
+    int operand = options_parse_one(&command, argc, argv, &arguments, "trace"), status;
     uint64_t shown = 0;
     struct trace *trace;
     char why[160];
 
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no trace given"
-                                                             : "more than one trace given");
     if (match_check(arguments.events.pattern, why, sizeof why))
         return options_usage_error(&command, "--function is no regular expression: %s", why);
     if (arguments.events.least_bytes > arguments.events.most_bytes)

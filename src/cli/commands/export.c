@@ -344,12 +344,9 @@ int cmd_export(int argc, char **argv)
 {
     struct arguments arguments = {.hide_std = true, .rank = NO_RANK};
     struct exported exported = {0};
-    int operand = options_parse(&command, argc, argv, &arguments);
+    int operand = options_parse_one(&command, argc, argv, &arguments, "profile");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no profile given"
-                                                             : "more than one profile given");
     int status = cmd_export_settle(&arguments, &exported);
     return status ? status : cmd_export_run(&arguments, &exported, argv[operand]);
 }

@@ -80,12 +80,9 @@ static int cmd_import_write_profile(const char *path, const struct import_format
 int cmd_import(int argc, char **argv)
 {
     struct arguments arguments = {0};
-    int operand = options_parse(&command, argc, argv, &arguments);
+    int operand = options_parse_one(&command, argc, argv, &arguments, "file");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command,
-                                   operand == argc ? "no file given" : "more than one file given");
     const struct import_format *format = NULL;
     if (arguments.from && !(format = import_format_find(arguments.from)))
         return options_usage_error(&command,

@@ -68,12 +68,9 @@ static int cmd_insight_show(const struct insights *insights, const struct argume
 int cmd_insight(int argc, char **argv)
 {
     struct arguments arguments = {.pager = true};
-    int operand = options_parse(&command, argc, argv, &arguments);
+    int operand = options_parse_one(&command, argc, argv, &arguments, "profile");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no profile given"
-                                                             : "more than one profile given");
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))
         return output_complain("insight", error_text());

@@ -89,12 +89,9 @@ int cmd_maps(int argc, char **argv)
     struct arguments arguments = {.common = PROC_ARGUMENTS};
     struct maps maps;
     pid_t pid;
-    int operand = options_parse(&command, argc, argv, &arguments);
+    int operand = options_parse_one(&command, argc, argv, &arguments, "process");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command,
-                                   operand == argc ? "no process given" : "more than one process");
     if (arguments.order == MAPS_ADDRESS && !arguments.all)
         return options_usage_error(&command, "--sort=address needs --all: sums have no address");
     int status = proc_take_pid(&command, argv[operand], &pid);

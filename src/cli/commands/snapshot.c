@@ -35,12 +35,9 @@ static void cmd_snapshot_print(void *context, const char *path)
 int cmd_snapshot(int argc, char **argv)
 {
     struct snapshot_options options = {.timeout_ns = 60000000000u};
-    int operand = options_parse(&command, argc, argv, &options);
+    int operand = options_parse_one(&command, argc, argv, &options, "process");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no process given"
-                                                             : "more than one process given");
     struct ask_snapshot ask = {
         .command = "snapshot", .timeout_ns = options.timeout_ns, .tell = cmd_snapshot_print};
     if (!ask_snapshot_parse_pid(argv[operand], &ask.pid))

@@ -471,3 +471,13 @@ int options_parse(const struct options_command *command, int argc, char **argv, 
             return result;
     }
 }
+
+int options_parse_one(const struct options_command *command, int argc, char **argv, void *target,
+                      const char *what)
+{
+    int operand = options_parse(command, argc, argv, target);
+    if (operand < 0 || operand + 1 == argc)
+        return operand;
+    options_usage_error(command, operand == argc ? "no %s given" : "more than one %s given", what);
+    return -2;
+}

@@ -76,6 +76,10 @@ struct options_command {
  *   -2   a sentence about what is wrong is on stderr: exit with OPTIONS_EXIT_FAILURE. */
 int options_parse(const struct options_command *command, int argc, char **argv, void *target);
 #define OPTIONS_EXIT_STATUS(result) ((result) == -1 ? 0 : OPTIONS_EXIT_FAILURE)
+/* The same for a command of exactly one operand, which `what` names ("profile"): none and several
+ * are -2 with a sentence. */
+int options_parse_one(const struct options_command *command, int argc, char **argv, void *target,
+                      const char *what);
 
 /* Sets the option of that long name. 0, or -EINVAL with a sentence in `why` (which may be empty
  * where an OPTION_CALL has said it already). */

@@ -44,6 +44,17 @@ static int parse(struct target *target, const char *line)
     return options_parse(&command, argc, argv, target);
 }
 
+static void one_operand_is_neither_none_nor_two(void **state)
+{
+    (void)state;
+    struct target target = {0};
+    char *argv[] = {(char *)"test", (char *)"-f", (char *)"run.tmk", (char *)"old.tmk"};
+    assert_int_equal(options_parse_one(&command, 2, argv, &target, "profile"), -2);
+    assert_int_equal(options_parse_one(&command, 3, argv, &target, "profile"), 2);
+    assert_true(target.flag);
+    assert_int_equal(options_parse_one(&command, 4, argv, &target, "profile"), -2);
+}
+
 static void every_kind_lands_in_its_field(void **state)
 {
     (void)state;
@@ -140,6 +151,7 @@ static void the_nearest_is_near(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_operand_is_neither_none_nor_two),
         cmocka_unit_test(every_kind_lands_in_its_field),
         cmocka_unit_test(wrong_ones_are_refused),
         cmocka_unit_test(a_leading_zero_is_decimal),
