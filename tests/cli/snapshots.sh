@@ -57,6 +57,20 @@ say x 0
 ended
 told r.snap-1.tmk | jq -r '.[0]'
 
+echo "--- after a time, at a number of calls, a deep stack, or where the machine has little left"
+commanded --snapshot-at time=10ms --snapshot-at count=500 --snapshot-at stack=16 --snapshot-at free=100% -o c.tmk
+for i in 1 2 3; do there c.snap-$i.tmk; done # what is true before the program has done anything
+say a 600 10
+there c.snap-4.tmk
+say x 0
+ended
+for i in 1 2 3 4; do told c.snap-$i.tmk; done | jq -sc 'map(.[0]) | sort'
+told c.snap-4.tmk | jq -c '[.[0], .[2] >= 500]'
+try tidemark record --snapshot-at free=200% true
+cat err
+try tidemark record --snapshot-at stock=1K true
+cat err
+
 echo "--- before memory ends"
 # Is there a snapshot for that reason with so many MiB alive?
 taken() {

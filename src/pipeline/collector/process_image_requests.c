@@ -15,13 +15,38 @@
 
 /* ---- Triggers ---- */
 
+static bool process_image_has_nothing(const struct process_image *image)
+{
+    return !process_image_has_joined(image) || image->gate.state == GATE_BEFORE;
+}
+
+/* The machine's memory, if a trigger asks for it. */
+static void process_image_see_machine(struct process_image *image, struct trigger_levels *levels)
+{
+    struct cgroup_machine machine;
+    levels->machine_bytes = levels->machine_available_bytes = FIGURE_UNKNOWN;
+    if (!triggers_want(image->triggers, TRIGGER_FREE) || cgroup_machine_read(&machine) != 0)
+        return;
+    levels->machine_bytes = machine.total_bytes;
+    levels->machine_available_bytes = machine.available_bytes;
+}
+
 void process_image_see_triggers(struct process_image *image, uint64_t now_ns)
 {
     struct replay_counters counters = {0};
     const struct trigger *trigger;
+    if (process_image_has_nothing(image)) /* a snapshot would be refused, and the trigger spent */
+        return;
     replay_counters(image->sink.replay, 0, &counters);
-    struct trigger_levels levels = {image->resident_bytes, figure_of(counters.current_bytes),
-                                    figure_of(counters.total_bytes)};
+    struct trigger_levels levels = {
+        .resident_bytes = image->resident_bytes,
+        .requested_bytes = figure_of(counters.current_bytes),
+        .allocated_bytes = figure_of(counters.total_bytes),
+        .allocated_count = figure_of(counters.count),
+        .stack_bytes = ring_merge_deepest_stack(image->merge),
+        .age_ns = figure_of(now_ns - image->start.ns),
+    };
+    process_image_see_machine(image, &levels);
     while ((trigger = triggers_see(image->triggers, &levels, now_ns))) {
         struct snapshot_request request = {.answer = -1, .urgent = trigger->kind == TRIGGER_OOM};
         char name[64];
@@ -120,7 +145,7 @@ void process_image_answer(struct process_image *image)
 
 static const char *process_image_begin_snapshot(struct process_image *image)
 {
-    if (!process_image_has_joined(image) || image->gate.state == GATE_BEFORE)
+    if (process_image_has_nothing(image))
         return "nothing of the process is recorded yet";
     process_image_replay_until_now(image);
     if (image->triggers)

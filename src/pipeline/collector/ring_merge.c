@@ -441,15 +441,32 @@ uint64_t ring_merge_cost_ticks(struct ring_merge *merge)
     return merge->cost_ticks;
 }
 
+/* How deep the stack of a ring's thread was; 0: the thread is over, or that is not known. */
+static uint64_t ring_merge_depth(const struct wire_ring *ring)
+{
+    uint64_t bytes = atomic_load_explicit(&ring->deepest_bytes, memory_order_relaxed);
+    bool runs = atomic_load_explicit(&ring->state, memory_order_relaxed) == WIRE_RING_ACTIVE;
+    return runs && bytes < MAX_STACK_BYTES ? bytes : 0;
+}
+
 void ring_merge_tell_stacks(struct ring_merge *merge)
 {
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
         struct wire_ring *ring = merge->cursors[i].ring;
-        uint64_t bytes = atomic_load_explicit(&ring->deepest_bytes, memory_order_relaxed);
+        uint64_t bytes = ring_merge_depth(ring);
         uint32_t node = atomic_load_explicit(&ring->deepest_node, memory_order_relaxed);
         uint32_t tid = atomic_load_explicit(&ring->tid, memory_order_relaxed);
-        bool runs = atomic_load_explicit(&ring->state, memory_order_relaxed) == WIRE_RING_ACTIVE;
-        if (runs && bytes > 0 && bytes < MAX_STACK_BYTES)
+        if (bytes)
             event_sink_thread_stack(merge->sink, tid, bytes, 0, node);
     }
+}
+
+struct figure ring_merge_deepest_stack(const struct ring_merge *merge)
+{
+    uint64_t deepest = 0;
+    for (uint32_t i = 0; i < merge->cursor_count; i++) {
+        uint64_t bytes = ring_merge_depth(merge->cursors[i].ring);
+        deepest = bytes > deepest ? bytes : deepest;
+    }
+    return deepest ? figure_of(deepest) : FIGURE_UNKNOWN;
 }

@@ -39,6 +39,8 @@ uint64_t ring_merge_cost_ticks(struct ring_merge *merge);
 uint64_t ring_merge_damaged_rings(const struct ring_merge *merge);
 /* Tells the replay how deep the stacks of threads are that still run. */
 void ring_merge_tell_stacks(struct ring_merge *merge);
+/* The deepest of these stacks, in bytes; unknown before any is. */
+struct figure ring_merge_deepest_stack(const struct ring_merge *merge);
 /* Adds up what the rings say of waiting and of loss. */
 void ring_merge_tell_waits(struct ring_merge *merge, uint64_t *waits, uint64_t *wait_ticks,
                            uint64_t *lost_events);

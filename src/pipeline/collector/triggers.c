@@ -1,5 +1,5 @@
-/* Fires snapshots at thresholds (triggers.h). Each trigger has a level and a hysteresis of an
- * eighth. The control group's files are read every 10 to 50 ms, and a pressure-stall descriptor is
+/* Fires snapshots at thresholds (triggers.h). A table says of each kind what its level reads like and
+ * which way its figure crosses it; a level has a hysteresis of an eighth. The control group's files are read every 10 to 50 ms, and a pressure-stall descriptor is
  * polled where that is permitted. */
 #include "collector/triggers.h"
 
@@ -23,13 +23,23 @@
 
 /* ---- Texts ---- */
 
+enum trigger_unit { UNIT_BYTES, UNIT_RATE, UNIT_CALLS, UNIT_TIME, UNIT_SHARE, UNIT_NONE };
+
 static const struct {
     const char *name, *example;
-} kinds[TRIGGER_KINDS] = {[TRIGGER_RSS] = {"rss", "rss=2G"},
-                          [TRIGGER_REQUESTED] = {"requested", "requested=1G"},
-                          [TRIGGER_RATE] = {"rate", "rate=1G/s"},
-                          [TRIGGER_CGROUP] = {"cgroup", "cgroup=90%"},
-                          [TRIGGER_OOM] = {"oom", "oom"}};
+    enum trigger_unit unit;
+    bool falls; /* fires at the level or below it */
+} kinds[TRIGGER_KINDS] = {
+    [TRIGGER_RSS] = {"rss", "rss=2G", UNIT_BYTES, false},
+    [TRIGGER_REQUESTED] = {"requested", "requested=1G", UNIT_BYTES, false},
+    [TRIGGER_RATE] = {"rate", "rate=1G/s", UNIT_RATE, false},
+    [TRIGGER_COUNT] = {"count", "count=10M", UNIT_CALLS, false},
+    [TRIGGER_STACK] = {"stack", "stack=8M", UNIT_BYTES, false},
+    [TRIGGER_TIME] = {"time", "time=30s", UNIT_TIME, false},
+    [TRIGGER_FREE] = {"free", "free=10%", UNIT_BYTES, true},
+    [TRIGGER_CGROUP] = {"cgroup", "cgroup=90%", UNIT_SHARE, false},
+    [TRIGGER_OOM] = {"oom", "oom", UNIT_NONE, false},
+};
 
 static int trigger_parse_share(const char *text, uint64_t *millionths)
 {
@@ -56,18 +66,58 @@ static int trigger_parse_bytes(const char *text, bool rate, uint64_t *bytes)
     return error ? error : *bytes ? 0 : -EINVAL;
 }
 
+/* "10M": ten million. */
+static int trigger_parse_calls(const char *text, uint64_t *calls)
+{
+    static const char suffixes[] = "kMG";
+    const char *end;
+    double number, times = 1;
+    if (human_parse_decimal(text, &end, &number))
+        return -EINVAL;
+    const char *suffix = *end ? strchr(suffixes, *end) : NULL;
+    for (const char *at = suffix; at && at >= suffixes; at--)
+        times *= 1000;
+    if (*end && (!suffix || end[1]))
+        return -EINVAL;
+    if (!(number * times >= 1 && number * times < 1e18))
+        return -EINVAL;
+    *calls = (uint64_t)(number * times + 0.5);
+    return 0;
+}
+
+static int trigger_parse_time(const char *text, uint64_t *ns)
+{
+    int error = human_parse_duration(text, ns);
+    return error ? error : *ns ? 0 : -EINVAL;
+}
+
+static int trigger_parse_amount(struct trigger *trigger, const char *level)
+{
+    switch (kinds[trigger->kind].unit) {
+    case UNIT_CALLS:
+        return trigger_parse_calls(level, &trigger->level);
+    case UNIT_TIME:
+        return trigger_parse_time(level, &trigger->level);
+    case UNIT_RATE:
+        return trigger_parse_bytes(level, true, &trigger->level);
+    default:
+        return trigger_parse_bytes(level, false, &trigger->level);
+    }
+}
+
 static int trigger_parse_level(struct trigger *trigger, const char *level)
 {
-    switch (trigger->kind) {
-    case TRIGGER_CGROUP:
-        return level ? trigger_parse_share(level, &trigger->level) : -EINVAL;
-    case TRIGGER_OOM:
+    enum trigger_unit unit = kinds[trigger->kind].unit;
+    trigger->is_share = unit == UNIT_SHARE ||
+                        (trigger->kind == TRIGGER_FREE && level && strchr(level, '%') != NULL);
+    if (unit == UNIT_NONE) {
         trigger->level = OOM_LEVEL;
         return level ? -EINVAL : 0;
-    default:
-        return level ? trigger_parse_bytes(level, trigger->kind == TRIGGER_RATE, &trigger->level)
-                     : -EINVAL;
     }
+    if (!level)
+        return -EINVAL;
+    return trigger->is_share ? trigger_parse_share(level, &trigger->level)
+                             : trigger_parse_amount(trigger, level);
 }
 
 int trigger_parse(const char *text, struct trigger *trigger, char why[160])
@@ -84,32 +134,37 @@ int trigger_parse(const char *text, struct trigger *trigger, char why[160])
         return -EINVAL;
     }
     snprintf(why, 160,
-             "'%.60s' is nothing to wait for: there are rss, requested, rate, cgroup and oom",
+             "'%.60s' is nothing to wait for: there are rss, requested, rate, count, stack, time, "
+             "free, cgroup and oom",
              text);
     return -EINVAL;
+}
+
+static struct human trigger_level_text(const struct trigger *trigger, enum trigger_unit unit)
+{
+    if (trigger->is_share)
+        return human_percent((double)trigger->level, MILLION);
+    return unit == UNIT_TIME    ? human_duration(trigger->level)
+           : unit == UNIT_CALLS ? human_count(trigger->level)
+                                : human_bytes(trigger->level);
 }
 
 void trigger_name(const struct trigger *trigger, char name[64])
 {
     const char *kind = kinds[trigger->kind].name;
-    switch (trigger->kind) {
-    case TRIGGER_OOM:
+    enum trigger_unit unit = kinds[trigger->kind].unit;
+    if (unit == UNIT_NONE)
         snprintf(name, 64, "%s", kind);
-        break;
-    case TRIGGER_CGROUP:
-        snprintf(name, 64, "%s=%s", kind, human_percent((double)trigger->level, MILLION).text);
-        break;
-    default:
-        snprintf(name, 64, "%s=%s%s", kind, human_bytes(trigger->level).text,
-                 trigger->kind == TRIGGER_RATE ? "/s" : "");
-    }
+    else
+        snprintf(name, 64, "%s=%s%s", kind, trigger_level_text(trigger, unit).text,
+                 unit == UNIT_RATE ? "/s" : "");
 }
 
 /* ---- State ---- */
 
 struct armed {
     struct trigger trigger;
-    bool above;          /* it has fired, and has not been low enough since */
+    bool beyond;         /* it has fired, and has not been far enough on this side since */
     uint64_t next_event; /* ns: events before that are of the same distress */
 };
 
@@ -205,6 +260,14 @@ struct triggers *triggers_new_in(const struct trigger *list, size_t count,
     if (triggers)
         trigger_take_place(triggers, place);
     return triggers;
+}
+
+bool triggers_want(const struct triggers *triggers, enum trigger_kind kind)
+{
+    for (size_t i = 0; i < triggers->count; i++)
+        if (triggers->all[i].trigger.kind == kind)
+            return true;
+    return false;
 }
 
 void triggers_free(struct triggers *triggers)
@@ -322,6 +385,17 @@ static void trigger_look_at_rate(struct triggers *triggers, struct figure alloca
     }
 }
 
+static struct figure trigger_free_now(const struct trigger *trigger,
+                                      const struct trigger_levels *levels)
+{
+    struct figure all = levels->machine_bytes, left = levels->machine_available_bytes;
+    if (!trigger->is_share)
+        return left;
+    if (!figure_known(all) || !figure_known(left) || figure_zero(all))
+        return FIGURE_UNKNOWN;
+    return figure_of((uint64_t)(figure_double(left) / figure_double(all) * MILLION));
+}
+
 static struct figure trigger_level_now(const struct triggers *triggers,
                                        const struct trigger *trigger,
                                        const struct trigger_levels *levels)
@@ -333,6 +407,14 @@ static struct figure trigger_level_now(const struct triggers *triggers,
         return levels->requested_bytes;
     case TRIGGER_RATE:
         return triggers->rate;
+    case TRIGGER_COUNT:
+        return levels->allocated_count;
+    case TRIGGER_STACK:
+        return levels->stack_bytes;
+    case TRIGGER_TIME:
+        return levels->age_ns;
+    case TRIGGER_FREE:
+        return trigger_free_now(trigger, levels);
     default:
         return triggers->share;
     }
@@ -342,11 +424,15 @@ static struct figure trigger_level_now(const struct triggers *triggers,
 static bool trigger_crosses(struct armed *armed, struct figure now)
 {
     uint64_t level = armed->trigger.level;
-    bool fires = figure_known(now) && !figure_less(now, figure_of(level)) && !armed->above;
+    bool falls = kinds[armed->trigger.kind].falls;
+    bool is_beyond = figure_known(now) && (falls ? !figure_less(figure_of(level), now)
+                                                 : !figure_less(now, figure_of(level)));
+    bool fires = is_beyond && !armed->beyond;
     if (fires)
-        armed->above = true;
-    else if (figure_less(now, figure_of(level - level / 8)))
-        armed->above = false;
+        armed->beyond = true;
+    else if (falls ? figure_less(figure_of(level + level / 8), now)
+                   : figure_less(now, figure_of(level - level / 8)))
+        armed->beyond = false;
     return fires;
 }
 

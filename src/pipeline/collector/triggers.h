@@ -4,6 +4,10 @@
  *     rss=2G         the resident set, the recorder's own memory taken out
  *     requested=1G   live bytes, as requested
  *     rate=1G        bytes allocated a second, over the last second (rate=1G/s is the same)
+ *     count=10M      calls that returned a new block, so far
+ *     stack=8M       the deepest stack of a thread that runs, at one of its allocations
+ *     time=30s       since the process began to be recorded: fires once
+ *     free=10%       of the machine's memory are available, or less; or of bytes, free=2G
  *     cgroup=90%     of the memory limit that will be met first, from the group up to the top
  *     oom            95 % of that limit are used, or will be soon at the pace of the last reading;
  *                    or the group was throttled, hit its limit or found no memory
@@ -11,8 +15,8 @@
  *                    or its tasks wait for memory (pressure stall information), where permitted
  *
  * A trigger fires once when its figure crosses the level. It fires again only after the figure was
- * below 7/8 of the level. A trigger that follows events instead of a level fires at most once in
- * ten seconds. */
+ * below 7/8 of the level; `free`, which falls, after it was above 9/8. A trigger that follows events
+ * instead of a level fires at most once in ten seconds. */
 #ifndef TIDEMARK_COLLECTOR_TRIGGERS_H
 #define TIDEMARK_COLLECTOR_TRIGGERS_H
 
@@ -27,6 +31,10 @@ enum trigger_kind {
     TRIGGER_RSS,
     TRIGGER_REQUESTED,
     TRIGGER_RATE,
+    TRIGGER_COUNT,
+    TRIGGER_STACK,
+    TRIGGER_TIME,
+    TRIGGER_FREE,
     TRIGGER_CGROUP,
     TRIGGER_OOM,
     TRIGGER_KINDS
@@ -36,7 +44,8 @@ enum { TRIGGERS_MAX = 16 };
 
 struct trigger {
     enum trigger_kind kind;
-    uint64_t level; /* bytes, bytes a second; of a limit: millionths */
+    uint64_t level; /* bytes, bytes a second, calls, ns; of a limit or the machine: millionths */
+    bool is_share;  /* level is in millionths */
 };
 
 /* What --snapshot-at takes. 0, or -EINVAL with a sentence in `why`. */
@@ -48,6 +57,10 @@ void trigger_name(const struct trigger *trigger, char name[64]);
 struct trigger_levels {
     struct figure resident_bytes, requested_bytes;
     struct figure allocated_bytes; /* in all, so far */
+    struct figure allocated_count; /* calls, so far */
+    struct figure stack_bytes;     /* of the thread whose stack was deepest */
+    struct figure age_ns;          /* since recording began */
+    struct figure machine_bytes, machine_available_bytes; /* for TRIGGER_FREE alone */
 };
 
 struct triggers;
@@ -58,6 +71,8 @@ struct triggers *triggers_new(const struct trigger *list, size_t count, pid_t pi
 struct triggers *triggers_new_in(const struct trigger *list, size_t count,
                                  const struct cgroup_place *place);
 void triggers_free(struct triggers *triggers);
+/* Is such a trigger in the list? */
+bool triggers_want(const struct triggers *triggers, enum trigger_kind kind);
 
 /* A trigger whose level has been crossed since it was last asked, one at a time; NULL: none (more).
  * Reads the control group at most every 50 ms, every 10 ms when it is half full. */

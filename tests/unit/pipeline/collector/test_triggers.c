@@ -19,9 +19,15 @@
 static struct trigger_levels levels_of(uint64_t resident, uint64_t requested, uint64_t allocated)
 {
     const struct figure unknown = FIGURE_UNKNOWN;
-    return (struct trigger_levels){resident == UNKNOWN ? unknown : figure_of(resident),
-                                   requested == UNKNOWN ? unknown : figure_of(requested),
-                                   allocated == UNKNOWN ? unknown : figure_of(allocated)};
+    return (struct trigger_levels){
+        .resident_bytes = resident == UNKNOWN ? unknown : figure_of(resident),
+        .requested_bytes = requested == UNKNOWN ? unknown : figure_of(requested),
+        .allocated_bytes = allocated == UNKNOWN ? unknown : figure_of(allocated),
+        .allocated_count = unknown,
+        .stack_bytes = unknown,
+        .age_ns = unknown,
+        .machine_bytes = unknown,
+        .machine_available_bytes = unknown};
 }
 
 static struct trigger parsed(const char *text)
@@ -44,12 +50,21 @@ static void texts_are_read_and_told(void **state)
                  {"rate=1G", "rate=1.00 GiB/s", TRIGGER_RATE, 1 << 30},
                  {"cgroup=90%", "cgroup=90.0 %", TRIGGER_CGROUP, 900000},
                  {"cgroup=0.5%", "cgroup=0.5 %", TRIGGER_CGROUP, 5000},
+                 {"count=12", "count=12", TRIGGER_COUNT, 12},
+                 {"count=2.5M", "count=2.50 M", TRIGGER_COUNT, 2500000},
+                 {"stack=8M", "stack=8.00 MiB", TRIGGER_STACK, 8 << 20},
+                 {"time=1.5s", "time=1.50 s", TRIGGER_TIME, 1500 * MS},
+                 {"free=2G", "free=2.00 GiB", TRIGGER_FREE, 2ull << 30},
+                 {"free=10%", "free=10.0 %", TRIGGER_FREE, 100000},
                  {"oom", "oom", TRIGGER_OOM, 950000}};
     /* clang-format off */
     static const char *const wrong[] = {"",          "rss",       "rss=",      "rss=0",
                                         "rss=2G/s",  "rs=2G",     "rsss=2G",   "cgroup=90",
                                         "cgroup=0%", "cgroup=-1%", "cgroup=101%", "cgroup=nan%",
-                                        "cgroup=90%%", "oom=1",   "rate=/s",   "requested=many"};
+                                        "cgroup=90%%", "oom=1",   "rate=/s",   "requested=many",
+                                        "count=0",   "count=1T",  "count=1MM", "count=-1",
+                                        "time=0",    "time=5pc",    "free=0%",   "free=101%",
+                                        "free=",     "stack=10%", "count=1e30"};
     /* clang-format on */
     (void)state;
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
@@ -90,6 +105,51 @@ static void a_crossing_fires_once(void **state)
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         assert_int_equal(fires(triggers, levels_of(0, steps[i].requested, 0), (i + 1) * SECOND),
                          steps[i].fires);
+    triggers_free(triggers);
+}
+
+static void free_memory_falls(void **state)
+{
+    struct trigger list[] = {parsed("free=10%"), parsed("free=50")};
+    struct triggers *triggers = triggers_new(list, 2, getpid());
+    static const struct {
+        uint64_t available;
+        int fires;
+    } steps[] = {{1000, 0}, {101, 0}, {100, 1}, {90, 0}, {112, 0}, {100, 0}, {113, 0},
+                 {100, 1},  {40, 1},  {0, 0},   {56, 0}, {50, 0},  {57, 0},  {50, 1}};
+    (void)state;
+    assert_true(triggers_want(triggers, TRIGGER_FREE));
+    assert_false(triggers_want(triggers, TRIGGER_RSS));
+    assert_int_equal(fires(triggers, levels_of(0, 0, 0), SECOND), 0); /* the machine is unknown */
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct trigger_levels levels = levels_of(0, 0, 0);
+        levels.machine_bytes = figure_of(1000);
+        levels.machine_available_bytes = figure_of(steps[i].available);
+        assert_int_equal(fires(triggers, levels, (i + 2) * SECOND), steps[i].fires);
+    }
+    triggers_free(triggers);
+}
+
+static void time_calls_and_stacks_fire_once(void **state)
+{
+    struct trigger list[] = {parsed("time=2s"), parsed("count=1k"), parsed("stack=64K")};
+    struct triggers *triggers = triggers_new(list, 3, getpid());
+    static const struct {
+        uint64_t age_ns, calls, stack;
+        int fires;
+    } steps[] = {{SECOND, 999, 65535, 0},
+                 {2 * SECOND, 999, 65535, 1},
+                 {3 * SECOND, 1000, 65535, 1},
+                 {4 * SECOND, 2000, 65536, 1},
+                 {5 * SECOND, 9000, 1 << 20, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct trigger_levels levels = levels_of(0, 0, 0);
+        levels.age_ns = figure_of(steps[i].age_ns);
+        levels.allocated_count = figure_of(steps[i].calls);
+        levels.stack_bytes = figure_of(steps[i].stack);
+        assert_int_equal(fires(triggers, levels, (i + 1) * SECOND), steps[i].fires);
+    }
     triggers_free(triggers);
 }
 
@@ -217,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_read_and_told),
         cmocka_unit_test(a_crossing_fires_once),
+        cmocka_unit_test(free_memory_falls),
+        cmocka_unit_test(time_calls_and_stacks_fire_once),
         cmocka_unit_test(several_fire_each),
         cmocka_unit_test(a_rate_is_bytes_over_time),
         cmocka_unit_test_setup_teardown(a_group_s_limit_is_watched, make_group, remove_group),
