@@ -195,9 +195,8 @@ static const struct option_entry entries[] = {
     {"start-on", 0, OPTION_STRING, "MARK", "recording begins at such a mark", TO(start_on), false,
      NULL},
     {"snapshot-at", 0, OPTION_CALL, "LEVEL",
-     "a profile of that moment at rss=2G, requested=1G, rate=1G/s, count=10M, stack=8M, time=30s, "
-     "free=10%, cgroup=90%, oom",
-     0, false, record_take_trigger},
+     "a profile of that moment: rss=2G, requested=1G, count=10M, time=30s, free=10%, oom …", 0,
+     false, record_take_trigger},
     {"snapshot-signal", 0, OPTION_CALL, "SIGNAL",
      "when tidemark gets SIGNAL, USR1 say; the program does not get it then", 0, true,
      record_take_signal},
