@@ -64,6 +64,8 @@ static void *brim_wait_at_work(void *argument)
     return argument;
 }
 
+static unsigned long brim_locked_kib; /* while they last ran */
+
 static int brim_start_threads(int most, size_t stack_bytes)
 {
     pthread_t thread[64];
@@ -73,6 +75,7 @@ static int brim_start_threads(int most, size_t stack_bytes)
     brim_over = false;
     while (count < most && !pthread_create(&thread[count], &attributes, brim_wait_at_work, NULL))
         count++;
+    brim_locked_kib = brim_number("/proc/self/status", "VmLck: %lu");
     brim_over = true;
     for (int i = 0; i < count; i++)
         CHECK(!pthread_join(thread[i], NULL));
@@ -140,6 +143,9 @@ static void brim_memlock_both(void)
     for (int i = 0; i < 3; i++)
         CHECK(!mlockall(MCL_CURRENT | MCL_FUTURE));
     printf("%d threads\n", brim_start_threads(5, 128 << 10));
+    unsigned long of_five = brim_locked_kib;
+    printf("%d threads", brim_start_threads(15, 128 << 10));
+    printf(" lock %lu KiB more\n", brim_locked_kib - of_five); /* theirs alone */
     pid_t pid = fork(); /* locks are not inherited, nor is what we do about them */
     CHECK(pid >= 0);
     if (!pid) {

@@ -145,7 +145,7 @@ int locked_all(int flags)
     int status = real.mlockall(flags);
     if (status < 0 && errno == ENOMEM && flags & MCL_CURRENT && locked_would_fit())
         status = locked_all_but_ours(flags);
-    else if (status == 0 && flags & MCL_CURRENT && !permitted_calls_is_forbidden(CALL_LIMITS))
+    if (status == 0 && flags & MCL_CURRENT && !permitted_calls_is_forbidden(CALL_LIMITS))
         shared_each_range(locked_unlock, NULL);
     if (status == 0)
         errno = saved_errno;

@@ -253,6 +253,11 @@ void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t by
             visit(context, shared_range_at(i)->start, shared_range_at(i)->bytes);
     for (uint32_t i = 0; shared && i < shared->chunk_count; i++)
         visit(context, (uintptr_t)shared->chunks[i], WIRE_CHUNK_BYTES);
+    char *seed = shared && shared->unlocked ? shared_take_seed() : NULL;
+    if (seed) {
+        visit(context, (uintptr_t)seed, SEED_BYTES);
+        atomic_store(&shared->seed, seed);
+    }
 }
 
 /* It reads as zero. */
