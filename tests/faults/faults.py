@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails every system call of Tidemark's in turn, and kills the process there (`make check-faults`).
 
-faults.py [--whole] [--minutes N] [--jobs N] [--scenario NAME] [--only TEXT] [--every N] BIN LIB TOOLS
+faults.py [--whole] [--minutes N] [--jobs N] [--scenario NAME] [--only TEXT] [--every N [--from M]] BIN LIB TOOLS
 
 A scenario is run once to list the places from which the recorder, the collector and attach call the system
 (inject.c says what a place is). Then it is run for each place and each error that the call can have. After each run
@@ -220,7 +220,7 @@ class Scenario:
             elif path.suffix == ".tmt":
                 yield from self.check_opens(path, ["replay", "-q", "-o", str(run.directory.parent / "replayed.tmk"),
                                                    str(path)])
-            elif not (dies and re.search(r"\.tmk(-wal|-shm|\.new)$|\.session\.tmk\.writing$", path.name)):
+            elif not (dies and re.search(r"\.tmk(-wal|-shm|\.new)$", path.name)):
                 yield f"left behind: {path.name}"
 
     def check_opens(self, path, arguments):
@@ -432,7 +432,7 @@ class Campaign:
 
     def plan(self, scenario):
         sites = self.sites_of(scenario)
-        faults = list(self.chosen(self.faults_of(scenario, sites)))[:: self.options.every]
+        faults = list(self.chosen(self.faults_of(scenario, sites)))[self.options.first :: self.options.every]
         by_role = collections.Counter(split(site)[0] for site in sites)
         print(f"{scenario.name}: {', '.join(f'{count} places in {role}' for role, count in by_role.items())}; "
               f"{len(faults)} runs", flush=True)
@@ -482,6 +482,8 @@ def main():
     parser.add_argument("--scenario", action="append")
     parser.add_argument("--only", help="places whose line has this text")
     parser.add_argument("--every", type=int, default=1, help="every Nth fault")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="of those the Mth and its followers: --every N with "
+                        "--from 0 to N - 1 is all")
     for name in ("bin", "lib", "tools"):
         parser.add_argument(name, type=lambda text: pathlib.Path(text).resolve())
     options = parser.parse_args()

@@ -1,5 +1,5 @@
 /* Appends rows to a session file (session_file.h). The first row, with the header and the layout
- * before it, is written under another name and renamed, so that a file of the session's name always
+ * before it, is written before the file has its name, so that a file of the session's name always
  * has a row. A lock beyond the file's end says to readers that the writer lives. */
 #include "session/session_file.h"
 
@@ -15,6 +15,7 @@
 #include <xxhash.h>
 #include "base/alive.h"
 #include "base/error.h"
+#include "base/new_file.h"
 #include "base/old_file.h"
 #include "base/strbuf.h"
 #include "session/session_format.h"
@@ -135,36 +136,31 @@ static int session_file_keep_old(const struct session_file *file)
     return error ? error : old_file_keep(file->path, NULL);
 }
 
-static int session_file_create_as(struct session_file *file, const char *name)
+/* It is locked, and has its row, before it has the name. */
+static int session_file_place(struct session_file *file, struct new_file *made)
 {
-    unlink(name); /* of a writer that was killed here before */
-    int fd = open(name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                  S_IRUSR | S_IWUSR);
-    if (fd < 0)
+    if (fcntl(made->fd, F_SETFL, O_APPEND) < 0)
         return -errno;
-    alive_lock(fd);
-    int error = session_file_write(file, fd);
+    alive_lock(made->fd);
+    int fd = made->fd, error = session_file_write(file, fd);
     if (!error)
         error = session_file_keep_old(file);
     if (!error)
-        error = old_file_move_new(name, file->path);
-    if (!error) {
+        error = new_file_place(made, file->path);
+    if (error)
+        file->bytes = 0;
+    else
         file->fd = fd;
-        return 0;
-    }
-    file->bytes = 0;
-    unlink(name);
-    close(fd);
     return error;
 }
 
 static int session_file_create(struct session_file *file)
 {
-    char *name;
-    if (asprintf(&name, "%s.writing", file->path) < 0)
-        return -ENOMEM;
-    int error = session_file_create_as(file, name);
-    free(name);
+    struct new_file made;
+    int error = new_file_open(&made, file->path);
+    if (!error)
+        error = session_file_place(file, &made);
+    new_file_release(&made);
     return error;
 }
 

@@ -1,4 +1,5 @@
 /* Rows are there when they were appended, whatever becomes of the file or of its writer. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -134,7 +135,7 @@ static void a_file_without_rows_is_not_created(void **state)
     assert_int_equal(session_file_rows(file), 0);
     session_file_close(file);
     assert_int_not_equal(access(scratch("none"), F_OK), 0);
-    assert_int_not_equal(access(scratch("none.writing"), F_OK), 0);
+    assert_int_not_equal(access(scratch("none.new"), F_OK), 0);
 }
 
 static void it_can_be_read_while_it_grows(void **state)
@@ -225,7 +226,7 @@ static void two_writers_do_not_share_a_name(void **state)
     struct session *session = read_session("shared");
     assert_int_equal(session->count, 2);
     session_free(session);
-    assert_int_not_equal(access(scratch("shared.writing"), F_OK), 0);
+    assert_int_not_equal(access(scratch("shared.new"), F_OK), 0);
 }
 
 /* ---- Kills and full disks ---- */
@@ -329,12 +330,47 @@ static void a_first_row_that_does_not_fit_leaves_no_file(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
     assert_int_equal(error, -ENOSPC);
     assert_int_not_equal(access(scratch("first"), F_OK), 0);
-    assert_int_not_equal(access(scratch("first.writing"), F_OK), 0);
+    assert_int_not_equal(access(scratch("first.new"), F_OK), 0);
     append(file, 1);
     session_file_close(file);
     struct session *session = read_session("first");
     assert_int_equal(session->count, 1);
     session_free(session);
+}
+
+static void append_until_killed(const char *name)
+{
+    struct session_file *file = open_new(name);
+    signal(SIGXFSZ, SIG_DFL);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0}); /* the first byte kills */
+    append(file, 1);
+    _exit(0);
+}
+
+static size_t files_beside(const char *name)
+{
+    size_t count = 0, length = strlen(name);
+    char *directory = strdup(scratch(name));
+    *strrchr(directory, '/') = '\0';
+    DIR *open = opendir(directory);
+    for (struct dirent *entry; (entry = readdir(open));)
+        count += strncmp(entry->d_name, name, length) == 0;
+    closedir(open);
+    free(directory);
+    return count;
+}
+
+/* Between the first byte and the name. */
+static void a_writer_that_is_killed_in_its_first_row_leaves_nothing(void **state)
+{
+    (void)state;
+    int status;
+    pid_t pid = fork();
+    if (pid == 0)
+        append_until_killed("killed_first");
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+    assert_int_equal(files_beside("killed_first"), 0);
 }
 
 /* ---- Damage ---- */
@@ -425,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_killed_writer_leaves_whole_rows),
         cmocka_unit_test(what_does_not_fit_is_taken_back),
         cmocka_unit_test(a_first_row_that_does_not_fit_leaves_no_file),
+        cmocka_unit_test(a_writer_that_is_killed_in_its_first_row_leaves_nothing),
         cmocka_unit_test(a_wrong_byte_costs_one_row),
         cmocka_unit_test(what_is_no_session_file_is_refused),
         cmocka_unit_test(a_file_made_to_be_slow_is_given_up),
