@@ -61,6 +61,15 @@ conclude "full at first"
 [ ! -s err ] || fail "full at first: $(cat err)"
 rm -f "$small"/*
 
+# Rows of small processes that end meanwhile come when there is room again.
+"$TIDEMARK" record -o "$small/run.tmk" -- sh -c "dd if=/dev/zero of=$small/filler bs=4k 2>&1 >/dev/null | grep -c 'No space'
+    i=0; while [ \$i -lt 40 ]; do /bin/true; i=\$((i + 1)); done; sleep 7; rm $small/filler; exit 7" >out 2>err
+[ $? = 7 ] && [ "$(cat out)" = 1 ] || fail "rows: $(cat out err)"
+[ "$("$TIDEMARK" report --json "$small/run.session.tmk" | jq '[.programs[] | select(.program == "true").processes] | add')" = 40 ] ||
+    fail "rows: $("$TIDEMARK" report "$small/run.session.tmk"; cat err)"
+grep -q 'small *44 small processes are in' err && ! grep -q cannot err || fail "rows: said $(cat err)"
+rm -f "$small"/*
+
 begin -q
 until_true has_committed
 fill

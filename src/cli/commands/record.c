@@ -143,10 +143,13 @@ static void cmd_record_add_error(struct strbuf *line, const struct process_image
 }
 
 /* One line, however many: what was wrong first is what explains the others. */
-static void cmd_record_say_errors(const struct collector *collector)
+static void cmd_record_say_errors(struct collector *collector)
 {
     struct strbuf line = STRBUF_INIT;
-    size_t others = 0;
+    size_t others = collector_rows_without_room(collector);
+    if (others)
+        strbuf_addf(&line, "%s", error_text());
+    others -= others > 0;
     for (size_t i = 0; i < collector_result_count(collector); i++) {
         const struct process_image_result *result = collector_result(collector, i);
         if (!result->error && !result->trace_error)
@@ -389,6 +392,7 @@ static void cmd_record_sum_up(struct job *job, const struct record_options *opti
         cmd_record_daemon_result(job, cmd_record_main_result(job));
     const char *over = collector_over(job->collector);
     job->summed_up = true;
+    collector_rows_without_room(job->collector); /* they get what room there is */
     if (!shown && options->only)
         shown = cmd_record_largest_result(job->collector);
     /* cmd_record_say_errors() says why */

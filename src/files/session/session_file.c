@@ -26,10 +26,15 @@ struct session_file {
     int fd; /* -1: there is no row yet */
     uint64_t layout_name;
     struct strbuf layout;
-    struct strbuf record; /* the row that is being appended */
-    off_t bytes;          /* of the file */
+    struct strbuf record;  /* the row that is being appended */
+    struct strbuf waiting; /* rows for which the disk had no room, as records */
+    size_t waiting_rows;
+    off_t bytes; /* of the file */
     size_t rows;
 };
+
+/* Of rows that wait: thousands. */
+enum { SESSION_FILE_WAITING_BYTES = 16 << 20 };
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
@@ -85,14 +90,14 @@ static void session_file_add_row(struct session_file *file, const struct session
 }
 
 /* What stands before the first row. */
-static void session_file_add_beginning(struct session_file *file)
+static void session_file_add_beginning(const struct session_file *file, struct strbuf *out)
 {
     struct session_header header = {.flags = 0};
     memcpy(header.magic, OWN_FILE_SESSION_MAGIC, sizeof header.magic);
-    strbuf_add(&file->record, &header, sizeof header);
-    size_t at = session_file_begin_record(&file->record);
-    strbuf_add(&file->record, file->layout.data, file->layout.length);
-    session_file_end_record(&file->record, at, SESSION_RECORD_LAYOUT);
+    strbuf_add(out, &header, sizeof header);
+    size_t at = session_file_begin_record(out);
+    strbuf_add(out, file->layout.data, file->layout.length);
+    session_file_end_record(out, at, SESSION_RECORD_LAYOUT);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -114,13 +119,13 @@ static int session_file_fail(const struct session_file *file, int error)
 
 /* One write(), so that a kill leaves a row whole or not at all. What a full disk took of it is taken
  * back. */
-static int session_file_write(struct session_file *file, int fd)
+static int session_file_write(struct session_file *file, int fd, const void *data, size_t bytes)
 {
     ssize_t written;
     do
-        written = write(fd, file->record.data, file->record.length);
+        written = write(fd, data, bytes);
     while (written < 0 && errno == EINTR);
-    if (written == (ssize_t)file->record.length) {
+    if (written == (ssize_t)bytes) {
         file->bytes += written;
         return 0;
     }
@@ -137,12 +142,14 @@ static int session_file_keep_old(const struct session_file *file)
 }
 
 /* It is locked, and has its row, before it has the name. */
-static int session_file_place(struct session_file *file, struct new_file *made)
+static int session_file_place(struct session_file *file, struct new_file *made,
+                              const struct strbuf *beginning)
 {
     if (fcntl(made->fd, F_SETFL, O_APPEND) < 0)
         return -errno;
     alive_lock(made->fd);
-    int fd = made->fd, error = session_file_write(file, fd);
+    int fd = made->fd;
+    int error = session_file_write(file, fd, beginning->data, beginning->length);
     if (!error)
         error = session_file_keep_old(file);
     if (!error)
@@ -154,15 +161,80 @@ static int session_file_place(struct session_file *file, struct new_file *made)
     return error;
 }
 
-static int session_file_create(struct session_file *file)
+static int session_file_create(struct session_file *file, const void *record, size_t bytes)
 {
+    struct strbuf beginning = STRBUF_INIT;
     struct new_file made;
+    session_file_add_beginning(file, &beginning);
+    strbuf_add(&beginning, record, bytes);
     int error = new_file_open(&made, file->path);
     if (!error)
-        error = session_file_place(file, &made);
+        error = session_file_place(file, &made, &beginning);
     new_file_release(&made);
+    strbuf_release(&beginning);
     return error;
 }
+
+static int session_file_put(struct session_file *file, const void *record, size_t bytes)
+{
+    int error = file->fd < 0 ? session_file_create(file, record, bytes)
+                             : session_file_write(file, file->fd, record, bytes);
+    file->rows += !error;
+    return error;
+}
+
+/* ---- A disk that is full for a while ---- */
+
+static int session_file_put_waiting(struct session_file *file)
+{
+    struct strbuf *waiting = &file->waiting;
+    size_t at = 0;
+    int error = 0;
+    while (at < waiting->length && !error) {
+        struct session_record head;
+        memcpy(&head, waiting->data + at, sizeof head);
+        size_t bytes = sizeof head + le32toh(head.bytes);
+        error = session_file_put(file, waiting->data + at, bytes);
+        at += error ? 0 : bytes;
+        file->waiting_rows -= !error;
+    }
+    if (at)
+        memmove(waiting->data, waiting->data + at, waiting->length - at);
+    waiting->length -= at;
+    return error;
+}
+
+static bool session_file_may_wait(const struct session_file *file, int error)
+{
+    return (error == -ENOSPC || error == -EDQUOT) &&
+           file->waiting.length + file->record.length <= SESSION_FILE_WAITING_BYTES;
+}
+
+/* Behind those that wait. */
+static int session_file_put_new(struct session_file *file)
+{
+    int error = session_file_put_waiting(file);
+    if (!error)
+        error = session_file_put(file, file->record.data, file->record.length);
+    if (!error || !session_file_may_wait(file, error))
+        return error;
+    strbuf_add(&file->waiting, file->record.data, file->record.length);
+    file->waiting_rows++;
+    return 0;
+}
+
+size_t session_file_settle(struct session_file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    int error = session_file_put_waiting(file);
+    size_t left = file->waiting_rows;
+    pthread_mutex_unlock(&file->lock);
+    if (error)
+        session_file_fail(file, error);
+    return left;
+}
+
+/* ---- Opening and appending ---- */
 
 int session_file_open(struct session_file **out, const char *path, const void *layout,
                       size_t layout_bytes)
@@ -174,7 +246,7 @@ int session_file_open(struct session_file **out, const char *path, const void *l
         return error_set(-ENOMEM, "out of memory");
     }
     file->fd = -1;
-    file->layout = file->record = STRBUF_INIT;
+    file->layout = file->record = file->waiting = STRBUF_INIT;
     pthread_mutex_init(&file->lock, NULL);
     strbuf_add(&file->layout, layout, layout_bytes);
     file->layout_name = session_layout_name(layout, layout_bytes);
@@ -196,11 +268,8 @@ int session_file_append(struct session_file *file, const struct session_row *row
         return session_file_fail(file, -EFBIG);
     pthread_mutex_lock(&file->lock);
     strbuf_reset(&file->record);
-    if (file->fd < 0)
-        session_file_add_beginning(file);
     session_file_add_row(file, row, body, bytes);
-    int error = file->fd < 0 ? session_file_create(file) : session_file_write(file, file->fd);
-    file->rows += !error;
+    int error = session_file_put_new(file);
     pthread_mutex_unlock(&file->lock);
     return error ? session_file_fail(file, error) : 0;
 }
@@ -222,6 +291,7 @@ void session_file_close(struct session_file *file)
     pthread_mutex_destroy(&file->lock);
     strbuf_release(&file->layout);
     strbuf_release(&file->record);
+    strbuf_release(&file->waiting);
     free(file->path);
     free(file);
 }

@@ -53,11 +53,14 @@ struct session_file;
  * sentence. */
 int session_file_open(struct session_file **out, const char *path, const void *layout,
                       size_t layout_bytes);
-/* From any thread; rows come one after the other. What of a row does not fit on the disk is taken
- * back, so a later row may succeed. 0 or -errno with a sentence. */
+/* From any thread; rows come one after the other. A row for which the disk has no room is taken back
+ * and waits in memory, up to 16 MiB of them: it comes with a later row, or by session_file_settle().
+ * 0 or -errno with a sentence. */
 int session_file_append(struct session_file *file, const struct session_row *row, const void *body,
                         size_t bytes);
-/* How many rows there are. */
+/* Tries rows again that wait. How many still do; then the sentence says why. */
+size_t session_file_settle(struct session_file *file);
+/* How many rows are in the file. */
 size_t session_file_rows(struct session_file *file);
 /* Frees it; NULL is nothing. */
 void session_file_close(struct session_file *file);

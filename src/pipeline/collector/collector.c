@@ -275,6 +275,11 @@ size_t collector_rows(const struct collector *collector, const char **path)
     return count;
 }
 
+size_t collector_rows_without_room(struct collector *collector)
+{
+    return collector->options.rows ? session_rows_settle(collector->options.rows) : 0;
+}
+
 pid_t collector_largest_row(const struct collector *collector, char program[64],
                             uint64_t *peak_bytes)
 {

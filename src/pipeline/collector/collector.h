@@ -126,6 +126,9 @@ size_t collector_passed_over(const struct collector *collector);
 /* So many small processes are rows of the session's file, which is called so; NULL if there are
  * none. */
 size_t collector_rows(const struct collector *collector, const char **path);
+/* When they have ended: so many more found no room on the disk, for five seconds once. Then error_text()
+ * says why. */
+size_t collector_rows_without_room(struct collector *collector);
 /* The one of them with the highest peak: its pid (0: there is none whose peak is known), program (the
  * name may be cut) and peak. */
 pid_t collector_largest_row(const struct collector *collector, char program[64],

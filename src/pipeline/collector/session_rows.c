@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/memory.h"
 
 struct session_rows {
@@ -13,6 +14,7 @@ struct session_rows {
     char *path;
     struct session_file *file; /* NULL: no row yet */
     struct session_rows_largest largest;
+    bool has_waited; /* for room on the disk, in vain */
 };
 
 struct session_rows *session_rows_new(void)
@@ -26,6 +28,7 @@ void session_rows_free(struct session_rows *rows)
 {
     if (!rows)
         return;
+    session_rows_settle(rows);
     session_file_close(rows->file);
     pthread_mutex_destroy(&rows->lock);
     free(rows->path);
@@ -92,6 +95,19 @@ struct session_rows_largest session_rows_largest(struct session_rows *rows)
     struct session_rows_largest largest = rows->largest;
     pthread_mutex_unlock(&rows->lock);
     return largest;
+}
+
+size_t session_rows_settle(struct session_rows *rows)
+{
+    enum { TRIES = 100 };
+    const struct timespec pause = {0, 50 * 1000 * 1000};
+    size_t left = rows->file ? session_file_settle(rows->file) : 0;
+    for (int tries = 0; left && !rows->has_waited && tries < TRIES; tries++) {
+        nanosleep(&pause, NULL);
+        left = session_file_settle(rows->file);
+    }
+    rows->has_waited = left > 0;
+    return left;
 }
 
 size_t session_rows_count(struct session_rows *rows)

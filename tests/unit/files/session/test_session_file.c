@@ -284,69 +284,6 @@ static void a_killed_writer_leaves_whole_rows(void **state)
     session_free(session);
 }
 
-/* A limit on the file's size cuts a write as a full disk does. */
-static void what_does_not_fit_is_taken_back(void **state)
-{
-    (void)state;
-    struct rlimit unlimited, limit;
-    struct session_file *file = open_new("full");
-    struct session_row row = row_of(7);
-    char large[4096] = "";
-    append(file, 1);
-    off_t before = size_of("full");
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
-    limit = (struct rlimit){(rlim_t)before + 1000, unlimited.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    int error = session_file_append(file, &row, large, sizeof large);
-    off_t after = size_of("full");
-    append(file, 2);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
-    assert_int_equal(error, -ENOSPC);
-    assert_non_null(strstr(error_text(), "cannot write the session file"));
-    assert_int_equal(after, before);
-    append(file, 3);
-    session_file_close(file);
-    struct session *session = read_session("full");
-    assert_int_equal(session->count, 3);
-    assert_int_equal(session->lost_bytes, 0);
-    for (int i = 0; i < 3; i++)
-        check_row(&session->entries[i], i + 1);
-    session_free(session);
-}
-
-/* The first row's disk is full: there is no file, and the next row makes it. */
-static void a_first_row_that_does_not_fit_leaves_no_file(void **state)
-{
-    (void)state;
-    struct rlimit unlimited, limit;
-    struct session_file *file = open_new("first");
-    struct session_row row = row_of(1);
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
-    limit = (struct rlimit){10, unlimited.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    int error = session_file_append(file, &row, "x", 1);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
-    assert_int_equal(error, -ENOSPC);
-    assert_int_not_equal(access(scratch("first"), F_OK), 0);
-    assert_int_not_equal(access(scratch("first.new"), F_OK), 0);
-    append(file, 1);
-    session_file_close(file);
-    struct session *session = read_session("first");
-    assert_int_equal(session->count, 1);
-    session_free(session);
-}
-
-static void append_until_killed(const char *name)
-{
-    struct session_file *file = open_new(name);
-    signal(SIGXFSZ, SIG_DFL);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0}); /* the first byte kills */
-    append(file, 1);
-    _exit(0);
-}
-
 static size_t files_beside(const char *name)
 {
     size_t count = 0, length = strlen(name);
@@ -358,6 +295,103 @@ static size_t files_beside(const char *name)
     closedir(open);
     free(directory);
     return count;
+}
+
+/* A limit on the file's size cuts a write as a full disk does. Returns what is to be restored. */
+static struct rlimit limit_file(off_t bytes)
+{
+    struct rlimit before, limit;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){(rlim_t)bytes, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    return before;
+}
+
+static void what_does_not_fit_comes_when_there_is_room(void **state)
+{
+    (void)state;
+    struct session_file *file = open_new("full");
+    struct session_row row = row_of(7);
+    char large[4096] = "";
+    append(file, 1);
+    off_t before = size_of("full");
+    struct rlimit unlimited = limit_file(before + 1000);
+    int error = session_file_append(file, &row, large, sizeof large);
+    off_t after = size_of("full");
+    append(file, 2); /* there would be room, but not before the other */
+    size_t rows = session_file_rows(file), waiting = session_file_settle(file);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    assert_int_equal(error, 0);
+    assert_int_equal(after, before);
+    assert_int_equal(rows, 1);
+    assert_int_equal(waiting, 2);
+    assert_non_null(strstr(error_text(), "cannot write the session file"));
+    append(file, 3);
+    assert_int_equal(session_file_settle(file), 0);
+    assert_int_equal(session_file_rows(file), 4);
+    session_file_close(file);
+    struct session *session = read_session("full");
+    assert_int_equal(session->count, 4);
+    assert_int_equal(session->lost_bytes, 0);
+    assert_int_equal(session->entries[1].row.pid, 7);
+    assert_int_equal(session->entries[1].bytes, sizeof large);
+    check_row(&session->entries[0], 1);
+    check_row(&session->entries[2], 2);
+    check_row(&session->entries[3], 3);
+    session_free(session);
+}
+
+/* What waits is bounded. */
+static void too_much_does_not_wait(void **state)
+{
+    (void)state;
+    enum { BYTES = 17 << 20 };
+    struct session_file *file = open_new("large");
+    struct session_row row = row_of(7);
+    char *large = calloc(1, BYTES);
+    append(file, 1);
+    off_t before = size_of("large");
+    struct rlimit unlimited = limit_file(before + 1000);
+    int error = session_file_append(file, &row, large, BYTES);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    assert_int_equal(error, -ENOSPC);
+    assert_non_null(strstr(error_text(), "cannot write the session file"));
+    assert_int_equal(size_of("large"), before);
+    append(file, 2);
+    session_file_close(file);
+    free(large);
+    struct session *session = read_session("large");
+    assert_int_equal(session->count, 2);
+    session_free(session);
+}
+
+/* The first row's disk is full: there is no file, and the next row makes it. */
+static void a_first_row_that_does_not_fit_leaves_no_file(void **state)
+{
+    (void)state;
+    struct session_file *file = open_new("first");
+    struct rlimit unlimited = limit_file(10);
+    append(file, 1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    assert_int_equal(session_file_rows(file), 0);
+    assert_int_not_equal(access(scratch("first"), F_OK), 0);
+    assert_int_equal(files_beside("first"), 0);
+    append(file, 2);
+    session_file_close(file);
+    struct session *session = read_session("first");
+    assert_int_equal(session->count, 2);
+    check_row(&session->entries[0], 1);
+    session_free(session);
+}
+
+static void append_until_killed(const char *name)
+{
+    struct session_file *file = open_new(name);
+    signal(SIGXFSZ, SIG_DFL);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0}); /* the first byte kills */
+    append(file, 1);
+    _exit(0);
 }
 
 /* Between the first byte and the name. */
@@ -459,7 +493,8 @@ int main(void)
         cmocka_unit_test(two_writers_do_not_share_a_name),
         cmocka_unit_test(a_cut_row_costs_only_itself),
         cmocka_unit_test(a_killed_writer_leaves_whole_rows),
-        cmocka_unit_test(what_does_not_fit_is_taken_back),
+        cmocka_unit_test(what_does_not_fit_comes_when_there_is_room),
+        cmocka_unit_test(too_much_does_not_wait),
         cmocka_unit_test(a_first_row_that_does_not_fit_leaves_no_file),
         cmocka_unit_test(a_writer_that_is_killed_in_its_first_row_leaves_nothing),
         cmocka_unit_test(a_wrong_byte_costs_one_row),
