@@ -1,9 +1,10 @@
 /* What the graph of the live blocks costs, and for how long the program stands still:
  *
- *     bench_graph BLOCKS BYTES [held]
+ *     bench_graph BLOCKS BYTES [held] [exit]
  *
  * The program is a child of ours with so many blocks of so many bytes in lists of a hundred, which
- * measures all the time how long it was not running. "held": who holds what, too. */
+ * measures all the time how long it was not running. "held": who holds what, too.
+ * "exit": as of a program that waits in its exit: nothing is stopped, and nothing is copied. */
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -76,6 +77,7 @@ struct scene {
     struct live_list blocks;
     struct residency residency;
     struct pages pages;
+    struct stacks threads;
 };
 
 static void scene_make(struct scene *scene, pid_t pid, const struct shared *shared, size_t count,
@@ -100,11 +102,12 @@ static void scene_make(struct scene *scene, pid_t pid, const struct shared *shar
     live_list_sort(&scene->blocks);
     live_list_part(&scene->blocks);
     if (areas_find(&scene->areas, &scene->smaps, NULL, 0, &scene->blocks) ||
-        page_table_open(&scene->pages, pid))
+        page_table_open(&scene->pages, pid) || stacks_list(&scene->threads, pid))
         exit(1);
 }
 
-static void measure(pid_t pid, struct shared *shared, size_t count, size_t bytes, bool held)
+static void measure(pid_t pid, struct shared *shared, size_t count, size_t bytes, bool held,
+                    bool waits)
 {
     struct scene scene;
     struct graph_look look;
@@ -117,7 +120,9 @@ static void measure(pid_t pid, struct shared *shared, size_t count, size_t bytes
                                            .areas = &scene.areas,
                                            .blocks = &scene.blocks,
                                            .pages = &scene.pages,
-                                           .has_unknown = true,
+                                           .has_unknown = !waits,
+                                           .waits = waits,
+                                           .threads = &scene.threads,
                                            .rows = scene.residency.rows,
                                            .row_count = scene.residency.row_count,
                                            .names = held ? &names : NULL};
@@ -144,6 +149,14 @@ static void measure(pid_t pid, struct shared *shared, size_t count, size_t bytes
         (double)(after.ru_maxrss - before.ru_maxrss) * 1024 / (double)count, rows.count);
 }
 
+static bool is_said(int count, char **arguments, const char *word)
+{
+    for (int i = 3; i < count; i++)
+        if (!strcmp(arguments[i], word))
+            return true;
+    return false;
+}
+
 int main(int count, char **arguments)
 {
     if (count < 3)
@@ -156,7 +169,8 @@ int main(int count, char **arguments)
         child(shared, blocks, bytes);
     while (!atomic_load(&shared->ready))
         usleep(1000);
-    measure(pid, shared, blocks, bytes, count > 3);
+    measure(pid, shared, blocks, bytes, is_said(count, arguments, "held"),
+            is_said(count, arguments, "exit"));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     return 0;

@@ -1,5 +1,6 @@
 /* A runtime as Ruby's: its objects lie on pages that it maps, each object points to a block of 100 KB, and
- * before the end it unmaps the pages and leaves the blocks. With an argument, ten blocks are lost before. */
+ * before the end it unmaps the pages and leaves the blocks. With an argument, ten blocks are lost before.
+ * "libgcrypt": by the function with which that unmaps its secure memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +35,33 @@ __attribute__((noinline)) int ruby_vm_destruct(void *vm)
     return 42;
 }
 
+enum { INITIALIZATION_FINISHED = 77, TERM_SECMEM = 25 };
+
+/* libgcrypt's, which does many things. */
+int gcry_control(int command, ...);
+__attribute__((noinline)) int gcry_control(int command, ...)
+{
+    if (command != TERM_SECMEM)
+        return command;
+    munmap(objects, PAGES);
+    objects = NULL;
+    return 0;
+}
+
+static int of_libgcrypt(void)
+{
+    int before = gcry_control(INITIALIZATION_FINISHED);
+    make_objects();
+    if (gcry_control(INITIALIZATION_FINISHED) != before)
+        return 1;
+    lose_blocks();
+    return gcry_control(TERM_SECMEM);
+}
+
 int main(int argc, char **argv)
 {
-    (void)argv;
+    if (argc > 1 && !strcmp(argv[1], "libgcrypt"))
+        return of_libgcrypt();
     make_objects();
     if (argc > 1)
         lose_blocks();

@@ -9,6 +9,9 @@ tidemark insight --json kept.tmk | jq -c '[.insights[] | select(.severity == "se
 try tidemark record -q -o lost.tmk "$CLI/cli_runtime_end" ten
 tidemark leaks --json lost.tmk | jq -c '[.lost.blocks >= 9, .lost.bytes >= 900000]'
 tidemark leaks lost.tmk | grep -o 'lose_blocks' | head -1
+# So libgcrypt, by a function that does other things too.
+try tidemark record -q -o secure.tmk "$CLI/cli_runtime_end" libgcrypt
+tidemark leaks --json secure.tmk | jq -c '[.at, .lost.blocks >= 9 and .lost.blocks <= 10, .reachable.blocks >= 90]'
 # Without looks nothing is asked, and the function runs as ever.
 try tidemark record -q --no-looks -o none.tmk "$CLI/cli_runtime_end"
 cat out

@@ -7,6 +7,7 @@
 #include <link.h>
 #include <malloc.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -79,6 +80,7 @@ static void *map(void *(*how)(void *, size_t, int, int, int, off_t))
 #define CALL_brk                      must(brk((void *)(syscall(SYS_brk, 0) + 4096)) == 0)
 #define CALL_sbrk                     must(sbrk(4096) != (void *)-1)
 #define CALL_mlockall                 must(mlockall(0) < 0)
+#define CALL_sigaltstack              must(sigaltstack(NULL, NULL) == 0)
 #define CALL__exit                    _exit(FIRST_CALL_STATUS)
 #define CALL__Exit                    _Exit(FIRST_CALL_STATUS)
 #define CALL_quick_exit               quick_exit(FIRST_CALL_STATUS)

@@ -78,7 +78,7 @@ static void held_by_add_name(struct strbuf *out, const struct profile_holder *ho
         held_by_add_thread(out, holder);
         break;
     case PROFILE_HOLDER_REGISTERS:
-        strbuf_add_string(out, "registers");
+        strbuf_add_string(out, "registers, or only the kernel");
         break;
     case PROFILE_HOLDER_ALLOCATOR:
         strbuf_add_string(out, "allocator: free, or blocks that are not known");

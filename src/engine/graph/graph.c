@@ -115,6 +115,18 @@ static uint32_t graph_find_of_few(const struct graph *graph, uint64_t address)
     return graph_holds(&graph->blocks[found], address) ? found : GRAPH_NONE;
 }
 
+/* Behind the last block that may begin in a page: the first one that reaches into the next page, or
+ * one at each byte. */
+static uint32_t graph_end_of_page(const struct graph *graph, const uint32_t *leaf, uint64_t page,
+                                  uint32_t first)
+{
+    uint32_t rest = graph->count - first, most = (1u << PAGE_LOG2) + 1;
+    uint64_t next = (page + 1) & LEAF_MASK;
+    if (next && leaf[next])
+        return leaf[next];
+    return first + (rest < most ? rest : most);
+}
+
 uint32_t graph_find(const struct graph *graph, uint64_t address)
 {
     if (address - graph->low >= graph->span)
@@ -125,11 +137,8 @@ uint32_t graph_find(const struct graph *graph, uint64_t address)
     const uint32_t *leaf = graph->leaves[page >> LEAF_LOG2];
     uint32_t entry = leaf ? leaf[page & LEAF_MASK] : 0;
     if (entry) {
-        /* one that reaches into the page, and one at each of its bytes */
-        uint32_t first = entry - 1, rest = graph->count - first;
-        uint32_t most = (1u << PAGE_LOG2) + 1;
-        uint32_t found =
-            graph_last_before(graph, first, first + (rest < most ? rest : most), address);
+        uint32_t end = graph_end_of_page(graph, leaf, page, entry - 1);
+        uint32_t found = graph_last_before(graph, entry - 1, end, address);
         if (graph_holds(&graph->blocks[found], address))
             return found;
     }

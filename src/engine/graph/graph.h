@@ -18,8 +18,8 @@
  *   first[i] <= first[i + 1],  edges of block i = to[first[i] .. first[i + 1])
  *   block number of an edge = edge & ~GRAPH_INTERIOR < count
  *
- * Memory: 4 bytes an edge, 9 bytes a block and 1 MiB for each GiB of addresses with blocks, beside
- * what reach and dominators take; 8 bytes a root where holders are kept. Not thread-safe; different
+ * Memory: 4 bytes an edge, 5 bytes a block and 1 MiB for each GiB of addresses with blocks, beside
+ * what reach (5 bytes a block) and dominators take; 8 bytes a root where holders are kept. Not thread-safe; different
  * graphs are independent. */
 #ifndef TIDEMARK_GRAPH_GRAPH_H
 #define TIDEMARK_GRAPH_GRAPH_H
@@ -79,7 +79,7 @@ struct graph {
     uint32_t *large;    /* numbers of the blocks that are not in there */
     size_t large_count, large_room;
     struct graph_edges roots, edges;
-    uint64_t *first; /* count + 1 of them */
+    uint32_t *first; /* count + 1 of them */
     uint32_t next;   /* the block after the one whose words were added last */
     uint8_t *known;  /* of each block: what graph_scan.c found out about its beginning */
     bool no_memory;
@@ -95,7 +95,7 @@ struct graph {
     const struct graph_block *ranges;
     uint32_t range_count;
     struct graph_edges range_edges;
-    uint64_t *range_first; /* range_count + 1 of them */
+    uint32_t *range_first; /* range_count + 1 of them */
     uint32_t next_range;
 };
 

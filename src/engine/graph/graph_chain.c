@@ -28,10 +28,10 @@ static void graph_chain_follow(struct chase *chase, uint32_t node)
 {
     const struct graph *graph = chase->graph;
     bool is_block = node < graph->count;
-    const uint64_t *first =
+    const uint32_t *first =
         is_block ? graph->first + node : graph->range_first + node - graph->count;
     const uint32_t *to = is_block ? graph->edges.to : graph->range_edges.to;
-    for (uint64_t at = first[0]; at < first[1]; at++)
+    for (uint32_t at = first[0]; at < first[1]; at++)
         graph_chain_meet(chase, to[at], node + 1);
 }
 

@@ -91,7 +91,7 @@ static uint32_t graph_dominate_edge(const struct way *way, uint32_t node, uint32
         return graph_dominate_edge_of_holder(way, node - 1, number);
     uint32_t block = node - 1 - way->holders->count;
     bool is_block = block < graph->count;
-    const uint64_t *first =
+    const uint32_t *first =
         is_block ? graph->first + block : graph->range_first + block - graph->count;
     const uint32_t *to = is_block ? graph->edges.to : graph->range_edges.to;
     return number < first[1] - first[0] ? graph_dominate_node(way, to[first[0] + number])

@@ -8,9 +8,9 @@
 static inline void graph_edges_finish(struct graph *graph)
 {
     while (graph->next <= graph->count)
-        graph->first[graph->next++] = graph->edges.count;
+        graph->first[graph->next++] = (uint32_t)graph->edges.count;
     while (graph->keeps_holders && graph->next_range <= graph->range_count)
-        graph->range_first[graph->next_range++] = graph->range_edges.count;
+        graph->range_first[graph->next_range++] = (uint32_t)graph->range_edges.count;
 }
 
 static inline uint32_t graph_edge_block(uint32_t edge)

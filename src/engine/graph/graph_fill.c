@@ -150,10 +150,12 @@ static inline bool graph_fill_may_be(const struct graph_block *block, const uint
 void graph_fill_see(struct graph *graph, uint32_t number, const uint64_t *words, size_t at,
                     size_t count)
 {
-    const struct around around = {&graph->blocks[number], words, at, count};
+    const struct graph_block *block = &graph->blocks[number];
+    if (!graph_fill_may_be(block, words, at, count) || !block->size_bytes)
+        return;
+    const struct around around = {block, words, at, count};
     struct graph_fill fill = {.block = number};
-    if (!graph_fill_may_be(around.block, words, at, count) || !around.block->size_bytes ||
-        !graph_fill_find(&around, &fill))
+    if (!graph_fill_find(&around, &fill))
         return;
     if (!array_make_room(&graph->fills, &graph->fill_room, graph->fill_count, sizeof *graph->fills))
         graph->no_memory = true;

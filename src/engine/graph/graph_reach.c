@@ -1,7 +1,8 @@
 /* Which blocks can be reached, and how: the classes of memcheck. First everything that the roots
  * lead to, with the better class winning. Then the rest is taken in the order of addresses: each
  * block that was not reached yet becomes the head of an island, and takes in what it leads to,
- * heads of earlier islands with their islands too. So of a ring of lost blocks one is the head. */
+ * heads of earlier islands with their islands too. So of a ring of lost blocks one is the head. What
+ * hangs below each is summed up at the end, when heads no longer change. */
 #include "graph/graph.h"
 
 #include <errno.h>
@@ -14,13 +15,13 @@ struct search {
     struct graph_reach *reach;
     uint32_t *stack;
     size_t depth, room;
-    uint64_t *below_count, *below_bytes; /* of heads: what hangs below */
     bool no_memory;
 };
 
-static void graph_reach_push(struct search *search, uint32_t block)
+static inline void graph_reach_push(struct search *search, uint32_t block)
 {
-    if (!array_make_room(&search->stack, &search->room, search->depth, sizeof *search->stack))
+    if (search->depth == search->room &&
+        !array_make_room(&search->stack, &search->room, search->depth, sizeof *search->stack))
         search->no_memory = true;
     else
         search->stack[search->depth++] = block;
@@ -49,7 +50,7 @@ static void graph_reach_from_roots(struct search *search)
         graph_reach_follow(search, graph->range_edges.to[i], GRAPH_REACHABLE);
     while (search->depth) {
         uint32_t block = search->stack[--search->depth];
-        for (uint64_t at = graph->first[block]; at < graph->first[block + 1]; at++)
+        for (uint32_t at = graph->first[block]; at < graph->first[block + 1]; at++)
             graph_reach_follow(search, graph->edges.to[at], search->reach->classes[block]);
     }
 }
@@ -64,10 +65,6 @@ static void graph_reach_take_in(struct search *search, uint32_t head, uint32_t b
         return;
     reach->classes[block] = GRAPH_INDIRECT;
     reach->heads[block] = head;
-    search->below_count[head] += 1 + search->below_count[block];
-    search->below_bytes[head] +=
-        search->graph->blocks[block].size_bytes + search->below_bytes[block];
-    search->below_count[block] = search->below_bytes[block] = 0;
     graph_reach_push(search, block);
 }
 
@@ -77,7 +74,7 @@ static void graph_reach_from_head(struct search *search, uint32_t head)
     graph_reach_push(search, head);
     while (search->depth) {
         uint32_t block = search->stack[--search->depth];
-        for (uint64_t at = graph->first[block]; at < graph->first[block + 1]; at++)
+        for (uint32_t at = graph->first[block]; at < graph->first[block + 1]; at++)
             graph_reach_take_in(search, head, graph_edge_block(graph->edges.to[at]));
     }
 }
@@ -110,6 +107,7 @@ static void graph_reach_settle_heads(struct graph_reach *reach, uint32_t count)
     }
 }
 
+/* Heads know the places of their islands, for as long as these are filled. */
 static int graph_reach_list_islands(const struct search *search)
 {
     struct graph_reach *reach = search->reach;
@@ -117,9 +115,16 @@ static int graph_reach_list_islands(const struct search *search)
     if (!reach->islands)
         return -ENOMEM;
     for (uint32_t i = 0; i < search->graph->count; i++)
-        if (reach->classes[i] == GRAPH_LOST)
-            reach->islands[reach->island_count++] =
-                (struct graph_island){i, search->below_count[i], search->below_bytes[i]};
+        if (reach->classes[i] == GRAPH_LOST) {
+            reach->heads[i] = (uint32_t)reach->island_count;
+            reach->islands[reach->island_count++].head = i;
+        }
+    for (uint32_t i = 0; i < search->graph->count; i++)
+        if (reach->classes[i] == GRAPH_INDIRECT) {
+            struct graph_island *island = &reach->islands[reach->heads[reach->heads[i]]];
+            island->indirect_count++;
+            island->indirect_bytes += search->graph->blocks[i].size_bytes;
+        }
     return 0;
 }
 
@@ -151,15 +156,10 @@ int graph_reach(struct graph *graph, struct graph_reach *reach)
     *reach = (struct graph_reach){.classes = calloc(count, sizeof *reach->classes),
                                   .heads = calloc(count, sizeof *reach->heads)};
     graph_edges_finish(graph);
-    search.below_count = calloc(count, sizeof *search.below_count);
-    search.below_bytes = calloc(count, sizeof *search.below_bytes);
     int error = -ENOMEM;
-    if (!graph->no_memory && reach->classes && reach->heads && search.below_count &&
-        search.below_bytes)
+    if (!graph->no_memory && reach->classes && reach->heads)
         error = graph_reach_search(&search);
     free(search.stack);
-    free(search.below_count);
-    free(search.below_bytes);
     if (error)
         graph_reach_release(reach);
     return error;

@@ -104,12 +104,15 @@ static uint32_t graph_scan_edge(struct graph *graph, uint64_t word)
     return number == GRAPH_NONE ? GRAPH_NONE : graph->count + number;
 }
 
-static void graph_scan_add(struct graph *graph, struct graph_edges *edges, uint32_t edge)
+static inline void graph_scan_add(struct graph *graph, struct graph_edges *edges, uint32_t edge)
 {
-    if (!array_make_room(&edges->to, &edges->room, edges->count, sizeof *edges->to))
-        graph->no_memory = true;
-    else
+    bool has_room = edges->count < edges->room ||
+                    (edges->count < UINT32_MAX &&
+                     array_make_room(&edges->to, &edges->room, edges->count, sizeof *edges->to));
+    if (has_room)
         edges->to[edges->count++] = edge;
+    else
+        graph->no_memory = true;
 }
 
 static void graph_scan_add_root(struct graph *graph, uint64_t address, uint32_t edge)
@@ -133,11 +136,39 @@ static inline void graph_scan_see_fill(struct graph *graph, uint32_t edge, const
         graph_fill_see(graph, number, words, at, count);
 }
 
+/* The next word from `at` on that may be an address in a block; `count`: there is none. Most of memory
+ * has none, so it is passed over eight words at a time. */
+#ifdef __x86_64__
+__attribute__((target_clones("avx2", "default")))
+#endif
+static size_t
+graph_scan_next(uint64_t low, uint64_t span, const uint64_t *words, size_t at, size_t count)
+{
+    typedef uint64_t four __attribute__((vector_size(4 * WORD), aligned(WORD), may_alias));
+    for (; count - at >= 8; at += 8) {
+        const four *next = (const four *)(words + at);
+        four are_in = (four)((next[0] - low < span) | (next[1] - low < span));
+        if (are_in[0] | are_in[1] | are_in[2] | are_in[3])
+            break;
+    }
+    while (at < count && words[at] - low >= span)
+        at++;
+    return at;
+}
+
+/* A few words are looked at in place: blocks are small as a rule. */
+static inline size_t graph_scan_find(const struct graph *graph, const uint64_t *words, size_t at,
+                                     size_t count)
+{
+    for (size_t end = count - at < 8 ? count : at + 8; at < end; at++)
+        if (words[at] - graph->low < graph->span)
+            return at;
+    return at < count ? graph_scan_next(graph->low, graph->span, words, at, count) : count;
+}
+
 void graph_add_roots(struct graph *graph, uint64_t address, const uint64_t *words, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (words[i] - graph->low >= graph->span)
-            continue;
+    for (size_t i = 0; (i = graph_scan_find(graph, words, i, count)) < count; i++) {
         uint32_t edge = graph_scan_edge(graph, words[i]);
         graph_scan_see_fill(graph, edge, words, i, count);
         if (edge != GRAPH_NONE)
@@ -149,9 +180,7 @@ void graph_add_roots(struct graph *graph, uint64_t address, const uint64_t *word
 static void graph_scan_words(struct graph *graph, struct graph_edges *edges, uint32_t self,
                              const uint64_t *words, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (words[i] - graph->low >= graph->span)
-            continue;
+    for (size_t i = 0; (i = graph_scan_find(graph, words, i, count)) < count; i++) {
         uint32_t edge = graph_scan_edge(graph, words[i]);
         if (edge == GRAPH_NONE || (edge & ~GRAPH_INTERIOR) == self)
             continue;
@@ -163,13 +192,13 @@ static void graph_scan_words(struct graph *graph, struct graph_edges *edges, uin
 void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words, size_t count)
 {
     while (graph->next <= block)
-        graph->first[graph->next++] = graph->edges.count;
+        graph->first[graph->next++] = (uint32_t)graph->edges.count;
     graph_scan_words(graph, &graph->edges, block, words, count);
 }
 
 void graph_add_range_words(struct graph *graph, uint32_t range, const uint64_t *words, size_t count)
 {
     while (graph->next_range <= range)
-        graph->range_first[graph->next_range++] = graph->range_edges.count;
+        graph->range_first[graph->next_range++] = (uint32_t)graph->range_edges.count;
     graph_scan_words(graph, &graph->range_edges, graph->count + range, words, count);
 }

@@ -24,7 +24,7 @@ static const char *const why_names[] = {
     [PROFILE_SAMPLE_RESIDENT_PEAK] = "resident peak",
     [PROFILE_SAMPLE_MARK] = "mark",
     [PROFILE_SAMPLE_END] = "end",
-    [PROFILE_SAMPLE_BEFORE_END] = "before the interpreter ended",
+    [PROFILE_SAMPLE_BEFORE_END] = "before the run-time ended",
 };
 
 static const char *const moments[] = {
@@ -32,7 +32,7 @@ static const char *const moments[] = {
     [PROFILE_SAMPLE_RESIDENT_PEAK] = "at a peak of resident memory",
     [PROFILE_SAMPLE_MARK] = "at a snapshot",
     [PROFILE_SAMPLE_END] = "at the end",
-    [PROFILE_SAMPLE_BEFORE_END] = "before the interpreter ended",
+    [PROFILE_SAMPLE_BEFORE_END] = "before the run-time ended",
 };
 
 static bool detail_why_is_known(int why)

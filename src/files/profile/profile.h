@@ -284,7 +284,7 @@ enum profile_sample_why {
     PROFILE_SAMPLE_RESIDENT_PEAK,
     PROFILE_SAMPLE_MARK,
     PROFILE_SAMPLE_END, /* shortly before the process ended, or the last one that could be had */
-    PROFILE_SAMPLE_BEFORE_END, /* before an interpreter ended, which let go of its objects */
+    PROFILE_SAMPLE_BEFORE_END, /* before a run-time ended, which let go of its objects */
     PROFILE_SAMPLE_WHYS
 };
 /* "mark"; "at a snapshot", as a sentence says it. */

@@ -41,7 +41,8 @@ enum stacks_evidence {
 
 struct stacks_place {
     pid_t tid;
-    uint64_t address; /* 0: none */
+    uint64_t address;      /* 0: none */
+    uint64_t signal_stack; /* of sigaltstack(); 0: none, or not known */
 };
 
 struct stacks_thread {

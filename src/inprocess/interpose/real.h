@@ -7,6 +7,7 @@
 #define TIDEMARK_INTERPOSE_REAL_H
 
 #include <link.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -339,6 +339,23 @@ HOOK void *sbrk(intptr_t increment)
 }
 HOOKED(sbrk)
 
+/* ---- Stacks of signal handlers ---- */
+
+/* Only the kernel knows where they lie, and says it to nobody else. */
+HOOK int sigaltstack(const stack_t *stack, stack_t *old)
+{
+    uintptr_t frame = HOOK_FRAME();
+    int status = likely(real.sigaltstack) ? real.sigaltstack(stack, old)
+                                          : (int)syscall(SYS_sigaltstack, stack, old);
+    struct thread *thread = stack && status == 0 ? thread_hook_enter(frame) : NULL;
+    if (thread)
+        atomic_store_explicit(&thread->ring->signal_stack,
+                              stack->ss_flags & SS_DISABLE ? 0 : (uintptr_t)stack->ss_sp,
+                              memory_order_relaxed);
+    return status;
+}
+HOOKED(sigaltstack)
+
 /* ---- Locks ---- */
 
 HOOK int mlockall(int flags)

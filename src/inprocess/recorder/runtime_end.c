@@ -14,12 +14,16 @@ typedef uintptr_t runtime_end_function(uintptr_t a1, uintptr_t a2, uintptr_t a3,
 static struct runtime_end {
     const char *function; /* by its symbol */
     enum wire_request request;
-    bool of_python, is_watched;
+    bool of_python;
+    unsigned command; /* its first argument, if it does other things too; 0: it does not */
+    bool is_watched;
     runtime_end_function *original;
 } ends[] = {
     {.function = "Py_FinalizeEx", .request = WIRE_REQUEST_LOOK, .of_python = true},
     /* Ruby unmaps the pages of its objects, and leaves what they had allocated. */
     {.function = "ruby_vm_destruct", .request = WIRE_REQUEST_LOOK_LOST},
+    /* libgcrypt, GCRYCTL_TERM_SECMEM: it unmaps its secure memory, as GnuPG wants it at its ends. */
+    {.function = "gcry_control", .request = WIRE_REQUEST_LOOK_LOST, .command = 25},
 };
 
 static __attribute__((noinline)) uintptr_t runtime_end_hook(uintptr_t a1, uintptr_t a2,
@@ -29,7 +33,8 @@ static __attribute__((noinline)) uintptr_t runtime_end_hook(uintptr_t a1, uintpt
 {
     enum { LOOK_MS = 10000 };
     struct session_answer nothing;
-    if (shared_header()->flags & WIRE_FLAG_EXIT_LOOKED)
+    bool ends_now = !end->command || (unsigned)a1 == end->command;
+    if (ends_now && shared_header()->flags & WIRE_FLAG_EXIT_LOOKED)
         session_ask(end->request, 0, LOOK_MS, &nothing);
     return end->original(a1, a2, a3, a4, a5);
 }

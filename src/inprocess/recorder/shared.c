@@ -521,6 +521,7 @@ struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index)
         *data = shared_ring_data_at(*index);
         atomic_store_explicit(&ring->tid, tid, memory_order_relaxed);
         atomic_store_explicit(&ring->thread_pointer, arch_thread_pointer(), memory_order_relaxed);
+        atomic_store_explicit(&ring->signal_stack, 0, memory_order_relaxed);
         atomic_store_explicit(&ring->state, WIRE_RING_ACTIVE, memory_order_release);
     }
     signal_lock_release(&shared->lock);

@@ -27,6 +27,7 @@ struct finding {
     struct known_table *tables;
     size_t table_count, table_room, name_room, row_room;
     struct map table_map, row_map, python_map;
+    const struct smaps_mapping *last; /* that an address was looked for in */
     bool no_memory;
 };
 
@@ -41,13 +42,24 @@ static bool block_types_make_room(struct finding *finding, void *array, size_t *
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static bool block_types_is_in_file(const struct finding *finding, uint64_t address, bool as_code)
+/* First words of neighbours lead to the same mapping as a rule. */
+static const struct smaps_mapping *block_types_mapping(struct finding *finding, uint64_t address)
 {
-    const struct smaps_mapping *mapping = smaps_find(finding->memory->smaps, address);
+    const struct smaps_mapping *last = finding->last;
+    if (!last || address < last->start || address >= last->end)
+        last = smaps_find(finding->memory->smaps, address);
+    if (last)
+        finding->last = last;
+    return last;
+}
+
+static bool block_types_is_in_file(struct finding *finding, uint64_t address, bool as_code)
+{
+    const struct smaps_mapping *mapping = block_types_mapping(finding, address);
     return mapping && mapping->path[0] == '/' && (!as_code || mapping->executable);
 }
 
-static bool block_types_read_words(const struct finding *finding, uint64_t address, uint64_t *words,
+static bool block_types_read_words(struct finding *finding, uint64_t address, uint64_t *words,
                                    size_t count)
 {
     const struct block_types_memory *memory = finding->memory;
@@ -55,7 +67,7 @@ static bool block_types_read_words(const struct finding *finding, uint64_t addre
            memory->read(memory->context, address, words, count * WORD) == count * WORD;
 }
 
-static bool block_types_points_to_code(const struct finding *finding, uint64_t address)
+static bool block_types_points_to_code(struct finding *finding, uint64_t address)
 {
     uint64_t function;
     return block_types_read_words(finding, address, &function, 1) &&
@@ -88,7 +100,7 @@ static char *block_types_demangle(const char *name)
     return readable;
 }
 
-static char *block_types_read_name(const struct finding *finding, uint64_t address)
+static char *block_types_read_name(struct finding *finding, uint64_t address)
 {
     const struct block_types_memory *memory = finding->memory;
     char name[NAME_BYTES];
@@ -101,7 +113,7 @@ static char *block_types_read_name(const struct finding *finding, uint64_t addre
 }
 
 /* The name of the class whose table of virtual functions this is, malloc'd; NULL: it is none. */
-static char *block_types_follow(const struct finding *finding, uint64_t table)
+static char *block_types_follow(struct finding *finding, uint64_t table)
 {
     enum { TOP, TYPE, FUNCTION, TABLE_WORDS };
     enum { KIND, NAME, INFO_WORDS };

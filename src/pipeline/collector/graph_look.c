@@ -14,9 +14,17 @@
 #include "collector/graph_threads.h"
 #include "collector/python_objects.h"
 #include "graph/graph.h"
+#include "procfs/kernel_pointers.h"
 #include "procfs/proc_file.h"
 
 enum { SMALLEST_PAGE_BYTES = 4096, WORD = sizeof(uint64_t), PIECE_WORDS = 32768, VTABLE_WORDS = 4 };
+
+/* What is the same for all words of an area. */
+struct area_judged {
+    const struct area *area; /* NULL: nothing yet */
+    bool is_root, is_of_libc, is_of_gobject;
+    uint64_t root_start;
+};
 
 struct sweep {
     const struct graph_look_asked *asked;
@@ -26,6 +34,7 @@ struct sweep {
     struct graph_threads threads;
     struct graph_block *blocks;
     size_t area, block;
+    struct area_judged judged;       /* of `area` */
     uint64_t *words;                 /* PIECE_WORDS of them */
     uint64_t *first_words;           /* of each block; 0: not read */
     struct python_objects *python;   /* NULL: no interpreter */
@@ -160,6 +169,20 @@ static void graph_look_add_registers(struct sweep *sweep)
     }
 }
 
+/* What only the kernel points to. A kernel that does not say it leaves it out. */
+static int graph_look_add_kernel(struct sweep *sweep)
+{
+    const struct graph_look_asked *asked = sweep->asked;
+    struct kernel_pointers pointers = KERNEL_POINTERS_INIT;
+    for (size_t i = 0; i < asked->place_count; i++)
+        graph_add_roots(sweep->graph, 0, &asked->places[i].signal_stack, 1);
+    int error = kernel_pointers_read(&pointers, asked->pid);
+    for (size_t i = 0; i < pointers.count; i++)
+        graph_add_roots(sweep->graph, 0, &pointers.list[i], 1);
+    kernel_pointers_release(&pointers);
+    return error == -ENOMEM ? error : 0;
+}
+
 /* ---- The sweep ------------------------------------------------------------------------------- */
 
 /* The words that lie whole in [from, to), of a piece that begins at `start`. */
@@ -172,22 +195,35 @@ static uint64_t *graph_look_words(const struct sweep *sweep, uint64_t start, uin
     return sweep->words + (from - start) / WORD;
 }
 
+static const struct area_judged *graph_look_judge(struct sweep *sweep, const struct area *area)
+{
+    if (sweep->judged.area != area)
+        sweep->judged = (struct area_judged){
+            .area = area,
+            .is_root = sweep->is_graph && graph_look_is_root(sweep->asked, area),
+            .is_of_libc = graph_look_is_of(sweep->asked, area, "libc"),
+            .is_of_gobject = graph_look_is_of(sweep->asked, area, "libgobject-2.0"),
+            .root_start = graph_look_root_start(sweep, area)};
+    return &sweep->judged;
+}
+
 static void graph_look_add_between(struct sweep *sweep, const struct area *area, uint64_t start,
                                    uint64_t from, uint64_t to)
 {
     size_t count;
-    uint64_t first = graph_look_root_start(sweep, area);
+    const struct area_judged *judged = graph_look_judge(sweep, area);
+    uint64_t first = judged->root_start;
     uint64_t *words = graph_look_words(sweep, start, from > first ? from : first, to, &count);
-    if (!count || !sweep->is_graph || !graph_look_is_root(sweep->asked, area))
+    if (!count || !judged->is_root)
         return;
     uint32_t range = sweep->held.held ? sweep->held.ranges[sweep->area] : GRAPH_NONE;
     if (range != GRAPH_NONE) {
         graph_add_range_words(sweep->graph, range, words, count);
         return;
     }
-    if (graph_look_is_of(sweep->asked, area, "libc"))
+    if (judged->is_of_libc)
         graph_look_forget_arena(sweep, words, count);
-    if (graph_look_is_of(sweep->asked, area, "libgobject-2.0"))
+    if (judged->is_of_gobject)
         graph_look_settle_types(sweep, words, count);
     graph_add_roots(sweep->graph, start + (uint64_t)((char *)words - (char *)sweep->words), words,
                     count);
@@ -512,12 +548,16 @@ static void graph_look_end(struct sweep *sweep)
     python_objects_free(sweep->python);
 }
 
-static int graph_look_find_types(const struct sweep *sweep, struct graph_look *out)
+/* Nobody asks for the first words afterwards. */
+static int graph_look_find_types(struct sweep *sweep, struct graph_look *out)
 {
     if (sweep->python)
         python_objects_settle(sweep->python);
-    return block_types_find(&out->types, sweep->asked->blocks, sweep->first_words, sweep->python,
-                            &sweep->types);
+    int error = block_types_find(&out->types, sweep->asked->blocks, sweep->first_words,
+                                 sweep->python, &sweep->types);
+    free(sweep->first_words);
+    sweep->first_words = NULL;
+    return error;
 }
 
 static int graph_look_find_fills(const struct sweep *sweep, struct graph_look *out)
@@ -547,18 +587,20 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
                     : graph_threads_stop(&sweep.threads, asked->pid, asked->exit_stack);
     if (!error) {
         graph_look_add_registers(&sweep);
-        error = asked->waits ? 0 : graph_look_add_late(&sweep);
+        error = graph_look_add_kernel(&sweep);
     }
-    if (!error) {
+    if (!error && !asked->waits)
+        error = graph_look_add_late(&sweep);
+    if (!error)
         error = graph_look_sweep(&sweep);
-    }
     if (!error && asked->path_to && sweep.held.held)
         error = graph_held_find_chain(&sweep.held, asked, sweep.memory_fd);
     graph_threads_release(&sweep.threads);
-    if (!error)
-        error = graph_look_solve(&sweep, out);
+    graph_copy_release(&sweep.copy);
     if (!error)
         error = graph_look_find_types(&sweep, out);
+    if (!error)
+        error = graph_look_solve(&sweep, out);
     if (!error)
         error = graph_look_find_fills(&sweep, out);
     if (!error) {

@@ -2,7 +2,8 @@
  * process that waits or runs, and puts it into a graph (graph/graph.h).
  *
  *   roots    variables of modules, the program's own mappings, shared memory, stacks from their
- *            stack pointers on, registers
+ *            stack pointers on, registers, and what only the kernel points to: alternate stacks of
+ *            signals, what epoll and timers give back
  *   blocks   the live blocks
  *   nothing  all else of the allocator's memory: what it writes into free memory keeps no block
  *
@@ -46,7 +47,7 @@ struct graph_look_asked {
 
     /* who holds what: NULL: nobody asks */
     const struct owners_request *names; /* whose areas are */
-    const struct stacks_place *places;  /* thread pointers */
+    const struct stacks_place *places;  /* thread pointers, stacks of signals */
     size_t place_count;
     uint64_t path_to; /* an address whose chain of pointers is wanted; 0: none */
 };

@@ -212,7 +212,8 @@ static void look_schedule_copy_places(struct look_schedule *looks, struct look *
         if (atomic_load_explicit(&ring->state, memory_order_acquire) == WIRE_RING_ACTIVE)
             look->places[look->place_count++] = (struct stacks_place){
                 (pid_t)atomic_load_explicit(&ring->tid, memory_order_relaxed),
-                atomic_load_explicit(&ring->thread_pointer, memory_order_relaxed)};
+                atomic_load_explicit(&ring->thread_pointer, memory_order_relaxed),
+                atomic_load_explicit(&ring->signal_stack, memory_order_relaxed)};
     }
     if (look->places)
         qsort(look->places, look->place_count, sizeof *look->places, look_schedule_place_compare);

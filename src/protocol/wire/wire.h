@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x415458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x425458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -266,6 +266,8 @@ struct wire_ring {
                              * it */
     /* written by the thread, once */
     _Atomic uint64_t thread_pointer; /* glibc: lies in the thread's stack, but the main thread's */
+    /* by the thread: that of sigaltstack(), which only the kernel points to; 0: none, or not known */
+    _Atomic uint64_t signal_stack;
 };
 
 /* ---- Sampling ------------------------------------------------------------------------------

@@ -424,6 +424,75 @@ static void addresses_find_their_blocks(void **state)
     assert_int_equal(graph_begin(&graph, &high, 1, &memory), -34);
 }
 
+/* ---- Many blocks and many words, against a look at each ---- */
+
+enum { MANY = 3000, LONG = 300 };
+
+/* Blocks of all sizes, close together and far apart, on both sides of a border of a GiB. */
+static void many_blocks(struct graph_block *blocks)
+{
+    uint64_t at = 0x7f003ff00000;
+    for (size_t i = 0; i < MANY; i++) {
+        uint64_t bytes = rand() % 40 ? (uint64_t)(rand() % 100) : (uint64_t)(rand() % 20000);
+        if (i % 1000 == 500)
+            bytes = 30 << 20; /* in no index */
+        blocks[i] = (struct graph_block){at, bytes};
+        at += (bytes ? bytes : 1) + (rand() % 50 ? 0 : (uint64_t)(rand() % 30000));
+    }
+}
+
+static uint32_t plain_find(const struct graph_block *blocks, uint64_t address)
+{
+    for (uint32_t i = 0; i < MANY; i++)
+        if (address - blocks[i].address < (blocks[i].size_bytes ? blocks[i].size_bytes : 1))
+            return i;
+    return GRAPH_NONE;
+}
+
+static void any_address_finds_what_a_look_at_each_block_finds(void **state)
+{
+    (void)state;
+    static struct graph_block blocks[MANY];
+    static struct process nothing;
+    struct graph_memory memory = {process_read, process_is_vtable, NULL, &nothing};
+    for (unsigned seed = 1; seed <= 10; seed++) {
+        struct graph graph;
+        srand(seed);
+        many_blocks(blocks);
+        assert_int_equal(graph_begin(&graph, blocks, MANY, &memory), 0);
+        for (size_t i = 0; i < MANY; i++) {
+            uint64_t address = blocks[i].address + (uint64_t)(rand() % 8300) - 200;
+            assert_int_equal(graph_find(&graph, address), plain_find(blocks, address));
+            assert_int_equal(graph_find(&graph, blocks[i].address), i);
+        }
+        graph_release(&graph);
+    }
+}
+
+/* Most words are no addresses; those that are stand anywhere. */
+static void long_runs_of_words_lose_no_pointer(void **state)
+{
+    (void)state;
+    struct process process;
+    struct graph_memory memory = {process_read, process_is_vtable, NULL, &process};
+    known_process(&process, 2);
+    for (unsigned seed = 1; seed <= ROUNDS; seed++) {
+        uint64_t words[LONG];
+        size_t count = (size_t)rand() % LONG + 1, expected = 0;
+        struct graph graph;
+        for (size_t i = 0; i < count; i++) {
+            bool is_pointer = rand() % (seed % 2 ? 40 : 3) == 0;
+            uint64_t noise = rand() % 2 ? 0 : (uint64_t)rand() << 33;
+            words[i] = is_pointer ? process.blocks[i % 2].address : noise;
+            expected += is_pointer;
+        }
+        assert_int_equal(graph_begin(&graph, process.blocks, process.count, &memory), 0);
+        graph_add_roots(&graph, 0, words, count);
+        assert_int_equal(graph.roots.count, expected);
+        graph_release(&graph);
+    }
+}
+
 static bool process_is_code(void *context, uint64_t address)
 {
     (void)context;
@@ -480,6 +549,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_rings_and_middles),
         cmocka_unit_test(addresses_find_their_blocks),
+        cmocka_unit_test(any_address_finds_what_a_look_at_each_block_finds),
+        cmocka_unit_test(long_runs_of_words_lose_no_pointer),
         cmocka_unit_test(an_object_of_glib_is_held_by_its_instance),
         cmocka_unit_test(nothing_at_all),
         cmocka_unit_test(random_graphs),
