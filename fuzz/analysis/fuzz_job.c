@@ -22,7 +22,7 @@ static void try_summary(const uint8_t *data, size_t size)
     if (job_summary_read(&again, bytes.data, bytes.length))
         abort();
     job_summary_merge(&summary, &again);
-    job_init(&job, &summary, "", "");
+    job_init(&job, &summary, "", "", NULL);
     job_release(&job);
     strbuf_release(&bytes);
 }

@@ -131,12 +131,17 @@ static void facts_add_end_of_job(struct strbuf *out, const struct profile *profi
         bad += !profile->ranks[i].beside && strcmp(profile->ranks[i].state, "complete") != 0;
     uint64_t missing = facts_number(profile, PROFILE_META_JOB_MISSING);
     if (!bad && !missing)
-        strbuf_add_string(out, "all ranks ended well");
+        strbuf_add_string(out, facts_number(profile, PROFILE_META_JOB_LEFT_OUT)
+                                   ? "all recorded ranks ended well"
+                                   : "all ranks ended well");
     if (bad)
         strbuf_addf(out, "%zu rank%s died or %s not read whole", bad, bad == 1 ? "" : "s",
                     bad == 1 ? "was" : "were");
     if (missing)
         strbuf_addf(out, "%s%llu left nothing", bad ? ", " : "", (unsigned long long)missing);
+    uint64_t left_out = facts_number(profile, PROFILE_META_JOB_LEFT_OUT);
+    if (left_out)
+        strbuf_addf(out, "; %llu more were not recorded", (unsigned long long)left_out);
 }
 
 static void facts_add_end_of_recording(struct strbuf *out, const struct profile *profile)

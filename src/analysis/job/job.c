@@ -30,34 +30,67 @@ static uint64_t job_size_of(const struct job_summary *summary)
     return size && numbered ? size : job_count_ranks(summary);
 }
 
-bool job_next_missing(const struct job *job, int64_t after, int64_t *first, int64_t *last)
+/* The first rank above `after` that has something here, or the job's size; `*at`, 0 at first, is
+ * kept for later calls. */
+static int64_t job_next_present(const struct job *job, int64_t after, size_t *at)
 {
     const struct job_summary *summary = &job->summary;
-    *first = after + 1;
-    *last = (int64_t)job->size - 1;
-    for (size_t i = 0; i < summary->rank_count; i++) {
-        int64_t rank = summary->ranks[i].rank;
-        if (rank == *first) {
-            *first = rank + 1;
-        } else if (rank > *first) {
-            *last = rank - 1 < *last ? rank - 1 : *last;
-            break;
-        }
-    }
-    return *first <= *last;
+    while (*at < summary->rank_count && summary->ranks[*at].rank <= after)
+        ++*at;
+    return *at < summary->rank_count && summary->ranks[*at].rank < (int64_t)job->size
+               ? summary->ranks[*at].rank
+               : (int64_t)job->size;
 }
 
-static uint64_t job_count_missing(const struct job *job)
+/* The first rank in [from, to) that the choice of ranks has, or has not; `to` if there is none. */
+static int64_t job_next_chosen(const struct job *job, int64_t from, int64_t to, bool has)
 {
-    uint64_t present = 0;
-    for (size_t i = 0; i < job->summary.rank_count; i++) {
-        const struct job_rank *rank = &job->summary.ranks[i];
-        present += rank->rank < job->size && (!i || rank->rank != rank[-1].rank);
-    }
-    return job->size - present;
+    if (!job->recorded.count)
+        return has ? from : to;
+    while (from < to && rank_choice_has(&job->recorded, from) != has)
+        from++;
+    return from;
 }
 
-void job_init(struct job *job, struct job_summary *summary, const char *id, const char *name)
+bool job_next_missing(const struct job *job, int64_t after, int64_t *first, int64_t *last)
+{
+    size_t at = 0;
+    for (;;) {
+        int64_t present = job_next_present(job, after, &at);
+        *first = job_next_chosen(job, after + 1, present, true);
+        *last = job_next_chosen(job, *first, present, false) - 1;
+        if (*first <= *last)
+            return true;
+        if (present == (int64_t)job->size)
+            return false;
+        after = present;
+    }
+}
+
+static void job_count_missing(struct job *job)
+{
+    size_t at = 0;
+    uint64_t lacking = 0;
+    for (int64_t after = -1, present; after < (int64_t)job->size; after = present) {
+        present = job_next_present(job, after, &at);
+        lacking += (uint64_t)(present - after - 1);
+    }
+    for (int64_t first, last = -1; job_next_missing(job, last, &first, &last);)
+        job->missing += (uint64_t)(last - first + 1);
+    job->left_out = lacking - job->missing;
+}
+
+/* A size that no machine has comes from a damaged entry, and its ranks are not gone through. */
+static void job_take_choice(struct job *job, const char *recorded_ranks)
+{
+    enum { MOST_RANKS = 1 << 24 };
+    if (recorded_ranks && job->size <= MOST_RANKS &&
+        rank_choice_parse(recorded_ranks, &job->recorded) == 0)
+        job->recorded_ranks = recorded_ranks;
+}
+
+void job_init(struct job *job, struct job_summary *summary, const char *id, const char *name,
+              const char *recorded_ranks)
 {
     *job = (struct job){.id = id, .name = name, .summary = *summary};
     *summary = (struct job_summary){0};
@@ -65,7 +98,8 @@ void job_init(struct job *job, struct job_summary *summary, const char *id, cons
     job->peaks = statistics_of(&job->summary, statistics_peak);
     job->ranks = job->peaks.count;
     job->size = job_size_of(&job->summary);
-    job->missing = job_count_missing(job);
+    job_take_choice(job, recorded_ranks);
+    job_count_missing(job);
     for (int i = 0; i < JOB_FIGURES; i++)
         job->knows[i] = job_summary_knows(&job->summary, (enum job_figure)i);
     job->nodes = job_nodes(&job->summary, &job->node_count);

@@ -14,6 +14,7 @@
 #include "job/job_statistics.h"
 #include "job/job_summary.h"
 #include "format/style.h"
+#include "jobdir/rank_choice.h"
 #include "model/level.h"
 
 /* A summary of all ranks with what follows from it. */
@@ -23,17 +24,21 @@ struct job {
     enum memory_level level; /* that its figures are of */
     struct job_summary summary;
     struct statistics peaks;
-    size_t ranks;     /* that count in statistics */
-    uint64_t size;    /* ranks that there should be; what is here where nobody said */
-    uint64_t missing; /* of them, without any process here */
+    size_t ranks;               /* that count in statistics */
+    uint64_t size;              /* ranks that there should be; what is here where nobody said */
+    const char *recorded_ranks; /* the choice of --ranks, as given; NULL: all were to be recorded */
+    struct rank_choice recorded; /* the same, read */
+    uint64_t missing;            /* of those that were to be recorded, without any process here */
+    uint64_t left_out;           /* not to be recorded, and without any process here */
     struct job_node_peak *nodes;
     size_t node_count;
     bool knows[JOB_FIGURES]; /* of its functions and libraries: do all ranks that count say it? */
 };
-/* Takes over what is in `summary`. */
-void job_init(struct job *job, struct job_summary *summary, const char *id, const char *name);
+/* Takes over what is in `summary`. The strings stay the caller's; `recorded_ranks` may be NULL. */
+void job_init(struct job *job, struct job_summary *summary, const char *id, const char *name,
+              const char *recorded_ranks);
 void job_release(struct job *job);
-/* The first run of missing ranks above `after` (-1 at first); false: no more. */
+/* The first run of ranks that are missing above `after` (-1 at first); false: no more. */
 bool job_next_missing(const struct job *job, int64_t after, int64_t *first, int64_t *last);
 /* A table entry's bytes in the rank at an end; 0 if it has none. */
 uint64_t job_end_bytes(const struct job_end *end, uint32_t entry, enum job_figure figure);

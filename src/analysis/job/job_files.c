@@ -50,6 +50,8 @@ static void job_files_add(struct job_files *files, const struct manifest_job *jo
 void job_files_init(struct job_files *files, const struct manifest_job *job)
 {
     *files = (struct job_files){.id = memory_copy_string(job->id ? job->id : "")};
+    if (job->recorded_ranks)
+        files->recorded_ranks = memory_copy_string(job->recorded_ranks);
     files->files = memory_resize(NULL, job->process_count, sizeof *files->files);
     size_t at = 0;
     for (size_t i = 0; i < job->rank_count; i++) {
@@ -76,6 +78,7 @@ void job_files_release(struct job_files *files)
     }
     free(files->files);
     free(files->id);
+    free(files->recorded_ranks);
     *files = (struct job_files){0};
 }
 

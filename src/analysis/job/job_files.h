@@ -22,6 +22,8 @@ struct job_file {
 };
 struct job_files {
     char *id; /* of the job; "" if it has none */
+    char
+        *recorded_ranks; /* the choice of --ranks (jobdir/rank_choice.h); NULL: all. Not written. */
     struct job_file *files;
     size_t count;
     enum memory_level level; /* that profiles are made one of when they are read */

@@ -205,6 +205,8 @@ static void job_json_write_entries(struct json *json, const char *key, const str
 /* Runs of missing ranks: [first, last]. */
 static void job_json_write_missing(struct json *json, const struct job *job)
 {
+    json_string(json, "recorded_ranks", job->recorded_ranks);
+    json_unsigned(json, "left_out_count", job->left_out);
     json_unsigned(json, "missing_count", job->missing);
     json_array(json, "missing");
     for (int64_t first, last = -1; job_next_missing(job, last, &first, &last);) {

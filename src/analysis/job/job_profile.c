@@ -45,6 +45,7 @@ static int job_profile_put_facts(struct profile_writer *writer, const struct job
         {PROFILE_META_RANKS, job->size},
         {PROFILE_META_JOB_RANKS, job->ranks},
         {PROFILE_META_JOB_MISSING, job->missing},
+        {PROFILE_META_JOB_LEFT_OUT, job->left_out},
         {"job_steps", JOB_STEPS},
         {PROFILE_META_START, course->start_unix_ns},
         {PROFILE_META_DURATION, course->duration_ns},

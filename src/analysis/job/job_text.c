@@ -174,6 +174,20 @@ static void job_text_add_level(struct job_text *text)
     strbuf_add_char(&text->out, '\n');
 }
 
+static void job_text_add_choice(struct job_text *text)
+{
+    const struct job *job = text->job;
+    if (!job->recorded_ranks)
+        return;
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "ranks %s; the other %s of %s ran bare and are in no figure",
+                job->recorded_ranks, human_exact(job->left_out).text, human_exact(job->size).text);
+    job_label(text, "recorded");
+    text_add_wrapped(&text->out, line.data, JOB_LABEL, text->style.columns);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
 static void job_text_add_run(struct job_text *text)
 {
     struct job_course course;
@@ -228,8 +242,9 @@ static void job_text_add_spread(struct job_text *text)
     double imbalance = statistics_imbalance(peaks);
     job_label(text, "mean");
     job_bytes(text, job_whole(peaks->mean), 9);
-    strbuf_addf(&text->out, "  %s in all ranks, each at its own moment\n",
-                human_bytes(peaks->sum > UINT64_MAX ? UINT64_MAX : (uint64_t)peaks->sum).text);
+    strbuf_addf(&text->out, "  %s in all %sranks, each at its own moment\n",
+                human_bytes(peaks->sum > UINT64_MAX ? UINT64_MAX : (uint64_t)peaks->sum).text,
+                text->job->recorded_ranks ? "recorded " : "");
     job_label(text, "deviation");
     job_bytes(text, job_whole(peaks->deviation), 9);
     strbuf_addf(&text->out, "  %s of the mean\n",
@@ -497,6 +512,7 @@ int job_text(FILE *out, const struct job *job, const struct job_options *options
         .style = options->style, .out = STRBUF_INIT, .job = job, .options = options};
     job_text_add_head(&text);
     job_text_add_level(&text);
+    job_text_add_choice(&text);
     job_text_add_run(&text);
     job_text_add_marks(&text);
     job_text_add_troubles(&text);

@@ -129,7 +129,7 @@ static int job_command_analyse(const struct job_engine *engine, const char *cons
     redact_text_hash(&arguments->redact, REDACT_PLACES, "job_", &out->files.id);
     redact_text_hash(&arguments->redact, REDACT_PLACES, "place_", &out->name);
     redaction_say_hidden("job", job_redact(&summary, &arguments->redact));
-    job_init(&out->job, &summary, out->files.id, out->name);
+    job_init(&out->job, &summary, out->files.id, out->name, out->files.recorded_ranks);
     out->job.level = out->files.level;
     return 0;
 }

@@ -33,6 +33,7 @@
 #include "collector/collector.h"
 #include "collector/own_group.h"
 #include "collector/job_place.h"
+#include "jobdir/rank_choice.h"
 #include "procfs/launcher.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -739,6 +740,22 @@ static void cmd_record_announce(const struct record_options *options, const stru
             options->job, *id ? "/" : "", id, options->job);
 }
 
+/* This process becomes the program. */
+static int cmd_record_become(char **argv)
+{
+    execvp(argv[0], argv);
+    return launch_say_cannot("record", argv[0], errno);
+}
+
+/* What --ranks leaves out is started as if we had not been there. */
+static bool cmd_record_is_left_out(const struct record_options *options,
+                                   const struct launcher *rank)
+{
+    struct rank_choice list;
+    return options->ranks && rank->name && rank_choice_parse(options->ranks, &list) == 0 &&
+           !rank_choice_has(&list, rank->rank);
+}
+
 /* Under an MPI launcher we become the program, and the collector runs beside it. What the launcher
  * does to its rank it does to the program itself: were we in between, a SIGKILL for the rank would
  * end us and leave the program. Returns the exit status for one that could not be started. */
@@ -756,8 +773,7 @@ static int cmd_record_become_rank(const struct record_options *options, const st
     cmd_record_announce(options, rank);
     cmd_record_preload(libraries);
     setenv(WIRE_SESSION_VARIABLE, name, 1);
-    execvp(argv[0], argv);
-    return launch_say_cannot("record", argv[0], errno);
+    return cmd_record_become(argv);
 }
 
 /* Below these there is no collector, and below a part of them no program either, whose loader finds
@@ -785,6 +801,14 @@ int cmd_record(int argc, char **argv)
     int refused = cmd_record_refuse(&options, argv[operand]);
     if (refused != 0)
         return refused;
+    struct launcher rank;
+    launcher_of(&rank, getpid());
+    if (cmd_record_is_left_out(&options, &rank))
+        return cmd_record_become(argv + operand);
+    if (options.ranks && !rank.name)
+        return options_usage_error(&record_command,
+                                   "--ranks: this process is no rank; put record behind the "
+                                   "launcher: mpirun … tidemark record --job=DIR --ranks=LIST …");
     struct libraries libraries;
     if (!cmd_record_find_libraries(&libraries, &options))
         return OPTIONS_EXIT_FAILURE;
@@ -792,8 +816,6 @@ int cmd_record(int argc, char **argv)
         fprintf(stderr, "tidemark record: %s\n", error_text());
         return OPTIONS_EXIT_FAILURE;
     }
-    struct launcher rank;
-    launcher_of(&rank, getpid());
     if (options.job && rank.name)
         return cmd_record_become_rank(&options, &rank, argv + operand, &libraries);
     struct job job = {.signals = -1,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/old_file.h"
+#include "jobdir/rank_choice.h"
 #include "base/human.h"
 #include "base/error.h"
 #include "base/own_file.h"
@@ -111,6 +112,9 @@ static const struct option_entry entries[] = {
      "profiles of an MPI job's ranks into DIR/JOB, for tidemark job", TO(job), false, NULL},
     {"job-id", 0, OPTION_STRING, "NAME", "with --job: the job's name (default: the launcher's)",
      TO(job_id), true, NULL},
+    {"ranks", 0, OPTION_STRING, "LIST",
+     "with --job: record these ranks only, 0,5-8 or 0-:16 (every 16th); others run bare", TO(ranks),
+     true, NULL},
     {"quiet", 'q', OPTION_FLAG, NULL, "no summary at the end", TO(quiet), false, NULL},
     {"wait", 0, OPTION_FLAG, NULL, "for daemons too, which run on in the background", TO(waits),
      true, NULL},
@@ -286,6 +290,14 @@ static int record_check_job(const struct record_options *options)
     if (options->job_id && !options->job)
         return options_usage_error(&record_command, "--job-id names a job in a directory: give "
                                                     "--job=DIR too");
+    struct rank_choice list;
+    if (options->ranks && !options->job)
+        return options_usage_error(&record_command, "--ranks chooses among the ranks of a job: "
+                                                    "give --job=DIR too");
+    if (options->ranks && rank_choice_parse(options->ranks, &list) < 0)
+        return options_usage_error(&record_command,
+                                   "'%s' is not right for --ranks: it reads like 0,5-8 or 0-:16",
+                                   options->ranks);
     if (options->job_id && !record_is_job_id(options->job_id))
         return options_usage_error(&record_command, "--job-id takes letters, digits and any of "
                                                     "-._@+=, at most 127, no dot first");
@@ -547,6 +559,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.output = options->output;
     wanted.job = options->job;
     wanted.job_id = options->job_id;
+    wanted.recorded_ranks = options->ranks;
     wanted.follow = options->follow;
     wanted.only = options->only;
     wanted.pool_functions = options->allocator_functions ? &pool_functions : NULL;

@@ -12,6 +12,7 @@
 struct record_options {
     const char *output;
     const char *job, *job_id; /* NULL: not given */
+    const char *ranks;        /* those to be recorded (jobdir/rank_choice.h); NULL: all */
     bool quiet;
     bool waits; /* for daemons too */
     bool force; /* what stands at `output` steps aside, whatever it is */

@@ -217,7 +217,7 @@ static void showing_analyse(const char *path, struct job_files *files, struct jo
             &progress);
     term_progress_end();
     free(order);
-    job_init(job, &summary, files->id, path);
+    job_init(job, &summary, files->id, path, files->recorded_ranks);
 }
 
 static int showing_write_job(struct opening *opening, const struct job *job, struct job_tree *tree,

@@ -43,6 +43,7 @@ static const struct field fields[] = {
     FIELD(start_unix_ns, NUMBER), FIELD(uses_mpi, NUMBER), FIELD(locked, NUMBER),
     FIELD(end, TEXT),          FIELD(end_status, NUMBER),  FIELD(duration_ns, NUMBER),
     FIELD(peak_bytes, NUMBER), FIELD(alloc_count, NUMBER), FIELD(error, TEXT),
+    FIELD(recorded_ranks, TEXT),
 };
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof *fields };

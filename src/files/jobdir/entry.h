@@ -22,6 +22,7 @@ struct entry {
     char *launcher; /* "openmpi", "hydra" …; NULL: started by none */
     int64_t rank, ranks, local_rank, node; /* node: number, as the launcher counts */
     int64_t is_launcher;                   /* 1: it is mpirun or the like, no rank */
+    char *recorded_ranks; /* the choice of --ranks (rank_choice.h); NULL: all are recorded */
     char *host;
     char *boot; /* the kernel's boot id: names a machine from boot to boot, whatever hosts call
                    themselves. Processes with the same share memory and clock. */

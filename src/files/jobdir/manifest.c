@@ -91,13 +91,15 @@ static void manifest_sum_up(struct manifest_job *job)
 {
     size_t present = 0;
     job->ranks = job->start_unix_ns = -1;
-    job->launcher = NULL;
+    job->launcher = job->recorded_ranks = NULL;
     for (size_t i = 0; i < job->process_count; i++) {
         const struct entry *entry = &job->processes[i].entry;
         if (entry->rank >= 0 && entry->ranks > job->ranks)
             job->ranks = entry->ranks;
         if (entry->rank >= 0 && !job->launcher)
             job->launcher = entry->launcher;
+        if (entry->rank >= 0 && !job->recorded_ranks)
+            job->recorded_ranks = entry->recorded_ranks;
         if (entry->start_unix_ns >= 0 &&
             (job->start_unix_ns < 0 || entry->start_unix_ns < job->start_unix_ns))
             job->start_unix_ns = entry->start_unix_ns;

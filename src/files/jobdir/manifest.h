@@ -57,7 +57,8 @@ struct manifest_job {
     size_t process_count; /* of ranks, then processes of no rank: launchers, or a run without MPI */
     size_t process_room;
     struct manifest_process *processes;
-    size_t missing; /* ranks of which nothing is here: (ranks, if known) - rank_count */
+    const char *recorded_ranks; /* of a rank's entry: the choice of --ranks; NULL: all */
+    size_t missing;             /* ranks of which nothing is here: (ranks, if known) - rank_count */
 };
 
 struct manifest {

@@ -54,9 +54,10 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_NODE       "node"       /* integer: of the node, as the launcher counts */
 #define PROFILE_META_LAUNCHER   "launcher"   /* "openmpi", "hydra", "slurm" … */
 /* integer: it is the profile of a job, and that many ranks are in its figures; else absent */
-#define PROFILE_META_JOB_RANKS   "job_ranks"
-#define PROFILE_META_JOB_MISSING "job_missing" /* integer: ranks that left nothing */
-#define PROFILE_META_JOB         "job_id"      /* the same in all processes of a job */
+#define PROFILE_META_JOB_RANKS    "job_ranks"
+#define PROFILE_META_JOB_MISSING  "job_missing"  /* integer: ranks that left nothing */
+#define PROFILE_META_JOB_LEFT_OUT "job_left_out" /* integer: ranks that --ranks left out */
+#define PROFILE_META_JOB          "job_id"       /* the same in all processes of a job */
 /* the kernel's: names the machine since its boot */
 #define PROFILE_META_BOOT  "boot_id"
 #define PROFILE_META_START "start_unix_ns" /* integer, ns since 1970 */

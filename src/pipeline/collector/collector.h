@@ -17,27 +17,28 @@
 #define COLLECTOR_FILE_BEGUN '+' /* it is there, and not complete */
 
 struct collector_options {
-    const char *output;  /* pattern, output_name.h */
-    const char *job;     /* instead: a directory of jobs, job_place.h; NULL: none */
-    const char *job_id;  /* the id that all processes shall have; NULL: the launcher's */
-    const char *session; /* collector_open() sets it: an id for what has no launcher */
-    bool follow;         /* children too */
-    const char *only;    /* names of programs, patterns of fnmatch() between commas: no others;
+    const char *output;         /* pattern, output_name.h */
+    const char *job;            /* instead: a directory of jobs, job_place.h; NULL: none */
+    const char *job_id;         /* the id that all processes shall have; NULL: the launcher's */
+    const char *recorded_ranks; /* the choice of ranks (rank_choice.h), for entries; NULL: all */
+    const char *session;        /* collector_open() sets it: an id for what has no launcher */
+    bool follow;                /* children too */
+    const char *only;   /* names of programs, patterns of fnmatch() between commas: no others;
                           * NULL: all */
-    bool drop;           /* a full ring drops events instead of waiting */
-    bool free_stacks;    /* frees carry their call path */
-    bool native;         /* call paths show an interpreter's own frames */
-    bool timed;          /* calls of the allocator are timed */
-    bool embed_sources;  /* profiles hold the source files that their code locations name */
-    bool exit_waits;     /* programs wait at exit for their profile */
-    bool looks;          /* at the process's memory, through /proc */
-    bool types;          /* looks at peaks find the classes of live blocks, too */
-    bool page_content;   /* looks read what pages hold */
-    uint64_t heat_ns;    /* which pages were written is asked so often; 0: never (heat.h) */
-    bool held;           /* the last look says who holds what, however many blocks there are */
-    bool pack;           /* compress finished profiles */
-    bool separate;       /* small processes have files of their own too */
-    bool trace;          /* keep every event, in a trace beside the profile */
+    bool drop;          /* a full ring drops events instead of waiting */
+    bool free_stacks;   /* frees carry their call path */
+    bool native;        /* call paths show an interpreter's own frames */
+    bool timed;         /* calls of the allocator are timed */
+    bool embed_sources; /* profiles hold the source files that their code locations name */
+    bool exit_waits;    /* programs wait at exit for their profile */
+    bool looks;         /* at the process's memory, through /proc */
+    bool types;         /* looks at peaks find the classes of live blocks, too */
+    bool page_content;  /* looks read what pages hold */
+    uint64_t heat_ns;   /* which pages were written is asked so often; 0: never (heat.h) */
+    bool held;          /* the last look says who holds what, however many blocks there are */
+    bool pack;          /* compress finished profiles */
+    bool separate;      /* small processes have files of their own too */
+    bool trace;         /* keep every event, in a trace beside the profile */
     enum trace_compression trace_compression;
     int trace_level;     /* of zstd; 0: the usual one */
     int stacks;          /* enum wire_stacks */

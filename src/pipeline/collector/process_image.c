@@ -65,7 +65,8 @@ bool process_image_take_place(struct process_image *image)
                                               .pid = image->pid,
                                               .parent = image->parent,
                                               .start_unix_ns = image->start_unix_ns,
-                                              .uses_mpi = image->uses_mpi};
+                                              .uses_mpi = image->uses_mpi,
+                                              .recorded_ranks = image->options.recorded_ranks};
     int status = process_image_entry_take(&image->entry, image->options.job, &owner, &image->path);
     if (status < 0)
         process_image_fail(image, "%s", error_text());

@@ -33,6 +33,7 @@ static void process_image_entry_describe(struct entry *entry,
     entry->program = strdup(owner->program);
     entry->start_unix_ns = owner->start_unix_ns;
     entry->uses_mpi = owner->uses_mpi;
+    entry->recorded_ranks = process_image_entry_copy_of(owner->recorded_ranks);
 }
 
 int process_image_entry_take(struct process_image_entry *entry, const char *directory,

@@ -23,6 +23,7 @@ struct process_image_entry_owner {
     pid_t pid, parent;
     int64_t start_unix_ns;
     bool uses_mpi;
+    const char *recorded_ranks; /* NULL: all */
 };
 
 /* Takes a place in the directory of jobs, if the entry has none yet; `path` is then the profile's,

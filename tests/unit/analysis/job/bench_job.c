@@ -85,7 +85,7 @@ int main(int argc, char **argv)
     printf("%zu ranks, %zu entries\n", summary.rank_count, summary.entry_count);
     hop(&summary, &tree);
     begin();
-    job_init(&job, &summary, "", "");
+    job_init(&job, &summary, "", "", NULL);
     printf("statistics, nodes   %9.2f ms\n", cpu_ms() - mark);
     job_release(&job);
     job_tree_release(&tree);

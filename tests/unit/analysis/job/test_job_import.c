@@ -105,7 +105,7 @@ static void a_rank_without_a_peak_is_in_no_sum(void **state)
     char *text = NULL;
     size_t length = 0;
     job_summary_merge(&summary, &other);
-    job_init(&job, &summary, "", "job");
+    job_init(&job, &summary, "", "job", NULL);
     assert_int_equal(job.peaks.count, 1);
     assert_int_equal(job.peaks.max, 5000);
     assert_false(job.knows[JOB_AT_PEAK]);

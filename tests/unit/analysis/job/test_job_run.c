@@ -83,7 +83,7 @@ static void figures_are_those_of_the_formula(void **state)
     struct job_summary summary;
     struct job job;
     run(&files, 2, &summary, NULL);
-    job_init(&job, &summary, "", "");
+    job_init(&job, &summary, "", "", NULL);
     struct made last = {.rank = RANKS - 1, .ranks = RANKS}, first = {.ranks = RANKS};
     assert_int_equal(job.peaks.count, RANKS);
     assert_int_equal(job.peaks.max, made_peak(&last));
@@ -200,7 +200,7 @@ static void a_damaged_file_costs_only_itself(void **state)
     assert_int_equal(truncate(files.files[2].path, (off_t)files.files[2].bytes / 2), 0);
     unlink(files.files[5].path);
     run(&files, 2, &summary, NULL);
-    job_init(&job, &summary, "", "");
+    job_init(&job, &summary, "", "", NULL);
     assert_int_equal(job.size, RANKS);
     assert_int_equal(job.missing, 0);
     assert_int_equal(job.ranks, RANKS - 2);
@@ -229,7 +229,7 @@ static void what_is_being_written_is_not_damaged(void **state)
     files.files[7].path = NULL;
     files.files[7].is_running = true;
     run(&files, 2, &summary, NULL);
-    job_init(&job, &summary, "", "");
+    job_init(&job, &summary, "", "", NULL);
     assert_int_equal(job.ranks, RANKS - 3);
     assert_int_equal(job.summary.ranks[2].state, JOB_BEGUN);
     assert_int_equal(job.summary.ranks[5].state, JOB_BEGUN);
@@ -249,7 +249,7 @@ static void a_job_profile_is_read_back(void **state)
     struct job job;
     struct profile *profile;
     run(&files, 2, &summary, &tree);
-    job_init(&job, &summary, "", "");
+    job_init(&job, &summary, "", "", NULL);
     assert_int_equal(job_profile_write(scratch("job.tmk"), &job, &tree), 0);
     assert_int_equal(profile_read(&profile, scratch("job.tmk")), 0);
     assert_null(profile->damage);

@@ -183,7 +183,7 @@ static void missing_ranks_are_found_in_runs(void **state)
     add(&summary, 3, 1);
     add(&summary, 7, 1);
     summary.ranks[0].size = 10;
-    job_init(&job, &summary, "", "");
+    job_init(&job, &summary, "", "", NULL);
     assert_int_equal(job.size, 10);
     assert_int_equal(job.missing, 7);
     int64_t wanted[][2] = {{0, 1}, {4, 6}, {8, 9}};
@@ -193,6 +193,43 @@ static void missing_ranks_are_found_in_runs(void **state)
         assert_int_equal(last, wanted[i][1]);
     }
     assert_false(job_next_missing(&job, last, &first, &last));
+    assert_int_equal(job.left_out, 0);
+    job_release(&job);
+}
+
+static void ranks_that_were_left_out_are_not_missing(void **state)
+{
+    (void)state;
+    struct job_summary summary = {0};
+    struct job job;
+    int64_t first, last = -1;
+    add(&summary, 2, 1);
+    add(&summary, 3, 1);
+    add(&summary, 7, 1);
+    summary.ranks[0].size = 10;
+    job_init(&job, &summary, "", "", "0-:4,5");
+    assert_int_equal(job.missing, 4);
+    assert_int_equal(job.left_out, 3); /* 1, 6 and 9 */
+    int64_t wanted[][2] = {{0, 0}, {4, 5}, {8, 8}};
+    for (int i = 0; i < 3; i++) {
+        assert_true(job_next_missing(&job, last, &first, &last));
+        assert_int_equal(first, wanted[i][0]);
+        assert_int_equal(last, wanted[i][1]);
+    }
+    assert_false(job_next_missing(&job, last, &first, &last));
+    job_release(&job);
+}
+
+static void a_size_that_no_machine_has_is_not_gone_through(void **state)
+{
+    (void)state;
+    struct job_summary summary = {0};
+    struct job job;
+    add(&summary, 2, 1);
+    summary.ranks[0].size = UINT32_MAX;
+    job_init(&job, &summary, "", "", "0-:4");
+    assert_null(job.recorded_ranks);
+    assert_int_equal(job.missing, UINT32_MAX - 1);
     job_release(&job);
 }
 
@@ -204,6 +241,8 @@ int main(void)
         cmocka_unit_test(a_power_has_its_slope),
         cmocka_unit_test(combined_peaks_are_those_of_every_moment),
         cmocka_unit_test(missing_ranks_are_found_in_runs),
+        cmocka_unit_test(ranks_that_were_left_out_are_not_missing),
+        cmocka_unit_test(a_size_that_no_machine_has_is_not_gone_through),
     };
     random_begin();
     return cmocka_run_group_tests(tests, NULL, NULL);
