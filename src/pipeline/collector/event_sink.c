@@ -57,6 +57,9 @@ static void event_sink_pass_gated(struct event_sink *sink, struct replay_run run
 {
     enum { MARK_BYTES = 16 };
     struct window_gate *gate = sink->gate;
+    uint32_t in_time = window_gate_in_time(gate, records, run.bytes);
+    bool is_over = in_time < run.bytes;
+    run.bytes = in_time;
     while (run.bytes && gate->state != GATE_SHUT) {
         const char *mark;
         uint64_t ticks;
@@ -77,6 +80,8 @@ static void event_sink_pass_gated(struct event_sink *sink, struct replay_run run
         records += part.bytes;
         run.bytes -= part.bytes;
     }
+    if (is_over && gate->state == GATE_OPEN)
+        window_gate_time_out(gate);
 }
 
 void event_sink_runs(struct event_sink *sink, const struct replay_run *runs, size_t count,

@@ -131,7 +131,8 @@ static void process_image_see_budget(struct process_image *image, uint64_t now_n
 static void process_image_sample_memory(struct process_image *image, uint64_t now_ns)
 {
     struct process_memory sample;
-    if (now_ns < image->next_sample_ns || image->gate.state == GATE_SHUT)
+    if (now_ns < image->next_sample_ns || image->gate.state == GATE_SHUT ||
+        window_gate_is_late(&image->gate))
         return;
     if (process_meter_read(&image->meter, &sample) == 0) {
         struct wire_header *header = image->view.header;
@@ -235,6 +236,41 @@ static void process_image_begin_heat(struct process_image *image)
     }
 }
 
+/* --for counts from where the recorder is ready: a busy machine may let a short one pass between its
+ * hello and that. */
+static void process_image_begin_time(struct process_image *image, struct clock_reading now)
+{
+    uint64_t ticks = atomic_load(&image->view.header->start_ticks);
+    if (image->has_begun_window || image->gate.state != GATE_OPEN || !ticks)
+        return;
+    struct clock_scale scale = {image->start.ticks, clock_tick_ns(image->start, now)};
+    uint64_t joined_ns = image->start.ns + clock_moment_ns(scale, ticks);
+    window_begin(image->options.window, joined_ns < now.ns ? joined_ns : now.ns);
+    image->has_begun_window = true;
+}
+
+/* Events pass until --for is up, to the tick; the collector, who ends it, comes a little later. */
+static void process_image_see_time(struct process_image *image)
+{
+    struct window *window = image->options.window;
+    if (!window || !window->for_ns)
+        return;
+    struct clock_reading now = clock_read();
+    process_image_begin_time(image, now);
+    uint64_t end_ns = atomic_load(&window->began_ns) + window->for_ns;
+    if (end_ns > window->for_ns && end_ns > image->start.ns)
+        image->gate.end_ticks = image->start.ticks + (uint64_t)((double)(end_ns - image->start.ns) /
+                                                                clock_tick_ns(image->start, now));
+}
+
+static void process_image_end_time(struct process_image *image)
+{
+    struct window *window = image->options.window;
+    if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_FOR &&
+        window_gate_is_late(&image->gate))
+        window_gate_time_out(&image->gate);
+}
+
 static void process_image_drain(struct process_image *image)
 {
     uint64_t sleep_ns = SLEEP_MIN_NS;
@@ -247,6 +283,7 @@ static void process_image_drain(struct process_image *image)
         if (process_image_is_asked(image))
             process_image_answer(image);
         process_image_begin_snapshot_if_asked(image);
+        process_image_see_time(image);
         size_t bytes = process_image_pass(image);
         uint64_t now_ns = now_monotonic_ns();
         process_image_sample_memory(image, now_ns);
@@ -264,6 +301,7 @@ static void process_image_drain(struct process_image *image)
         process_image_look_last(image);
     while (ring_merge_pass(image->merge, true) > 0)
         ;
+    process_image_end_time(image);
     look_schedule_settle(image->looks);
     shared_view_refresh(&image->view);
     shared_view_leave_rings(&image->view);
@@ -534,8 +572,6 @@ static void process_image_prepare_window(struct process_image *image)
     image->gate.changed = process_image_window_changed;
     image->gate.context = image;
     image->sink.gate = &image->gate;
-    if (window && image->gate.state == GATE_OPEN)
-        window_begin(window, image->start.ns);
 }
 
 static void process_image_say_not_recorded(struct process_image *image, int error)

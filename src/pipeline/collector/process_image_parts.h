@@ -89,6 +89,7 @@ struct process_image {
     struct look_schedule *looks; /* NULL: not wanted */
     struct heat *heat;           /* NULL: not wanted, or not to be had */
     bool looked;                 /* for the last time */
+    bool has_begun_window;       /* the recorder is ready, and --for counts */
     double tick_ns;              /* of what was written; 0: nothing was */
     uint64_t looked_ticks;       /* when that was over; 0: it was not */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;

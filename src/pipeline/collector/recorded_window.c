@@ -1,5 +1,5 @@
 /* The window of time that is recorded (recorded_window.h). A gate scans the records for a mark
- * whose name matches the pattern, and opens or shuts there. An eventfd wakes the collector's
+ * whose name matches the pattern, and opens or shuts there, or for the moment at which --for is up. An eventfd wakes the collector's
  * poll(). */
 #include "collector/recorded_window.h"
 
@@ -108,6 +108,26 @@ uint32_t window_gate_scan(const struct window_gate *gate, const void *records, u
         offset += wire_record_bytes(words[0]);
     }
     return bytes;
+}
+
+uint32_t window_gate_in_time(const struct window_gate *gate, const void *records, uint32_t bytes)
+{
+    const char *at = records;
+    uint32_t offset = 0;
+    while (gate->end_ticks && gate->state == GATE_OPEN && offset + 16 <= bytes) {
+        uint64_t words[2];
+        memcpy(words, at + offset, sizeof words);
+        if (words[1] >= gate->end_ticks)
+            return offset;
+        offset += wire_record_bytes(words[0]);
+    }
+    return bytes;
+}
+
+void window_gate_time_out(struct window_gate *gate)
+{
+    gate->state = GATE_SHUT;
+    gate->ticks = gate->end_ticks;
 }
 
 void window_gate_turn(struct window_gate *gate, const char *mark, uint64_t ticks)

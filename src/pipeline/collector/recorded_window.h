@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/ticks.h"
 #include "replay/replay.h"
 
 /* MEMORY: the control group's is nearly used up, and much of it is ours (own_group.h). */
@@ -52,7 +53,8 @@ enum window_gate_state { GATE_BEFORE, GATE_OPEN, GATE_SHUT };
 struct window_gate {
     struct window *window;
     enum window_gate_state state;
-    uint64_t ticks; /* of the mark that it was shut by */
+    uint64_t ticks;     /* of the mark that it was shut by, or of --for's end */
+    uint64_t end_ticks; /* of --for; 0: not given, or not known yet */
     /* The text of a name's number; and what to do where the window begins and ends (the gate has
      * its new state then). */
     const char *(*name_of)(void *context, uint32_t number);
@@ -62,12 +64,21 @@ struct window_gate {
 
 /* `window` NULL, or one without marks: everything passes. */
 void window_gate_init(struct window_gate *gate, struct window *window);
+/* Is --for up, so that events may have come since? */
+static inline bool window_gate_is_late(const struct window_gate *gate)
+{
+    return gate->end_ticks && gate->state == GATE_OPEN && ticks_now() >= gate->end_ticks;
+}
 /* Is there anything to look for among the events? */
 static inline bool window_gate_watches(const struct window_gate *gate)
 {
     return gate && (gate->state == GATE_BEFORE || gate->state == GATE_SHUT ||
-                    (gate->window && gate->window->until));
+                    (gate->window && gate->window->until) || window_gate_is_late(gate));
 }
+/* Bytes of the records before --for's end. */
+uint32_t window_gate_in_time(const struct window_gate *gate, const void *records, uint32_t bytes);
+/* --for is up: nothing passes any more. */
+void window_gate_time_out(struct window_gate *gate);
 /* Bytes of the records up to the mark that changes the gate, or all. *mark: where it is, at the
  * returned offset; NULL: not among them. */
 uint32_t window_gate_scan(const struct window_gate *gate, const void *records, uint32_t bytes,
