@@ -31,6 +31,9 @@ tidemark check --budget=budget.toml unseen.tmk >out
 echo "check: status $?"
 grep -o 'is not whole: not seen: mimalloc in cli_unseen_short' out
 query unseen.tmk "SELECT count FROM loss WHERE what = 'unseen'"
+# As a row of a session's file.
+tidemark record -q -o unseen_row.tmk sh -c "$CLI/cli_unseen_short short; true"
+tidemark report --json unseen_row.session.tmk | jq -c '.programs[] | [.program, .peak_bytes, .allocations, .sum_bytes]'
 
 record cli_unseen namespace
 look

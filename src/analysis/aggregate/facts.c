@@ -437,6 +437,13 @@ bool facts_has_unseen(const struct profile *profile)
     return (lines && *lines) || facts_mapped_unseen(profile);
 }
 
+const char *facts_why_unknown(const struct profile *profile)
+{
+    return facts_has_unseen(profile)          ? "nothing was seen of it"
+           : profile->program.lost_events > 0 ? "its events could not be recorded"
+                                              : NULL;
+}
+
 const char *facts_at_least(const struct profile *profile)
 {
     return facts_has_unseen(profile) ? "at least " : "";

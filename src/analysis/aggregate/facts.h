@@ -77,6 +77,8 @@ void facts_release_unseen(struct facts_unseen *unseen);
 uint64_t facts_mapped_unseen(const struct profile *profile);
 /* Does the profile know that there were blocks that it does not have? */
 bool facts_has_unseen(const struct profile *profile);
+/* Behind "not known: ", of figures that are not; NULL: the profile does not say. */
+const char *facts_why_unknown(const struct profile *profile);
 /* "not seen: mimalloc in libfoo.so (…)": the first of them; false: there is none. */
 bool facts_add_unseen(struct strbuf *out, const struct profile *profile);
 /* "at least " before what is counted, where something was not seen, else "". */

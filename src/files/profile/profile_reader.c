@@ -798,14 +798,17 @@ static void profile_reader_read_totals(struct reader *reader)
     profile_reader_read_timeline(reader);
 }
 
-/* Where an allocator was not seen, 0 allocations are not known to be none. What was mapped is. */
+/* Where an allocator was not seen, or events were lost, 0 allocations are not known to be none. What was
+ * mapped is known, unless its events may be the lost ones. */
 static void profile_reader_forget_unseen(struct profile *profile)
 {
     struct call_metrics *total = &profile->program.total;
-    if (!profile_get(profile, PROFILE_META_UNSEEN) || !figure_zero(total->alloc_count))
+    bool lost = profile->program.lost_events > 0;
+    if ((!lost && !profile_get(profile, PROFILE_META_UNSEEN)) || !figure_zero(total->alloc_count))
         return;
+    bool knows_mapped = !lost || !figure_zero(total->map_count);
     for (size_t i = 0; i < METRICS; i++)
-        if (strncmp(metric_rows[i].column, "map_", 4) != 0)
+        if (!knows_mapped || strncmp(metric_rows[i].column, "map_", 4) != 0)
             *(struct figure *)((char *)total + metric_rows[i].offset) = FIGURE_UNKNOWN;
 }
 

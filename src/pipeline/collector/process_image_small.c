@@ -40,6 +40,14 @@ static struct figure process_image_resident_peak(const struct snapshot *snapshot
     return peak;
 }
 
+/* 0 where events were lost, or an allocator was not seen, is not known to be none. */
+static struct figure process_image_seen(const struct process_image *image,
+                                        const struct program_metrics *program, struct figure figure)
+{
+    bool lacks = program->lost_events || atomic_load(&image->view.header->unseen_count);
+    return lacks && figure_zero(program->total.alloc_count) ? FIGURE_UNKNOWN : figure;
+}
+
 static struct session_row process_image_row(const struct process_image *image,
                                             const struct program_metrics *program)
 {
@@ -49,10 +57,10 @@ static struct session_row process_image_row(const struct process_image *image,
         .parent = image->parent,
         .start_unix_ns = (uint64_t)image->start_unix_ns,
         .duration_ns = figure_of(image->snapshot.duration_ns),
-        .peak_bytes = program->total.peak_bytes,
+        .peak_bytes = process_image_seen(image, program, program->total.peak_bytes),
         .resident_bytes = process_image_resident_peak(&image->snapshot),
-        .alloc_count = program->total.alloc_count,
-        .alloc_bytes = program->total.alloc_bytes,
+        .alloc_count = process_image_seen(image, program, program->total.alloc_count),
+        .alloc_bytes = process_image_seen(image, program, program->total.alloc_bytes),
         .end = process_image_session_end(ending.how),
         .end_status = process_image_ending_has_status(ending) ? ending.status : 0,
         .lossy = program->lost_events || program->late_events || image->snapshot.damaged_rings,

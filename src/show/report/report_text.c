@@ -195,14 +195,17 @@ static void report_text_add_bytes(struct text *text, struct figure bytes, struct
 static bool report_text_add_unless_known(struct text *text, const char *label, struct figure value)
 {
     const char *tool = facts_imported_from(text->profile);
+    const char *why = facts_why_unknown(text->profile);
     if (figure_known(value))
         return false;
     report_part_label(text, label);
     strbuf_addf(&text->out, "not known%s%s\n",
-                tool                              ? ": not recorded by "
-                : facts_has_unseen(text->profile) ? ": nothing was seen of it"
-                                                  : "",
-                tool ? tool : "");
+                tool  ? ": not recorded by "
+                : why ? ": "
+                      : "",
+                tool  ? tool
+                : why ? why
+                      : "");
     return true;
 }
 

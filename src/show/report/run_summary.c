@@ -56,8 +56,9 @@ static void run_summary_add_totals(struct summary *summary)
 {
     const struct call_metrics *total = &summary->profile->program.total;
     struct figure resident = facts_resident_peak(summary->profile);
-    if (!figure_known(total->alloc_count) && facts_has_unseen(summary->profile)) {
-        strbuf_add_string(&summary->out, "  allocations  not known: nothing was seen of them");
+    const char *why = facts_why_unknown(summary->profile);
+    if (!figure_known(total->alloc_count) && why) {
+        strbuf_addf(&summary->out, "  allocations  not known: %s", why);
         if (figure_known(resident))
             strbuf_addf(&summary->out, "; resident %s", figure_human_bytes(resident).text);
         strbuf_add_char(&summary->out, '\n');

@@ -89,6 +89,35 @@ static void functions_that_nobody_could_tell_apart_are_one(void **state)
     profile_free(profile);
 }
 
+static struct profile *profile_without_events(uint64_t lost_events)
+{
+    const char *path = scratch("none.tmk");
+    struct profile_writer *writer;
+    struct program_numbers numbers = {.lost_events = lost_events};
+    struct program_metrics program = program_metrics_of(&numbers);
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    assert_int_equal(profile_put_program(writer, &program), 0);
+    assert_int_equal(profile_writer_commit(writer), 0);
+    assert_int_equal(profile_writer_finish(writer, false), 0);
+    return read_profile(path);
+}
+
+/* All that a program did may be what was lost. */
+static void without_events_nothing_is_known_where_some_were_lost(void **state)
+{
+    (void)state;
+    struct profile *none = profile_without_events(0), *lost = profile_without_events(2);
+    assert_true(figure_zero(none->program.total.peak_bytes));
+    assert_true(figure_zero(none->program.total.map_bytes));
+    assert_false(figure_known(lost->program.total.peak_bytes));
+    assert_false(figure_known(lost->program.total.alloc_count));
+    assert_false(figure_known(lost->program.total.map_bytes));
+    assert_int_equal(lost->program.lost_events, 2);
+    profile_free(none);
+    profile_free(lost);
+}
+
 static void a_reader_sees_what_was_committed_last(void **state)
 {
     (void)state;
@@ -386,6 +415,7 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(random_profiles_come_back_equal),
         cmocka_unit_test(functions_that_nobody_could_tell_apart_are_one),
+        cmocka_unit_test(without_events_nothing_is_known_where_some_were_lost),
         cmocka_unit_test(a_reader_sees_what_was_committed_last),
         cmocka_unit_test(a_reader_that_holds_on_does_not_keep_the_end_away),
         cmocka_unit_test(a_killed_writer_leaves_what_it_committed),
