@@ -14,6 +14,7 @@
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/large_static.h"
 #include "entry/entry_jump.h"
 #include "interpose/real.h"
 #include "recorder/hooks.h"
@@ -452,7 +453,7 @@ static const char *families_culprit(struct examination *examination)
 
 /* What was hooked. Trampolines and entries of a module that was unloaded serve the next one, so a
  * module that comes and goes costs no memory. */
-static struct hooking {
+LARGE_STATIC static struct hooking {
     const void *function; /* the first of them; NULL: this place is free */
     struct family_entry *entries;
     uint32_t room; /* for so many entries */
@@ -580,8 +581,8 @@ static void families_tell_inlined(const struct examination *examination)
 
 /* ---- Functions that the user has named ---- */
 
-static struct family_row pool_rows[WIRE_POOL_FUNCTIONS];
-static char pool_names[WIRE_POOL_FUNCTIONS][WIRE_POOL_NAME_BYTES];
+LARGE_STATIC static struct family_row pool_rows[WIRE_POOL_FUNCTIONS];
+LARGE_STATIC static char pool_names[WIRE_POOL_FUNCTIONS][WIRE_POOL_NAME_BYTES];
 static unsigned pool_row_count;
 
 /* Once, at the session's beginning: the header does not outlive it. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 #include "base/hash.h"
+#include "base/large_static.h"
 #include "model/mapping.h"
 #include "recorder/hooks.h"
 #include "recorder/shared.h"
@@ -28,13 +29,14 @@ struct slot {
 
 bool inherited_is_kept;
 
-static struct spans spans;
+LARGE_STATIC static struct spans spans;
 static uint32_t root;
 static bool must_tell;
 
-static uintptr_t *chunks[CHUNKS]; /* of words: how many, then so many addresses, innermost first */
-static uint32_t words_used = 1;   /* place 0 is no path */
-static struct slot *slots;        /* a fork wipes it */
+LARGE_STATIC static uintptr_t
+    *chunks[CHUNKS];            /* of words: how many, then so many addresses, innermost first */
+static uint32_t words_used = 1; /* place 0 is no path */
+static struct slot *slots;      /* a fork wipes it */
 static uint32_t slots_used;
 
 void inherited_begin(bool follow, bool is_child)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "base/hash.h"
+#include "base/large_static.h"
 #include "recorder/hooks.h"
 #include "recorder/spans.h"
 
@@ -11,8 +12,9 @@ enum { POOL_LISTS = 1 << 14, TAKEN_MOST = 64 };
 
 bool pools_are_followed;
 
-static struct spans spans;
-static uint32_t memory_root, block_root, pool_lists[POOL_LISTS];
+LARGE_STATIC static struct spans spans;
+LARGE_STATIC static uint32_t pool_lists[POOL_LISTS];
+static uint32_t memory_root, block_root;
 
 /* In the child of a fork that came while another thread of the parent was at it, half of a change is there:
  * all is forgotten then. */

@@ -8,10 +8,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/large_static.h"
 #include "unwind/arch.h"
 #include "unwind/signal_lock.h"
 
-enum { RING_CHUNKS = 512, NODE_CHUNKS = 4096 };
+enum { RING_CHUNKS = 512, NODE_CHUNKS = 4096, FEW = 8 };
 
 /* Everything that must not survive a fork, in memory that the kernel wipes there. */
 struct shared {
@@ -19,19 +20,27 @@ struct shared {
     struct lock lock;
     char *last_chunk; /* where the next one is mapped from */
     uint32_t chunk_count;
-    uint32_t window;                      /* as many were mapped with the header, */
-    char *chunks[WIRE_MAX_CHUNKS];        /* all of them, for the day when they are given back */
-    struct wire_ring *rings[RING_CHUNKS]; /* chunks of ring headers */
-    char *ring_data[WIRE_MAX_CHUNKS];     /* chunks of ring data */
+    uint32_t window; /* as many were mapped with the header */
     uint32_t ring_count, ring_scan;
     uint32_t node_chunks;
-    struct wire_node *nodes[NODE_CHUNKS];
     char *module_log;
     size_t module_used;
     bool unlocked;        /* what is mapped is taken from the seed */
     _Atomic(char *) seed; /* memory that is not locked; NULL: none, or somebody is at it */
+    /* The beginning of each list below: a short process touches this page alone. */
+    char *few_chunks[FEW];
+    struct wire_ring *few_rings[FEW];
+    char *few_ring_data[FEW];
+    struct wire_node *few_nodes[FEW];
+    char *chunks[WIRE_MAX_CHUNKS];        /* all of them, for the day when they are given back */
+    struct wire_ring *rings[RING_CHUNKS]; /* chunks of ring headers */
+    char *ring_data[WIRE_MAX_CHUNKS];     /* chunks of ring data */
+    struct wire_node *nodes[NODE_CHUNKS];
 };
 static struct shared *shared;
+
+#define SHARED_PLACE(list, index)                                                                  \
+    ((index) < FEW ? &shared->few_##list[index] : &shared->list[index])
 
 enum { SEED_BYTES = 1 << 16 }; /* a page, where pages are largest */
 
@@ -86,11 +95,27 @@ struct range {
     uint64_t start, bytes;
     enum range_kind kind;
     _Atomic uint32_t use;
+    struct pool *pool; /* it is the pool; NULL: a piece with a mapping of its own */
 };
+
+/* The first pieces of each kind lie in one mapping, because most processes are short and each mapping costs
+ * system calls, and room in what the kernel and the collector tell of the process. What has no room in
+ * it has a mapping of its own.
+ *
+ *   start │ piece │ piece │ … │ not yet given │       used: up to here; the range is all of it
+ */
+struct pool {
+    _Atomic uintptr_t start; /* 0: not mapped */
+    _Atomic size_t used;
+    size_t bytes;
+};
+static struct pool pools[] = {[RANGE_KEPT] = {.bytes = 448 << 10},
+                              [RANGE_WIPED] = {.bytes = 448 << 10},
+                              [RANGE_LASTING] = {.bytes = 96 << 10}};
 
 /* Ours so far, in memory that a fork copies, as it does the mappings. */
 enum { MORE_RANGES = 1 << 16 };
-static struct range kept[WIRE_PRIVATE_RANGES];
+LARGE_STATIC static struct range kept[WIRE_PRIVATE_RANGES];
 static struct range *_Atomic more_kept; /* behind them, mapped when needed */
 static _Atomic uint32_t kept_count, spare_count;
 
@@ -123,7 +148,7 @@ static struct range *shared_range_new(uint32_t index)
 
 static void shared_publish_range(struct wire_header *header, uint32_t index)
 {
-    struct wire_range *range = &header->private_ranges[index];
+    struct wire_range *range = wire_private_range(header, index);
     atomic_store_explicit(&range->start, kept[index].start, memory_order_relaxed);
     atomic_store_explicit(&range->bytes, kept[index].bytes, memory_order_release);
 }
@@ -135,7 +160,8 @@ static void shared_count_private(int64_t bytes)
                                   memory_order_relaxed);
 }
 
-static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind)
+/* Of a pool what has been given counts. */
+static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind, struct pool *pool)
 {
     struct wire_header *header = shared ? shared->header : NULL;
     uint32_t index = atomic_fetch_add_explicit(&kept_count, 1, memory_order_acq_rel);
@@ -143,6 +169,7 @@ static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind)
     if (range) {
         range->start = (uintptr_t)memory;
         range->kind = kind;
+        range->pool = pool;
         range->bytes = bytes;
     }
     if (!header)
@@ -150,7 +177,15 @@ static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind)
     if (index < WIRE_PRIVATE_RANGES)
         shared_publish_range(header, index);
     atomic_fetch_add_explicit(&header->private_count, 1, memory_order_release);
-    shared_count_private((int64_t)bytes);
+    if (!pool)
+        shared_count_private((int64_t)bytes);
+}
+
+static uint64_t shared_range_used(const struct range *range)
+{
+    if (atomic_load(&range->use) != RANGE_USED)
+        return 0;
+    return range->pool ? atomic_load(&range->pool->used) : range->bytes;
 }
 
 /* What was mapped before there was anybody to tell, and in the child of a fork what it
@@ -162,8 +197,7 @@ static void shared_tell_all_ranges(struct wire_header *header)
     for (uint32_t i = 0; i < count; i++) {
         if (i < WIRE_PRIVATE_RANGES)
             shared_publish_range(header, i);
-        if (atomic_load(&shared_range_at(i)->use) == RANGE_USED)
-            bytes += shared_range_at(i)->bytes;
+        bytes += shared_range_used(shared_range_at(i));
     }
     atomic_store_explicit(&header->private_count, count, memory_order_release);
     atomic_store_explicit(&header->private_bytes, bytes, memory_order_relaxed);
@@ -252,7 +286,7 @@ void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t by
         if (shared_range_at(i)->bytes)
             visit(context, shared_range_at(i)->start, shared_range_at(i)->bytes);
     for (uint32_t i = 0; shared && i < shared->chunk_count; i++)
-        visit(context, (uintptr_t)shared->chunks[i], WIRE_CHUNK_BYTES);
+        visit(context, (uintptr_t)*SHARED_PLACE(chunks, i), WIRE_CHUNK_BYTES);
     char *seed = shared && shared->unlocked ? shared_take_seed() : NULL;
     if (seed) {
         visit(context, (uintptr_t)seed, SEED_BYTES);
@@ -280,18 +314,61 @@ static void *shared_take_spare(size_t bytes)
 
 /* A child that found its parent's state where it expects none would write into the parent's rings:
  * what cannot be wiped is not there. */
-static void *shared_map_private(size_t bytes, enum range_kind kind)
+static void *shared_map_kind(size_t bytes, enum range_kind kind)
 {
-    bytes = shared_whole_pages(bytes);
     void *memory = shared_map_unlocked(bytes);
     if (memory && kind != RANGE_KEPT && !shared_advise(memory, bytes, MADV_WIPEONFORK)) {
         shared_unmap(memory, bytes);
         memory = NULL;
     }
-    if (!memory)
+    if (memory)
+        shared_leave_out_of_cores(memory, bytes);
+    return memory;
+}
+
+/* 0: there is no room for it. Of two threads that map it at once the loser gives its own back. */
+static uintptr_t shared_pool_start(enum range_kind kind)
+{
+    struct pool *pool = &pools[kind];
+    uintptr_t start = atomic_load_explicit(&pool->start, memory_order_acquire);
+    void *made = start ? NULL : shared_map_kind(pool->bytes, kind);
+    if (!made)
+        return start;
+    if (!atomic_compare_exchange_strong(&pool->start, &start, (uintptr_t)made)) {
+        shared_unmap(made, pool->bytes);
+        return start;
+    }
+    shared_tell_range(made, pool->bytes, kind, pool);
+    return (uintptr_t)made;
+}
+
+static void *shared_take_from_pool(size_t bytes, enum range_kind kind)
+{
+    struct pool *pool = &pools[kind];
+    size_t used = atomic_load(&pool->used);
+    if (bytes > pool->bytes - used)
         return NULL;
-    shared_leave_out_of_cores(memory, bytes);
-    shared_tell_range(memory, bytes, kind);
+    uintptr_t start = shared_pool_start(kind);
+    if (!start)
+        return NULL;
+    do
+        if (bytes > pool->bytes - used)
+            return NULL;
+    while (!atomic_compare_exchange_weak(&pool->used, &used, used + bytes));
+    shared_count_private((int64_t)bytes);
+    char *memory = (char *)start + used;
+    /* It is about to be used. A page that is read first costs two faults. */
+    *(volatile char *)memory = 0;
+    return memory;
+}
+
+static void *shared_map_private(size_t bytes, enum range_kind kind)
+{
+    bytes = shared_whole_pages(bytes);
+    void *memory = shared_take_from_pool(bytes, kind);
+    if (memory || !(memory = shared_map_kind(bytes, kind)))
+        return memory;
+    shared_tell_range(memory, bytes, kind, NULL);
     return memory;
 }
 
@@ -335,8 +412,8 @@ struct wire_header *shared_header(void)
     return shared ? shared->header : NULL;
 }
 
-/* The header and what the first thread needs: ring headers and their data. */
-enum { WINDOW_CHUNKS = 3 };
+/* The header, and what the first thread needs: ring headers, their data, and the log of modules. */
+enum { WINDOW_CHUNKS = 4 };
 
 static struct wire_header *shared_map_window(int fd, uint32_t chunks)
 {
@@ -353,8 +430,8 @@ static struct wire_header *shared_map_window(int fd, uint32_t chunks)
     shared_leave_out_of_cores(header, bytes); /* nor do the chunks that are mapped by it */
     shared->window = shared->chunk_count = chunks;
     for (uint32_t i = 0; i < chunks; i++)
-        shared->chunks[i] = (char *)header + (size_t)i * WIRE_CHUNK_BYTES;
-    shared->last_chunk = shared->chunks[chunks - 1];
+        *SHARED_PLACE(chunks, i) = (char *)header + (size_t)i * WIRE_CHUNK_BYTES;
+    shared->last_chunk = *SHARED_PLACE(chunks, chunks - 1);
     return header;
 }
 
@@ -393,8 +470,10 @@ static char *shared_chunk_map(void)
         return NULL;
     }
     shared->last_chunk = chunk;
-    if (shared->chunk_count < WIRE_MAX_CHUNKS)
-        shared->chunks[shared->chunk_count++] = chunk;
+    if (shared->chunk_count < WIRE_MAX_CHUNKS) {
+        *SHARED_PLACE(chunks, shared->chunk_count) = chunk;
+        shared->chunk_count++;
+    }
     return chunk;
 }
 
@@ -404,7 +483,7 @@ static char *shared_chunk_new(enum wire_chunk_kind kind)
     uint32_t index = atomic_load_explicit(&header->chunk_count, memory_order_relaxed);
     if (index >= header->chunk_limit || index >= WIRE_MAX_CHUNKS)
         return NULL;
-    char *chunk = index < shared->window ? shared->chunks[index] : shared_chunk_map();
+    char *chunk = index < shared->window ? *SHARED_PLACE(chunks, index) : shared_chunk_map();
     if (!chunk)
         return NULL;
     atomic_store_explicit(&header->chunk_kind[index], kind, memory_order_relaxed);
@@ -414,11 +493,25 @@ static char *shared_chunk_new(enum wire_chunk_kind kind)
 
 /* ---- Giving back ---- */
 
-/* False: it is not ours any more. */
+/* False: it is not ours any more. A pool that nobody has wanted for a whole session goes as other ranges
+ * do. */
+static bool shared_give_back_pool(struct range *range)
+{
+    struct pool *pool = range->pool;
+    size_t used = atomic_exchange(&pool->used, 0);
+    if (used && shared_advise((void *)(uintptr_t)range->start, used, MADV_DONTNEED))
+        return true;
+    atomic_store(&pool->start, 0);
+    shared_unmap((void *)(uintptr_t)range->start, range->bytes);
+    return false;
+}
+
 static bool shared_give_back_range(struct range *range)
 {
     if (range->kind != RANGE_WIPED)
         return true;
+    if (range->pool)
+        return shared_give_back_pool(range);
     /* Nobody has wanted it for a whole session; or it cannot be emptied (it is locked). */
     if (atomic_load(&range->use) == RANGE_SPARE ||
         !shared_advise((void *)(uintptr_t)range->start, range->bytes, MADV_DONTNEED)) {
@@ -448,7 +541,7 @@ static void shared_give_back_private(void)
 void shared_renew(void)
 {
     for (uint32_t i = 0; shared && i < shared->chunk_count; i++)
-        shared_unmap(shared->chunks[i], WIRE_CHUNK_BYTES);
+        shared_unmap(*SHARED_PLACE(chunks, i), WIRE_CHUNK_BYTES);
     char *seed = shared ? atomic_exchange(&shared->seed, NULL) : NULL;
     if (seed)
         shared_unmap(seed, SEED_BYTES);
@@ -460,14 +553,14 @@ void shared_renew(void)
 
 static struct wire_ring *shared_ring_at(uint32_t index)
 {
-    return &shared->rings[index / WIRE_RINGS_PER_CHUNK][index % WIRE_RINGS_PER_CHUNK];
+    return &(*SHARED_PLACE(rings, index / WIRE_RINGS_PER_CHUNK))[index % WIRE_RINGS_PER_CHUNK];
 }
 
 static char *shared_ring_data_at(uint32_t index)
 {
     uint32_t ring_bytes = shared->header->ring_bytes;
     unsigned per_chunk = wire_rings_per_data_chunk(ring_bytes);
-    return shared->ring_data[index / per_chunk] +
+    return *SHARED_PLACE(ring_data, index / per_chunk) +
            (size_t)(index % per_chunk) * (ring_bytes + WIRE_RING_SPILL);
 }
 
@@ -499,10 +592,10 @@ static struct wire_ring *shared_ring_new(uint32_t *made)
     unsigned per_chunk = wire_rings_per_data_chunk(shared->header->ring_bytes);
     if (index / WIRE_RINGS_PER_CHUNK >= RING_CHUNKS || index / per_chunk >= WIRE_MAX_CHUNKS)
         return NULL;
-    struct wire_ring **headers = &shared->rings[index / WIRE_RINGS_PER_CHUNK];
+    struct wire_ring **headers = SHARED_PLACE(rings, index / WIRE_RINGS_PER_CHUNK);
     if (!*headers && !(*headers = (void *)shared_chunk_new(WIRE_CHUNK_RINGS)))
         return NULL;
-    char **chunk = &shared->ring_data[index / per_chunk];
+    char **chunk = SHARED_PLACE(ring_data, index / per_chunk);
     if (!*chunk && !(*chunk = shared_chunk_new(WIRE_CHUNK_RING_DATA)))
         return NULL;
     *made = index;
@@ -535,11 +628,11 @@ struct wire_node *shared_map_nodes(uint32_t index)
     if (!shared || index >= NODE_CHUNKS || index > shared->node_chunks)
         return NULL;
     if (index < shared->node_chunks)
-        return shared->nodes[index];
+        return *SHARED_PLACE(nodes, index);
     signal_lock_take(&shared->lock);
     struct wire_node *chunk = (void *)shared_chunk_new(WIRE_CHUNK_NODES);
     if (chunk) {
-        shared->nodes[index] = chunk;
+        *SHARED_PLACE(nodes, index) = chunk;
         shared->node_chunks = index + 1;
     }
     signal_lock_release(&shared->lock);

@@ -136,8 +136,8 @@ static void thread_watch_end(struct thread *thread)
  * next session. */
 enum { BATCH = 256, BATCHES = 512 };
 struct thread_batch {
-    struct thread states[BATCH];
     struct thread *of_ring[BATCH]; /* of the session's; NULL: not yet used */
+    struct thread states[BATCH];
 };
 struct thread_table {
     void

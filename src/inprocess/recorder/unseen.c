@@ -4,11 +4,12 @@
 #include "recorder/unseen.h"
 
 #include <string.h>
+#include "base/large_static.h"
 #include "recorder/shared.h"
 #include "unwind/signal_lock.h"
 
 static struct lock lock = LOCK_INIT;
-static struct wire_unseen told[WIRE_UNSEEN_MOST];
+LARGE_STATIC static struct wire_unseen told[WIRE_UNSEEN_MOST];
 static uint32_t told_count;
 
 /* The end of a text that is too long: of a path its file. */

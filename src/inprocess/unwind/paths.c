@@ -32,6 +32,7 @@
 #include "unwind/paths.h"
 
 #include <stdatomic.h>
+#include "base/large_static.h"
 #include "unwind/arch.h"
 #include "unwind/signal_lock.h"
 
@@ -72,7 +73,7 @@ struct recent {
     } pairs[RECENT_PAIRS];
 };
 
-static struct {
+LARGE_STATIC static struct {
     const struct unwind_host *host;
     _Atomic(struct table *) table;
     _Atomic(struct recent *) recent;          /* NULL: too few paths so far */

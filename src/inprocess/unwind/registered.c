@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+#include "base/large_static.h"
 #include "unwind/unwind_rules.h"
 
 #define SECTIONS_MOST 1024u
@@ -17,7 +18,7 @@ struct section {
     _Atomic uintptr_t end;    /* behind the terminator */
     _Atomic uintptr_t lo, hi; /* the code that the entries are of */
 };
-static struct section sections[SECTIONS_MOST];
+LARGE_STATIC static struct section sections[SECTIONS_MOST];
 static _Atomic uint32_t section_count; /* no slot from here on was ever used */
 static _Atomic uint32_t readers;
 

@@ -4,6 +4,7 @@
 #include "unwind/shadow.h"
 
 #include <signal.h>
+#include "base/large_static.h"
 #include "unwind/permitted_calls.h"
 #include "unwind/unwind_modules.h"
 #include "unwind/paths.h"
@@ -31,9 +32,9 @@ static struct {
     void (*left_deepest)(struct shadow *shadow);
     uint32_t max_depth;
     _Atomic(struct foreign *) foreign;
-    _Atomic uint64_t answers[ANSWERS]; /* shadow_is_within(): 63 bits of what was asked, and the
-                                        * answer */
 } shadows;
+/* Of shadow_is_within(): 63 bits of what was asked, and the answer. */
+LARGE_STATIC static _Atomic uint64_t shadow_answers[ANSWERS];
 
 __thread struct shadow *shadow_own, *shadow_current;
 
@@ -417,7 +418,7 @@ void shadow_jump(uintptr_t sp)
 static bool shadow_is_within(uintptr_t function, uintptr_t site)
 {
     uint64_t asked = hash_u64(function ^ hash_u64(site)) | 1, answer;
-    _Atomic uint64_t *place = &shadows.answers[asked >> 32 & (ANSWERS - 1)];
+    _Atomic uint64_t *place = &shadow_answers[asked >> 32 & (ANSWERS - 1)];
     uintptr_t lo, hi;
     bool within;
     answer = atomic_load_explicit(place, memory_order_relaxed);

@@ -3,11 +3,12 @@
  * cache. */
 #include "unwind/unwind_rules.h"
 
+#include "base/large_static.h"
 #include "unwind/signal_lock.h"
 
 #define BIG_RULES 3840
 
-_Atomic uint64_t rules_cache[1u << RULES_BITS];
+LARGE_STATIC _Atomic uint64_t rules_cache[1u << RULES_BITS];
 
 static struct {
     enum unwind_mode mode;
@@ -16,7 +17,7 @@ static struct {
     struct lock lock;            /* of the big rules */
     _Atomic uint32_t big_count;
 } rules;
-static struct big_rule big_rules[BIG_RULES];
+LARGE_STATIC static struct big_rule big_rules[BIG_RULES];
 
 void rules_init(enum unwind_mode mode, void (*saw_code)(uintptr_t ip))
 {

@@ -188,7 +188,7 @@ static void look_schedule_copy_claims(struct look_schedule *looks, struct look *
     struct wire_header *header = looks->view->header;
     uint32_t count = atomic_load_explicit(&header->private_count, memory_order_acquire);
     for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++) {
-        struct wire_range *range = &header->private_ranges[i];
+        struct wire_range *range = wire_private_range(header, i);
         uint64_t bytes = atomic_load_explicit(&range->bytes, memory_order_acquire);
         look_schedule_add_claim(look, atomic_load_explicit(&range->start, memory_order_relaxed),
                                 bytes, AREA_TOOL);
@@ -282,6 +282,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->waits = why == PROFILE_SAMPLE_END && atomic_load(&looks->view->header->exit_waiting) != 0;
     look->exit_stack =
         why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
+    look->exit_pointer = look->waits ? atomic_load(&looks->view->header->exit_pointer) : 0;
     look->over_graph =
         look_schedule_wants_graph(looks, why) && look_schedule_has_room_for_graph(looks);
     look->without_links = why == PROFILE_SAMPLE_BEFORE_END && looks->lost == LOST_AT_END;

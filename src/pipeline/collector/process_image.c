@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -436,9 +437,11 @@ static void process_image_send_welcome(int socket, int memory, int error)
 
 static int process_image_open_view(struct process_image *image)
 {
-    struct wire_header *options = calloc(1, sizeof *options);
+    /* Most of a header are tables that do not belong to the options. */
+    struct wire_header *options = malloc(sizeof *options);
     if (!options)
         return -ENOMEM;
+    memset(options, 0, offsetof(struct wire_header, session_state));
     options->ring_bytes = image->options.ring_bytes;
     options->chunk_limit = WIRE_MAX_CHUNKS;
     options->flags = (image->options.follow ? WIRE_FLAG_FOLLOW : 0) |
@@ -451,13 +454,13 @@ static int process_image_open_view(struct process_image *image)
     options->on_full = image->options.drop ? WIRE_ON_FULL_DROP : WIRE_ON_FULL_WAIT;
     options->stacks = (uint32_t)image->options.stacks;
     options->max_depth = image->options.max_depth;
-    if (image->options.pool_functions)
-        pool_functions_put(image->options.pool_functions, options);
     options->exit_wait_ms = image->options.exit_wait_ms;
     options->sample_bytes =
         image->options.budget_millionths ? WIRE_SAMPLE_ADAPTS : image->options.sample_bytes;
     int status = shared_view_open(&image->view, options);
     free(options);
+    if (status == 0 && image->options.pool_functions)
+        pool_functions_put(image->options.pool_functions, image->view.header);
     return status;
 }
 

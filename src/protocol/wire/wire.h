@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x425458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x435458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -451,6 +451,7 @@ enum wire_unfollowed {
 /* Where the recorder's own memory lies that is not this file, so that nobody takes it for the
  * program's. Never given back. `bytes` is written last: 0 is not known (yet). */
 #define WIRE_PRIVATE_RANGES 1024u
+#define WIRE_FEW_RANGES     32u
 struct wire_range {
     _Atomic uint64_t start, bytes;
 };
@@ -514,7 +515,6 @@ struct wire_header {
     uint32_t max_depth;    /* 0: no limit */
     uint32_t exit_wait_ms; /* longest wait at exit */
     uint32_t pool_function_count;
-    struct wire_pool_function pool_functions[WIRE_POOL_FUNCTIONS];
     uint64_t sample_bytes;      /* mean bytes from one recorded allocation to the next ("Sampling");
                                   0: every one is recorded; or WIRE_SAMPLE_ADAPTS */
     _Atomic uint32_t collector; /* thread id of the collector's thread while that lives; the kernel
@@ -547,23 +547,36 @@ struct wire_header {
     _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given
                                            * our functions: loaded with RTLD_DEEPBIND */
     _Atomic uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS];
-    _Atomic uint64_t exit_stack; /* with exit_waiting: of the stack of the thread that exits,
+    _Atomic uint64_t exit_stack;   /* with exit_waiting: of the stack of the thread that exits,
                                      * what is below is the C library's and ours; 0: not known */
+    _Atomic uint64_t exit_pointer; /* with exit_waiting: that thread's stack pointer, about */
     _Atomic uint64_t exit_ticks; /* when the program was through, and its exit began to wait for us;
                                      * 0: it did not */
     _Atomic uint64_t private_bytes; /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;   /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;
     _Atomic uint32_t private_count; /* ranges; beyond WIRE_PRIVATE_RANGES they are only counted */
-    struct wire_range private_ranges[WIRE_PRIVATE_RANGES];
-    _Atomic uint32_t unseen_count; /* entries; beyond WIRE_UNSEEN_MOST they are only counted */
-    struct wire_unseen unseen[WIRE_UNSEEN_MOST];
+    _Atomic uint32_t unseen_count;  /* entries; beyond WIRE_UNSEEN_MOST they are only counted */
+    struct wire_range few_ranges[WIRE_FEW_RANGES]; /* wire_private_range() */
 
     /* kinds of the chunks, written by the recorder before chunk_count covers them */
     _Alignas(64) _Atomic uint8_t chunk_kind[WIRE_MAX_CHUNKS];
+
+    /* What a short process has few of, or none: all that it touches stands above, in one page. */
+    struct wire_range more_ranges[WIRE_PRIVATE_RANGES - WIRE_FEW_RANGES];
+    struct wire_unseen unseen[WIRE_UNSEEN_MOST];
+    struct wire_pool_function pool_functions[WIRE_POOL_FUNCTIONS]; /* one of the options */
 };
 
+static inline struct wire_range *wire_private_range(struct wire_header *header, uint32_t index)
+{
+    return index < WIRE_FEW_RANGES ? &header->few_ranges[index]
+                                   : &header->more_ranges[index - WIRE_FEW_RANGES];
+}
+
 _Static_assert(sizeof(struct wire_header) <= WIRE_CHUNK_BYTES, "chunk 0 holds the header");
+_Static_assert(offsetof(struct wire_header, chunk_kind) + 64 <= 4096,
+               "a short process touches one page");
 _Static_assert(sizeof(struct wire_node) == 16, "nodes fill chunks without a rest");
 _Static_assert(sizeof(struct wire_name) == 64, "names fill their chunk without a rest");
 _Static_assert(sizeof(struct wire_ring) == 128, "ring headers: one cache line per writer");

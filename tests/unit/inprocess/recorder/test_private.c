@@ -106,6 +106,24 @@ static void test_any_number_is_remembered(void **state)
         assert_false(is_mapped(memory[i]));
 }
 
+/* Each mapping costs a short process system calls, and the collector a text of the kernel's. */
+static void test_first_pieces_share_a_mapping(void **state)
+{
+    (void)state;
+    forget_all();
+    char *first = private_map(4096), *second = private_map(BYTES);
+    assert_ptr_equal(second, first + 4096);
+    char *kept = private_map_kept(4096);
+    assert_ptr_equal(private_map_kept(4096), kept + 4096);
+    char *large = private_map(1 << 20); /* has no room there */
+    memset(large, 'x', 1 << 20);
+    assert_ptr_equal(private_map(4096), second + BYTES);
+    forget_all();
+    assert_false(is_mapped(large));
+    assert_false(is_mapped(first));
+    assert_true(is_mapped(kept));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -115,6 +133,7 @@ int main(void)
         cmocka_unit_test(test_what_lasts_stays),
         cmocka_unit_test(test_a_child_has_spare_memory_that_is_wiped),
         cmocka_unit_test(test_any_number_is_remembered),
+        cmocka_unit_test(test_first_pieces_share_a_mapping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
