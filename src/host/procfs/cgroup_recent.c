@@ -9,6 +9,7 @@
 
 #define PLACE_NS       (100ull * CGROUP_RECENT_NS)
 #define MAX_TEXT_BYTES (1u << 16)
+#define RECENT_ASKED   16
 
 static struct {
     pthread_mutex_t lock;
@@ -16,6 +17,12 @@ static struct {
     uint64_t placed_ns, read_ns, machine_ns; /* 0: never */
     struct cgroup_memory memory;
     struct cgroup_machine machine;
+    /* Who was in `group` when he was last asked: the last few. */
+    struct cgroup_recent_asked {
+        pid_t pid;
+        uint64_t at_ns;
+    } asked[RECENT_ASKED];
+    unsigned next;
 } recent = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};
 
 static bool cgroup_recent_is_old(uint64_t read_ns, uint64_t now_ns, uint64_t most_ns)
@@ -35,6 +42,7 @@ static int cgroup_recent_place(pid_t pid, const struct strbuf *group, uint64_t n
     recent.memory.place = place;
     recent.placed_ns = now_ns;
     recent.read_ns = 0;
+    memset(recent.asked, 0, sizeof recent.asked);
     strbuf_reset(&recent.group);
     strbuf_add(&recent.group, group->data, group->length);
     return 0;
@@ -59,12 +67,33 @@ int cgroup_recent_read(pid_t pid, struct cgroup_memory *memory)
     if (!error) {
         pthread_mutex_lock(&recent.lock);
         error = cgroup_recent_read_locked(pid, &group);
-        if (!error)
+        if (!error) {
             *memory = recent.memory;
+            recent.asked[recent.next++ % RECENT_ASKED] =
+                (struct cgroup_recent_asked){pid, now_monotonic_ns()};
+        }
         pthread_mutex_unlock(&recent.lock);
     }
     strbuf_release(&group);
     return error;
+}
+
+static bool cgroup_recent_knows(pid_t pid, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < RECENT_ASKED; i++)
+        if (recent.asked[i].pid == pid && now_ns - recent.asked[i].at_ns < CGROUP_RECENT_NS)
+            return !cgroup_recent_is_old(recent.read_ns, now_ns, CGROUP_RECENT_NS);
+    return false;
+}
+
+int cgroup_recent_read_again(pid_t pid, struct cgroup_memory *memory)
+{
+    pthread_mutex_lock(&recent.lock);
+    bool known = cgroup_recent_knows(pid, now_monotonic_ns());
+    if (known)
+        *memory = recent.memory;
+    pthread_mutex_unlock(&recent.lock);
+    return known ? 0 : cgroup_recent_read(pid, memory);
 }
 
 int cgroup_recent_machine_read(struct cgroup_machine *machine)

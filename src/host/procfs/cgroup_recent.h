@@ -11,6 +11,8 @@
 #define CGROUP_RECENT_NS 20000000u
 
 int cgroup_recent_read(pid_t pid, struct cgroup_memory *memory);
+/* The same a moment later, of a process that has executed nothing since: as it was then. */
+int cgroup_recent_read_again(pid_t pid, struct cgroup_memory *memory);
 int cgroup_recent_machine_read(struct cgroup_machine *machine);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,10 +73,39 @@ static uint64_t module_end_of(const struct smaps_mapping *data, pid_t pid)
     return end;
 }
 
-void module_ends_find(struct smaps *smaps, pid_t pid, uint64_t longer_than_bytes)
+/* Of the last module whose file stays what it is: how far behind the beginning of `data` it ends. */
+static struct {
+    pthread_mutex_t lock;
+    uint64_t inode, offset_bytes, data_bytes, end_bytes; /* inode 0: of none yet */
+} module_end_known = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t module_end_of_steady(const struct smaps_mapping *data, pid_t pid)
+{
+    uint64_t data_bytes = data->end - data->start, end = 0;
+    pthread_mutex_lock(&module_end_known.lock);
+    if (data->inode && module_end_known.inode == data->inode &&
+        module_end_known.offset_bytes == data->offset_bytes &&
+        module_end_known.data_bytes == data_bytes)
+        end = data->start + module_end_known.end_bytes;
+    pthread_mutex_unlock(&module_end_known.lock);
+    if (end || !(end = module_end_of(data, pid)))
+        return end;
+    pthread_mutex_lock(&module_end_known.lock);
+    module_end_known.inode = data->inode;
+    module_end_known.offset_bytes = data->offset_bytes;
+    module_end_known.data_bytes = data_bytes;
+    module_end_known.end_bytes = end - data->start;
+    pthread_mutex_unlock(&module_end_known.lock);
+    return end;
+}
+
+void module_ends_find(struct smaps *smaps, pid_t pid, uint64_t longer_than_bytes,
+                      bool (*is_steady)(const char *path))
 {
     for (size_t i = 1; i < smaps->count; i++)
         if (smaps->mappings[i].kind == SMAPS_BSS &&
             smaps->mappings[i].end - smaps->mappings[i].start > longer_than_bytes)
-            smaps->mappings[i].bss_end = module_end_of(&smaps->mappings[i - 1], pid);
+            smaps->mappings[i].bss_end = is_steady && is_steady(smaps->mappings[i - 1].path)
+                                             ? module_end_of_steady(&smaps->mappings[i - 1], pid)
+                                             : module_end_of(&smaps->mappings[i - 1], pid);
 }

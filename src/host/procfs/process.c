@@ -251,17 +251,22 @@ done:
     return error;
 }
 
+void process_clean_name(const char *text, size_t length, char name[16])
+{
+    size_t kept = 0;
+    for (; kept < length && kept < 15; kept++)
+        name[kept] = iscntrl((unsigned char)text[kept]) ? '?' : text[kept];
+    name[kept] = '\0';
+}
+
 int process_thread_name(pid_t pid, pid_t tid, char name[16])
 {
     char file[40];
     struct strbuf content = STRBUF_INIT;
     snprintf(file, sizeof file, "task/%d/comm", (int)tid);
     int error = proc_read(pid, file, 64, &content);
-    size_t length = content.length ? content.length - 1 : 0; /* the last newline is the kernel's */
-    size_t kept = 0;
-    for (; kept < length && kept < 15; kept++)
-        name[kept] = iscntrl((unsigned char)content.data[kept]) ? '?' : content.data[kept];
-    name[kept] = '\0';
+    /* the last newline is the kernel's */
+    process_clean_name(content.data, content.length ? content.length - 1 : 0, name);
     strbuf_release(&content);
     return error;
 }

@@ -66,6 +66,8 @@ int process_command_line(pid_t pid, char **text);
 /* The same of what stood in its cmdline: malloc'd, "" if that was empty. */
 char *process_command_of(const struct strbuf *words);
 
+/* `text` as the name of a thread: 15 characters at most, control characters become '?'. */
+void process_clean_name(const char *text, size_t length, char name[16]);
 /* Writes the thread's name, as pthread_setname_np() set it; control characters become '?'. */
 int process_thread_name(pid_t pid, pid_t tid, char name[16]);
 

@@ -89,6 +89,12 @@ int stacks_list(struct stacks *stacks, pid_t pid)
     return error;
 }
 
+int stacks_list_one(struct stacks *stacks, pid_t tid, uint64_t pointer)
+{
+    stacks->count = 0;
+    return stacks_add_thread(stacks, tid, pointer);
+}
+
 static int stacks_place_compare(const void *left, const void *right)
 {
     const struct stacks_place *a = left, *b = right;

@@ -66,6 +66,8 @@ struct stacks {
 
 /* Lists all threads with their stack pointers. */
 int stacks_list(struct stacks *stacks, pid_t pid);
+/* The same of a process that has this thread alone, whose stack pointer is known: reads nothing. */
+int stacks_list_one(struct stacks *stacks, pid_t tid, uint64_t pointer);
 /* Finds the extents of the listed threads' stacks in `smaps` (of the same process, read just before
  * or after) and what was touched by `pages` (NULL: unknown). `places`: sorted by thread. */
 int stacks_read(struct stacks *stacks, pid_t pid, const struct smaps *smaps, struct pages *pages,

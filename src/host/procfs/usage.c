@@ -4,7 +4,9 @@
 #include "procfs/usage.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "procfs/proc_file.h"
@@ -47,8 +49,17 @@ static struct figure usage_status_number(const char *status, const char *key)
     return proc_value(status, key, &value) ? figure_of(value) : FIGURE_UNKNOWN;
 }
 
+/* It is in parentheses and may have some itself. */
+static void usage_parse_name(const char *stat, char name[16])
+{
+    const char *begin = strchr(stat, '('), *end = strrchr(stat, ')');
+    bool is_there = begin && end && begin < end;
+    process_clean_name(is_there ? begin + 1 : "", is_there ? (size_t)(end - begin - 1) : 0, name);
+}
+
 void usage_parse_stat(const char *stat, struct usage *usage)
 {
+    usage_parse_name(stat, usage->name);
     usage->minor_faults = usage_stat_number(stat, STAT_MINOR_FAULTS);
     usage->major_faults = usage_stat_number(stat, STAT_MAJOR_FAULTS);
     usage->user_ns = usage_stat_ns(stat, STAT_USER_TICKS);

@@ -15,6 +15,7 @@ struct usage {
     /* Σ over the threads that live now: the kernel keeps no sum with those that have ended. */
     struct figure voluntary_switches, involuntary_switches;
     struct figure threads; /* alive now */
+    char name[16];         /* the first thread's; control characters are '?'; "": not known */
     /* High-water marks. The kernel counts resident pages in batches per processor: the peak may be
      * off by some 100 KiB, and a process that executes another program begins anew. */
     struct figure peak_resident_bytes, peak_virtual_bytes;

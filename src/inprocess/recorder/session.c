@@ -681,6 +681,7 @@ static __attribute__((noinline)) void session_wait_for_collector(struct wire_hea
     struct unwind_start here = UNWIND_START_HERE();
     if (session_may_have_blocks(header))
         atomic_store(&header->exit_stack, unwind_stack_beyond(&here, (uintptr_t)real.quick_exit));
+    atomic_store(&header->exit_pointer, (uintptr_t)__builtin_frame_address(0));
     atomic_store(&header->exit_ticks, ticks_now());
     atomic_store(&header->exit_waiting, 1);
     for (uint32_t waited_ms = 0; waited_ms < header->exit_wait_ms; waited_ms += 20) {

@@ -18,6 +18,7 @@
 #include "procfs/process.h"
 #include "procfs/stacks.h"
 #include "procfs/usage.h"
+#include "wire/wire.h"
 
 void look_init(struct look *look, pid_t pid)
 {
@@ -88,6 +89,8 @@ static void look_read_usage(struct look *look)
     look->sample.voluntary_switches = usage.voluntary_switches;
     look->sample.involuntary_switches = usage.involuntary_switches;
     look->sample.high_water_bytes = usage.peak_resident_bytes;
+    look->is_alone = look->waits && look->exit_pointer && figure_equal(usage.threads, FIGURE_OF(1));
+    memcpy(look->name, usage.name, sizeof look->name);
 }
 
 static void look_read_limits(struct look *look)
@@ -95,7 +98,7 @@ static void look_read_limits(struct look *look)
     struct cgroup_memory *group = malloc(sizeof *group); /* paths make it 12 KiB */
     struct cgroup_machine machine;
     struct profile_sample *sample = &look->sample;
-    if (group && cgroup_recent_read(look->pid, group) == 0) {
+    if (group && cgroup_recent_read_again(look->pid, group) == 0) {
         bool has_none = figure_equal(group->limit_bytes, CGROUP_UNLIMITED);
         sample->cgroup_limit_bytes = has_none ? FIGURE_UNKNOWN : group->limit_bytes;
         sample->cgroup_bytes = has_none ? group->current_bytes : group->limit_current_bytes;
@@ -159,7 +162,7 @@ static int look_classify(struct look *look)
     struct smaps_hints hints = {tool, count, pointers, pointer_count};
     error = smaps_classify(&look->smaps, &hints);
     if (!error && look->over_pages)
-        module_ends_find(&look->smaps, look->pid, LOOK_BSS_SMALL);
+        module_ends_find(&look->smaps, look->pid, LOOK_BSS_SMALL, wire_is_recorder);
     free(pointers);
     free(tool);
     return error;
@@ -227,7 +230,10 @@ static int look_take_mappings(struct look *look)
 static int look_read_mappings(struct look *look)
 {
     int error = smaps_read(&look->smaps, look->pid);
-    stacks_list(&look->stacks, look->pid);
+    if (look->is_alone)
+        stacks_list_one(&look->stacks, look->pid, look->exit_pointer);
+    else
+        stacks_list(&look->stacks, look->pid);
     if (!error)
         error = look_classify(look);
     if (error)
@@ -425,7 +431,9 @@ done:
 static int look_keep_thread(struct look *look, pid_t tid)
 {
     char name[sizeof look->threads->name];
-    if (process_thread_name(look->pid, tid, name) < 0)
+    if (look->is_alone)
+        memcpy(name, look->name, sizeof name);
+    else if (process_thread_name(look->pid, tid, name) < 0)
         return 0; /* ended since it was listed */
     if (!array_make_bare_room(&look->threads, &look->thread_room, look->thread_count,
                               sizeof *look->threads))
@@ -512,6 +520,7 @@ void look_take(struct look *look)
     uint64_t begin_ns = look_thread_cpu_ns();
     quota_take(QUOTA_LOOK);
     look->claim_count = areas_prune_claims(look->claims, look->claim_count);
+    look_read_usage(look); /* first: how many threads there are */
     int error = look_read_mappings(look);
     look_read_threads(look);
     look_note_error(look, error);
@@ -519,7 +528,6 @@ void look_take(struct look *look)
         look_at_pages(look); /* at once: a process that runs does not stand still in between */
     if (!error)              /* as the look at the pages has corrected them */
         look_note_error(look, look_take_mappings(look));
-    look_read_usage(look);
     look_read_limits(look);
     if (look->of_container && look->owners.count)
         look_read_container(look);

@@ -56,8 +56,11 @@ struct look {
     size_t claim_count, claim_room;
     struct stacks_place *places; /* in threads' stacks, by thread; malloc'd; the look's */
     size_t place_count;
-    uint64_t exit_stack; /* wire.h */
-    bool waits;          /* it stands in its exit */
+    uint64_t exit_stack, exit_pointer; /* wire.h */
+    bool waits;                        /* it stands in its exit */
+    bool is_alone; /* … and has no other thread: what is asked of each of many need
+                                          not be asked of it. look_take() finds that out */
+    char name[16]; /* of its first thread */
 
     /* answered */
     struct profile_sample sample;     /* id, why, time and what the replay knows are the caller's */

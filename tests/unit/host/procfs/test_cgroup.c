@@ -11,7 +11,9 @@
 #include <sys/sysinfo.h>
 
 #include "base/strbuf.h"
+#include "base/now.h"
 #include "procfs/cgroup.h"
+#include "procfs/cgroup_recent.h"
 #include "../../model/numbers.h"
 
 #define UNKNOWN UINT64_MAX
@@ -309,6 +311,29 @@ static void hold_still(void *shared)
     (void)shared;
 }
 
+/* One that was asked a moment ago is in the group that it was in. */
+static void a_group_is_not_asked_for_twice_in_a_moment(void **state)
+{
+    (void)state;
+    struct victim victim = victim_start(hold_still, NULL);
+    struct cgroup_memory first, again;
+    bool has_group = cgroup_recent_read(victim.pid, &first) == 0;
+    victim_end(victim);
+    if (!has_group)
+        skip();
+    assert_true(cgroup_recent_read(victim.pid, &again) < 0); /* it is gone */
+    uint64_t asked_ns = now_monotonic_ns();
+    victim = victim_start(hold_still, NULL);
+    has_group = cgroup_recent_read(victim.pid, &first) == 0;
+    victim_end(victim);
+    int status = cgroup_recent_read_again(victim.pid, &again);
+    if (now_monotonic_ns() - asked_ns > CGROUP_RECENT_NS)
+        skip(); /* on a busy machine */
+    assert_true(has_group);
+    assert_int_equal(status, 0);
+    assert_string_equal(again.place.path, first.place.path);
+}
+
 static void a_process_has_a_group_or_none_that_we_see(void **state)
 {
     (void)state;
@@ -342,6 +367,7 @@ int main(void)
         cmocka_unit_test(version_1_has_other_names),
         cmocka_unit_test(a_pressure_that_is_cut_is_unknown),
         cmocka_unit_test(the_machine_is_as_sysinfo_says),
+        cmocka_unit_test(a_group_is_not_asked_for_twice_in_a_moment),
         cmocka_unit_test(a_process_has_a_group_or_none_that_we_see),
     };
     seed_random();

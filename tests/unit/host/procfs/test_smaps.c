@@ -590,7 +590,7 @@ static void a_modules_variables_end_where_its_headers_say(void **state)
     struct smaps smaps = SMAPS_INIT;
     many_variables[1 << 19] = 1;
     assert_int_equal(smaps_read(&smaps, getpid()), 0);
-    module_ends_find(&smaps, getpid(), 0);
+    module_ends_find(&smaps, getpid(), 0, NULL);
     const struct smaps_mapping *mapping = smaps_find(&smaps, (uintptr_t)&many_variables[1 << 19]);
     assert_non_null(mapping);
     assert_int_equal(mapping->kind, SMAPS_BSS);
@@ -603,8 +603,37 @@ static void a_modules_variables_end_where_its_headers_say(void **state)
     data.inode++; /* another file has its name by now */
     struct smaps_mapping pair[] = {data, *mapping};
     struct smaps replaced = {.mappings = pair, .count = 2};
-    module_ends_find(&replaced, getpid(), 0);
+    module_ends_find(&replaced, getpid(), 0, NULL);
     assert_true(pair[1].bss_end == 0);
+    smaps_release(&smaps);
+}
+
+static bool is_anything(const char *path)
+{
+    (void)path;
+    return true;
+}
+
+/* Of a file that stays what it is nobody reads it again: there is no such process. */
+static void a_steady_modules_end_is_read_once(void **state)
+{
+    (void)state;
+    enum { NOBODY = 1 << 30 };
+    struct smaps smaps = SMAPS_INIT;
+    many_variables[1 << 19] = 1;
+    assert_int_equal(smaps_read(&smaps, getpid()), 0);
+    module_ends_find(&smaps, getpid(), 0, is_anything);
+    const struct smaps_mapping *mapping = smaps_find(&smaps, (uintptr_t)&many_variables[1 << 19]);
+    uint64_t end = mapping->bss_end;
+    assert_true(end > (uintptr_t)&many_variables[1 << 19]);
+    struct smaps_mapping own[] = {mapping[-1], mapping[0]};
+    struct smaps alone = {.mappings = own, .count = 2};
+    module_ends_find(&alone, getpid(), 0, is_anything);
+    own[1].bss_end = 0;
+    module_ends_find(&alone, NOBODY, 0, is_anything);
+    assert_true(own[1].bss_end == end);
+    module_ends_find(&alone, NOBODY, 0, NULL);
+    assert_true(own[1].bss_end == 0);
     smaps_release(&smaps);
 }
 
@@ -658,6 +687,7 @@ int main(void)
         cmocka_unit_test(hints_are_believed_where_they_cover),
         cmocka_unit_test(a_process_is_as_it_made_itself),
         cmocka_unit_test(sums_are_those_of_awk_and_of_the_kernel),
+        cmocka_unit_test(a_steady_modules_end_is_read_once),
         cmocka_unit_test(a_modules_variables_end_where_its_headers_say),
         cmocka_unit_test(what_is_gone_is_said_so),
         cmocka_unit_test(what_is_forbidden_is_said_so),

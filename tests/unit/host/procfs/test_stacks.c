@@ -288,6 +288,28 @@ static void stack_pointers_name_their_mappings(void **state)
     munmap(process, sizeof *process);
 }
 
+static void do_nothing(void *shared)
+{
+    (void)shared;
+}
+
+static void one_thread_that_is_known_is_not_read(void **state)
+{
+    (void)state;
+    struct victim victim = victim_start(do_nothing, NULL);
+    struct stacks read = STACKS_INIT, told = STACKS_INIT;
+    do
+        assert_int_equal(stacks_list(&read, victim.pid), 0);
+    while (!read.threads[0].stack_pointer);
+    assert_int_equal(read.count, 1);
+    assert_int_equal(stacks_list_one(&told, victim.pid, read.threads[0].stack_pointer), 0);
+    assert_int_equal(told.count, 1);
+    assert_memory_equal(told.threads, read.threads, sizeof *told.threads);
+    stacks_release(&read);
+    stacks_release(&told);
+    victim_end(victim);
+}
+
 static void a_syscall_line_is_taken_apart(void **state)
 {
     (void)state;
@@ -338,6 +360,7 @@ int main(void)
         cmocka_unit_test(stacks_are_as_deep_as_they_were_used),
         cmocka_unit_test(a_place_stands_in_for_a_stack_pointer),
         cmocka_unit_test(stack_pointers_name_their_mappings),
+        cmocka_unit_test(one_thread_that_is_known_is_not_read),
         cmocka_unit_test(a_syscall_line_is_taken_apart),
         cmocka_unit_test(what_is_gone_is_said_so),
     };

@@ -179,6 +179,7 @@ static void texts_may_be_cut_anywhere(void **state)
     assert_int_equal(number_of(usage.user_ns),
                      1234u * (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK)));
     assert_int_equal(number_of(usage.threads), 21);
+    assert_string_equal(usage.name, "a) b (c)?");
     usage_parse_status(status_text, &usage);
     assert_int_equal(number_of(usage.peak_resident_bytes), 12 * 1024);
     assert_int_equal(number_of(usage.resident_bytes), UNKNOWN); /* does not fit */
