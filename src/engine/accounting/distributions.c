@@ -251,6 +251,8 @@ static void distributions_list_columns(const struct distributions *distributions
     for (size_t first = 0; first <= distributions->current; first += width)
         for (unsigned size = 0; size < COARSE_SIZES; size++) {
             struct distribution_bin bin = {0, 0};
+            if (!now[size].count)
+                continue; /* in no column */
             for (size_t i = first; i < first + width; i++)
                 distributions_add_bin(&bin, distributions_column_bin(distributions, now, i, size));
             distributions_list(
