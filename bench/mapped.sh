@@ -42,9 +42,9 @@ released() {
 held "$work/map" resident 1024
 for bytes in none 4096 1024 240 100; do
     for turn in 1 2 3; do
-        "$look" "$pid" blocks=$bytes | awk '/^cpu/ { printf "%s ", $3 }'
+        "$look" "$pid" blocks=$bytes | awk '/^copy/ { printf "%s + ", $3 } /^cpu/ { printf "%s ", $3 }'
     done
-    echo "ms for a look at 1 GiB, live blocks of $bytes bytes"
+    echo "ms to copy live blocks of $bytes bytes and for a look at 1 GiB of them"
 done
 released
 

@@ -97,11 +97,8 @@ static void scene_make(struct scene *scene, pid_t pid, const struct shared *shar
             .size_bytes = i < count ? bytes : (count / LIST + 1) * sizeof *heads,
             .node = 1 + (i == count)};
     scene->blocks.count = count + 1;
-    if (residency_count(&scene->residency, &scene->blocks))
-        exit(1);
-    live_list_sort(&scene->blocks);
-    live_list_part(&scene->blocks);
-    if (areas_find(&scene->areas, &scene->smaps, NULL, 0, &scene->blocks) ||
+    if (residency_take_blocks(&scene->residency, &scene->blocks) ||
+        areas_find(&scene->areas, &scene->smaps, NULL, 0, &scene->blocks) ||
         page_table_open(&scene->pages, pid) || stacks_list(&scene->threads, pid))
         exit(1);
 }

@@ -1,14 +1,17 @@
 /* One look at a running process without its live blocks, as at one that was attached to this moment:
  *
- *     bench_look PID [content] [rows] [blocks=BYTES]
+ *     bench_look PID [content] [rows] [apart=BYTES] [blocks=BYTES]
  *
  * Prints what is resident by kind of owner, how the sum compares with smaps', and the processor time.
  * With "rows", each owner. With "blocks", as if its largest mapping without a file were full of live
- * blocks of so many bytes, of a thousand call paths, in no order. */
+ * blocks of so many bytes, of a thousand call paths, in no order; the next one begins "apart" behind it
+ * (the same by default). What it takes to copy them is printed beside the look. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include "base/now.h"
 #include "collector/proc_look.h"
 
 static const char *const kinds[PROFILE_OWNER_KINDS] = {
@@ -67,24 +70,41 @@ static struct smaps_mapping look_largest(pid_t pid)
     return largest;
 }
 
-static void fill(struct look *look, uint64_t bytes)
+/* In two rounds and in the order of hashes, as the replay gives them. */
+static bool fill_round(struct live_list *list, const struct smaps_mapping *into, size_t count,
+                       uint64_t bytes, uint64_t apart, bool puts)
 {
-    enum { PATHS = 1000, STRIDE = 7919 };
+    enum { PATHS = 1000 };
+    const size_t step = 2654435761u % count; /* a prime */
+    for (size_t i = 0, at = 0; i < count; i++, at += at + step < count ? step : step - count) {
+        struct live_entry block = {
+            .address = into->start + at * apart, .size_bytes = bytes, .node = 1 + at % PATHS};
+        if (puts)
+            live_list_put(list, &block);
+        else if (!live_list_expect(list, block.address))
+            return false;
+    }
+    return true;
+}
+
+static void fill(struct look *look, uint64_t bytes, uint64_t apart)
+{
     struct smaps_mapping into = look_largest(look->pid);
-    size_t count = bytes ? (into.end - into.start) / bytes : 0;
-    if (!count || live_list_reserve(&look->blocks, count) < 0)
+    size_t count = bytes ? (into.end - into.start) / (apart ? apart : bytes) : 0;
+    uint64_t begin_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (!count || !fill_round(&look->blocks, &into, count, bytes, apart ? apart : bytes, false) ||
+        live_list_lay_out(&look->blocks) < 0)
         return;
-    for (size_t i = 0, at = 0; i < count; i++, at = (at + STRIDE) % count)
-        look->blocks.blocks[i] = (struct live_entry){
-            .address = into.start + at * bytes, .size_bytes = bytes, .node = 1 + at % PATHS};
-    look->blocks.count = count;
+    fill_round(&look->blocks, &into, count, bytes, apart ? apart : bytes, true);
     look->unknown = NULL;
-    printf("live blocks\t%zu\n", count);
+    printf("live blocks\t%zu\ncopy ms\t%.2f\n", count,
+           (double)(now_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / 1e6);
 }
 
 int main(int count, char **arguments)
 {
     struct look look;
+    uint64_t apart = 0;
     if (count < 2)
         return 2;
     look_init(&look, (pid_t)atoi(arguments[1]));
@@ -92,7 +112,9 @@ int main(int count, char **arguments)
     look.unknown = "before the recording";
     for (int i = 2; i < count; i++)
         if (strncmp(arguments[i], "blocks=", 7) == 0)
-            fill(&look, strtoull(arguments[i] + 7, NULL, 10));
+            fill(&look, strtoull(arguments[i] + 7, NULL, 10), apart);
+        else if (strncmp(arguments[i], "apart=", 6) == 0)
+            apart = strtoull(arguments[i] + 6, NULL, 10);
         else
             look.wants_content |= strcmp(arguments[i], "content") == 0;
     look_take(&look);

@@ -266,8 +266,7 @@ static void areas_note_blocks(struct areas *areas, const struct live_list *block
     size_t at = 0;
     for (size_t i = 0; i < areas->count; i++) {
         struct area *area = &areas->list[i];
-        while (at < blocks->count && live_entry_end(&blocks->blocks[at]) <= area->start)
-            at++;
+        at = live_list_first_above(blocks, at, area->start);
         area->holds_block = at < blocks->count && blocks->blocks[at].address < area->end;
         if (area->holds_block && area->is_anonymous)
             area->owner = AREA_ALLOCATOR;

@@ -406,11 +406,9 @@ static int look_make_ledger(struct look *look, struct pages *pages)
 {
     struct areas areas = AREAS_INIT;
     struct residency residency = RESIDENCY_INIT;
-    int error = residency_count(&residency, &look->blocks);
+    int error = residency_take_blocks(&residency, &look->blocks);
     if (error)
         goto done;
-    live_list_sort(&look->blocks);
-    live_list_part(&look->blocks);
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
     if (!error && (look->wants_content || look->heat))
         areas_want_content(&areas);

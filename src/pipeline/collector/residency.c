@@ -40,16 +40,46 @@ static void residency_add(struct figure *sum, uint64_t bytes)
     *sum = figure_add(*sum, figure_of(bytes));
 }
 
-int residency_count(struct residency *residency, struct live_list *blocks)
+/* Rows of the paths that were asked for last: most blocks are of few paths. */
+enum { RECENT_ROWS = 1024 };
+struct residency_recent {
+    uint32_t node, row_plus_1;
+};
+
+static int residency_find_row(struct residency *residency, struct residency_recent *recent,
+                              struct live_entry *block)
 {
-    for (size_t i = 0; i < blocks->count; i++) {
-        struct live_entry *block = &blocks->blocks[i];
+    struct residency_recent *last = &recent[block->node % RECENT_ROWS];
+    if (last->node != block->node || !last->row_plus_1) {
         int error = residency_row_of_path(residency, block->node, &block->row);
         if (error)
             return error;
-        residency_add(&residency->rows[block->row].live_count, 1);
-        residency_add(&residency->rows[block->row].live_bytes, block->size_bytes);
+        *last = (struct residency_recent){block->node, block->row + 1};
     }
+    block->row = last->row_plus_1 - 1;
+    return 0;
+}
+
+int residency_take_blocks(struct residency *residency, struct live_list *list)
+{
+    struct residency_recent recent[RECENT_ROWS] = {{0}};
+    struct live_stretch stretch = LIVE_STRETCH_INIT;
+    while (live_list_sort_next(list, &stretch)) {
+        for (size_t i = stretch.first; i < stretch.first + stretch.count; i++) {
+            struct live_entry *block = &list->blocks[i];
+            int error = residency_find_row(residency, recent, block);
+            if (error)
+                return error;
+            residency_add(&residency->rows[block->row].live_count, 1);
+            residency_add(&residency->rows[block->row].live_bytes, block->size_bytes);
+        }
+        size_t kept = stretch.kept;
+        live_list_part(list, &stretch);
+        for (; kept < stretch.kept; kept++) /* what the sweep does not find elsewhere */
+            residency_add(&residency->rows[list->blocks[kept].row].untouched_bytes,
+                          list->blocks[kept].size_bytes);
+    }
+    list->count = stretch.kept;
     return 0;
 }
 
@@ -90,33 +120,43 @@ void residency_bytes_take(struct residency_bytes *to, const struct residency_byt
     to->filled -= from->filled;
 }
 
-static uint64_t residency_if(bool is_there, const struct page_table_run *run, unsigned heat,
-                             uint64_t bytes)
+#define RESIDENCY_PLACE(figure) (offsetof(struct residency_bytes, figure) / sizeof(uint64_t))
+
+static void residency_kinds_add(struct residency_kinds *kinds, bool is_so, size_t place)
 {
-    return is_there && run->heat & heat ? bytes : 0;
+    kinds->places[kinds->count] = (uint8_t)place;
+    kinds->count += is_so;
+}
+
+static struct residency_kinds residency_kinds_of(const struct page_table_run *run)
+{
+    struct residency_kinds kinds = {.count = 0};
+    bool is_there = run->state == PAGES_RESIDENT && !run->zero;
+    residency_kinds_add(&kinds, run->state == PAGES_SWAPPED, RESIDENCY_PLACE(swapped));
+    if (!is_there)
+        return kinds;
+    residency_kinds_add(&kinds, true, RESIDENCY_PLACE(resident));
+    residency_kinds_add(&kinds, run->huge, RESIDENCY_PLACE(huge));
+    residency_kinds_add(&kinds, run->forked, RESIDENCY_PLACE(forked));
+    residency_kinds_add(&kinds, run->blank, RESIDENCY_PLACE(blank));
+    residency_kinds_add(&kinds, run->copy, RESIDENCY_PLACE(copy));
+    residency_kinds_add(&kinds, run->heat & HEAT_KNOWN, RESIDENCY_PLACE(watched));
+    residency_kinds_add(&kinds, run->heat & HEAT_COLD_1S, RESIDENCY_PLACE(cold_1s));
+    residency_kinds_add(&kinds, run->heat & HEAT_COLD_10S, RESIDENCY_PLACE(cold_10s));
+    residency_kinds_add(&kinds, run->heat & HEAT_FILLED, RESIDENCY_PLACE(filled));
+    kinds.spared = run->spared;
+    return kinds;
 }
 
 /* So many bytes of the run. */
-static struct residency_bytes residency_bytes_of(const struct page_table_run *run, uint64_t bytes)
+static void residency_note(const struct residency *residency, struct residency_bytes *to,
+                           uint64_t bytes)
 {
-    bool is_there = run->state == PAGES_RESIDENT && !run->zero;
-    return (struct residency_bytes){.resident = is_there ? bytes : 0,
-                                    .swapped = run->state == PAGES_SWAPPED ? bytes : 0,
-                                    .huge = is_there && run->huge ? bytes : 0,
-                                    .forked = is_there && run->forked ? bytes : 0,
-                                    .blank = is_there && run->blank ? bytes : 0,
-                                    .copy = is_there && run->copy ? bytes : 0,
-                                    .spared = is_there ? bytes * run->spared : 0,
-                                    .watched = residency_if(is_there, run, HEAT_KNOWN, bytes),
-                                    .cold_1s = residency_if(is_there, run, HEAT_COLD_1S, bytes),
-                                    .cold_10s = residency_if(is_there, run, HEAT_COLD_10S, bytes),
-                                    .filled = residency_if(is_there, run, HEAT_FILLED, bytes)};
-}
-
-static void residency_note(struct residency *residency, struct residency_bytes *to, uint64_t bytes)
-{
-    struct residency_bytes more = residency_bytes_of(&residency->run, bytes);
-    residency_bytes_add(to, &more);
+    const struct residency_kinds *kinds = &residency->kinds;
+    uint64_t *figures = (uint64_t *)to;
+    for (unsigned i = 0; i < kinds->count; i++)
+        figures[kinds->places[i]] += bytes;
+    to->spared += bytes * kinds->spared;
 }
 
 /* ---- Pages of the allocator ---------------------------------------------------------------- */
@@ -148,18 +188,20 @@ static void residency_pin(struct residency *residency, size_t block, uint64_t by
     }
 }
 
-/* The k-th of n gets free * (k + 1) / n - free * k / n: together exactly what is free. */
+/* The k-th of n gets free * (k + 1) / n - free * k / n: together exactly what is free. The remainders
+ * are summed up, because a division for each block would be half of the sweep. */
 static void residency_share_out(struct residency *residency, uint64_t free_bytes, bool is_pinned)
 {
-    uint64_t count = residency->open_last - residency->open_first + 1, given = 0;
-    for (uint64_t k = 0; k < count; k++) {
-        size_t block = residency->open_first + k;
-        uint64_t up_to = free_bytes * (k + 1) / count;
+    uint64_t count = residency->open_last - residency->open_first + 1;
+    uint64_t each = free_bytes / count, remainder = free_bytes % count, carry = 0;
+    for (size_t block = residency->open_first; block <= residency->open_last; block++) {
+        carry += remainder;
+        bool has_more = carry >= count;
+        carry -= has_more ? count : 0;
         struct residency_path *path = &residency->paths[residency->blocks->blocks[block].row];
-        residency_note(residency, &path->free, up_to - given);
+        residency_note(residency, &path->free, each + has_more);
         if (is_pinned)
-            residency_pin(residency, block, up_to - given);
-        given = up_to;
+            residency_pin(residency, block, each + has_more);
     }
 }
 
@@ -218,14 +260,11 @@ static void residency_lay_block(struct residency *residency, size_t block, uint6
 static void residency_add_bytes(struct residency *residency, size_t block, uint64_t bytes)
 {
     struct profile_residency *row = residency_row_of(residency, block);
-    struct residency_bytes more = residency_bytes_of(&residency->run, bytes);
-    if (!more.swapped && !more.resident)
-        return;
-    residency_add(&row->swapped_bytes, more.swapped);
-    residency_add(&row->resident_bytes, more.resident);
-    residency_bytes_add(&residency->by_area[residency->area].live, &more);
     if (!residency->areas->list[residency->area].outside_rss)
-        residency_bytes_add(&residency->paths[residency->blocks->blocks[block].row].live, &more);
+        residency_note(residency, &residency->paths[residency->blocks->blocks[block].row].live,
+                       bytes);
+    residency_add(
+        residency->run.state == PAGES_SWAPPED ? &row->swapped_bytes : &row->resident_bytes, bytes);
     row->untouched_bytes = figure_sub(row->untouched_bytes, figure_of(bytes));
 }
 
@@ -247,10 +286,6 @@ int residency_begin(struct residency *residency, const struct areas *areas,
     if (!residency->by_area || !residency->paths ||
         heap_map_begin(&residency->heap, areas, residency->row_count, page_bytes, cells))
         return -ENOMEM;
-    /* What the sweep does not find elsewhere. */
-    for (size_t i = 0; i < blocks->count; i++)
-        residency_add(&residency_row_of(residency, i)->untouched_bytes,
-                      blocks->blocks[i].size_bytes);
     return 0;
 }
 
@@ -280,10 +315,8 @@ static void residency_touch(struct residency *residency, uint64_t start, uint64_
                          residency->touched_count, sizeof *residency->touched))
         return;
     residency->touched[residency->touched_count++] =
-        (struct residency_touched){.start = start,
-                                   .end = end,
-                                   .area = residency->area,
-                                   .bytes = residency_bytes_of(&residency->run, end - start)};
+        (struct residency_touched){.start = start, .end = end, .area = residency->area};
+    residency_note(residency, &residency->touched[residency->touched_count - 1].bytes, end - start);
 }
 
 /* What of a run of variables is no live block's (a pool in a static array has some). */
@@ -306,20 +339,25 @@ static void residency_lay_blocks(struct residency *residency, const struct page_
                                  bool is_heap)
 {
     const struct live_list *list = residency->blocks;
+    bool counts = residency->kinds.count > 0;
+    uint64_t live = 0;
     size_t i = residency_first_above(residency, run->start);
     for (; i < list->count && list->blocks[i].address < run->end; i++) {
         const struct live_entry *block = &list->blocks[i];
         uint64_t end = live_entry_end(block);
         uint64_t from = block->address > run->start ? block->address : run->start;
         uint64_t to = end < run->end ? end : run->end;
-        if (block->size_bytes)
+        if (block->size_bytes && counts) {
             residency_add_bytes(residency, i, to - from);
+            live += to - from;
+        }
         if (is_heap) {
             residency_lay_block(residency, i, from, to);
             heap_map_add_block(&residency->heap, residency->area, i, from, to, block->size_bytes);
         }
         residency->block = i;
     }
+    residency_note(residency, &residency->by_area[residency->area].live, live);
 }
 
 void residency_run(struct residency *residency, const struct page_table_run *run)
@@ -330,6 +368,7 @@ void residency_run(struct residency *residency, const struct page_table_run *run
     if (!area || run->state == PAGES_UNTOUCHED)
         return;
     residency->run = *run;
+    residency->kinds = residency_kinds_of(run);
     residency_note(residency, &residency->by_area[residency->area].all, run->end - run->start);
     if (area->owner == AREA_GLOBALS && (is_there || run->state == PAGES_SWAPPED))
         residency_touch_between_blocks(residency);

@@ -46,6 +46,13 @@ struct residency_bytes {
 void residency_bytes_add(struct residency_bytes *to, const struct residency_bytes *from);
 void residency_bytes_take(struct residency_bytes *to, const struct residency_bytes *from);
 
+/* What a byte of the run under the sweep counts as: the places of these figures in residency_bytes. */
+struct residency_kinds {
+    unsigned count;
+    uint8_t places[sizeof(struct residency_bytes) / sizeof(uint64_t)];
+    uint64_t spared;
+};
+
 /* Per area: all bytes that are there, and those of live blocks. */
 struct residency_area {
     struct residency_bytes all, live;
@@ -84,6 +91,7 @@ struct residency {
     /* where the sweep stands */
     size_t area, block;
     struct page_table_run run;
+    struct residency_kinds kinds;
     uint64_t page_bytes, next_page; /* the first page that is not accounted for */
     uint64_t open_page, open_live_bytes;
     size_t open_first, open_last; /* blocks on it; none if open_last < open_first */
@@ -91,12 +99,12 @@ struct residency {
 };
 #define RESIDENCY_INIT ((struct residency){0})
 
-/* Counts all blocks in at their call paths and sets their rows: before the list is parted. 0 or
- * -ENOMEM. */
-int residency_count(struct residency *residency, struct live_list *blocks);
+/* Sorts the list and parts it. All blocks, as they were before, are counted in at their call paths,
+ * whose rows they get. 0 or -ENOMEM. */
+int residency_take_blocks(struct residency *residency, struct live_list *blocks);
 
-/* Begins the sweep. `blocks`: counted, sorted and disjoint. Areas and blocks stay the caller's and
- * must not change. `cells`: of the map of the heap, at most. 0 or -ENOMEM. */
+/* Begins the sweep. `blocks`: as residency_take_blocks() has left them. Areas and blocks stay the
+ * caller's and must not change. `cells`: of the map of the heap, at most. 0 or -ENOMEM. */
 int residency_begin(struct residency *residency, const struct areas *areas,
                     const struct live_list *blocks, uint64_t page_bytes, size_t cells);
 /* A run of pages inside one area, above all earlier ones. */

@@ -102,9 +102,7 @@ static void look(struct outcome *outcome, struct world *world)
     assert_int_equal(live_list_reserve(&outcome->list, world->block_count + 1), 0);
     memcpy(outcome->list.blocks, world->blocks, world->block_count * sizeof *world->blocks);
     outcome->list.count = world->block_count;
-    assert_int_equal(residency_count(&outcome->residency, &outcome->list), 0);
-    live_list_sort(&outcome->list);
-    live_list_part(&outcome->list);
+    assert_int_equal(residency_take_blocks(&outcome->residency, &outcome->list), 0);
     size_t count = areas_prune_claims(claims, world->claim_count);
     assert_int_equal(areas_find(&outcome->areas, &outcome->smaps, claims, count, &outcome->list),
                      0);

@@ -64,6 +64,23 @@ static void sink(struct residency *residency, const struct areas *areas, const s
     }
 }
 
+/* By regions, as a look is given its blocks, or as they come. */
+static void fill(struct live_list *list, const struct live_entry *blocks, size_t count,
+                 bool by_regions)
+{
+    assert_int_equal(live_list_reserve(list, count + 1), 0);
+    if (!by_regions)
+        memcpy(list->blocks, blocks, count * sizeof *blocks);
+    list->count = by_regions ? 0 : count;
+    for (size_t i = 0; by_regions && i < count; i++)
+        assert_true(live_list_expect(list, blocks[i].address));
+    if (by_regions)
+        assert_int_equal(live_list_lay_out(list), 0);
+    for (size_t i = 0; by_regions && i < count; i++)
+        live_list_put(list, &blocks[i]);
+    assert_int_equal(list->count, count);
+}
+
 static struct outcome compute_map(struct world *world, size_t cells)
 {
     struct outcome outcome = {.residency = RESIDENCY_INIT};
@@ -71,13 +88,9 @@ static struct outcome compute_map(struct world *world, size_t cells)
     struct area_claim claims[MAX_CLAIMS];
     memcpy(claims, world->claims, sizeof claims);
     struct live_list list = LIVE_LIST_INIT;
-    assert_int_equal(live_list_reserve(&list, world->block_count + 1), 0);
-    memcpy(list.blocks, world->blocks, world->block_count * sizeof *list.blocks);
-    list.count = world->block_count;
+    fill(&list, world->blocks, world->block_count, below(2));
     struct areas areas = AREAS_INIT;
-    assert_int_equal(residency_count(&outcome.residency, &list), 0);
-    live_list_sort(&list);
-    live_list_part(&list);
+    assert_int_equal(residency_take_blocks(&outcome.residency, &list), 0);
     size_t claim_count = areas_prune_claims(claims, world->claim_count);
     assert_int_equal(areas_find(&areas, &smaps, claims, claim_count, &list), 0);
     assert_int_equal(residency_begin(&outcome.residency, &areas, &list, PAGE, cells), 0);
@@ -776,36 +789,48 @@ static void memory_that_the_kernel_joined_with_a_modules_bss_is_the_programs(voi
 
 /* ---- Sorting ---- */
 
-static void assert_sorted(struct live_list *list)
+static void assert_sorted(const struct live_entry *blocks, size_t count, bool by_regions)
 {
+    struct live_list list = LIVE_LIST_INIT;
+    struct live_stretch stretch = LIVE_STRETCH_INIT;
     uint64_t sum = 0, sorted_sum = 0;
-    for (size_t i = 0; i < list->count; i++)
-        sum += list->blocks[i].address * (list->blocks[i].size_bytes | 1);
-    live_list_sort(list);
-    for (size_t i = 0; i < list->count; i++) {
-        sorted_sum += list->blocks[i].address * (list->blocks[i].size_bytes | 1);
-        assert_true(!i || list->blocks[i - 1].address <= list->blocks[i].address);
+    size_t seen = 0;
+    fill(&list, blocks, count, by_regions);
+    for (size_t i = 0; i < count; i++)
+        sum += blocks[i].address * (blocks[i].size_bytes | 1);
+    for (; live_list_sort_next(&list, &stretch); seen += stretch.count)
+        assert_int_equal(stretch.first, seen);
+    assert_int_equal(seen, count);
+    for (size_t i = 0; i < count; i++) {
+        sorted_sum += list.blocks[i].address * (list.blocks[i].size_bytes | 1);
+        assert_true(!i || list.blocks[i - 1].address <= list.blocks[i].address);
     }
     assert_true(sum == sorted_sum);
+    live_list_release(&list);
+}
+
+/* Anywhere, in a few crowded places, or more regions than there may be. */
+static uint64_t any_address(unsigned how, uint64_t mask)
+{
+    uint64_t any = (uint64_t)rand() << 40 ^ (uint64_t)rand() << 20 ^ (uint64_t)rand();
+    return how ? (uint64_t)below(how) << 40 | (any & 0xffff) : any & mask;
 }
 
 static void any_list_is_sorted(void **state)
 {
     (void)state;
-    struct live_list list = LIVE_LIST_INIT;
+    struct live_entry *blocks = malloc(200000 * sizeof *blocks);
+    assert_non_null(blocks);
     for (unsigned trial = 0; trial < 200; trial++) {
         size_t count = below(trial % 20 ? 3000 : 200000);
         uint64_t mask = ~0ull >> below(64);
-        assert_int_equal(live_list_reserve(&list, count), 0);
-        list.count = count;
+        unsigned how = below(2) ? below(5) : 0;
         for (size_t i = 0; i < count; i++)
-            list.blocks[i] = (struct live_entry){
-                .address =
-                    ((uint64_t)rand() << 40 ^ (uint64_t)rand() << 20 ^ (uint64_t)rand()) & mask,
-                .size_bytes = (uint64_t)rand()};
-        assert_sorted(&list);
+            blocks[i] = (struct live_entry){.address = any_address(how, mask),
+                                            .size_bytes = (uint64_t)rand()};
+        assert_sorted(blocks, count, trial & 1);
     }
-    live_list_release(&list);
+    free(blocks);
 }
 
 int main(void)
