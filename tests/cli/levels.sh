@@ -27,6 +27,19 @@ tidemark plot --of=mapped --functions 1 --terminal --width 100 run.tmk | grep -o
 tidemark plot --of=resident --terminal --width 100 run.tmk | grep -c 'requested'
 try tidemark plot --of=mapped "$HERE/../golden/profile-v1.tmk"
 sentence "does not say what is mapped"
+# A trace at a moment: who holds mappings, or both, when that level was highest, and which ones they are.
+tidemark record -q --trace -o traced.tmk "$CLI/cli_levels" >/dev/null
+for level in mapped all; do
+    tidemark at --of=$level --json traced.tmt peak | jq -c "[.of, .at.live_bytes == .peak.live_bytes, .peak.live_bytes == $(tidemark report --of=$level --json traced.tmk | jq .program.peak_bytes), .functions[0].function, .functions[0].exclusive.at_peak_bytes]"
+done
+tidemark at --of=mapped traced.tmt peak | grep -o '^  live memory  100 MiB in 1 mapping, 100 %\|^  of  .*'
+tidemark blocks --of=mapped --json traced.tmt | jq -c '[.size_bytes, .thread, .mapping, .frames[1].function]'
+tidemark blocks --of=all --at peak --json traced.tmt | jq -c '[.size_bytes, .mapping, .frames[0].function]'
+tidemark blocks --of=mapped traced.tmt | grep -o '1 mapping (50.0 MiB) is alive\|kind .*mapped by'
+try tidemark at --of=resident traced.tmt peak
+sentence "a trace has no pages"
+try tidemark blocks --of=mapped --thread 1 traced.tmt
+sentence "which thread has mapped something is not known"
 # What grew says first whose it is, as the kernel charges it; where that is not known it is not said.
 tidemark record -q -o more.tmk "$CLI/cli_levels" 150 >/dev/null
 tidemark diff run.tmk more.tmk | grep -o '^Resident memory: grown by owner\|^Alive at the peak: grown\|map_and_touch' | head -2

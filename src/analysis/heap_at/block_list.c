@@ -1,5 +1,6 @@
-/* Lists the blocks that are alive at a moment of a trace. The records before the moment are
- * replayed, and what the live table has then is matched, sorted and shown. */
+/* Lists the blocks, or the mappings, that are alive at a moment of a trace. The records before the
+ * moment are replayed, and what the live table and the mappings have then is matched, sorted and
+ * shown. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,14 @@
 #include "aggregate/frames.h"
 #include "aggregate/match.h"
 #include "replay/replay.h"
-#include "offline/slice.h"
 
-enum { LABEL = 15, FIGURE = 11, AGE = 10, THREAD = 9, ADDRESS = 18, GAP = 2 };
+enum { LABEL = 15, FIGURE = 11, AGE = 10, THREAD = 9, ADDRESS = 18, KIND = 11, GAP = 2 };
+
+/* A block of the heap, or a piece of a mapping. */
+struct block_row {
+    struct replay_block block;
+    const char *kind; /* NULL: of the heap */
+};
 
 struct blocks {
     const struct trace *trace;
@@ -24,7 +30,7 @@ struct blocks {
     struct offline_clock clock;
     uint64_t ticks, until; /* the moment; records before it */
     struct replay *replay;
-    struct replay_block *all;
+    struct block_row *all;
     size_t count, room, live_count;
     uint64_t bytes, live_bytes;
     bool no_memory;
@@ -32,70 +38,6 @@ struct blocks {
     bool *hidden, *wanted;
     uint64_t missing_blocks;
 };
-
-static int block_list_no_memory(void)
-{
-    return error_set(-ENOMEM, "out of memory while looking at a trace");
-}
-
-/* ---- Replaying ----------------------------------------------------------------------------- */
-
-static int block_list_replay_block(struct blocks *blocks, size_t index, struct trace_events *events,
-                                   uint32_t *streams)
-{
-    const struct trace_block *block = trace_block(blocks->trace, index);
-    struct slice slice;
-    int error = trace_events(blocks->trace, index, events);
-
-    if (error || block->first_event + block->events <= blocks->until)
-        return error ? error : trace_replay(events, blocks->replay, streams);
-    error = slice_make(&slice, events, 0, blocks->until - block->first_event);
-    if (error)
-        return error;
-    error = trace_replay(&slice.events, blocks->replay, streams);
-    slice_release(&slice);
-    return error;
-}
-
-static int block_list_replay_all(struct blocks *blocks)
-{
-    struct trace_events events = {0};
-    uint64_t of_events = heap_at_event_count(blocks->trace);
-    uint32_t streams = 0;
-    int error = 0;
-
-    for (size_t i = 0; i < trace_block_count(blocks->trace) && error != -ENOMEM; i++) {
-        uint64_t first = trace_block(blocks->trace, i)->first_event;
-        if (first >= blocks->until && first)
-            break;
-        if (blocks->options->progress)
-            blocks->options->progress(blocks->options->context, first,
-                                      blocks->until < of_events ? blocks->until : of_events);
-        error = block_list_replay_block(blocks, i, &events, &streams);
-        blocks->missing_blocks += error == -EBADMSG;
-    }
-    if (blocks->options->progress)
-        blocks->options->progress(blocks->options->context, of_events, of_events);
-    trace_events_release(&events);
-    return error == -ENOMEM ? block_list_no_memory() : 0;
-}
-
-static struct replay *block_list_new_replay(const struct trace *trace,
-                                            const struct offline_clock *clock)
-{
-    struct trace_options options;
-    struct replay *replay;
-
-    trace_options(trace, &options);
-    replay = replay_new(options.start_ticks, clock->first_tick_ns);
-    if (options.flags & TRACE_FREE_STACKS)
-        replay_know_frees(replay);
-    if (options.flags & TRACE_TIMED)
-        replay_know_times(replay);
-    if (options.sample_bytes)
-        replay_sample(replay, options.sample_bytes);
-    return replay;
-}
 
 /* ---- Which are wanted ---------------------------------------------------------------------- */
 
@@ -123,10 +65,9 @@ static bool block_list_is_wanted(const struct blocks *blocks, const struct repla
            (options->tid == UINT64_MAX || block_list_tid_of(blocks, block) == options->tid);
 }
 
-static void block_list_take(void *context, const struct replay_block *block)
+static void block_list_keep(struct blocks *blocks, const struct replay_block *block,
+                            const char *kind)
 {
-    struct blocks *blocks = context;
-
     blocks->live_count++;
     blocks->live_bytes += block->size_bytes;
     if (!block_list_is_wanted(blocks, block))
@@ -135,7 +76,32 @@ static void block_list_take(void *context, const struct replay_block *block)
         blocks->no_memory = true;
         return;
     }
-    blocks->all[blocks->count++] = *block;
+    blocks->all[blocks->count++] = (struct block_row){*block, kind};
+}
+
+static void block_list_take(void *context, const struct replay_block *block)
+{
+    block_list_keep(context, block, NULL);
+}
+
+/* Address space without access, or without a claim to memory, is no memory that was asked for. */
+static void block_list_take_mapping(void *context, const struct replay_mapping *mapping)
+{
+    const struct replay_block block = {.address = mapping->start,
+                                       .size_bytes = mapping->end - mapping->start,
+                                       .birth_ticks = mapping->birth_ticks,
+                                       .node = mapping->node,
+                                       .owner = UINT32_MAX};
+    if (!mapping->is_reserved)
+        block_list_keep(context, &block, mapping_kind_name(mapping->kind));
+}
+
+static void block_list_take_all(struct blocks *blocks)
+{
+    if (blocks->options->of != MEMORY_MAPPED)
+        replay_live_blocks(blocks->replay, block_list_take, blocks);
+    if (blocks->options->of != MEMORY_HEAP)
+        replay_mapped(blocks->replay, block_list_take_mapping, blocks);
 }
 
 /* Node 0 stands for a path that the trace lacks. */
@@ -144,13 +110,13 @@ static void block_list_match(struct blocks *blocks)
     size_t kept = 0;
 
     for (size_t i = 0; i < blocks->count; i++) {
-        struct replay_block *block = &blocks->all[i];
+        struct replay_block *block = &blocks->all[i].block;
         if (block->node >= blocks->profile->node_count)
             block->node = 0;
         if (blocks->wanted && !blocks->wanted[block->node])
             continue;
         blocks->bytes += block->size_bytes;
-        blocks->all[kept++] = *block;
+        blocks->all[kept++] = blocks->all[i];
     }
     blocks->count = kept;
 }
@@ -163,34 +129,36 @@ static int block_list_name_blocks(struct blocks *blocks, size_t count)
     int error;
 
     if (!nodes)
-        return block_list_no_memory();
+        return heap_at_no_memory();
     for (size_t i = 0; i < count; i++)
-        nodes[i] = blocks->all[i].node;
+        nodes[i] = blocks->all[i].block.node;
     error = offline_names(blocks->trace, SIZE_MAX, &wanted, &blocks->profile);
     free(nodes);
     if (error)
         return error;
     if (blocks->options->pattern &&
         match_paths(blocks->profile, blocks->options->pattern, &blocks->wanted))
-        return block_list_no_memory();
+        return heap_at_no_memory();
     block_list_match(blocks);
     blocks->hidden = blocks->options->style.hide_std ? frames_of_libraries(blocks->profile)
                                                      : calloc(blocks->profile->line_count + 1, 1);
-    return blocks->hidden ? 0 : block_list_no_memory();
+    return blocks->hidden ? 0 : heap_at_no_memory();
 }
 
 /* ---- Order --------------------------------------------------------------------------------- */
 
 static int block_list_by_address(const void *a, const void *b)
 {
-    const struct replay_block *x = a, *y = b;
+    const struct replay_block *x = &((const struct block_row *)a)->block;
+    const struct replay_block *y = &((const struct block_row *)b)->block;
 
     return (x->address > y->address) - (x->address < y->address);
 }
 
 static int block_list_by_size(const void *a, const void *b)
 {
-    const struct replay_block *x = a, *y = b;
+    const struct replay_block *x = &((const struct block_row *)a)->block;
+    const struct replay_block *y = &((const struct block_row *)b)->block;
 
     return x->size_bytes != y->size_bytes ? x->size_bytes < y->size_bytes ? 1 : -1
                                           : block_list_by_address(a, b);
@@ -198,7 +166,8 @@ static int block_list_by_size(const void *a, const void *b)
 
 static int block_list_by_age(const void *a, const void *b)
 {
-    const struct replay_block *x = a, *y = b;
+    const struct replay_block *x = &((const struct block_row *)a)->block;
+    const struct replay_block *y = &((const struct block_row *)b)->block;
 
     return x->birth_ticks != y->birth_ticks ? x->birth_ticks > y->birth_ticks ? 1 : -1
                                             : block_list_by_address(a, b);
@@ -206,7 +175,8 @@ static int block_list_by_age(const void *a, const void *b)
 
 static int block_list_by_path(const void *a, const void *b)
 {
-    const struct replay_block *x = a, *y = b;
+    const struct replay_block *x = &((const struct block_row *)a)->block;
+    const struct replay_block *y = &((const struct block_row *)b)->block;
 
     return x->node != y->node ? x->node > y->node ? 1 : -1 : block_list_by_size(a, b);
 }
@@ -236,8 +206,9 @@ static size_t block_list_shown(const struct blocks *blocks)
 static void block_list_add_head(struct strbuf *text, const struct blocks *blocks)
 {
     struct strbuf head = STRBUF_INIT, *out = &head;
-    strbuf_addf(out, "%s block%s (%s) %s alive at %s, after %s event%s",
-                human_exact(blocks->live_count).text, human_plural(blocks->live_count),
+    strbuf_addf(out, "%s %s (%s) %s alive at %s, after %s event%s",
+                human_exact(blocks->live_count).text,
+                heap_at_words(blocks->options->of, blocks->live_count),
                 human_bytes(blocks->live_bytes).text, blocks->live_count == 1 ? "is" : "are",
                 human_duration(heap_at_ns(&blocks->clock, blocks->ticks)).text,
                 human_exact(blocks->until).text, human_plural(blocks->until));
@@ -261,36 +232,67 @@ static void block_list_add_head(struct strbuf *text, const struct blocks *blocks
     strbuf_release(&head);
 }
 
-static const struct text_column block_list_columns[] = {{"size", FIGURE, TEXT_APART, 0},
-                                                        {"age", AGE, TEXT_APART, 0},
-                                                        {"thread", THREAD, TEXT_APART, 0},
-                                                        {"address", ADDRESS, TEXT_APART, 0},
-                                                        {"allocated by", 0, TEXT_LEFT, GAP}};
+enum { BLOCK_COLUMNS = 5 };
 
-static void block_list_add_headings(struct strbuf *out, const struct style *style)
+static const struct text_column block_list_columns[BLOCK_COLUMNS] = {
+    {"size", FIGURE, TEXT_APART, 0},
+    {"age", AGE, TEXT_APART, 0},
+    {"thread", THREAD, TEXT_APART, 0},
+    {"address", ADDRESS, TEXT_APART, 0},
+    {"allocated by", 0, TEXT_LEFT, GAP}};
+
+/* Who has mapped something is not kept by thread. */
+static const struct text_column block_list_mapped_columns[BLOCK_COLUMNS] = {
+    {"size", FIGURE, TEXT_APART, 0},
+    {"age", AGE, TEXT_APART, 0},
+    {"kind", KIND, TEXT_APART, 0},
+    {"address", ADDRESS, TEXT_APART, 0},
+    {"mapped by", 0, TEXT_LEFT, GAP}};
+
+static const struct text_column *block_list_columns_of(const struct blocks *blocks)
+{
+    return blocks->options->of == MEMORY_HEAP ? block_list_columns : block_list_mapped_columns;
+}
+
+static void block_list_add_headings(struct strbuf *out, const struct style *style,
+                                    const struct blocks *blocks)
 {
     struct strbuf line = STRBUF_INIT;
-    text_row_add_headings(&line, block_list_columns,
-                          sizeof block_list_columns / sizeof *block_list_columns);
+    text_row_add_headings(&line, block_list_columns_of(blocks), BLOCK_COLUMNS);
     strbuf_add_char(&line, '\n');
     style_add(out, style, TONE_DIM, line.data);
     strbuf_release(&line);
 }
 
-static void block_list_add_row(struct strbuf *out, const struct style *style,
-                               const struct blocks *blocks, const struct replay_block *block)
+/* The thread of a block, or the kind of what is among mappings. */
+static void block_list_add_thread_or_kind(struct text_row *row, const struct blocks *blocks,
+                                          const struct block_row *of)
 {
-    uint32_t tid = block_list_tid_of(blocks, block);
-    size_t used = FIGURE + AGE + THREAD + ADDRESS + GAP;
+    uint32_t tid = block_list_tid_of(blocks, &of->block);
+    char text[24];
+    snprintf(text, sizeof text, "%u", tid);
+    if (blocks->options->of == MEMORY_HEAP)
+        text_row_add(row, tid == UINT32_MAX ? "-" : text);
+    else
+        text_row_add(row, of->kind ? of->kind : "block");
+}
+
+static void block_list_add_row(struct strbuf *out, const struct style *style,
+                               const struct blocks *blocks, const struct block_row *of)
+{
+    const struct replay_block *block = &of->block;
+    const struct text_column *columns = block_list_columns_of(blocks);
+    size_t used = GAP;
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, blocks->profile, blocks->hidden, block->node);
     char text[24];
 
-    struct text_row row = text_row_begin(out, block_list_columns);
+    for (size_t i = 0; i < BLOCK_COLUMNS; i++)
+        used += columns[i].width;
+    struct text_row row = text_row_begin(out, columns);
     text_row_add(&row, human_bytes(block->size_bytes).text);
     text_row_add(&row, human_duration(block_list_age_ns(blocks, block)).text);
-    snprintf(text, sizeof text, "%u", tid);
-    text_row_add(&row, tid == UINT32_MAX ? "-" : text);
+    block_list_add_thread_or_kind(&row, blocks, of);
     snprintf(text, sizeof text, "0x%llx", (unsigned long long)block->address);
     text_row_add(&row, text);
     text_row_add(&row, "");
@@ -319,7 +321,7 @@ static int block_list_show_text(FILE *file, const struct blocks *blocks)
 
     block_list_add_head(&out, blocks);
     if (blocks->count)
-        block_list_add_headings(&out, &style);
+        block_list_add_headings(&out, &style, blocks);
     error = block_list_put(file, &out);
     for (size_t i = 0; i < block_list_shown(blocks) && !error; i++) {
         block_list_add_row(&out, &style, blocks, &blocks->all[i]);
@@ -332,8 +334,9 @@ static int block_list_show_text(FILE *file, const struct blocks *blocks)
 /* ---- JSON lines ---------------------------------------------------------------------------- */
 
 static int block_list_write_line(FILE *file, const struct blocks *blocks,
-                                 const struct replay_block *block)
+                                 const struct block_row *of)
 {
+    const struct replay_block *block = &of->block;
     struct json json = json_begin(file, false);
     uint32_t tid = block_list_tid_of(blocks, block);
     struct frame_walk walk;
@@ -349,6 +352,8 @@ static int block_list_write_line(FILE *file, const struct blocks *blocks,
         json_null(&json, "thread");
     else
         json_unsigned(&json, "thread", tid);
+    if (of->kind)
+        json_string(&json, "mapping", of->kind);
     json_unsigned(&json, "node", block->node);
     json_array(&json, "frames");
     for (; more; more = frame_walk_next(&walk, &frame)) {
@@ -382,7 +387,9 @@ static int block_list_find(struct blocks *blocks)
 
     if (moment.kind == OFFLINE_NO_MOMENT)
         moment = (struct offline_moment){.kind = OFFLINE_PERCENT, .part = 1};
-    error = heap_at_state(blocks->trace, &moment, &state);
+    error = heap_at_level_moment(blocks->trace, &blocks->clock, blocks->options->of, &moment);
+    if (!error)
+        error = heap_at_state(blocks->trace, &moment, &state);
     if (error)
         return error;
     blocks->until = state.event;
@@ -400,12 +407,18 @@ int block_list_show(FILE *out, const struct trace *trace, const struct blocks_op
     error = block_list_find(&blocks);
     if (error)
         return error;
-    blocks.replay = block_list_new_replay(trace, &blocks.clock);
-    error = block_list_replay_all(&blocks);
+    struct heap_at_replay replay = {.trace = trace,
+                                    .clock = &blocks.clock,
+                                    .until = blocks.until,
+                                    .progress = options->progress,
+                                    .context = options->context};
+    error = heap_at_replay(&replay);
+    blocks.replay = replay.replay;
+    blocks.missing_blocks = replay.missing_blocks;
     if (!error) {
-        replay_live_blocks(blocks.replay, block_list_take, &blocks);
-        error = blocks.no_memory ? block_list_no_memory()
-                                 : block_list_name_blocks(&blocks, blocks.count);
+        block_list_take_all(&blocks);
+        error =
+            blocks.no_memory ? heap_at_no_memory() : block_list_name_blocks(&blocks, blocks.count);
     }
     if (!error) {
         block_list_sort(&blocks);

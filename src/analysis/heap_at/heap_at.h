@@ -4,8 +4,8 @@
  * 0 or -errno, with a sentence in error_text(). One thread at a time on what one call fills.
  *
  * holders.c makes sites of what is alive at the moment and at the peak, in a profile of names
- * alone, so that functions follow as they do for any profile. It needs no replay: the trace's own
- * sums say what is alive. block_list.c replays up to the moment and lists the live blocks.
+ * alone, so that functions follow as they do for any profile. Of the heap it needs no replay: the
+ * trace's own sums say what is alive. level_at.c replays what is mapped. block_list.c replays up to the moment and lists the live blocks.
  * event_list.c streams records. Text and JSON of each are beside it. */
 #ifndef TIDEMARK_HEAP_AT_HEAP_AT_H
 #define TIDEMARK_HEAP_AT_HEAP_AT_H
@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "model/level.h"
 #include "profile/profile.h"
 #include "offline/offline.h"
 #include "trace/trace.h"
@@ -34,14 +35,16 @@ struct holders {
     struct offline_clock clock;
     uint64_t ticks;  /* the moment; of a peak or an event that of the newest record */
     uint64_t events; /* of the whole trace */
+    enum memory_level of;
     struct trace_state at, peak;
     /* Names, and for each path that is alive then or at the peak a site, of which live_* tell the
      * moment and at_peak_* the peak. Nothing else in them means anything. */
     struct profile *profile;
 };
 
+/* `of`: heap, mapped or all, of which the latter two need a replay. */
 int holders_init(struct holders *holders, const struct trace *trace,
-                 const struct offline_moment *moment);
+                 const struct offline_moment *moment, enum memory_level of);
 void holders_release(struct holders *holders);
 
 struct holders_options {
@@ -60,6 +63,7 @@ enum blocks_order { BLOCKS_BY_SIZE, BLOCKS_BY_AGE, BLOCKS_BY_ADDRESS, BLOCKS_BY_
 struct blocks_options {
     struct heap_at_style style;
     struct offline_moment at; /* OFFLINE_NO_MOMENT: the end */
+    enum memory_level of;     /* heap, mapped or all: a trace has no pages */
     enum blocks_order order;
     uint64_t least_bytes, least_age_ns;
     uint64_t tid;        /* UINT64_MAX: any thread's */

@@ -131,22 +131,33 @@ static int holders_make_sites(struct holders *holders)
     return 0;
 }
 
-int holders_init(struct holders *holders, const struct trace *trace,
-                 const struct offline_moment *moment)
+/* Both states, and the time of the moment. */
+static int holders_find(struct holders *holders, struct offline_moment at)
 {
-    int error;
-
-    *holders = (struct holders){.trace = trace, .events = heap_at_event_count(trace)};
-    offline_clock(trace, &holders->clock);
-    error = heap_at_state(trace, moment, &holders->at);
+    const struct trace *trace = holders->trace;
+    struct offline_moment peak = {.kind = OFFLINE_PEAK};
+    int error = heap_at_level_moment(trace, &holders->clock, holders->of, &peak);
+    if (at.kind == OFFLINE_PEAK)
+        at = peak;
     if (!error)
-        error = trace_state_at(trace, TRACE_AT_PEAK, 0, &holders->peak);
-    if (error) {
-        holders_release(holders);
+        error = heap_at_state(trace, &at, &holders->at);
+    if (!error)
+        error = heap_at_state(trace, &peak, &holders->peak);
+    if (error)
         return error;
-    }
-    holders->ticks = heap_at_ticks(trace, &holders->clock, moment, &holders->at);
-    error = holders_make_sites(holders);
+    holders->ticks = heap_at_ticks(trace, &holders->clock, &at, &holders->at);
+    error = heap_at_level_state(trace, &holders->clock, holders->of, &holders->at);
+    return error ? error : heap_at_level_state(trace, &holders->clock, holders->of, &holders->peak);
+}
+
+int holders_init(struct holders *holders, const struct trace *trace,
+                 const struct offline_moment *moment, enum memory_level of)
+{
+    *holders = (struct holders){.trace = trace, .of = of, .events = heap_at_event_count(trace)};
+    offline_clock(trace, &holders->clock);
+    int error = holders_find(holders, *moment);
+    if (!error)
+        error = holders_make_sites(holders);
     if (error)
         holders_release(holders);
     return error;

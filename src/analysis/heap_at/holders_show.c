@@ -208,9 +208,9 @@ static void holders_show_text_moment(struct show *show)
 }
 
 /* "1 block", "2.34 k blocks". */
-static void holders_show_add_blocks(struct strbuf *out, uint64_t count)
+static void holders_show_add_blocks(struct strbuf *out, enum memory_level of, uint64_t count)
 {
-    strbuf_addf(out, "%s block%s", human_count(count).text, count == 1 ? "" : "s");
+    strbuf_addf(out, "%s %s", human_count(count).text, heap_at_words(of, count));
 }
 
 static void holders_show_text_level(struct show *show)
@@ -219,7 +219,7 @@ static void holders_show_text_level(struct show *show)
     struct strbuf line = STRBUF_INIT;
 
     strbuf_addf(&line, "%s in ", human_bytes(holders->at.live_bytes).text);
-    holders_show_add_blocks(&line, holders_show_count_of(show, &holders->at));
+    holders_show_add_blocks(&line, holders->of, holders_show_count_of(show, &holders->at));
     strbuf_addf(
         &line, "%s, %s of the peak", show->sampled ? " (estimated from a sample)" : "",
         human_percent((double)holders->at.live_bytes, (double)holders->peak.live_bytes).text);
@@ -227,7 +227,7 @@ static void holders_show_text_level(struct show *show)
     holders_show_wrapped(show, line.data);
     strbuf_reset(&line);
     strbuf_addf(&line, "%s in ", human_bytes(holders->peak.live_bytes).text);
-    holders_show_add_blocks(&line, holders_show_count_of(show, &holders->peak));
+    holders_show_add_blocks(&line, holders->of, holders_show_count_of(show, &holders->peak));
     strbuf_add_string(&line, " at ");
     holders_show_add_time(&line, holders, holders->peak.ticks);
     holders_show_label(show, "peak");
@@ -246,6 +246,10 @@ static void holders_show_text_head(struct show *show)
         holders_show_wrapped(show, safe.data);
     }
     strbuf_release(&safe);
+    if (memory_level_sentence(show->holders->of)) {
+        holders_show_label(show, "of");
+        holders_show_wrapped(show, memory_level_sentence(show->holders->of));
+    }
     holders_show_text_moment(show);
     holders_show_text_level(show);
     if (show->holders->at.threads != UINT32_MAX) {
@@ -596,6 +600,7 @@ static int holders_show_json(struct show *show, FILE *file)
     json_unsigned(json, "version", 1);
     json_string(json, "command", profile_get(show->profile, PROFILE_META_COMMAND));
     json_bool(json, "estimated", show->sampled);
+    json_string(json, "of", memory_level_name(show->holders->of));
     json_unsigned(json, "events", show->holders->events);
     json_unsigned(json, "duration_ns",
                   heap_at_ns(&show->holders->clock, show->holders->clock.end_ticks));

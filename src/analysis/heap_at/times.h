@@ -1,8 +1,11 @@
-/* Times and numbers of a trace. Inside the room. */
+/* Times, numbers and replays of a trace. Inside the room. */
 #ifndef TIDEMARK_HEAP_AT_TIMES_H
 #define TIDEMARK_HEAP_AT_TIMES_H
 
+#include "model/level.h"
 #include "offline/offline.h"
+#include "replay/replay.h"
+#include "trace/trace.h"
 
 /* Since the start. */
 uint64_t heap_at_ns(const struct offline_clock *clock, uint64_t ticks);
@@ -13,5 +16,31 @@ int heap_at_state(const struct trace *trace, const struct offline_moment *moment
 uint64_t heap_at_ticks(const struct trace *trace, const struct offline_clock *clock,
                        const struct offline_moment *moment, const struct trace_state *state);
 uint64_t heap_at_event_count(const struct trace *trace);
+int heap_at_no_memory(void);
+/* "block", "mappings", … */
+const char *heap_at_words(enum memory_level of, uint64_t count);
+
+/* ---- Replays (level_at.c) ---- */
+
+struct heap_at_replay {
+    const struct trace *trace;
+    const struct offline_clock *clock;
+    uint64_t until; /* records before it */
+    /* NULL, or called now and then. */
+    void (*progress)(void *context, uint64_t events, uint64_t of_events);
+    void *context;
+
+    struct replay *replay; /* made; the caller's to free, whatever is returned */
+    uint64_t missing_blocks;
+};
+int heap_at_replay(struct heap_at_replay *into);
+
+/* A trace knows its peak of the heap. That of another level becomes a time: the whole trace is
+ * replayed for it. */
+int heap_at_level_moment(const struct trace *trace, const struct offline_clock *clock,
+                         enum memory_level of, struct offline_moment *moment);
+/* A state of the heap becomes one of that level: replays up to it. */
+int heap_at_level_state(const struct trace *trace, const struct offline_clock *clock,
+                        enum memory_level of, struct trace_state *state);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/error.h"
 #include "base/options.h"
+#include "commands/level_options.h"
 #include "commands/moment_options.h"
 #include "commands/output.h"
 #include "heap_at/heap_at.h"
@@ -13,6 +14,7 @@
 struct arguments {
     struct holders_options holders;
     struct moments_arguments common;
+    int of;
 };
 
 #define TO(field)     OPTION_TO(struct arguments, field)
@@ -20,6 +22,7 @@ struct arguments {
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
+    LEVEL_ENTRY(TO),
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions by all that is held below them",
      TO(holders.inclusive), false, NULL},
     {"paths", 'p', OPTION_FLAG, NULL, "call paths too", TO(holders.paths), false, NULL},
@@ -63,7 +66,7 @@ static int cmd_at_show(const char *path, struct offline_moment *moment, struct a
         trace_close(trace);
         return status;
     }
-    if (holders_init(&holders, trace, moment)) {
+    if (holders_init(&holders, trace, moment, (enum memory_level)arguments->of)) {
         output_complain("at", error_text());
     } else {
         struct term_pager pager = moments_pager(&arguments->common, &arguments->holders.style);
@@ -87,6 +90,8 @@ int cmd_at(int argc, char **argv)
         return options_usage_error(&command, operand == argc       ? "no trace given"
                                              : operand + 1 == argc ? "no moment given"
                                                                    : "more than one moment given");
+    if (arguments.of == MEMORY_RESIDENT)
+        return options_usage_error(&command, LEVEL_NOT_IN_TRACE);
     status = moments_parse(&command, argv[operand + 1], &moment);
     if (status)
         return status;

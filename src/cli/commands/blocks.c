@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "base/human.h"
 #include "base/options.h"
+#include "commands/level_options.h"
 #include "commands/moment_options.h"
 #include "commands/output.h"
 #include "heap_at/heap_at.h"
@@ -16,7 +17,7 @@ struct arguments {
     struct blocks_options blocks;
     struct moments_arguments common;
     const char *at;
-    int order;
+    int order, of;
 };
 
 #define TO(field)     OPTION_TO(struct arguments, field)
@@ -24,6 +25,7 @@ struct arguments {
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("Which blocks"),
+    LEVEL_ENTRY(TO),
     {"at", 'a', OPTION_STRING, "MOMENT",
      "alive then: 12.5s, 73%, peak, mark:NAME, #123456 (an event) (default: the end)", TO(at),
      false, NULL},
@@ -53,8 +55,10 @@ static const struct option_entry entries[] = {
 static const struct options_command command = {
     .name = "blocks",
     .synopsis = "[options] TRACE",
-    .purpose = "Lists the blocks that are alive at a moment of a recorded trace (tidemark record "
-               "--trace), by size, age, address or call path. The trace is replayed up to there.",
+    .purpose =
+        "Lists the blocks, or with --of the mappings, that are alive at a moment of a recorded "
+        "trace (tidemark record --trace), by size, age, address or call path. The trace is "
+        "replayed up to there.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark blocks run.tmt\n"
@@ -117,6 +121,12 @@ int cmd_blocks(int argc, char **argv)
         return options_usage_error(&command, "--function is no regular expression: %s", why);
     if (arguments.common.top == NOT_GIVEN)
         arguments.common.top = arguments.common.json ? 0 : USUAL_TOP;
+    if (arguments.of == MEMORY_RESIDENT)
+        return options_usage_error(&command, LEVEL_NOT_IN_TRACE);
+    if (arguments.of != MEMORY_HEAP && arguments.blocks.tid != UINT64_MAX)
+        return options_usage_error(&command, "which thread has mapped something is not known: "
+                                             "--thread is for --of=heap");
+    arguments.blocks.of = (enum memory_level)arguments.of;
     arguments.blocks.order = (enum blocks_order)arguments.order;
     moments_settle(&arguments.common, &arguments.blocks.style);
     return cmd_blocks_show(argv[operand], &arguments);

@@ -14,6 +14,10 @@
         "of", 0, OPTION_CHOICE, LEVEL_CHOICE, "which memory (default: heap)", TO(of), false, NULL  \
     }
 
+/* What commands say that read traces. */
+#define LEVEL_NOT_IN_TRACE                                                                         \
+    "a trace has no pages: what was resident is in the profile (tidemark report --of=resident)"
+
 /* Of arguments with a string named `region`; `rare`: --help=all only. */
 #define REGION_ENTRY(TO, rare)                                                                     \
     {                                                                                              \
