@@ -91,7 +91,8 @@ int heap_at_replay(struct heap_at_replay *into)
 int heap_at_level_moment(const struct trace *trace, const struct offline_clock *clock,
                          enum memory_level of, struct offline_moment *moment)
 {
-    struct heap_at_replay whole = {.trace = trace, .clock = clock, .until = UINT64_MAX};
+    struct heap_at_replay whole = {
+        .trace = trace, .clock = clock, .until = heap_at_event_count(trace)};
     struct program_metrics program;
 
     if (moment->kind != OFFLINE_PEAK || of == MEMORY_HEAP)
