@@ -19,7 +19,7 @@
 enum { UNLIKE = 10 };
 
 const char *const path_type_source_names[PATH_TYPE_SOURCES] = {
-    [PATH_TYPE_BY_FRAMES] = "frames", [PATH_TYPE_BY_CLASS] = "class"};
+    [PATH_TYPE_BY_FRAMES] = "frames", [PATH_TYPE_BY_CLASS] = "class", [PATH_TYPE_BY_CALL] = "call"};
 
 /* What a function says, without and with lines: 0 not asked yet; else SAYS + enum allocated_type. */
 struct said {
@@ -32,8 +32,8 @@ struct typing {
     size_t room; /* of types->rows */
     struct path_types *types;
     const struct profile *profile;
-    struct said *said; /* by function */
-    struct map names;
+    struct said *said;       /* by function */
+    struct map names, calls; /* the second: rows of call_types, by module and address */
     struct strbuf text;
     struct profile_block_type *rows; /* of all looks, by path and name */
     size_t row_count, at;            /* sites are by path, too */
@@ -198,6 +198,82 @@ static uint32_t path_types_by_class(struct typing *typing, uint32_t path)
     return PATH_TYPE_NONE;
 }
 
+/* ---- By call --------------------------------------------------------------------------------- */
+
+static uint64_t path_types_call_hash(int64_t module, uint64_t address)
+{
+    return hash_u64(address ^ (uint64_t)module << 48);
+}
+
+static bool path_types_find_calls(struct typing *typing)
+{
+    const struct profile *profile = typing->profile;
+    for (size_t i = 0; i < profile->call_type_count; i++) {
+        const struct profile_call_type *row = &profile->call_types[i];
+        if (!map_try_add(&typing->calls, path_types_call_hash(row->module_id, row->address),
+                         (uint32_t)i))
+            return false;
+    }
+    return true;
+}
+
+static const struct profile_call_type *path_types_call_of(const struct typing *typing,
+                                                          uint32_t location)
+{
+    const struct profile *profile = typing->profile;
+    const struct profile_code *code = &profile->codes[location];
+    uint32_t number;
+    for (struct map_probe probe =
+             map_probe(&typing->calls, path_types_call_hash((int64_t)code->module, code->address));
+         map_next(&probe, &number);) {
+        const struct profile_call_type *row = &profile->call_types[number];
+        if (row->module_id == (int64_t)code->module && row->address == code->address)
+            return row;
+    }
+    return NULL;
+}
+
+/* An array of structures is believed only where its sizes are no multiples by chance: what is assigned to a
+ * pointer to a part of it is as long as it likes. */
+static bool path_types_fits(const struct profile_call_type *type, const struct call_metrics *call)
+{
+    enum { LEAST_BYTES = 16 };
+    if (!figure_known(call->size_min) || !figure_known(call->size_max) || !type->bytes)
+        return false;
+    uint64_t least = figure_or(call->size_min, 0), most = figure_or(call->size_max, 0);
+    bool are_multiples = least && least % type->bytes == 0 && most % type->bytes == 0;
+    bool is_power_of_two = !(type->bytes & (type->bytes - 1));
+    switch (type->kind) {
+    case PROFILE_CALL_MADE:
+        return least == type->bytes && most == type->bytes;
+    case PROFILE_CALL_OPEN:
+        return least >= type->bytes;
+    case PROFILE_CALL_SCALAR:
+        return are_multiples;
+    default:
+        return (least == type->bytes && most == type->bytes) ||
+               (are_multiples && type->bytes >= LEAST_BYTES && !is_power_of_two);
+    }
+}
+
+static uint32_t path_types_by_call(struct typing *typing, size_t site)
+{
+    const struct profile *profile = typing->profile;
+    const struct profile_call_type *type = NULL;
+    uint32_t node = profile->sites[site].path;
+    if (!profile->call_type_count)
+        return PATH_TYPE_NONE;
+    for (; node; node = profile->nodes[node].parent) {
+        type = path_types_call_of(typing, profile->nodes[node].location);
+        if (!type || type->kind != PROFILE_CALL_HANDED_ON)
+            break;
+    }
+    bool is_type = node && type && type->name;
+    return is_type && path_types_fits(type, &profile->sites[site].metrics)
+               ? path_types_row(typing, type->name)
+               : PATH_TYPE_NONE;
+}
+
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static void path_types_add(struct typing *typing, size_t site)
@@ -210,6 +286,10 @@ static void path_types_add(struct typing *typing, size_t site)
     if (row == PATH_TYPE_NONE) {
         source = PATH_TYPE_BY_CLASS;
         row = path_types_by_class(typing, path);
+    }
+    if (row == PATH_TYPE_NONE) {
+        source = PATH_TYPE_BY_CALL;
+        row = path_types_by_call(typing, site);
     }
     types->of_site[site] = row;
     if (row == PATH_TYPE_NONE) {
@@ -236,7 +316,8 @@ int path_types_init(struct path_types *types, const struct profile *profile, con
         types->has_classes |= figure_known(profile->samples[i].class_count);
     types->of_site = malloc((profile->site_count + 1) * sizeof *types->of_site);
     typing.said = calloc(profile->function_count + 1, sizeof *typing.said);
-    typing.no_memory = !types->of_site || !typing.said || path_types_find_classes(&typing);
+    typing.no_memory = !types->of_site || !typing.said || path_types_find_classes(&typing) ||
+                       !path_types_find_calls(&typing);
     for (size_t i = 0; i < profile->site_count && !typing.no_memory; i++) {
         types->of_site[i] = PATH_TYPE_NONE;
         if (!wanted || wanted[profile->sites[i].path])
@@ -247,6 +328,7 @@ int path_types_init(struct path_types *types, const struct profile *profile, con
     free(typing.rows);
     free(typing.live);
     map_release(&typing.names);
+    map_release(&typing.calls);
     strbuf_release(&typing.text);
     if (typing.no_memory)
         path_types_release(types);

@@ -3,6 +3,8 @@
  *   main → load → std::vector<Mesh>::push_back → std::allocator<Mesh>::allocate    by frames: Mesh
  *   main → load → make ─ of its live blocks 9 in 10 began with a Mesh              by class:  Mesh
  *
+ *   main → load → xmalloc       its result is assigned to a struct node *          by call:   node
+ *
  * Frames come first, because they name the type that was asked for. What a look found in a path's
  * live blocks counts for all of its blocks, also for those that were freed. A path whose type is not
  * certain has none. */
@@ -18,6 +20,7 @@
 enum path_type_source {
     PATH_TYPE_BY_FRAMES, /* functions of a library, inlined ones too */
     PATH_TYPE_BY_CLASS,  /* what live blocks began with */
+    PATH_TYPE_BY_CALL,   /* what the call's result is assigned to, or made into */
     PATH_TYPE_SOURCES
 };
 extern const char *const path_type_source_names[PATH_TYPE_SOURCES];

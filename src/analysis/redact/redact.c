@@ -263,6 +263,8 @@ static void redact_code(struct redaction *redaction)
         redact_path(redaction, &profile->lines[i].file);
     for (size_t i = 0; i < profile->block_type_count; i++)
         redact_name(redaction, &profile->block_types[i].name, "type");
+    for (size_t i = 0; i < profile->call_type_count; i++)
+        redact_name(redaction, &profile->call_types[i].name, "type");
     for (size_t i = 0; i < profile->variable_count; i++) {
         redact_name(redaction, &profile->variables[i].name, "variable");
         redact_name(redaction, &profile->variables[i].linkage, "variable");

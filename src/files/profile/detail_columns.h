@@ -76,6 +76,7 @@ enum detail {
     DETAIL_CHAINS,
     DETAIL_BLOCK_TYPES,
     DETAIL_BLOCK_FILLS,
+    DETAIL_CALL_TYPES,
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];

@@ -37,6 +37,7 @@ union row {
     struct profile_chain chain;
     struct profile_block_type block_type;
     struct profile_block_fill block_fill;
+    struct profile_call_type call_type;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -72,6 +73,7 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_CHAINS] = PLACE(chain),
     [DETAIL_BLOCK_TYPES] = PLACE(block_type),
     [DETAIL_BLOCK_FILLS] = PLACE(block_fill),
+    [DETAIL_CALL_TYPES] = PLACE(call_type),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

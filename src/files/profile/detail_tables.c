@@ -484,6 +484,16 @@ static const struct detail_column block_fill_columns[] = {
     FIELD("used_bytes", used_bytes, DETAIL_PLAIN),
     FIELD("live_count", live_count, DETAIL_PLAIN),
 };
+
+#undef ROW
+#define ROW struct profile_call_type
+static const struct detail_column call_type_columns[] = {
+    FIELD("module", module_id, DETAIL_MODULE),
+    FIELD("address", address, DETAIL_PLAIN),
+    FIELD("kind", kind, DETAIL_KIND, .limit = PROFILE_CALL_KINDS),
+    FIELD("name", name, DETAIL_TEXT),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+};
 #undef ROW
 
 _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
@@ -544,6 +554,8 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
                           struct profile_block_type),
     [DETAIL_BLOCK_FILLS] = TABLE("live_fill", ",PRIMARY KEY(sample,path,shape,unit)) WITHOUT ROWID",
                           "sample,path,shape,unit", block_fill_columns, struct profile_block_fill),
+    [DETAIL_CALL_TYPES] = TABLE("call_type", ",PRIMARY KEY(module,address)) WITHOUT ROWID",
+                         "module,address", call_type_columns, struct profile_call_type),
 };
 /* clang-format on */
 

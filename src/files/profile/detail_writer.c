@@ -181,6 +181,11 @@ int profile_put_block_fills(struct profile_writer *writer, const struct profile_
     return detail_writer_put_rows(writer, DETAIL_BLOCK_FILLS, rows, count);
 }
 
+int profile_put_call_type(struct profile_writer *writer, const struct profile_call_type *row)
+{
+    return detail_writer_put(writer, DETAIL_CALL_TYPES, row);
+}
+
 int profile_put_owners(struct profile_writer *writer, const struct profile_owner *rows,
                        size_t count)
 {

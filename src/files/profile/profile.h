@@ -376,6 +376,25 @@ struct profile_block_type {
 };
 int profile_put_block_types(struct profile_writer *writer, const struct profile_block_type *rows,
                             size_t count);
+/* What is made of a call's result, by debug information (symbols.h): of an address in a module, as of
+ * codes. Addresses of which nothing is known have no row. */
+enum profile_call_type_kind {
+    PROFILE_CALL_MADE = 0,  /* a constructor makes an object of `bytes` of it */
+    PROFILE_CALL_STRUCTURE, /* it is assigned to a pointer to a structure of `bytes` */
+    PROFILE_CALL_OPEN,      /* likewise, and the last member is as long as is asked for */
+    PROFILE_CALL_SCALAR,    /* to a pointer to numbers, characters or pointers: an array */
+    PROFILE_CALL_HANDED_ON, /* its function returns it as it is: ask the caller */
+    PROFILE_CALL_KINDS
+};
+struct profile_call_type {
+    int64_t module_id; /* as read, an index */
+    uint64_t address;
+    int kind;
+    const char *name;
+    uint64_t bytes; /* of an object, or of an array's element */
+};
+int profile_put_call_type(struct profile_writer *writer, const struct profile_call_type *row);
+
 /* How full the blocks of a call path are, as what owned them said when a look read it: of one shape. Blocks
  * of which nothing said so have no row. */
 enum profile_fill_shape {
@@ -693,6 +712,8 @@ struct profile {
     struct profile_island *islands; /* by sample, path */
     size_t block_type_count;
     struct profile_block_type *block_types; /* by sample, path, name */
+    size_t call_type_count;
+    struct profile_call_type *call_types; /* by module, address */
     size_t block_fill_count;
     struct profile_block_fill *block_fills; /* by sample, path, shape, unit */
     size_t owner_count;

@@ -376,6 +376,17 @@ static size_t dwarf_resolve_in(struct dwarf_index *index, struct unit *unit,
     return count;
 }
 
+struct function *dwarf_index_function(struct dwarf_index *index, uint64_t address,
+                                      struct unit **unit)
+{
+    uint32_t found = range_map_find(&index->unit_ranges, address - index->bias);
+    if (found == RANGE_NONE)
+        return NULL;
+    if (unit)
+        *unit = &index->units[found];
+    return dwarf_find_function(&index->units[found], address - index->bias);
+}
+
 size_t dwarf_index_resolve(struct dwarf_index *index, uint64_t address,
                            struct symbols_frame *frames, size_t max)
 {

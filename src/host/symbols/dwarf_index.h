@@ -81,6 +81,10 @@ void dwarf_index_release(struct dwarf_index *index);
 size_t dwarf_index_resolve(struct dwarf_index *index, uint64_t address,
                            struct symbols_frame *frames, size_t max);
 
+/* The function at an address, and its unit (NULL: not wanted); NULL: none is known. */
+struct function *dwarf_index_function(struct dwarf_index *index, uint64_t address,
+                                      struct unit **unit);
+
 /* File `number` of the unit's line table, without "." and ".."; NULL: there is none. */
 const char *dwarf_index_file(struct dwarf_index *index, struct unit *unit, size_t number);
 

@@ -270,3 +270,25 @@ enum symbols_quality object_file_open(struct object_file *image,
     guarded_open_restore(before);
     return quality;
 }
+
+static bool object_file_is_code(const struct object_file *image, const GElf_Shdr *section,
+                                uint64_t address)
+{
+    return section->sh_type == SHT_PROGBITS && section->sh_flags & SHF_EXECINSTR &&
+           address >= section->sh_addr && address - section->sh_addr < section->sh_size &&
+           section->sh_offset <= image->length &&
+           section->sh_size <= image->length - section->sh_offset;
+}
+
+bool object_file_find_code(const struct object_file *image, uint64_t address,
+                           struct object_file_code *code)
+{
+    GElf_Shdr section;
+    for (Elf_Scn *at = NULL; image->bytes && image->elf && (at = elf_nextscn(image->elf, at));)
+        if (gelf_getshdr(at, &section) && object_file_is_code(image, &section, address)) {
+            *code = (struct object_file_code){(const uint8_t *)image->bytes + section.sh_offset,
+                                              section.sh_addr, section.sh_size};
+            return true;
+        }
+    return false;
+}

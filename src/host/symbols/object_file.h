@@ -53,6 +53,15 @@ enum symbols_quality object_file_open(struct object_file *image,
                                       struct object_file_session *session, const char *path,
                                       struct object_file_id id);
 
+/* The code around an address: of the section that it lies in. False: the file has none there. */
+struct object_file_code {
+    const uint8_t *bytes;
+    uint64_t start;
+    size_t length;
+};
+bool object_file_find_code(const struct object_file *image, uint64_t address,
+                           struct object_file_code *code);
+
 /* What libdw opens for this image until guarded_open_restore(): its debug file, split files, and the
  * alternate one. They may be the owner's of the image, root's, or our own, in no folder that others
  * may write into; nothing is waited for. */

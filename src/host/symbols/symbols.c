@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/now.h"
 
+#include "symbols/assigned_types.h"
 #include "symbols/dwarf_index.h"
 #include "symbols/object_file.h"
 #include "symbols/jit.h"
@@ -238,6 +239,18 @@ size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t addr
     if (module && module->quality >= SYMBOLS_EXPORTS)
         symbols_complete(symbols, module, address, &frames[count - 1]);
     return count;
+}
+
+bool symbols_type_of_call(struct symbols *symbols, int module_number, uint64_t address,
+                          struct symbols_call_type *type)
+{
+    struct module *module = symbols_module_at(symbols, module_number);
+    if (!module || module->quality != SYMBOLS_LINES)
+        return false;
+    struct guarded_open before = object_file_guard(&module->image);
+    bool is_known = assigned_types_find(&module->dwarf, &module->image, address, type);
+    guarded_open_restore(before);
+    return is_known;
 }
 
 static struct jit_map *symbols_jit_of(struct symbols *symbols, int pid)

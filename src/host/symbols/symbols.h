@@ -57,6 +57,19 @@ struct symbols_frame {
 size_t symbols_resolve(struct symbols *symbols, int module, uint64_t address,
                        struct symbols_frame *frames, size_t max);
 
+/* What is made of a call's result, by debug information (assigned_types.h). */
+struct symbols_call_type {
+    const char *name;
+    uint64_t bytes; /* of an object, or of an element of an array */
+    bool is_made;   /* by a constructor */
+    bool is_scalar; /* numbers, characters, pointers */
+    bool is_open;   /* a structure whose last member is as long as is asked for */
+    bool hands_on;  /* the function returns it as it is; nothing else is known then */
+};
+/* Of a return address. False: nothing is known. */
+bool symbols_type_of_call(struct symbols *symbols, int module, uint64_t address,
+                          struct symbols_call_type *type);
+
 /* JIT code of process `pid`, by its perf map, read again when it has grown. */
 size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
                            struct symbols_frame *frames, size_t max);

@@ -219,3 +219,13 @@ size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t add
     pthread_mutex_unlock(&naming->lock);
     return count;
 }
+
+bool naming_type_of_call(struct naming *naming, int module, uint64_t address,
+                         struct symbols_call_type *type)
+{
+    pthread_mutex_lock(&naming->lock);
+    bool is_known =
+        !naming->profile && symbols_type_of_call(naming->symbols, module, address, type);
+    pthread_mutex_unlock(&naming->lock);
+    return is_known;
+}

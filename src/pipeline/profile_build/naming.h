@@ -29,5 +29,8 @@ enum symbols_quality naming_module_quality(struct naming *naming, int module);
 /* module -1: JIT code of process `pid`. */
 size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t address,
                       struct symbols_frame *frames, size_t max);
+/* Of files only: a profile has its own rows of that. */
+bool naming_type_of_call(struct naming *naming, int module, uint64_t address,
+                         struct symbols_call_type *type);
 
 #endif

@@ -41,6 +41,8 @@ struct place {
     uint64_t ip;
     int32_t module;
     uint32_t location; /* 0: empty slot */
+    bool is_typed;     /* what its call allocates has been asked for */
+    bool hands_on;     /* and the answer was to ask its caller */
 };
 
 struct fact {
@@ -395,7 +397,8 @@ static int64_t profile_build_location_of(struct writer *writer, uint64_t ip, uin
         profile_build_places_grow(writer);
     struct place *place = profile_build_place_slot(writer->places, writer->place_room, ip, module);
     if (!place->location) {
-        *place = (struct place){ip, module, (uint32_t)++writer->place_count};
+        *place =
+            (struct place){.ip = ip, .module = module, .location = (uint32_t)++writer->place_count};
         int status = profile_build_write_location(writer, place->location, module, ip);
         if (status < 0)
             return status;
@@ -424,6 +427,75 @@ static int profile_build_write_nodes(struct writer *writer, const struct origins
     }
     origins->leave_nodes(origins->context, count);
     return 0;
+}
+
+/* ---- Types of what calls allocate ---- */
+
+static int profile_build_write_type(struct writer *writer, const struct place *place,
+                                    const struct symbols_call_type *type)
+{
+    const struct module *module = &writer->modules[place->module];
+    struct profile_call_type row = {.module_id = place->module + 1,
+                                    .address = place->ip - module->entry.bias,
+                                    .kind = type->hands_on    ? PROFILE_CALL_HANDED_ON
+                                            : type->is_made   ? PROFILE_CALL_MADE
+                                            : type->is_scalar ? PROFILE_CALL_SCALAR
+                                            : type->is_open   ? PROFILE_CALL_OPEN
+                                                              : PROFILE_CALL_STRUCTURE,
+                                    .name = type->name,
+                                    .bytes = type->bytes};
+    return profile_put_call_type(writer->profile, &row);
+}
+
+/* Each place is asked once. */
+static int profile_build_find_type(struct writer *writer, struct place *place)
+{
+    struct symbols_call_type type;
+    if (place->is_typed)
+        return 0;
+    place->is_typed = true;
+    if (place->module < 0 || wire_is_script(place->ip))
+        return 0;
+    const struct module *module = &writer->modules[place->module];
+    if (!naming_type_of_call(writer->naming, module->symbols, place->ip - module->entry.bias,
+                             &type))
+        return 0;
+    place->hands_on = type.hands_on;
+    return profile_build_write_type(writer, place, &type);
+}
+
+/* From the innermost call on, as long as functions hand on what they have got. */
+static int profile_build_type_path(struct writer *writer, const struct origins *origins,
+                                   uint32_t path)
+{
+    enum { MOST_CALLS = 8 };
+    int status = 0;
+    for (int i = 0; i < MOST_CALLS && path && path < writer->nodes_written && !status; i++) {
+        struct origins_node node = origins->node(origins->context, path);
+        if (node.ip < WIRE_MARK_LIMIT)
+            break;
+        struct place *place =
+            profile_build_place_slot(writer->places, writer->place_room, node.ip,
+                                     profile_build_module_of(writer, node.ip, path));
+        if (!place->location)
+            break;
+        status = profile_build_find_type(writer, place);
+        if (!place->hands_on)
+            break;
+        path = node.parent < path ? node.parent : 0;
+    }
+    return status;
+}
+
+static int profile_build_write_types(struct writer *writer, const struct origins *origins,
+                                     const struct snapshot *snapshot)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->block_count; i++)
+        for (size_t at = 0; at < snapshot->blocks[i].count && !status; at++)
+            status = profile_build_type_path(writer, origins,
+                                             snapshot->paths[snapshot->blocks[i].paths + at]);
+    return status;
 }
 
 /* ---- Metrics ---- */
@@ -781,12 +853,26 @@ static int profile_build_put_known_sections(struct writer *writer)
     return status;
 }
 
+static int profile_build_put_known_types(struct writer *writer)
+{
+    int status = 0;
+    for (size_t i = 0; i < writer->known->call_type_count && status == 0; i++) {
+        struct profile_call_type row = writer->known->call_types[i];
+        row.module_id = profile_build_module_id(writer, row.module_id);
+        if (row.module_id > 0)
+            status = profile_put_call_type(writer->profile, &row);
+    }
+    return status;
+}
+
 static int profile_build_write_known(struct writer *writer)
 {
     if (!writer->known || writer->has_known_variables)
         return 0;
     writer->has_known_variables = true;
     int status = profile_build_put_known_sections(writer);
+    if (status == 0)
+        status = profile_build_put_known_types(writer);
     return status ? status : profile_build_put_known_variables(writer);
 }
 
@@ -798,6 +884,8 @@ static int profile_build_write_all(struct writer *writer, const struct origins *
     int status = profile_build_write_nodes(writer, origins, snapshot->node_count);
     if (status == 0)
         status = profile_build_write_sites(writer, snapshot);
+    if (status == 0)
+        status = profile_build_write_types(writer, origins, snapshot);
     if (status == 0)
         status = profile_build_write_modules(writer);
     if (status == 0)

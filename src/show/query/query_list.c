@@ -45,6 +45,7 @@ static const struct known {
     {"sample", "looks at the process through /proc"},
     {"mapping", "mappings of a sample by kind and file"},
     {"live_class", "C++ classes that live blocks of a call path begin with"},
+    {"call_type", "what a call's result is assigned to, or made into, by debug information"},
     {"live_fill", "how full vectors, strings and hash tables of a call path are"},
     {"residency", "what a sample says of a call path's live blocks"},
     {"owner", "a sample's resident memory by owner"},

@@ -22,9 +22,12 @@ enum { COLUMNS = sizeof columns / sizeof *columns, USED = CELLS * CELL + 2 + BY 
 
 static const char *report_text_types_source(const struct path_type *type)
 {
-    return !type->sources[PATH_TYPE_BY_CLASS]    ? path_type_source_names[PATH_TYPE_BY_FRAMES]
-           : !type->sources[PATH_TYPE_BY_FRAMES] ? path_type_source_names[PATH_TYPE_BY_CLASS]
-                                                 : "both";
+    const char *name = "";
+    unsigned count = 0;
+    for (unsigned i = 0; i < PATH_TYPE_SOURCES; i++)
+        if (type->sources[i] && count++ == 0)
+            name = path_type_source_names[i];
+    return count < 2 ? name : count == 2 ? "both" : "all";
 }
 
 static void report_text_types_add(struct text *text, const struct merged_metrics *merged,

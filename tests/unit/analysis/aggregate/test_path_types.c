@@ -31,6 +31,7 @@ static struct profile_site sites[8];
 static struct profile_sample samples[2];
 static struct profile_residency residencies[8];
 static struct profile_block_type classes[8];
+static struct profile_call_type calls[4];
 static struct profile profile;
 
 static int begin(void **state)
@@ -47,6 +48,7 @@ static int begin(void **state)
                                .functions = functions,
                                .samples = samples,
                                .residencies = residencies,
+                               .call_types = calls,
                                .block_types = classes};
     return 0;
 }
@@ -177,6 +179,59 @@ static void what_is_not_known_is_the_rest(void **state)
     path_types_release(&types);
 }
 
+/* What main's call makes; sizes of the path's blocks are from `least` to `most`. */
+static const char *called(int kind, uint64_t bytes, uint64_t least, uint64_t most)
+{
+    static char name[16];
+    struct path_types types;
+    profile.site_count = 0;
+    site(4, least);
+    sites[0].metrics.size_min = figure_of(least);
+    sites[0].metrics.size_max = figure_of(most);
+    calls[0] = (struct profile_call_type){UINT32_MAX, codes[MAIN].address, kind, "Node", bytes};
+    profile.call_type_count = 1;
+    assert_int_equal(path_types_init(&types, &profile, NULL), 0);
+    bool is_known = types.of_site[0] != PATH_TYPE_NONE;
+    assert_true(!is_known || types.rows[types.of_site[0]].sources[PATH_TYPE_BY_CALL]);
+    strcpy(name, is_known ? types.rows[types.of_site[0]].name : "?");
+    path_types_release(&types);
+    return name;
+}
+
+static void a_calls_type_counts_where_the_sizes_fit(void **state)
+{
+    (void)state;
+    assert_string_equal(called(PROFILE_CALL_MADE, 40, 40, 40), "Node");
+    assert_string_equal(called(PROFILE_CALL_MADE, 40, 40, 80), "?");
+    assert_string_equal(called(PROFILE_CALL_STRUCTURE, 16, 16, 16), "Node");
+    assert_string_equal(called(PROFILE_CALL_STRUCTURE, 16, 48, 48), "?"); /* a base, maybe */
+    assert_string_equal(called(PROFILE_CALL_STRUCTURE, 24, 48, 240), "Node");
+    assert_string_equal(called(PROFILE_CALL_STRUCTURE, 24, 24, 100), "?");
+    assert_string_equal(called(PROFILE_CALL_OPEN, 16, 17, 1000), "Node");
+    assert_string_equal(called(PROFILE_CALL_OPEN, 16, 15, 1000), "?");
+    assert_string_equal(called(PROFILE_CALL_SCALAR, 8, 8, 800), "Node");
+    assert_string_equal(called(PROFILE_CALL_SCALAR, 8, 8, 804), "?");
+}
+
+/* Operator new's caller is the allocator, and that one's main. */
+static void who_hands_on_is_passed_over(void **state)
+{
+    (void)state;
+    codes[MAIN].address = 1, codes[ALLOCATE].address = 2, codes[NEW].address = 3;
+    lines[ALLOCATE].function = lines[NEW].function = MAIN; /* functions say nothing */
+    site(3, 40);
+    sites[0].metrics.size_min = sites[0].metrics.size_max = figure_of(40);
+    calls[0] = (struct profile_call_type){UINT32_MAX, 3, PROFILE_CALL_HANDED_ON, NULL, 0};
+    calls[1] = (struct profile_call_type){UINT32_MAX, 2, PROFILE_CALL_HANDED_ON, NULL, 0};
+    calls[2] = (struct profile_call_type){UINT32_MAX, 1, PROFILE_CALL_STRUCTURE, "Node", 40};
+    profile.call_type_count = 3;
+    says(0, "Node", 0);
+    calls[1].address = 77; /* of the allocator nothing is known */
+    says(0, "?", 0);
+    lines[ALLOCATE].function = ALLOCATE, lines[NEW].function = NEW;
+    codes[MAIN].address = codes[ALLOCATE].address = codes[NEW].address = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +241,8 @@ int main(void)
         cmocka_unit_test_setup(looks_are_taken_together, begin),
         cmocka_unit_test_setup(looks_without_classes_say_nothing_against_it, begin),
         cmocka_unit_test_setup(what_is_not_known_is_the_rest, begin),
+        cmocka_unit_test_setup(a_calls_type_counts_where_the_sizes_fit, begin),
+        cmocka_unit_test_setup(who_hands_on_is_passed_over, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

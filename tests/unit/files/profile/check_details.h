@@ -89,6 +89,16 @@ static inline void check_mapping(const struct profile_mapping *got,
     assert_memory_equal(&got->count, &expected->count, 6 * sizeof(uint64_t));
 }
 
+static inline void check_call_type(const struct profile_call_type *got,
+                                   const struct profile_call_type *expected)
+{
+    SAME(got->module_id, expected->module_id - 1);
+    SAME(got->address, expected->address);
+    SAME(got->kind, expected->kind);
+    check_string(got->name, expected->name);
+    SAME(got->bytes, expected->bytes);
+}
+
 static inline void check_holder(const struct profile_holder *got,
                                 const struct profile_holder *expected)
 {
@@ -117,6 +127,9 @@ static inline void check_heap(const struct profile *profile)
     SAME_ROWS(profile->heap_pages, profile->heap_page_count, detail_heap_pages);
     SAME_ROWS(profile->islands, profile->island_count, detail_islands);
     SAME_ROWS(profile->block_fills, profile->block_fill_count, detail_fills);
+    SAME(profile->call_type_count, ITEMS(detail_call_types));
+    for (size_t i = 0; i < ITEMS(detail_call_types); i++)
+        check_call_type(&profile->call_types[i], &detail_call_types[i]);
     SAME(profile->holder_count, ITEMS(detail_holders));
     for (size_t i = 0; i < ITEMS(detail_holders); i++)
         check_holder(&profile->holders[i], &detail_holders[i]);

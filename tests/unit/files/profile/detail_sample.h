@@ -172,6 +172,11 @@ static const struct profile_block_fill detail_fills[] = {
     {2, 3, PROFILE_FILL_RUST_VEC, 24, 1, 240, 24, 12},
     {4000000000, 0, PROFILE_FILL_HASH, 8, 1, INT64_MAX, 0, 1},
 };
+static const struct profile_call_type detail_call_types[] = {
+    {1, 0x1234, PROFILE_CALL_MADE, "ns::Widget", 40},
+    {1, 0xffff5678, PROFILE_CALL_HANDED_ON, NULL, 0},
+    {2, 0x10, PROFILE_CALL_SCALAR, "char", 1},
+};
 static const struct profile_holder detail_holders[] = {
     {2, 1, 0, PROFILE_HOLDER_VARIABLE, 0, "table", "/usr/bin/solver", {UNKNOWN}, 0, 0, 0, 12, 600},
     {2, 2, 1, PROFILE_HOLDER_BLOCKS, 5, NULL, NULL, {UNKNOWN}, 0, 12, 600, 12, 600},
@@ -265,6 +270,8 @@ static inline int details_write(struct profile_writer *writer)
         error = profile_put_islands(writer, detail_islands, ITEMS(detail_islands));
     if (!error)
         error = profile_put_block_fills(writer, detail_fills, ITEMS(detail_fills));
+    for (size_t i = 0; i < ITEMS(detail_call_types) && !error; i++)
+        error = profile_put_call_type(writer, &detail_call_types[i]);
     if (!error)
         error = profile_put_holders(writer, detail_holders, ITEMS(detail_holders));
     if (!error)

@@ -53,6 +53,9 @@ static void resolve_some(const char *path)
             if (frames[i].file)
                 (void)!strlen(frames[i].file);
         }
+        struct symbols_call_type type;
+        if (symbols_type_of_call(symbols, module, address, &type) && !type.hands_on)
+            assert_true(strlen(type.name) && type.bytes);
     }
     symbols_free(symbols);
 }

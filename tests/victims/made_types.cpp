@@ -1,0 +1,101 @@
+/* What is made of calls' results by constructors, inlined and called, also of classes that look like their
+ * base. */
+#include <cstdio>
+#include <string>
+#include <memory>
+#define APART __attribute__((noinline, noclone))
+namespace ns
+{
+struct Point {
+    double x, y, z;
+    Point(double a) : x(a), y(a), z(0)
+    {
+    }
+};
+struct Name {
+    std::string text;
+    int number;
+    APART Name(const char *t, int n);
+};
+APART Name::Name(const char *t, int n) : text(t), number(n)
+{
+}
+struct Base {
+    virtual ~Base()
+    {
+    }
+    long a = 1;
+};
+struct Derived : Base {
+    long b = 2;
+    Derived()
+    {
+        b = 3;
+    }
+};
+struct Same : Base {
+    Same()
+    {
+        a = 9;
+    }
+};
+struct Plain {
+    int a[6];
+};
+} // namespace ns
+void *kept[64];
+int count;
+APART void keep(void *p)
+{
+    kept[count++ % 64] = p;
+}
+APART void inlined(double d)
+{
+    ns::Point *p = new ns::Point(d);
+    keep(p);
+}
+APART void called(int n)
+{
+    auto *p = new ns::Name("x", n);
+    keep(p);
+}
+APART void as_base()
+{
+    ns::Base *b = new ns::Derived;
+    keep(b);
+}
+APART void as_same()
+{
+    ns::Base *b = new ns::Same;
+    keep(b);
+}
+APART void plain()
+{
+    auto *p = new ns::Plain;
+    p->a[0] = 1;
+    keep(p);
+}
+APART void array(int n)
+{
+    int *p = new int[n];
+    p[0] = 1;
+    keep(p);
+}
+APART void unique()
+{
+    auto p = std::unique_ptr<ns::Point>(new ns::Point(2));
+    keep(p.release());
+}
+int main()
+{
+    for (int i = 0; i < 5; i++) {
+        inlined(i);
+        called(i);
+        as_base();
+        as_same();
+        plain();
+        array(7 + i);
+        unique();
+    }
+    printf("%d\n", count);
+}
