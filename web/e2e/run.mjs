@@ -19,6 +19,7 @@ import { testJobs } from "./jobs.mjs";
 import { testLevel } from "./level.mjs";
 import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
+import { testNameless } from "./nameless.mjs";
 import { testRegion } from "./region.mjs";
 import { testTrace } from "./trace.mjs";
 import { testViews } from "./views.mjs";
@@ -62,4 +63,5 @@ describe("the web view", { concurrency: false }, () => {
     testHostile(world);
     testLive(world);
     testMany(world);
+    testNameless(world);
 });

@@ -17,39 +17,52 @@ enum { RUNNING_SUMS_MAX = 33 }; /* log2 of the largest number of sites, and one 
 
 /* ---- Keys ---------------------------------------------------------------------------------- */
 
+/* What has neither a name nor an address of its own. */
+enum { MARKS = FUNCTION_KEY_UNNAMED - FUNCTION_KEY_ANONYMOUS };
+
 size_t function_key_count(const struct profile *profile)
 {
-    return profile->function_count + profile->module_count + FUNCTION_KEY_NO_PATH -
-           FUNCTION_KEY_ANONYMOUS + 1;
+    return profile->function_count + MARKS + profile->code_count;
 }
 
 uint32_t function_key(const struct profile *profile, uint32_t code, uint32_t line)
 {
     const struct profile_code *of = &profile->codes[code];
-    size_t others = profile->function_count + profile->module_count - FUNCTION_KEY_ANONYMOUS;
+    size_t marks = profile->function_count - FUNCTION_KEY_ANONYMOUS;
     if (!code)
-        return (uint32_t)(others + FUNCTION_KEY_NO_PATH);
+        return (uint32_t)(marks + FUNCTION_KEY_NO_PATH);
     if (of->mark)
-        return (uint32_t)(others + (of->mark == 2 ? FUNCTION_KEY_CUT : FUNCTION_KEY_UNWALKABLE));
+        return (uint32_t)(marks + (of->mark == 2 ? FUNCTION_KEY_CUT : FUNCTION_KEY_UNWALKABLE));
     if (profile->lines[line].function)
         return profile->lines[line].function;
     if (of->module != UINT32_MAX)
-        return (uint32_t)(profile->function_count + of->module);
-    return (uint32_t)(others + FUNCTION_KEY_ANONYMOUS);
+        return (uint32_t)(profile->function_count + MARKS + code);
+    return (uint32_t)(marks + FUNCTION_KEY_ANONYMOUS);
 }
 
 enum function_key_kind function_key_kind(const struct profile *profile, uint32_t key,
                                          uint32_t *index)
 {
-    size_t modules = profile->function_count, others = modules + profile->module_count;
+    size_t functions = profile->function_count;
     *index = key;
-    if (key < modules)
+    if (key < functions)
         return FUNCTION_KEY_FUNCTION;
-    *index = (uint32_t)(key - modules);
-    if (key < others)
-        return FUNCTION_KEY_MODULE;
     *index = 0;
-    return (enum function_key_kind)(FUNCTION_KEY_ANONYMOUS + (key - others));
+    if (key < functions + MARKS)
+        return (enum function_key_kind)(FUNCTION_KEY_ANONYMOUS + (key - functions));
+    *index = profile->codes[key - functions - MARKS].module;
+    return *index == UINT32_MAX ? FUNCTION_KEY_ANONYMOUS
+                                : FUNCTION_KEY_UNNAMED; /* no line has the former */
+}
+
+void function_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
+                           struct frame frame)
+{
+    uint32_t index;
+    if (function_key_kind(profile, key, &index) == FUNCTION_KEY_ANONYMOUS)
+        strbuf_add_string(out, "[code in no module]"); /* of many addresses, not of the first */
+    else
+        frame_add_name(out, profile, frame);
 }
 
 /* ---- The tree, with the heaviest child first ----------------------------------------------- */

@@ -19,25 +19,33 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/strbuf.h"
 #include "profile/profile.h"
+#include "aggregate/frames.h"
 #include "aggregate/metrics_merge.h"
 
 /* What is listed as one function: a number below function_key_count(). Functions of the profile
- * have their own index; behind them come the unnamed code of each module, unnamed code of none, and
- * what stands for frames that are not known. */
+ * have their own index; behind them come unnamed code of no module, what stands for frames that are
+ * not known, and each piece of unnamed code of a module. Such code is told apart by its address, as
+ * call sites are: all of a module as one would hold what many functions asked for. */
 enum function_key_kind {
     FUNCTION_KEY_FUNCTION = 0,
-    FUNCTION_KEY_MODULE,     /* all code of a module that has no name */
     FUNCTION_KEY_ANONYMOUS,  /* code in no module */
     FUNCTION_KEY_UNWALKABLE, /* "the stack could not be walked further" */
     FUNCTION_KEY_CUT,        /* "deeper than --max-depth" */
     FUNCTION_KEY_NO_PATH,    /* recorded without call path */
+    FUNCTION_KEY_UNNAMED,    /* code of a module that has no name */
 };
 uint32_t function_key(const struct profile *profile, uint32_t code, uint32_t line);
 size_t function_key_count(const struct profile *profile);
-/* *index: of the function or the module. */
+/* *index: of the function, or of the module that unnamed code is in. */
 enum function_key_kind function_key_kind(const struct profile *profile, uint32_t key,
                                          uint32_t *index);
+
+/* What a key is called: "main", "libx.so+0x12", "[code in no module]". `frame`: one of it. Not shortened, not
+ * made safe. */
+void function_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
+                           struct frame frame);
 
 struct function_row {
     uint32_t key;

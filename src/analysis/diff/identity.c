@@ -154,7 +154,7 @@ static void identity_add_distinct(struct strbuf *out, struct identities *identit
 {
     uint32_t index;
     enum function_key_kind kind = function_key_kind(profile, key, &index);
-    if (kind == FUNCTION_KEY_MODULE) {
+    if (kind == FUNCTION_KEY_UNNAMED) {
         const char *program = profile_get(profile, PROFILE_META_EXECUTABLE);
         const char *path = profile->modules[index].path;
         strbuf_add_char(out, '[');

@@ -276,15 +276,10 @@ static void holders_show_add_function(struct show *show, const struct function_r
     const struct profile *profile = show->profile;
     struct frame frame = frame_at(row->code, row->line);
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
-    uint32_t index;
 
-    if (function_key_kind(profile, row->key, &index) == FUNCTION_KEY_MODULE) {
-        strbuf_addf(&name, "[%s]", name_base(profile->modules[index].path));
-    } else {
-        frame_add_name(&name, profile, frame);
-        if (show->style.columns >= WIDE)
-            frame_add_file(&place, profile, frame, show->style.columns / 4);
-    }
+    function_key_add_name(&name, profile, row->key, frame);
+    if (show->style.columns >= WIDE)
+        frame_add_file(&place, profile, frame, show->style.columns / 4);
     frame_add_columns(&show->out, &show->style, name.data, place.data, used, false);
     strbuf_release(&name);
     strbuf_release(&place);

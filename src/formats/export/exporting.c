@@ -231,19 +231,10 @@ void export_add_line_name(struct strbuf *out, const struct profile *profile, str
 void export_add_key_name(struct strbuf *out, const struct profile *profile, uint32_t key,
                          struct frame frame, const char *reserved, char instead)
 {
-    uint32_t index;
-    switch (function_key_kind(profile, key, &index)) {
-    case FUNCTION_KEY_MODULE:
-        strbuf_add_char(out, '[');
-        export_add_plain(out, name_base(profile->modules[index].path), reserved, instead);
-        strbuf_add_char(out, ']');
-        break;
-    case FUNCTION_KEY_ANONYMOUS:
-        strbuf_add_string(out, "[code in no module]");
-        break;
-    default:
-        export_add_line_name(out, profile, frame, reserved, instead);
-    }
+    struct strbuf name = STRBUF_INIT;
+    function_key_add_name(&name, profile, key, frame);
+    export_add_plain(out, name.data, reserved, instead);
+    strbuf_release(&name);
 }
 
 const char *export_title(const struct profile *profile)

@@ -123,14 +123,10 @@ static int database_insert_function(struct query *query, sqlite3_stmt *row,
 {
     struct strbuf name = STRBUF_INIT;
     struct frame frame = frame_at(function->code, function->line);
-    uint32_t index, line;
-    bool unnamed = function_key_kind(profile, function->key, &index) == FUNCTION_KEY_MODULE;
-    if (unnamed)
-        strbuf_addf(&name, "[%s]", name_base(profile->modules[index].path));
-    else
-        frame_add_name(&name, profile, frame);
+    uint32_t line;
+    function_key_add_name(&name, profile, function->key, frame);
     database_bind_text(row, 1, name.data);
-    database_bind_text(row, 2, unnamed ? NULL : frame_file(profile, frame, &line));
+    database_bind_text(row, 2, frame_file(profile, frame, &line));
     database_bind_text(row, 3, frame_module(profile, frame));
     int at = database_bind_metrics(row, 4, &function->exclusive.metrics);
     database_bind_metrics(row, at, &function->inclusive.metrics);

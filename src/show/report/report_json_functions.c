@@ -25,7 +25,7 @@ static void report_json_functions_write_function_name(struct writer *writer, uin
     struct strbuf name = STRBUF_INIT;
     enum function_key_kind kind = function_key_kind(profile, key, &index);
     bool named = kind == FUNCTION_KEY_FUNCTION;
-    if (kind != FUNCTION_KEY_MODULE && kind != FUNCTION_KEY_ANONYMOUS)
+    if (kind != FUNCTION_KEY_ANONYMOUS)
         frame_add_name(&name, profile, frame);
     json_string(&writer->json, "function", name.length ? name.data : NULL);
     json_string(&writer->json, "linkage", named ? profile->functions[index].linkage : NULL);

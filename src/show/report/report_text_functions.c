@@ -57,14 +57,9 @@ static void report_text_functions_add(struct text *text, uint32_t key, struct fr
 {
     const struct profile *profile = text->profile;
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
-    uint32_t index;
-    if (function_key_kind(profile, key, &index) == FUNCTION_KEY_MODULE) {
-        strbuf_addf(&name, "[%s]", name_base(profile->modules[index].path));
-    } else {
-        frame_add_name(&name, profile, frame);
-        frame_add_file(&place, profile, frame,
-                       frame_place_room(&text->style, name.data, used, text->style.columns / 4));
-    }
+    function_key_add_name(&name, profile, key, frame);
+    frame_add_file(&place, profile, frame,
+                   frame_place_room(&text->style, name.data, used, text->style.columns / 4));
     frame_add_columns(&text->out, &text->style, name.data, place.data, used, false);
     strbuf_release(&name);
     strbuf_release(&place);
@@ -221,8 +216,7 @@ int report_section_functions(struct text *text)
                               ? metric_of(&metrics[metric], &text->profile->program.total)
                               : text->sites.totals[metric];
     report_text_functions_add_metric(&rest, text->profile, metric);
-    strbuf_addf(&rest, ", of %s; [x]: code of x without names",
-                metric_human(&metrics[metric], total).text);
+    strbuf_addf(&rest, ", of %s", metric_human(&metrics[metric], total).text);
     report_part_title(text, "Functions", rest.data);
     if (order)
         report_text_functions_add_rows(text, &functions, metric, order);

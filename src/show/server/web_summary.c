@@ -209,7 +209,7 @@ static void web_summary_write_function(struct json *json, const struct profile *
     enum function_key_kind kind = function_key_kind(profile, row->key, &index);
     struct frame frame = frame_at(row->code, row->line);
     struct strbuf title = STRBUF_INIT;
-    if (kind != FUNCTION_KEY_MODULE && kind != FUNCTION_KEY_ANONYMOUS)
+    if (kind != FUNCTION_KEY_ANONYMOUS)
         frame_add_name(&title, profile, frame);
     json_object(json, NULL);
     json_unsigned(json, "key", row->key);

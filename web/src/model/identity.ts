@@ -61,11 +61,12 @@ function distinct(
     key: number,
     ambiguous: ReadonlySet<string>,
 ): [string, string] {
-    if (key >= names.functionCount + names.moduleCount) return [names.ofKey(key), ""];
-    if (key >= names.functionCount) {
-        const path = names.module(key - names.functionCount) ?? "?";
+    if (names.isUnnamed(key)) {
+        /* addresses say nothing in another build: all such code of a module is one */
+        const path = names.module(names.moduleOfKey(key)) ?? "?";
         return [path === executable ? "[the program]" : `[${withoutVersion(path)}]`, ""];
     }
+    if (key >= names.functionCount) return [names.ofKey(key), ""];
     const name = withoutClones(names.ofKey(key));
     return [
         name,

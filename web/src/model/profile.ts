@@ -62,8 +62,6 @@ export class Names {
         return key < this.functionCount ? (this.#functionFile[key] ?? -1) : -1;
     }
     moduleOfKey(key: number): number {
-        if (key >= this.functionCount && key < this.functionCount + this.moduleCount)
-            return key - this.functionCount;
         return this.#keyModule()[key] ?? -1;
     }
     /* By key: the module of the first code that has it. */
@@ -101,26 +99,17 @@ export class Names {
     ofKey(key: number): string {
         if (key < this.functionCount)
             return this.#strings.get(this.#functionName[key] ?? -1) ?? "?";
-        const module = key - this.functionCount;
-        if (module < this.moduleCount) return `[${baseName(this.module(module) ?? "?")}]`;
-        return (
-            [
-                "[code in no module]",
-                "[stack could not be walked further]",
-                "[deeper than --max-depth]",
-                "[no call path]",
-            ][module - this.moduleCount] ?? "?"
-        );
+        const code = key - this.functionCount - marks.length;
+        if (code < 0) return marks[key - this.functionCount]!;
+        const module = this.module(this.tree.codeModule[code] ?? -1);
+        return `${baseName(module ?? "?")}+0x${this.#codeAddress[code]!.toString(16)}`;
     }
-    /* A frame: code without a name has its address. */
+    /* Code without a name of its own, where several such are told apart by where they are. */
+    isUnnamed(key: number): boolean {
+        return key >= this.functionCount + marks.length;
+    }
     ofLine(line: number): string {
-        const key = this.tree.lineKey[line]!;
-        if (key < this.functionCount) return this.ofKey(key);
-        const code = this.codeOfLine(line);
-        const module = this.tree.codeModule[code]!;
-        if (key < this.functionCount + this.moduleCount)
-            return `${baseName(this.module(module) ?? "?")}+0x${this.#codeAddress[code]!.toString(16)}`;
-        return this.ofKey(key);
+        return this.ofKey(this.tree.lineKey[line]!);
     }
     /* Where there is little room; of hundreds of thousands of rows each is made once. */
     readonly #short: string[] = [];
@@ -176,6 +165,17 @@ export function baseName(path: string): string {
     return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/* Names of what is not code that somebody wrote; their keys follow those of the functions. */
+const marks = [
+    "[code in no module]",
+    "[stack could not be walked further]",
+    "[deeper than --max-depth]",
+    "[no call path]",
+];
+
+/* Keys: the functions, the marks, and each piece of code without a name, by its address: how
+ * `report` groups call sites. One key for all such code of a module would say of what many functions
+ * asked for that one did. */
 function keysOfLines(
     lineFunction: Uint32Array,
     codeModule: Int32Array,
@@ -183,16 +183,15 @@ function keysOfLines(
     first: Uint32Array,
     lineCount: Uint32Array,
     functions: number,
-    modules: number,
 ): Uint32Array {
     const keys = new Uint32Array(lineFunction.length);
     for (let at = 0; at < codeModule.length; at++)
         for (let line = first[at]!; line < first[at]! + lineCount[at]!; line++) {
-            if (at === 0) keys[line] = functions + modules + 3;
-            else if (mark[at]) keys[line] = functions + modules + (mark[at] === 2 ? 2 : 1);
+            if (at === 0) keys[line] = functions + 3;
+            else if (mark[at]) keys[line] = functions + (mark[at] === 2 ? 2 : 1);
             else if (lineFunction[line]) keys[line] = lineFunction[line]!;
-            else if (codeModule[at]! >= 0) keys[line] = functions + codeModule[at]!;
-            else keys[line] = functions + modules;
+            else if (codeModule[at]! >= 0) keys[line] = functions + marks.length + at;
+            else keys[line] = functions;
         }
     return keys;
 }
@@ -222,6 +221,8 @@ export function callersOf({ tree, names }: CallTree, node: number, line: number)
 /* A figure that is no metric of the profile: bytes at the highest moment of the range that is
  * chosen. */
 export const RANGE = "range_bytes";
+/* Likewise: how many more there are at its end than at its beginning. */
+export const GROWTH = "range_growth";
 const WORKED = 16;
 
 /* What happened in a part of a trace's time, replayed by the server (doc/API.md, "window"); what
@@ -457,12 +458,13 @@ export class Profile {
         return result;
     }
     unitOf(name: string): Unit {
-        if (name === RANGE) return "bytes";
+        if (name === RANGE || name === GROWTH) return "bytes";
         const unit = this.metric(name)?.unit ?? this.derived(name)?.unit ?? "count";
         return unit === "moment_ns" ? "ns" : unit === "variance" ? "count" : unit;
     }
     titleOf(name: string): string {
         if (name === RANGE) return "bytes in range";
+        if (name === GROWTH) return "growth in range";
         return this.metric(name)?.title ?? this.derived(name)?.title ?? name;
     }
     get durationNs(): number {
@@ -494,8 +496,7 @@ export class Profile {
             const first = whole(code, "code_first_line"),
                 lineCount = whole(code, "code_line_count");
             const lineFunction = whole(code, "line_function");
-            const functions = indices(code, "function_name").length,
-                modules = indices(code, "module_path").length;
+            const functions = indices(code, "function_name").length;
             const tree: Tree = {
                 nodeCount: whole(paths, "parent").length,
                 parent: whole(paths, "parent"),
@@ -510,13 +511,12 @@ export class Profile {
                     first,
                     lineCount,
                     functions,
-                    modules,
                 ),
                 lineFile: indices(code, "line_file"),
                 lineNumber: whole(code, "line_number"),
                 lineLibrary: Uint8Array.from(whole(code, "line_hidden")),
                 siteNode: whole(sites, "node"),
-                keyCount: functions + modules + 4,
+                keyCount: functions + marks.length + codeModule.length,
             };
             checkTree(tree);
             return { tree, passes: new TreePasses(tree), names: new Names(tree, code) };
