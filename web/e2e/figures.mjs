@@ -131,7 +131,7 @@ function testProfile(world, kind) {
             }
         }
 
-        await session.go("leaks");
+        await session.go("leaks", { opt: "list:alive" });
         assert.equal(
             await session.page
                 .locator(".bar-row:not([data-verdict]) b")
@@ -317,6 +317,7 @@ function testDifferences(world) {
 
 function testVerdicts(world) {
     test("the verdict on leaks is that of the leaks command", async () => {
+        let islands = 0;
         for (const kind of ["threads", "fragments", "again"]) {
             const run = spawnSync(world.tidemark, ["leaks", world.profiles[kind]], {
                 encoding: "utf8",
@@ -327,11 +328,37 @@ function testVerdicts(world) {
             const shown = await session.text("[data-verdict]");
             if (run.stdout) assert.ok(shown.startsWith(run.stdout.split("\n")[0]), shown);
             else assert.match(shown, /^What is lost is not known/, run.stderr);
+            if (run.stdout) islands += await sameIslands(session, world.profiles[kind], world);
             session.noErrors();
             await session.close();
             await server.stop();
         }
+        assert.ok(islands > 0);
     });
+}
+
+/* Islands, call path by call path, are those of the command, site by site. */
+async function sameIslands(session, file, { tidemark }) {
+    const { islands } = JSON.parse(
+        execFileSync(tidemark, ["leaks", "--json", file], { encoding: "utf8" }),
+    );
+    const shown = session.page.locator('.scroll[aria-label="Lost blocks by call path"]');
+    assert.equal(await shown.count(), islands.length ? 1 : 0);
+    if (!islands.length) return 0;
+    const rows = await session.json("Lost blocks by call path");
+    const sums = (list, of) => {
+        const found = {};
+        for (const row of list)
+            found[row.function] = of(row).map(
+                (value, at) => value + (found[row.function]?.[at] ?? 0),
+            );
+        return found;
+    };
+    assert.deepEqual(
+        sums(rows, (row) => [row.count, row.bytes, row.belowCount, row.below]),
+        sums(islands, (row) => [row.count, row.bytes, row.indirect_blocks, row.indirect_bytes]),
+    );
+    return islands.length;
 }
 
 export function testFigures(world) {

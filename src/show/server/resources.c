@@ -188,6 +188,13 @@ static int resources_add_residency(struct columns_document *document, const stru
     return 0;
 }
 
+static int resources_add_islands(struct columns_document *document, const struct profile *profile)
+{
+    columns_add_table(document, &detail_tables[DETAIL_ISLANDS], NULL, profile->islands,
+                      profile->island_count);
+    return 0;
+}
+
 /* The sample that it is of is in the header. */
 static int resources_add_heap(struct columns_document *document, const struct profile *profile)
 {
@@ -329,6 +336,14 @@ static bool resources_is_whole(const struct profile *profile)
 {
     return !profile_get(profile, PROFILE_META_REGION) && !profile_get(profile, PROFILE_META_LEVEL);
 }
+static bool resources_has_owners(const struct profile *profile)
+{
+    return resources_is_whole(profile) && profile->owner_count;
+}
+static bool resources_has_islands(const struct profile *profile)
+{
+    return resources_is_whole(profile) && profile->island_count;
+}
 static bool resources_has_globals(const struct profile *profile)
 {
     return profile->section_count || profile->variable_count;
@@ -348,11 +363,13 @@ static const struct resource {
     {"regions", has_regions, resources_write_part, NULL, NULL},
     {"insights", resources_is_whole, resources_write_insights, NULL, NULL},
     {"top", resources_always, summary_write_top, NULL, NULL},
+    {"owners", resources_has_owners, web_owners_write, NULL, NULL},
     {"code", resources_always, NULL, NULL, resources_make_code},
     {"paths", resources_always, NULL, resources_add_paths, NULL},
     {"sites", resources_always, NULL, resources_add_sites, NULL},
     {"curves", has_curves, NULL, resources_add_curves, NULL},
     {"residency", has_residency, NULL, resources_add_residency, NULL},
+    {"islands", resources_has_islands, NULL, resources_add_islands, NULL},
     {"heap", has_heap, NULL, resources_add_heap, NULL},
     {"modules", resources_always, resources_write_part, NULL, NULL},
     {"threads", resources_is_whole, resources_write_part, NULL, NULL},

@@ -12,6 +12,9 @@ int summary_write(struct json *json, const struct resources *resources, const ch
 /* The functions with most of each of the main metrics. 0 or -ENOMEM. */
 int summary_write_top(struct json *json, const struct resources *resources, const char *name);
 
+/* web_owners.c: who has the resident memory. 0 or -ENOMEM. */
+int web_owners_write(struct json *json, const struct resources *resources, const char *name);
+
 /* ranks.c: of a job, its processes and its nodes, and memory over time. */
 int web_summary_write_ranks(struct json *json, const struct resources *resources, const char *name);
 int resources_add_rank_timeline(struct columns_document *document, const struct profile *profile);

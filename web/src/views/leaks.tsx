@@ -1,13 +1,17 @@
-/* Blocks that were alive at exit, by call path, and how certain it is that they are leaks. The
- * certainty follows from how many blocks of the path were freed. A list of suppressions, kept in
- * the browser, hides known leaks. */
+/* What is lost: islands of blocks that no pointer led to any more, by call path, as the command `leaks` has
+ * them. And all blocks that were alive at exit, by call path, and how certain it is that they are leaks, which
+ * follows from how many blocks of the path were freed. A list of suppressions, kept in the browser, hides
+ * known leaks. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
+import { numbers, whole } from "../data/columns.ts";
 import { baseName, callersOf, type CallTree, type Profile } from "../model/profile.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { parseSuppressions, type Suppression } from "../model/suppressions.ts";
-import { bytes, count, duration, exact } from "../model/units.ts";
+import type { Wanted } from "../model/tree.ts";
+import { bytes, count, duration, exact, isKnown } from "../model/units.ts";
+import { getOption, withOptions } from "../state/url.ts";
 import { verdictOf } from "../model/verdict.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -103,21 +107,88 @@ async function leaksOf(
     return { of, leaks };
 }
 
-function found(leaks: readonly Leak[], { names }: CallTree, search: string): Leak[] {
+interface Listed {
+    line: number;
+    node: number;
+}
+
+function found<Row extends Listed>(
+    rows: readonly Row[],
+    { names }: CallTree,
+    search: string,
+): Row[] {
     const has = names.finder(search);
-    return leaks.filter((leak) => has(leak.line));
+    return rows.filter((row) => has(row.line));
+}
+
+/* Lost blocks of one call path, and what hangs below them. */
+export interface Island extends Listed {
+    bytes: number;
+    count: number;
+    below: number;
+    belowCount: number;
+    oldest: number;
+    newest: number;
+}
+
+/* Those of the last look that followed all pointers. */
+async function islandsOf(
+    profile: Profile,
+    { tree, passes }: CallTree,
+    wanted: Wanted,
+    hide: boolean,
+): Promise<Island[]> {
+    if (!profile.has("islands")) return [];
+    const document = await profile.columns("islands");
+    const column = (name: string) => numbers(document, name);
+    const last = profile.summary.samples?.findLast((each) => isKnown(each.lost_count))?.sample;
+    const lines = passes.exclusiveLines(hide),
+        siteOf = passes.siteOfNode();
+    const [sample, node] = [whole(document, "sample"), whole(document, "node")];
+    const [bytes, count, below, belowCount, oldest, newest] = [
+        column("bytes"),
+        column("count"),
+        column("indirect_bytes"),
+        column("indirect_count"),
+        column("oldest_ns"),
+        column("newest_ns"),
+    ];
+    return [...node.keys()].flatMap((at) => {
+        const site = siteOf[node[at]!] ?? -1;
+        if (sample[at] !== last || (wanted && !wanted[site])) return [];
+        return {
+            node: node[at]!,
+            line: site < 0 ? tree.codeFirstLine[tree.code[node[at]!]!]! : lines[site]!,
+            bytes: bytes[at]!,
+            count: count[at]!,
+            below: below[at]!,
+            belowCount: belowCount[at]!,
+            oldest: oldest[at]!,
+            newest: newest[at]!,
+        };
+    });
 }
 
 export function LeaksView({ profile }: ViewProps): JSX.Element {
     const { hide, fn, node } = state.value;
     const loaded = useLoaded(
-        () => profile.work(["leaks", hide, fn, node].join(), () => leaksOf(profile, hide)),
+        () =>
+            profile.work(["leaks", hide, fn, node].join(), async () => {
+                const { of, leaks } = await leaksOf(profile, hide);
+                return {
+                    of,
+                    leaks,
+                    islands: await islandsOf(profile, of, wantedSites(of), hide),
+                };
+            }),
         [profile, hide, fn, node],
     );
     if (!profile.has("sites")) return <NotRecorded what="Nothing was saved yet." how="" />;
     return (
         <Ready of={loaded}>
-            {({ of, leaks }) => <Leaks profile={profile} of={of} leaks={leaks} />}
+            {({ of, leaks, islands }) => (
+                <Leaks profile={profile} of={of} leaks={leaks} islands={islands} />
+            )}
         </Ready>
     );
 }
@@ -144,20 +215,19 @@ function useSuppressions(): [string, (next: string) => void] {
     return [text, save];
 }
 
-/* The leaks whose call paths no suppression fits. */
-function unsuppressed(
-    leaks: readonly Leak[],
-    { tree, passes, names }: CallTree,
+/* Those whose call paths no suppression fits. */
+function unsuppressed<Row extends Listed>(
+    leaks: readonly Row[],
+    { passes, names, tree }: CallTree,
     list: readonly Suppression[],
-): readonly Leak[] {
+): readonly Row[] {
     if (!list.length) return leaks;
     const frame = (line: number) => ({
         name: names.ofLine(line),
         file: names.file(tree.lineFile[line]!) ?? "",
         module: names.module(tree.codeModule[names.codeOfLine(line)]!) ?? "",
     });
-    const framesOf = (leak: Leak) =>
-        tree.siteNode[leak.site] === undefined ? [] : passes.path(leak.node).map(frame);
+    const framesOf = (leak: Row) => passes.path(leak.node).map(frame);
     return leaks.filter((leak) => !list.some((each) => each.matches(framesOf(leak))));
 }
 
@@ -192,37 +262,74 @@ function columnsOf(profile: Profile, most: number): Column<Leak>[] {
         },
         { id: "made", title: "made", width: "90px", number: (row) => row.made },
         { id: "freed", title: "freed", width: "90px", number: (row) => row.freed },
+        ...pathColumns<Leak>(
+            (row) => row.name,
+            (row) => row.callers,
+            (row) => row.place,
+        ),
+    ];
+}
+
+/* Whose a row's blocks are. */
+function pathColumns<Row extends Listed>(
+    name: (row: Row) => string,
+    callers: (row: Row) => string,
+    place: (row: Row) => string,
+): Column<Row>[] {
+    return [
         {
             id: "function",
             title: "Function",
             width: "minmax(180px, 3fr)",
-            text: (row) => row.name,
-            show: (row) => (
-                <a
-                    href={link({
-                        view: "flame",
-                        node: row.node,
-                        metric: "live_bytes",
-                        opt: "",
-                        sort: "",
-                    })}>
-                    {shortName(row.name)}
-                </a>
-            ),
+            text: name,
+            show: (row) => <a href={link(pathTo(row))}>{shortName(name(row))}</a>,
         },
-        {
-            id: "callers",
-            title: "Called by",
-            width: "minmax(180px, 3fr)",
-            text: (row) => row.callers,
-        },
+        { id: "callers", title: "Called by", width: "minmax(180px, 3fr)", text: callers },
         {
             id: "place",
             title: "Place",
             width: "minmax(100px, 1fr)",
-            text: (row) => row.place,
-            show: (row) => baseName(row.place),
+            text: place,
+            show: (row) => baseName(place(row)),
         },
+    ];
+}
+const pathTo = ({ node }: Listed) => ({
+    view: "flame",
+    node,
+    metric: "live_bytes",
+    opt: "",
+    sort: "",
+});
+
+function islandColumns(of: CallTree, most: number): Column<Island>[] {
+    return [
+        {
+            id: "bytes",
+            title: "lost",
+            hint: "Bytes of blocks that no pointer led to",
+            width: "110px",
+            unit: "bytes",
+            number: (row) => row.bytes,
+            fill: (row) => (row.bytes + row.below) / most,
+        },
+        { id: "count", title: "blocks", width: "80px", number: (row) => row.count },
+        {
+            id: "below",
+            title: "and below",
+            hint: "Bytes that only lost blocks lead to",
+            width: "96px",
+            unit: "bytes",
+            number: (row) => row.below,
+        },
+        { id: "belowCount", title: "blocks below", width: "96px", number: (row) => row.belowCount },
+        { id: "oldest", title: "from", width: "84px", unit: "ns", number: (row) => row.oldest },
+        { id: "newest", title: "to", width: "84px", unit: "ns", number: (row) => row.newest },
+        ...pathColumns<Island>(
+            (row) => of.names.ofLine(row.line),
+            (row) => callersOf(of, row.node, row.line),
+            (row) => of.names.place(row.line),
+        ),
     ];
 }
 
@@ -303,7 +410,39 @@ function VerdictRow({ profile }: ViewProps): JSX.Element | null {
     );
 }
 
-function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[] }): JSX.Element {
+/* Islands of what is lost, by call path. */
+function Islands({ of, islands }: { of: CallTree; islands: readonly Island[] }): JSX.Element {
+    const { sort } = state.value;
+    const [chosen, choose] = useState<number | null>(null);
+    const most = islands.reduce((best, row) => Math.max(best, row.bytes + row.below), 1);
+    const columns = useMemo(() => islandColumns(of, most), [of, most]);
+    return (
+        <Table
+            name="lost"
+            label="Lost blocks by call path"
+            rows={islands}
+            columns={columns}
+            sort={sort || "-bytes"}
+            onSort={(next) => go({ sort: next }, "replace")}
+            rowKey={(row) => row.node}
+            empty="Nothing is lost here."
+            selected={chosen}
+            onSelect={(row) => choose(row.node)}
+            onOpen={(row) => go(pathTo(row))}
+            onMenu={(row, x, y) =>
+                showMenu(x, y, functionMenu(of.tree.lineKey[row.line]!, of.names.ofLine(row.line)))
+            }
+        />
+    );
+}
+
+function Leaks({
+    profile,
+    of,
+    leaks,
+    islands,
+}: ViewProps & { of: CallTree; leaks: Leak[]; islands: Island[] }): JSX.Element {
+    const lost = (getOption(state.value, "list") ?? (islands.length ? "lost" : "alive")) === "lost";
     const { search, sort } = state.value;
     const [text, save] = useSuppressions();
     const [open, setOpen] = useState(false);
@@ -311,6 +450,10 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
     const { list, errors } = useMemo(() => parseSuppressions(text), [text]);
     const left = useMemo(() => unsuppressed(leaks, of, list), [leaks, list]);
     const shown = useMemo(() => (!search ? left : found(left, of, search)), [left, search]);
+    const lostShown = useMemo(() => {
+        const rows = unsuppressed(islands, of, list);
+        return search ? found(rows, of, search) : rows;
+    }, [islands, list, search]);
     const most = leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1);
     const columns = useMemo(() => columnsOf(profile, most), [leaks]);
     const suppress = (leak: Leak) =>
@@ -345,33 +488,63 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
                 <button aria-pressed={open} onClick={() => setOpen(!open)}>
                     suppressions ({list.length})
                 </button>
-                <span class="dim">
-                    “likely”: many made, hardly any freed, or nearly all freed and a few lost. A
-                    block that a pointer still leads to looks the same from outside.
-                </span>
+                {islands.length > 0 && (
+                    <>
+                        <button
+                            aria-pressed={lost}
+                            onClick={() =>
+                                go({ sort: "", opt: withOptions(state.value, { list: "lost" }) })
+                            }>
+                            lost
+                        </button>
+                        <button
+                            aria-pressed={!lost}
+                            onClick={() =>
+                                go({ sort: "", opt: withOptions(state.value, { list: "alive" }) })
+                            }>
+                            all that is alive
+                        </button>
+                    </>
+                )}
+                {!lost && (
+                    <span class="dim">
+                        “likely”: many made, hardly any freed, or nearly all freed and a few lost. A
+                        block that a pointer still leads to looks the same from outside.
+                    </span>
+                )}
             </div>
             {open && <Editor text={text} errors={errors} save={save} />}
-            <Table
-                name="leaks"
-                label="Blocks alive at the end"
-                rows={shown}
-                columns={columns}
-                sort={sort || "-bytes"}
-                onSort={(next) => go({ sort: next }, "replace")}
-                rowKey={(row) => row.site}
-                empty="Everything was freed."
-                selected={chosen}
-                onSelect={(row) => choose(row.site)}
-                onOpen={(row) =>
-                    go({ view: "flame", node: row.node, metric: "live_bytes", opt: "", sort: "" })
-                }
-                onMenu={(row, x, y) =>
-                    showMenu(x, y, [
-                        ...functionMenu(row.key, row.name),
-                        { title: "Suppress this function", run: () => suppress(row) },
-                    ])
-                }
-            />
+            {lost ? (
+                <Islands of={of} islands={lostShown} />
+            ) : (
+                <Table
+                    name="leaks"
+                    label="Blocks alive at the end"
+                    rows={shown}
+                    columns={columns}
+                    sort={sort || "-bytes"}
+                    onSort={(next) => go({ sort: next }, "replace")}
+                    rowKey={(row) => row.site}
+                    empty="Everything was freed."
+                    selected={chosen}
+                    onSelect={(row) => choose(row.site)}
+                    onOpen={(row) =>
+                        go({
+                            view: "flame",
+                            node: row.node,
+                            metric: "live_bytes",
+                            opt: "",
+                            sort: "",
+                        })
+                    }
+                    onMenu={(row, x, y) =>
+                        showMenu(x, y, [
+                            ...functionMenu(row.key, row.name),
+                            { title: "Suppress this function", run: () => suppress(row) },
+                        ])
+                    }
+                />
+            )}
         </>
     );
 }
