@@ -105,6 +105,82 @@ export function testCurves(world) {
         session.noErrors();
     });
 
+    test("a range says level and growth as the curves of report --json do; colours stay as they are", async (t) => {
+        const file = join(world.work, "range.tmk");
+        execFileSync(world.tidemark, ["record", "-q", "-o", file, join(world.tools, "web_spike")]);
+        const said = report(world.tidemark, file);
+        const levelOf = (name, ns) =>
+            said.curves
+                .filter((curve) => curve.function === name)
+                .map(({ points }) => points.findLast(([time]) => time <= ns)?.[1] ?? 0)
+                .reduce((sum, level) => sum + level, 0);
+        const peak = said.program.peak_ns,
+            names = ["rise_and_fall", "keep_little"];
+        const server = await serve(world.tidemark, [file]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        for (const [from, to] of [
+            [1, peak],
+            [peak, Math.round(peak * 1.2)],
+            [peak, -1],
+        ]) {
+            await session.go("functions", { from, to });
+            const rows = await session.json("Functions");
+            for (const name of names) {
+                const growth = levelOf(name, to < 0 ? Infinity : to) - levelOf(name, from);
+                const row = rows.find((each) => each.function === name);
+                assert.equal(row?.range_growth ?? 0, growth, `${name} from ${from} to ${to}`);
+                assert.ok(!row || !("alloc_bytes" in row), "columns are of the range alone");
+            }
+        }
+        await session.go("functions", { from: 1, to: peak });
+        await session.press("growth");
+        const grown = names.reduce((sum, name) => sum + levelOf(name, peak), 0);
+        assert.match(await session.text("[data-range]"), /26\.0 MiB more, 0 B less/);
+        assert.match(await session.state(), /metric=range_growth/);
+        await session.go("flame", { from: 1, to: peak, metric: "range_growth" });
+        const { text } = await session.saved(session.button("folded stacks"));
+        assert.equal(
+            text
+                .trim()
+                .split("\n")
+                .reduce((sum, line) => sum + Number(/ (\d+)$/.exec(line)[1]), 0),
+            grown,
+        );
+        await session.go("functions", { from: 1, to: peak, opt: "columns:alloc_bytes" });
+        const heads = await page.getByRole("columnheader").allInnerTexts();
+        assert.ok(
+            heads.some((head) => /bytes allocated.*whole run/is.test(head)),
+            heads.join(" | "),
+        );
+
+        const colours = async (query) => {
+            await session.go("timeline", query);
+            const legend = page
+                .locator(".chart", {
+                    has: page.getByRole("group", { name: /^Live bytes of the largest functions/ }),
+                })
+                .locator(".u-legend .u-series");
+            return Object.fromEntries(
+                await legend.evaluateAll((rows) =>
+                    rows.map((row) => [
+                        row.querySelector(".u-label").textContent,
+                        row.querySelector(".u-marker")?.style.borderColor ||
+                            row.querySelector(".u-marker")?.style.border,
+                    ]),
+                ),
+            );
+        };
+        const whole = await colours({});
+        assert.ok(whole.keep_little && whole.keep_little !== whole.rise_and_fall);
+        const part = await colours({ from: Math.round(peak * 0.75), to: Math.round(peak * 0.95) });
+        assert.equal(part.rise_and_fall, undefined, "it is not in the range");
+        assert.equal(part.keep_little, whole.keep_little);
+        session.noErrors();
+    });
+
     test("flame zoom: a link names the same function with another metric; what is gone is said", async (t) => {
         const session = await Session.open(world.browser, world.server),
             { page } = session;

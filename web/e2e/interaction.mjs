@@ -160,7 +160,7 @@ export function testInteraction(world) {
 
     test("leaks of one allocating function are told apart by who called it", async (t) => {
         const session = await open(t);
-        await session.go("leaks");
+        await session.go("leaks", { opt: "list:alive" });
         const rows = await session.json("Blocks alive at the end");
         assert.ok(
             rows.some((row) => row.callers.split(" ← ").length > 1),
@@ -223,6 +223,45 @@ export function testInteraction(world) {
         const csv = await session.saved(page.getByRole("button", { name: "CSV", exact: true }));
         assert.equal(csv.name, "functions.csv");
         assert.equal(csv.text.trim().split("\n").length, rows.length + 1);
+        session.noErrors();
+    });
+
+    test("a link's focus is found by its names, whatever number it has; what is gone is said", async (t) => {
+        const session = await open(t),
+            { page } = session;
+        const gone = page.locator("[data-focus-gone]");
+        const query = async () =>
+            Object.fromEntries(
+                new URLSearchParams((await session.state()).replace(/^[^?]*\?/, "")),
+            );
+        const look = async () => [
+            await page.locator(".chips").innerText(),
+            await page.locator(".icicle").getAttribute("aria-label"),
+        ];
+        await session.go("functions");
+        await session.rows("Functions").filter({ hasText: "Table::fill" }).first().dblclick();
+        await session.settle();
+        await page.waitForFunction(() => /[?&]at=/.test(location.hash));
+        const link = await query(),
+            shown = await look();
+        assert.match(shown[0], /Table::fill/);
+        /* as if the function had another number in the recording that the link came from */
+        for (const fn of ["0", String(Number(link.fn) + 1), "999999"]) {
+            await session.go("flame", { ...link, fn });
+            await session.settle();
+            assert.deepEqual(await query(), link);
+            assert.deepEqual(await look(), shown, `fn=${fn}`);
+            assert.equal(await gone.count(), 0);
+        }
+        /* a link of before there were names is taken as it is, and gets them */
+        await session.go("flame", { fn: link.fn });
+        await page.waitForFunction(() => /[?&]at=/.test(location.hash));
+        assert.deepEqual(await query(), link);
+        await session.go("flame", { ...link, at: "zzzzz~" });
+        await gone.waitFor();
+        assert.equal(await page.locator(".chips").count(), 0, "nothing else is shown for it");
+        await session.go("functions");
+        assert.equal(await gone.count(), 0);
         session.noErrors();
     });
 
@@ -340,6 +379,9 @@ export function testInteraction(world) {
         await session.go("tree");
         const before = await nodes.count();
         await choose("Hide it here");
+        const { opt } = Object.fromEntries(hashOf(await session.state())),
+            hidden = opt.replace(/^hidden:/, "");
+        assert.match(opt, /^hidden:[a-z0-9]+-[a-z0-9]+$/, "by its name");
         assert.equal(await page.locator(`#n${key}`).count(), 0);
         assert.ok((await nodes.count()) < before);
         assert.match(await session.text("[data-hidden]"), /1 hidden/);
@@ -347,7 +389,7 @@ export function testInteraction(world) {
             ["table", "inclusive"],
             ["down", "Call tree"],
         ]) {
-            await session.go("tree", { opt: `as:${as},hidden:${key}` });
+            await session.go("tree", { opt: `as:${as},hidden:${hidden}` });
             assert.ok(
                 !(await session.json(label)).some((row) =>
                     /Table::fill/.test(Object.values(row).join(" ")),
@@ -355,7 +397,7 @@ export function testInteraction(world) {
                 as,
             );
         }
-        await session.go("tree", { opt: `hidden:${key}` });
+        await session.go("tree", { opt });
         await session.press("show again");
         assert.equal(await nodes.count(), before);
         const png = await session.saved(session.button("PNG"), true);
@@ -601,7 +643,7 @@ export function testInteraction(world) {
     test("leaks: suppressions hide call paths, and can be saved; LeakSanitizer's and valgrind's", async (t) => {
         const session = await open(t),
             { page } = session;
-        await session.go("leaks");
+        await session.go("leaks", { opt: "list:alive" });
         const all = (await session.json("Blocks alive at the end")).length;
         await session.press("suppressions (0)");
         await page.getByLabel("Suppressions").fill("leak:lose\n");
@@ -621,6 +663,8 @@ export function testInteraction(world) {
             .fill("{\n  mine\n  Memcheck:Leak\n  ...\n  fun:lose*\n}\n");
         await session.settle();
         assert.ok((await session.json("Blocks alive at the end")).length < all);
+        await session.go("leaks");
+        assert.equal(await session.rows("Lost blocks by call path").count(), 0, "islands too");
         await page.getByLabel("Suppressions").fill("nonsense");
         await session.settle();
         assert.match(await session.text(), /line 1: neither/);

@@ -8,6 +8,7 @@ import { isSingleFile, openEmbedded } from "./data/embedded.ts";
 import { openHttp } from "./data/http.ts";
 import {
     failure,
+    focusIsFound,
     inPart,
     profile,
     profileNames,
@@ -15,7 +16,7 @@ import {
     startProfiles,
     wholeJob,
 } from "./state/profiles.ts";
-import { go, link, startState, state } from "./state/state.ts";
+import { focusGone, go, link, startState, state } from "./state/state.ts";
 import { startTheme, theme, toggleTheme } from "./state/theme.ts";
 import { Menu, Tooltip } from "./widgets/tooltip.tsx";
 import { startPaper } from "./widgets/paper.ts";
@@ -23,7 +24,7 @@ import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
 import { useLoaded } from "./widgets/states.tsx";
 import { viewNamed, views, type View } from "./views/registry.ts";
-import { levelNamed, levels, type Profile } from "./model/profile.ts";
+import { GROWTH, levelNamed, levels, type Profile } from "./model/profile.ts";
 
 /* Owners of resident memory have numbers of their own. */
 const focusless = { fn: -1, node: -1, sort: "", metric: "" };
@@ -177,6 +178,9 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
                     value={state.value.metric}
                     onChange={(event) => go({ metric: event.currentTarget.value })}>
                     <option value="">metric: the view's own</option>
+                    {state.value.metric === GROWTH && (
+                        <option value={GROWTH}>growth in range</option>
+                    )}
                     {metrics.map((metric) => (
                         <option key={metric.name} value={metric.name} title={metric.help}>
                             {metric.title}
@@ -319,7 +323,18 @@ function Page(): JSX.Element {
                         The range could not be replayed: {part.failure}
                     </div>
                 )}
+                {focusGone.value && (
+                    <p class="notice" role="status" data-focus-gone>
+                        What this address is focused on is not in this profile. Shown is{" "}
+                        {state.value.fn < 0 && state.value.node < 0
+                            ? "all of it"
+                            : "the nearest that leads there"}
+                        .
+                    </p>
+                )}
+                {shown && !focusIsFound.value && <div class="empty" aria-busy="true" />}
                 {shown &&
+                    focusIsFound.value &&
                     ("profile" in shown ? (
                         <div class="view" key={view.id}>
                             <Show profile={shown.profile} />

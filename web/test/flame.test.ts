@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { frameAddress, frameOfAddress, type Flame } from "../src/model/flame.ts";
 
 const names = ["main", "parse", "solve", "grow"];
-const name = (line: number) => names[line] ?? "?";
+const nameIn = (of: Flame) => (at: number) => names[of.frames[at]!.line] ?? "?";
 
 /* Frames by [line, parent]; the root comes by itself. */
 function flame(...rows: [number, number][]): Flame {
@@ -16,11 +16,11 @@ function flame(...rows: [number, number][]): Flame {
 test("an address finds the same path where indices are others, or the nearest ancestor", () => {
     const one = flame([0, 0], [1, 1], [2, 1], [3, 3]);
     const other = flame([1, 0], [0, 0], [2, 2], [1, 2], [3, 3]);
-    const address = frameAddress(one, 4, name);
-    assert.deepEqual(frameOfAddress(one, address, name), { at: 4, isWhole: true });
-    assert.deepEqual(frameOfAddress(other, address, name), { at: 5, isWhole: true });
+    const address = frameAddress(one, 4, nameIn(one));
+    assert.deepEqual(frameOfAddress(one, address, nameIn(one)), { at: 4, isWhole: true });
+    assert.deepEqual(frameOfAddress(other, address, nameIn(other)), { at: 5, isWhole: true });
     const less = flame([0, 0], [2, 1]);
-    assert.deepEqual(frameOfAddress(less, address, name), { at: 2, isWhole: false });
-    assert.deepEqual(frameOfAddress(less, "12", name), { at: 0, isWhole: false });
-    assert.deepEqual(frameOfAddress(less, "", name), { at: 0, isWhole: true });
+    assert.deepEqual(frameOfAddress(less, address, nameIn(less)), { at: 2, isWhole: false });
+    assert.deepEqual(frameOfAddress(less, "12", nameIn(less)), { at: 0, isWhole: false });
+    assert.deepEqual(frameOfAddress(less, "", nameIn(less)), { at: 0, isWhole: true });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { threadsOver } from "../src/views/timeline.tsx";
+import { threadsOver, tonesOf } from "../src/views/timeline.tsx";
 
 test("threads over time: each counts from the interval in which it began to that in which it ended", () => {
     const timeline = { x: Float64Array.from([0, 10, 20, 30]), bucketNs: 10 };
@@ -13,4 +13,18 @@ test("threads over time: each counts from the interval in which it began to that
     ];
     assert.deepEqual([...threadsOver(timeline, threads)], [1, 2, 3, 2]);
     assert.deepEqual([...threadsOver({ x: new Float64Array(0), bucketNs: 10 }, threads)], []);
+});
+
+test("functions keep the colours of their places in the whole run, whatever range is shown", () => {
+    const places = new Map([5, 9, 2, 7, 1, 3, 8, 4, 6].map((key, place) => [key, place]));
+    const whole = tonesOf([5, 9, 2, 7, 1, 3, 8], places);
+    assert.equal(new Set(whole).size, 7);
+    const part = tonesOf([8, 2, 5], places);
+    assert.deepEqual(part, [whole[6], whole[2], whole[0]]);
+    /* 4 has the colour of 5, which was larger; alone it has its own */
+    const both = tonesOf([4, 5], places);
+    assert.equal(both[1], whole[0]);
+    assert.notEqual(both[0], both[1]);
+    assert.deepEqual(tonesOf([4], places), [whole[0]]);
+    assert.equal(new Set(tonesOf([100, 200, 4, 6], places)).size, 4);
 });

@@ -100,10 +100,13 @@ export interface RangeLevels {
     column: Float64Array;
     known: number;
     whole: number | null;
+    growth: Float64Array /* by site: its level at the end less that at the beginning */;
+    grown: number; /* the sum of what grew, and of what went */
+    gone: number;
 }
 
 /* The moment of a range at which most was alive, the level of each site then, and how much of the
- * program's level (`whole`) the curves account for: small paths have none. */
+ * program's level (`whole`) the curves account for: small paths have none. And what grew in it. */
 export async function rangeLevels(
     profile: Profile,
     of: CallTree,
@@ -125,14 +128,22 @@ export async function rangeLevels(
     const isPeak = best >= 0 && peak >= best * step && peak < (best + 1) * step;
     const at = isPeak ? peak : Math.min((best + 0.5) * step, to < 0 ? Infinity : to);
     const siteOf = of.passes.siteOfNode();
-    const column = new Float64Array(of.tree.siteNode.length);
-    let known = 0;
+    const column = new Float64Array(of.tree.siteNode.length),
+        growth = new Float64Array(of.tree.siteNode.length);
+    const end = to < 0 ? Infinity : to;
+    let known = 0,
+        grown = 0,
+        gone = 0;
     curves.node.forEach((node, curve) => {
         const site = siteOf[node] ?? -1,
             value = levelAt(curves, curve, at);
         if (site < 0) return;
         column[site]! += value;
         known += value;
+        const more = levelAt(curves, curve, end) - (from > 0 ? levelAt(curves, curve, from) : 0);
+        growth[site]! += more;
+        if (more > 0) grown += more;
+        else gone -= more;
     });
-    return { at, column, known, whole: best >= 0 ? level[best]! : null };
+    return { at, column, known, whole: best >= 0 ? level[best]! : null, growth, grown, gone };
 }

@@ -235,7 +235,7 @@ function sumOf(column: ArrayLike<number>, order: Uint32Array, from: number, to: 
 }
 
 /* A name in an address: 24 bits of FNV-1a, so that siblings are told apart and a deep path is short. */
-function nameMark(name: string): string {
+export function nameMark(name: string): string {
     let hash = 0x811c9dc5;
     for (let at = 0; at < name.length; at++)
         hash = Math.imul(hash ^ name.charCodeAt(at), 0x01000193) >>> 0;
@@ -244,10 +244,9 @@ function nameMark(name: string): string {
 
 /* A frame as an address names it: by the names on its path from the root. Indices of frames change
  * with each metric, setting and recording; names stay. */
-export function frameAddress(flame: Flame, at: number, name: (line: number) => string): string {
+export function frameAddress(flame: Flame, at: number, name: (at: number) => string): string {
     const marks: string[] = [];
-    for (let up = at; up > 0; up = flame.frames[up]!.parent)
-        marks.push(nameMark(name(flame.frames[up]!.line)));
+    for (let up = at; up > 0; up = flame.frames[up]!.parent) marks.push(nameMark(name(up)));
     return marks.reverse().join(".");
 }
 
@@ -255,14 +254,14 @@ export function frameAddress(flame: Flame, at: number, name: (line: number) => s
 export function frameOfAddress(
     flame: Flame,
     address: string,
-    name: (line: number) => string,
+    name: (at: number) => string,
 ): { at: number; isWhole: boolean } {
     const marks = address ? address.split(".") : [];
     let at = 0,
         depth = 0;
     for (let next = 1; next < flame.frames.length && depth < marks.length; next++) {
         const frame = flame.frames[next]!;
-        if (frame.parent !== at || nameMark(name(frame.line)) !== marks[depth]) continue;
+        if (frame.parent !== at || nameMark(name(next)) !== marks[depth]) continue;
         at = next;
         depth++;
     }

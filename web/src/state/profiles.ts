@@ -3,11 +3,12 @@
  * is fetched when the choice rests. */
 import { computed, effect, signal } from "@preact/signals";
 import { Outdated, Unanswered, type DataSource } from "../data/source.ts";
-import { rangeLevels } from "../model/curves.ts";
-import { levelNamed, Profile, RANGE, type CallTree, type Level } from "../model/profile.ts";
+import { rangeLevels, type RangeLevels } from "../model/curves.ts";
+import { findFocus } from "../model/focus.ts";
+import { GROWTH, levelNamed, Profile, RANGE, type CallTree, type Level } from "../model/profile.ts";
 import type { Unit } from "../model/units.ts";
 import { both, type Wanted } from "../model/tree.ts";
-import { state } from "./state.ts";
+import { focusGone, go, state } from "./state.ts";
 
 let source: DataSource;
 const open = signal<ReadonlyMap<number, Profile>>(new Map());
@@ -258,6 +259,7 @@ export function startProfiles(from: DataSource): void {
     source = from;
     profileNames.value = from.profiles;
     asksServer.value = from.asks;
+    followFocus();
     for (const each of [inPart, beforeInRegion, afterInRegion]) each.start();
     const asked = new Set<number>();
     effect(() => {
@@ -268,6 +270,54 @@ export function startProfiles(from: DataSource): void {
             }
         if (state.value.profile >= from.profiles.length)
             failure.value = `There is no profile number ${state.value.profile} here.`;
+    });
+}
+
+/* Whose tables the places of the focus are: owners of resident memory have some of their own; other
+ * parts have those of the whole run. Null: on its way. */
+const focused = computed(() => {
+    const part = inPart.value;
+    return part?.level === "resident" ? part.profile : profile.value;
+});
+
+/* What of the address was found. */
+const settled = signal<{ fn: number; node: number; at: string } | null>(null);
+
+/* Is the focus of the address what it says? While a link's names are looked for nothing is shown; while a recording
+ * grows the last answer stays. */
+export const focusIsFound = computed(() => {
+    const { fn, node, at } = state.value,
+        known = settled.value;
+    if ((fn < 0 && node < 0) || !at || !focused.value) return true;
+    return known?.fn === fn && known.node === node && known.at === at;
+});
+
+/* Finds the focus of a link by its names, and gives an address without names those that stand there. */
+function followFocus(): void {
+    effect(() => {
+        const { fn, node, at } = state.value,
+            of = focused.value;
+        if (!of || (fn < 0 && node < 0)) return;
+        const is = () => {
+            const now = state.peek();
+            return focused.peek() === of && now.fn === fn && now.node === node && now.at === at;
+        };
+        if (!of.has("sites")) {
+            settled.value = { fn, node, at };
+            return;
+        }
+        of.callTree().then(
+            (tree) => {
+                if (!is()) return;
+                const found = findFocus(tree, { fn, node, at });
+                settled.value = { fn: found.fn, node: found.node, at: found.at };
+                go({ fn: found.fn, node: found.node, at: found.at }, "replace");
+                if (found.gone) focusGone.value = true;
+            },
+            () => {
+                if (is()) settled.value = { fn, node, at }; /* the view says why */
+            },
+        );
     });
 }
 
@@ -299,21 +349,29 @@ export function rangeShown(of: Profile): boolean {
         (state.value.from >= 0 || state.value.to >= 0) &&
         of.has("curves") &&
         of.has("timeline") &&
-        !state.value.metric
+        (!state.value.metric || state.value.metric === GROWTH)
     );
 }
 
-/* What views of call paths show: the metric, or the levels at the highest moment of the range. */
+/* Levels and growth of call paths in the range: worked out once for all views. */
+export function rangeOf(of: Profile, tree: CallTree): Promise<RangeLevels> {
+    const { from, to } = state.value;
+    return of.work(`range ${from} ${to}`, () => rangeLevels(of, tree, from, to));
+}
+
+/* What views of call paths show: the metric, or the levels at the highest moment of the range, or its growth. */
 export async function shownColumn(of: Profile, tree: CallTree, usual: string): Promise<Shown> {
     const metric = shownMetric(of, usual);
     const column =
         metric === RANGE
-            ? (await rangeLevels(of, tree, state.value.from, state.value.to)).column
-            : await of.column(metric);
+            ? (await rangeOf(of, tree)).column
+            : metric === GROWTH
+              ? (await rangeOf(of, tree)).growth
+              : await of.column(metric);
     return { metric, title: of.titleOf(metric), unit: of.unitOf(metric), column };
 }
 export function shownMetric(of: Profile, usual: string): string {
-    return rangeShown(of) ? RANGE : metricOr(of, usual);
+    return rangeShown(of) ? state.value.metric || RANGE : metricOr(of, usual);
 }
 
 /* What the focus depends on: for keys of Profile.work and inputs of effects. */

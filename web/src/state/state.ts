@@ -7,12 +7,23 @@ export const state = signal<ViewState>({ ...initial });
 
 export const view = computed(() => state.value.view);
 
+/* Something of the focus in the address is not in this profile. */
+export const focusGone = signal(false); /* until the next step */
+
+/* The names of another focus are not those of this one. */
+function after(before: ViewState, change: Partial<ViewState>): ViewState {
+    const next = { ...before, ...change };
+    const same = next.fn === before.fn && next.node === before.node;
+    return same || "at" in change ? next : { ...next, at: "" };
+}
+
 /* A step that "back" undoes. Small adjustments (typing in the search field, dragging a brush)
  * replace the entry instead. */
 export function go(change: Partial<ViewState>, how: "push" | "replace" = "push"): void {
-    const next = { ...state.peek(), ...change };
+    const next = after(state.peek(), change);
     const hash = toHash(next);
     if (hash === toHash(state.peek())) return;
+    if (how === "push") focusGone.value = false;
     state.value = next;
     if (how === "push") history.pushState(null, "", hash);
     else history.replaceState(null, "", hash);
@@ -20,12 +31,16 @@ export function go(change: Partial<ViewState>, how: "push" | "replace" = "push")
 
 /* For `href`: a link that can be copied and opened in a new tab. */
 export function link(change: Partial<ViewState>): string {
-    return toHash({ ...state.value, ...change });
+    return toHash(after(state.value, change));
 }
 
 export function startState(): void {
+    /* Called twice for one step (both events): what was found out of the address in between stays. */
     const read = () => {
-        state.value = fromHash(location.hash);
+        const next = fromHash(location.hash);
+        if (toHash(next) === toHash(state.peek())) return;
+        focusGone.value = false;
+        state.value = next;
     };
     read();
     addEventListener("popstate", read);

@@ -10,6 +10,7 @@ export interface ViewState {
     inclusive: boolean;
     fn: number; /* focus on a function key; -1: none */
     node: number; /* focus on a call path; -1: none */
+    at: string; /* the names that fn and node stand for (model/focus.ts); "": not known yet */
     search: string;
     from: number; /* ns since the start; -1: the beginning */
     to: number; /* -1: the end */
@@ -33,6 +34,7 @@ export const initial: Readonly<ViewState> = {
     inclusive: false,
     fn: -1,
     node: -1,
+    at: "",
     search: "",
     from: -1,
     to: -1,

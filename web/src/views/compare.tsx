@@ -13,7 +13,7 @@ import {
     type DiffFlame,
     type Pair,
 } from "../model/compare.ts";
-import { buildFlame } from "../model/flame.ts";
+import { buildFlame, frameAddress, frameOfAddress } from "../model/flame.ts";
 import { identities } from "../model/identity.ts";
 import { shortName } from "../model/names.ts";
 import { type Profile } from "../model/profile.ts";
@@ -30,6 +30,7 @@ import { Table, type Column } from "../widgets/table.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { changeText, FigurePairs, toneOf } from "./compare_figures.tsx";
 import { readTimeline } from "./timeline.tsx";
+import { FrameGone } from "./flame.tsx";
 import type { ViewProps } from "./registry.ts";
 
 export function CompareView({ profile }: ViewProps): JSX.Element {
@@ -395,8 +396,12 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
 
 function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Element {
     const dark = theme.value === "dark";
-    const zoomed = Number(getOption(state.value, "zoom") ?? 0);
-    const zoom = zoomed < flame.frames.length ? zoomed : 0;
+    const address = getOption(state.value, "zoom") ?? "";
+    const nameOf = (at: number) => flame.names[at]!;
+    const { at: zoom, isWhole } = useMemo(
+        () => frameOfAddress(flame, address, nameOf),
+        [flame, address],
+    );
     const fill = useMemo(
         () => (at: number) => differenceColour(flame.before[at]!, flame.after[at]!, dark),
         [flame, dark],
@@ -412,6 +417,7 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
     const name = (at: number) => (at ? shortName(flame.names[at]!) : "all");
     return (
         <>
+            {!isWhole && <FrameGone name={zoom ? shortName(nameOf(zoom)) : "all of it"} />}
             <Icicle
                 flame={flame}
                 label="Difference flame graph"
@@ -430,7 +436,11 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
                     </>
                 )}
                 onZoom={(at) =>
-                    go({ opt: withOptions(state.value, { zoom: at ? String(at) : undefined }) })
+                    go({
+                        opt: withOptions(state.value, {
+                            zoom: frameAddress(flame, at, nameOf) || undefined,
+                        }),
+                    })
                 }
                 onMenu={() => {}}
             />

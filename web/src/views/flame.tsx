@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import { sureTo, varianceOf } from "../model/estimate.ts";
 import { buildFlame, frameAddress, frameOfAddress, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
-import { baseName, type CallTree, type Names } from "../model/profile.ts";
+import { baseName, GROWTH, type CallTree, type Names } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { duration, exact, format, share } from "../model/units.ts";
 import {
@@ -343,7 +343,7 @@ function FlameGraph({
     const unit = profile.unitOf(metric);
     const total = flame.frames[0]!.value;
     const address = getOption(state.value, "zoom") ?? "";
-    const nameOf = (line: number) => names.ofLine(line);
+    const nameOf = (at: number) => names.ofLine(flame.frames[at]!.line);
     const { at: zoom, isWhole } = useMemo(
         () => frameOfAddress(flame, address, nameOf),
         [flame, address],
@@ -381,10 +381,9 @@ function FlameGraph({
     return (
         <>
             {!isWhole && (
-                <p class="notice" role="status" data-gone>
-                    The frame of this address is not in this graph. Shown is the nearest that leads
-                    there: {zoom ? names.shortOfLine(flame.frames[zoom]!.line) : "all of it"}.
-                </p>
+                <FrameGone
+                    name={zoom ? names.shortOfLine(flame.frames[zoom]!.line) : "all of it"}
+                />
             )}
             <Icicle
                 flame={flame}
@@ -414,6 +413,7 @@ function FlameGraph({
                 }
             />
             <div class="bar-row dim">
+                {metric === GROWTH && <span>what grew, path by path: what went has no width</span>}
                 <span>
                     {exact(flame.frames.length - 1, "count")} frames
                     {flame.cut
@@ -437,6 +437,16 @@ function FlameGraph({
                 <SaveFlame of={of} flame={flame} name={name} fill={fill} striped={striped} />
             </div>
         </>
+    );
+}
+
+/* Instead of a frame that there is not any more. */
+export function FrameGone({ name }: { name: string }): JSX.Element {
+    return (
+        <p class="notice" role="status" data-gone>
+            The frame of this address is not in this graph. Shown is the nearest that leads there:{" "}
+            {name}.
+        </p>
     );
 }
 

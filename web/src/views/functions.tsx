@@ -4,11 +4,12 @@ import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
+import { functionMark } from "../model/focus.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, RANGE, type Profile } from "../model/profile.ts";
+import { baseName, GROWTH, RANGE, type Profile } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { getOption, withOptions } from "../state/url.ts";
-import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
+import { focusKey, rangeOf, rangeShown, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
@@ -28,9 +29,14 @@ const usual = [
 export function FunctionsView({ profile }: ViewProps): JSX.Element {
     const { inclusive, hide, search, sort } = state.value;
     const metric = shownMetric(profile, "at_peak_bytes");
-    const chosen = getOption(state.value, "columns")?.split(".") ?? usual;
-    const columns = [...new Set([metric, ...chosen])].filter(
-        (name) => name === RANGE || profile.metric(name)?.recorded || profile.derived(name),
+    const inRange = rangeShown(profile);
+    const chosen =
+        getOption(state.value, "columns")?.split(".") ?? (inRange ? [RANGE, GROWTH] : usual);
+    const columns = [...new Set([metric, ...(inRange ? [RANGE, GROWTH] : []), ...chosen])].filter(
+        (name) =>
+            name === RANGE || name === GROWTH
+                ? inRange
+                : profile.metric(name)?.recorded || profile.derived(name),
     );
     const variance = varianceOf(profile, metric),
         needed = variance ? [...columns, variance] : columns;
@@ -38,9 +44,13 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
         () =>
             profile.work(["functions", needed, inclusive, focusKey()].join(), async () => {
                 const tree = await profile.callTree();
+                const range = inRange ? await rangeOf(profile, tree) : null;
                 const more = new Map(
-                    metric === RANGE
-                        ? [[RANGE, (await shownColumn(profile, tree, metric)).column]]
+                    range
+                        ? [
+                              [RANGE, range.column],
+                              [GROWTH, range.growth],
+                          ]
                         : [],
                 );
                 return functionRows(
@@ -78,13 +88,15 @@ function columnsOf(
     most: number,
 ): Column<FunctionRow>[] {
     const variance = varianceOf(profile, metric);
+    const isOfRange = (name: string) => name === RANGE || name === GROWTH;
+    const ofAll = columns.some(isOfRange) ? " · whole run" : ""; /* what a range does not cover */
     return [
         ...columns.flatMap((name): Column<FunctionRow>[] => [
             {
                 id: name,
-                title: profile.titleOf(name),
-                hint: profile.metric(name)?.help ?? "",
-                width: "84px",
+                title: isOfRange(name) ? profile.titleOf(name) : `${profile.titleOf(name)}${ofAll}`,
+                hint: `${profile.metric(name)?.help ?? ""}${ofAll ? ". Of the whole run: it is not kept over time" : ""}`,
+                width: ofAll ? "116px" : "84px",
                 number: (row) => row.values[name],
                 unit: profile.unitOf(name),
                 ...(name === metric
@@ -236,7 +248,10 @@ export function functionMenu(key: number, name: string): { title: string; run: (
             title: "Callers and callees",
             run: () => go({ fn: key, view: "tree", sort: "", opt: "" }),
         },
-        { title: "Source", run: () => go({ view: "source", opt: `fn:${key}`, file: "", line: 0 }) },
+        {
+            title: "Source",
+            run: () => go({ view: "source", opt: `fn:${functionMark(name)}`, file: "", line: 0 }),
+        },
         { title: "Copy name", run: () => void navigator.clipboard?.writeText(name) },
     ];
 }

@@ -4,6 +4,7 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
+import { functionMark } from "../model/focus.ts";
 import { linesOf, type Lines } from "../model/lines.ts";
 import { functionRows } from "../model/functions.ts";
 import { shortName } from "../model/names.ts";
@@ -152,7 +153,7 @@ function Browser({
     data,
 }: ViewProps & { metric: string; data: Data }): JSX.Element {
     const { of } = data;
-    const asked = Number(getOption(state.value, "fn") ?? -1);
+    const asked = getOption(state.value, "fn") ?? "";
     const list = getOption(state.value, "list") ?? "files";
     const unit = profile.unitOf(metric);
     const start = useMemo(
@@ -242,18 +243,26 @@ function Browser({
     );
 }
 
+/* By key: has it the name that an address has the mark of? */
+function keysNamed({ tree, names }: CallTree, mark: string): Uint8Array {
+    return Uint8Array.from({ length: tree.keyCount }, (_, key) =>
+        functionMark(names.ofKey(key)) === mark ? 1 : 0,
+    );
+}
+
 /* Where to begin: the file of the URL, or where a function is, or the line with most. */
-function startOf(data: Data, path: string, fn: number): { file: number; line: number } {
+function startOf(data: Data, path: string, asked: string): { file: number; line: number } {
     const { of, lines } = data;
     const named = fileNumber(of, path);
     if (named >= 0) return { file: named, line: 0 };
     let best = 0;
     const ofFunction = new Uint8Array(lines.groupCount);
-    if (fn >= 0)
+    const isAsked = asked ? keysNamed(of, asked) : null;
+    if (isAsked)
         for (let line = 0; line < lines.groups.length; line++)
-            if (of.tree.lineKey[line] === fn) ofFunction[lines.groups[line]!] = 1;
+            if (isAsked[of.tree.lineKey[line]!]) ofFunction[lines.groups[line]!] = 1;
     for (let group = 1; group < lines.groupCount; group++) {
-        if (fn >= 0 && !ofFunction[group]) continue;
+        if (isAsked && !ofFunction[group]) continue;
         const better =
             data.exclusive[group]! - data.exclusive[best]! ||
             data.inclusive[group]! - data.inclusive[best]!;
@@ -275,6 +284,7 @@ function FunctionList({
     wanted: Uint8Array | null;
 }): JSX.Element {
     const { inclusive, hide, search, sort } = state.value;
+    const asked = getOption(state.value, "fn");
     const loaded = useLoaded(
         () =>
             functionRows(
@@ -305,12 +315,16 @@ function FunctionList({
                             {
                                 file: "",
                                 line: 0,
-                                opt: withOptions(state.value, { fn: String(row.key) }),
+                                opt: withOptions(state.value, { fn: functionMark(row.name) }),
                             },
                             "replace",
                         )
                     }
-                    selected={Number(getOption(state.value, "fn") ?? -1)}
+                    selected={
+                        asked
+                            ? (rows.find((row) => functionMark(row.name) === asked)?.key ?? -1)
+                            : -1
+                    }
                     columns={[
                         {
                             id: "value",

@@ -573,7 +573,8 @@ interface Group {
     most: number;
 }
 
-/* Curves of call paths, added up by the function that they are listed under; the largest first. */
+/* Curves of call paths that held something in the range, added up by the function that they are listed under; the
+ * largest first. */
 function groupCurves(
     of: CallTree,
     curves: Curves,
@@ -598,10 +599,25 @@ function groupCurves(
         group.curves.push(curve);
         group.most += most;
     }
-    return [...groups.values()].sort((a, b) => b.most - a.most);
+    return [...groups.values()].filter(({ most }) => most > 0).sort((a, b) => b.most - a.most);
 }
 
 const tones = ["data-1", "data-2", "data-3", "data-4", "data-5", "data-6", "data-7"];
+
+/* A function's colour: that of its place in the whole run, so that it stays whatever range is shown. Of
+ * two with one colour the larger of the run keeps it. */
+export function tonesOf(shown: readonly number[], places: ReadonlyMap<number, number>): string[] {
+    const free = new Set(tones.keys()),
+        tone = new Map<number, number>();
+    const place = (key: number) => places.get(key) ?? places.size;
+    for (const key of [...shown].sort((a, b) => place(a) - place(b))) {
+        const own = place(key) % tones.length,
+            taken = free.has(own) ? own : [...free][0]!;
+        free.delete(taken);
+        tone.set(key, taken);
+    }
+    return shown.map((key) => tones[tone.get(key)!]!);
+}
 
 function CurvesCard({
     profile,
@@ -675,9 +691,15 @@ function Areas({
         () => groupCurves(of, curves, range, hide),
         [of, curves, range[0], range[1], inputs],
     );
+    const end = timeline.x.length * timeline.bucketNs;
+    const places = useMemo(
+        () =>
+            new Map(groupCurves(of, curves, [0, end], hide).map(({ key }, place) => [key, place])),
+        [of, curves, end, inputs],
+    );
     const { x, series } = useMemo(
-        () => stack(profile, timeline, of, curves, groups, range),
-        [groups, timeline],
+        () => stack(profile, timeline, of, curves, groups, range, places),
+        [groups, timeline, places],
     );
     const snap = (ns: number) =>
         pick(snapped(x, series[0]?.values ?? [], ns, (range[1] - range[0]) / 300));
@@ -876,6 +898,7 @@ function stack(
     curves: Curves,
     groups: readonly Group[],
     range: readonly [number, number],
+    places: ReadonlyMap<number, number>,
 ): { x: Float64Array; series: PlotSeries[] } {
     const { edges, level } = intervalsOf(timeline, range);
     const all = groups.flatMap((group) => group.curves);
@@ -898,8 +921,12 @@ function stack(
         });
     };
     const largest = groups.slice(0, tones.length);
+    const tone = tonesOf(
+        largest.map(({ key }) => key),
+        places,
+    );
     largest.forEach((group, number) =>
-        add(shortName(of.names.ofLine(group.line)).slice(0, 40), tones[number]!, at(group.curves)),
+        add(shortName(of.names.ofLine(group.line)).slice(0, 40), tone[number]!, at(group.curves)),
     );
     const others = at(groups.slice(tones.length).flatMap((group) => group.curves));
     const rest =

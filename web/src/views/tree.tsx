@@ -6,6 +6,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { assetUrl } from "../data/embedded.ts";
 import { childrenOf, downRows, type DownRow } from "../model/down.ts";
 import { buildFlame, type Flame } from "../model/flame.ts";
+import { functionMark } from "../model/focus.ts";
 import { callEdges, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
 import { searcher } from "../model/search.ts";
@@ -95,7 +96,7 @@ function Bar({
     children,
 }: ViewProps & { of: CallTree; metric: string; children?: ComponentChildren }): JSX.Element {
     const as = getOption(state.value, "as") ?? "graph",
-        hidden = hiddenKeys();
+        hidden = hiddenKeys(of);
     const choice = (id: string, title: string) => (
         <button
             aria-pressed={as === id}
@@ -154,24 +155,24 @@ async function layOut(dot: string): Promise<string> {
     });
 }
 
-/* Functions that are not drawn, by hand. */
-function hiddenKeys(): ReadonlySet<number> {
-    return new Set(
-        (getOption(state.value, "hidden") ?? "")
-            .split(".")
-            .filter((text) => /^\d+$/.test(text))
-            .map(Number),
-    );
+/* Functions that are not drawn, by hand: the address has their names. */
+const hiddenMarks = () => (getOption(state.value, "hidden") ?? "").split(".").filter(Boolean);
+function hiddenKeys({ tree, names }: CallTree): ReadonlySet<number> {
+    const marks = new Set(hiddenMarks()),
+        keys = new Set<number>();
+    for (let key = 0; key < tree.keyCount && marks.size; key++)
+        if (marks.has(functionMark(names.ofKey(key)))) keys.add(key);
+    return keys;
 }
-const withHidden = (keys: Iterable<number>) =>
-    withOptions(state.value, { hidden: [...keys].join(".") || undefined });
+const withHidden = (marks: readonly string[]) =>
+    withOptions(state.value, { hidden: marks.join(".") || undefined });
 
 /* What one can do with a function here: as everywhere, and to have it out of the way. */
 function treeMenu(key: number, name: string): MenuItem[] {
     const items = functionMenu(key, name);
     items.splice(-1, 0, {
         title: "Hide it here",
-        run: () => go({ opt: withHidden([...hiddenKeys(), key]) }),
+        run: () => go({ opt: withHidden([...hiddenMarks(), functionMark(name)]) }),
     });
     return items;
 }
@@ -227,7 +228,7 @@ function Graph({
     const up = numberOption("up", 4),
         down = numberOption("down", 6);
     const hiding = getOption(state.value, "hidden") ?? "",
-        hidden = useMemo(hiddenKeys, [hiding]);
+        hidden = useMemo(() => hiddenKeys(of), [of, hiding]);
     const usual = useMemo(
         () =>
             usualShare(edges, inclusive, exclusive, total, {
@@ -576,7 +577,7 @@ function DownTable({
         total = flame.frames[0]!.value;
     const hiding = getOption(state.value, "hidden") ?? "";
     const rows = useMemo(
-        () => withoutHidden(downRows(flame, children_, turned), flame, hiddenKeys()),
+        () => withoutHidden(downRows(flame, children_, turned), flame, hiddenKeys(of)),
         [flame, turned, hiding],
     );
     const { search } = state.value;
@@ -702,7 +703,7 @@ function Butterfly({
         inclusive: inclusive[key]!,
         exclusive: exclusive[key]!,
     });
-    const hidden = hiddenKeys();
+    const hidden = hiddenKeys(of);
     const has = searcher(search);
     const fits = (each: Call) => !hidden.has(each.key) && (!has || has({ function: each.name }));
     const callers = useMemo(

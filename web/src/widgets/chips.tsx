@@ -3,10 +3,9 @@
  * view makes of a range that it cannot show. */
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
-import { levels, type Profile } from "../model/profile.ts";
-import { rangeLevels } from "../model/curves.ts";
+import { GROWTH, levels, type Profile } from "../model/profile.ts";
 import { bytes, duration } from "../model/units.ts";
-import { profileNames, profileOfRank, rangeShown } from "../state/profiles.ts";
+import { profileNames, profileOfRank, rangeOf, rangeShown } from "../state/profiles.ts";
 import type { View } from "../views/registry.ts";
 import { go, state } from "../state/state.ts";
 import { useLoaded } from "./states.tsx";
@@ -28,12 +27,7 @@ function LevelsNote({ of, view }: { of: Profile; view: View }): JSX.Element | nu
     const { from, to } = state.value;
     const shown = view.range === "curves" && rangeShown(of);
     const levels = useLoaded(
-        async () =>
-            shown
-                ? of.work(`range ${from} ${to}`, async () =>
-                      rangeLevels(of, await of.callTree(), from, to),
-                  )
-                : null,
+        async () => (shown ? rangeOf(of, await of.callTree()) : null),
         [of, shown, from, to],
     );
     if (view.range === "shown") return null;
@@ -47,20 +41,34 @@ function LevelsNote({ of, view }: { of: Profile; view: View }): JSX.Element | nu
     if (!shown)
         return (
             <span class="dim">
-                {view.range === "curves" && state.value.metric
+                {view.range === "curves" && state.value.metric && state.value.metric !== GROWTH
                     ? `“${of.titleOf(state.value.metric)}” is of the whole run: metrics are not kept over time.`
                     : "This view shows the whole run: what it shows is not kept over time."}
             </span>
         );
     const value = levels.state === "there" ? levels.value : null;
+    const growth = state.value.metric === GROWTH;
     return (
-        <span class="dim">
-            Bytes at the highest moment of this range
-            {value
-                ? `, ${duration(value.at)}: ${bytes(value.known)}${value.whole ? ` of ${bytes(value.whole)}` : ""}; paths that never held much have no curve`
-                : ""}
-            .
-        </span>
+        <>
+            <button aria-pressed={!growth} onClick={() => go({ metric: "", sort: "" })}>
+                level
+            </button>
+            <button aria-pressed={growth} onClick={() => go({ metric: GROWTH, sort: "" })}>
+                growth
+            </button>
+            <span class="dim" data-range>
+                {growth
+                    ? `Bytes at the end of this range less those at its beginning${
+                          value ? `: ${bytes(value.grown)} more, ${bytes(value.gone)} less` : ""
+                      }`
+                    : `Bytes at the highest moment of this range${
+                          value
+                              ? `, ${duration(value.at)}: ${bytes(value.known)}${value.whole ? ` of ${bytes(value.whole)}` : ""}`
+                              : ""
+                      }`}
+                ; paths that never held much have no curve.
+            </span>
+        </>
     );
 }
 
@@ -106,7 +114,8 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
     if (from >= 0 || to >= 0)
         chips.push([
             `time ${duration(Math.max(0, from))} to ${to < 0 ? "the end" : duration(to)}`,
-            () => go({ from: -1, to: -1 }),
+            () =>
+                go({ from: -1, to: -1, ...(state.value.metric === GROWTH ? { metric: "" } : {}) }),
         ]);
     if (thread >= 0) chips.push([`thread ${thread}`, () => go({ thread: -1 })]);
     if (rank >= 0) {
