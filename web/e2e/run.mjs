@@ -21,6 +21,7 @@ import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
 import { testNameless } from "./nameless.mjs";
 import { testRegion } from "./region.mjs";
+import { testSummary } from "./summary.mjs";
 import { testTrace } from "./trace.mjs";
 import { testViews } from "./views.mjs";
 
@@ -52,6 +53,7 @@ describe("the web view", { concurrency: false }, () => {
     testViews(world);
     testFigures(world);
     testInteraction(world);
+    testSummary(world);
     testCompare(world);
     testCurves(world);
     testTrace(world);

@@ -12,6 +12,7 @@ import {
     inPart,
     profile,
     profileNames,
+    shownMetric,
     silent,
     startProfiles,
     wholeJob,
@@ -23,6 +24,7 @@ import { startPaper } from "./widgets/paper.ts";
 import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
 import { useLoaded } from "./widgets/states.tsx";
+import { metricGroups } from "./model/metric_groups.ts";
 import { viewNamed, views, type View } from "./views/registry.ts";
 import { GROWTH, levelNamed, levels, type Profile } from "./model/profile.ts";
 
@@ -181,13 +183,22 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
                     {state.value.metric === GROWTH && (
                         <option value={GROWTH}>growth in range</option>
                     )}
-                    {metrics.map((metric) => (
-                        <option key={metric.name} value={metric.name} title={metric.help}>
-                            {metric.title}
-                        </option>
+                    {metricGroups(metrics).map((group) => (
+                        <optgroup key={group.title} label={group.title}>
+                            {group.metrics.map((metric) => (
+                                <option key={metric.name} value={metric.name} title={metric.help}>
+                                    {metric.title}
+                                </option>
+                            ))}
+                        </optgroup>
                     ))}
                 </select>
             </label>
+            {of && viewNamed(state.value.view).range === "curves" && (
+                <span class="dim nowrap now" data-now>
+                    now: {of.titleOf(shownMetric(of, "at_peak_bytes"))}
+                </span>
+            )}
             <button
                 aria-pressed={state.value.inclusive}
                 title="Functions with all that is asked for below them"
@@ -312,6 +323,9 @@ function Page(): JSX.Element {
             <Head of={of} />
             <Navigation of={of} />
             <main class="main" aria-label={view.title}>
+                <h1 class="visually-hidden">
+                    {of?.summary.meta["program"] ?? "Tidemark"}: {view.title}
+                </h1>
                 <Chips of={shown && "profile" in shown ? shown.profile : of} view={view} />
                 {failure.value && (
                     <div class="notice bad" role="alert">

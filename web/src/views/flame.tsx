@@ -4,7 +4,7 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { sureTo, varianceOf } from "../model/estimate.ts";
-import { buildFlame, frameAddress, frameOfAddress, type Flame } from "../model/flame.ts";
+import { buildFlame, frameAddress, frameOfAddress, nameMark, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
 import { baseName, GROWTH, type CallTree, type Names } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
@@ -66,7 +66,46 @@ const lifeRamp = {
         "#9fcbf0",
     ],
 };
+/* Blocks of 16 B to 16 MiB, by powers of eight of their mean size: the same ramp. */
+const sizeSteps: readonly [number, string][] = [
+    [16, "16 B"],
+    [128, "128 B"],
+    [1024, "1 KiB"],
+    [8192, "8 KiB"],
+    [65536, "64 KiB"],
+    [524288, "512 KiB"],
+    [4194304, "4 MiB"],
+    [33554432, "32 MiB"],
+    [Infinity, "larger"],
+];
+const sizeColumns = ["alloc_bytes", "alloc_count"];
+
+function sizeColour(bytes: number, count: number, dark: boolean): string {
+    return lifeRamp[dark ? "dark" : "light"][
+        sizeSteps.findIndex(([limit]) => (count ? bytes / count : 0) < limit)
+    ]!;
+}
+
+/* What the colours show; "": the module. */
+type Hue = "" | "fn" | "life" | "size";
+const hueOf = (): Hue => {
+    const chosen = getOption(state.value, "colour");
+    return chosen === "fn" || chosen === "life" || chosen === "size" ? chosen : "";
+};
+const hueColumns: Record<Hue, readonly string[]> = {
+    "": [],
+    fn: [],
+    life: lifeColumns,
+    size: sizeColumns,
+};
+
 const neverFreed = { light: "#f5c59b", dark: "#7a4520" };
+
+/* One of the hues for all frames of a name, in every graph. */
+function hueOfName(name: string): number {
+    const hue = parseInt(nameMark(name), 36) % 9;
+    return hue + (hue >= 7 ? 1 : 0); /* not that of what has no module */
+}
 
 function lifeColour(lifetime: number, freed: number, dark: boolean): string {
     if (!freed) return neverFreed[dark ? "dark" : "light"];
@@ -79,17 +118,17 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
     const { collapse, hide } = state.value;
     const metric = shownMetric(profile, "at_peak_bytes");
     const inverted = getOption(state.value, "inverted") === "1";
-    const byLife = getOption(state.value, "colour") === "life";
+    const hue = hueOf();
     const variance = varianceOf(profile, metric);
     const loaded = useLoaded(
         () =>
             profile.work(
-                ["flame", metric, collapse, inverted, byLife, focusKey()].join(),
+                ["flame", metric, collapse, inverted, hue, focusKey()].join(),
                 async () => {
                     const tree = await profile.callTree();
                     const more = await Promise.all(
-                        [...(byLife ? lifeColumns : []), ...(variance ? [variance] : [])].map(
-                            (name) => profile.column(name),
+                        [...hueColumns[hue], ...(variance ? [variance] : [])].map((name) =>
+                            profile.column(name),
                         ),
                     );
                     const { column } = await shownColumn(profile, tree, metric);
@@ -104,7 +143,7 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
                     return { tree, flame };
                 },
             ),
-        [profile, metric, collapse, inverted, byLife, focusKey()],
+        [profile, metric, collapse, inverted, hue, focusKey()],
     );
     return (
         <>
@@ -198,7 +237,9 @@ function ColourChoice({ profile }: ViewProps): JSX.Element {
                         );
                 }}>
                 <option value="">by module</option>
+                <option value="fn">by function</option>
                 <option value="life">by lifetime</option>
+                <option value="size">by size of block</option>
                 {several && <option value="difference">by difference…</option>}
             </select>
         </label>
@@ -239,7 +280,7 @@ function FrameTip({
 }: ViewProps & { of: CallTree; flame: Flame; at: number; metric: string }): JSX.Element {
     const unit = profile.unitOf(metric);
     const total = flame.frames[0]!.value;
-    const byLife = getOption(state.value, "colour") === "life";
+    const hue = hueOf();
     const frame = flame.frames[at]!;
     /* Of a sample, how sure the figure is: the variance is the last of a frame's further sums. */
     const error = sureTo(profile, metric, frame.value, frame.more.at(-1) ?? 0);
@@ -259,7 +300,12 @@ function FrameTip({
                 {format(frame.value, unit)} {sure}({share(frame.value / total)}):{" "}
                 {exact(frame.value, unit)}
             </div>
-            {byLife && frame.more.length > 0 && (
+            {hue === "size" && !!frame.more[1] && (
+                <div class="dim">
+                    its blocks had {format(frame.more[0]! / frame.more[1], "bytes")} on average
+                </div>
+            )}
+            {hue === "life" && frame.more.length > 0 && (
                 <div class="dim">
                     {frame.more[1] ? (
                         <>
@@ -350,22 +396,22 @@ function FlameGraph({
     );
     const name = (at: number) =>
         at === 0 ? `all ${format(total, unit)}` : names.shortOfLine(flame.frames[at]!.line);
-    const byLife = getOption(state.value, "colour") === "life";
+    const hue = hueOf();
     const moduleOf = (at: number) => tree.codeModule[names.codeOfLine(flame.frames[at]!.line)]!;
     const placeOf = (at: number) => (moduleOf(at) < 0 ? -1 : names.placeOfModule(moduleOf(at)));
     const fill = useMemo(
         () => (at: number) => {
             if (at === 0) return dark ? "#0f1113" : "#eceef1";
             const { more } = flame.frames[at]!;
-            return byLife && more.length
-                ? lifeColour(more[0]!, more[1]!, dark)
-                : moduleColour(placeOf(at), dark);
+            if (hue === "life" && more.length) return lifeColour(more[0]!, more[1]!, dark);
+            if (hue === "size" && more.length) return sizeColour(more[0]!, more[1]!, dark);
+            return moduleColour(hue === "fn" ? hueOfName(nameOf(at)) : placeOf(at), dark);
         },
-        [flame, dark, byLife],
+        [flame, dark, hue],
     );
     const striped = useMemo(
-        () => (at: number) => at > 0 && !byLife && isStriped(placeOf(at)),
-        [flame, byLife],
+        () => (at: number) => at > 0 && !hue && isStriped(placeOf(at)),
+        [flame, hue],
     );
     const found = useMemo(() => findIn(flame, names, search), [flame, search]);
     const tip = (at: number) => (
@@ -427,7 +473,7 @@ function FlameGraph({
                 )}
                 <Legend
                     flame={flame}
-                    byLife={byLife}
+                    hue={hue}
                     dark={dark}
                     module={(at) => names.module(moduleOf(at)) ?? ""}
                     fill={fill}
@@ -453,14 +499,14 @@ export function FrameGone({ name }: { name: string }): JSX.Element {
 /* What the colours mean: of modules those with most. */
 function Legend({
     flame,
-    byLife,
+    hue,
     dark,
     module,
     fill,
     striped,
 }: {
     flame: Flame;
-    byLife: boolean;
+    hue: Hue;
     dark: boolean;
     module: (at: number) => string;
     fill: (at: number) => string;
@@ -468,7 +514,7 @@ function Legend({
 }): JSX.Element {
     const modules = useMemo(() => {
         const known = new Map<string, { tone: string; stripes: boolean; self: number }>();
-        for (let at = 1; at < flame.frames.length && !byLife; at++) {
+        for (let at = 1; at < flame.frames.length && !hue; at++) {
             const name = module(at),
                 entry = known.get(name);
             if (entry) entry.self += flame.frames[at]!.self + 1;
@@ -489,16 +535,21 @@ function Legend({
                     ? `repeating-linear-gradient(90deg, #00000059 0 1.5px, ${tone} 1.5px 5px)`
                     : tone,
             ]);
-    }, [flame, byLife, fill]);
-    const entries = byLife
-        ? [
-              ...lifeSteps.map(([, title], at): [string, string] => [
-                  at < 8 ? `< ${title}` : title,
-                  lifeRamp[dark ? "dark" : "light"][at]!,
-              ]),
-              ["never freed", neverFreed[dark ? "dark" : "light"]] as [string, string],
-          ]
-        : modules;
+    }, [flame, hue, fill]);
+    const ramp = (steps: readonly [number, string][]) =>
+        steps.map(([, title], at): [string, string] => [
+            at < 8 ? `< ${title}` : title,
+            lifeRamp[dark ? "dark" : "light"][at]!,
+        ]);
+    const entries =
+        hue === "life"
+            ? [
+                  ...ramp(lifeSteps),
+                  ["never freed", neverFreed[dark ? "dark" : "light"]] as [string, string],
+              ]
+            : hue === "size"
+              ? ramp(sizeSteps)
+              : modules;
     return (
         <span class="legend flush">
             {entries.map(([title, tone]) => (

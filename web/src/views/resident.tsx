@@ -1,4 +1,4 @@
-/* Resident memory at one look at the process. It shows the ledger of the whole process, the
+/* Resident memory: whose it is, at the look that found most; and at one look at the process its figures, the
  * mappings, and by call path what is resident, what was never touched and what is kept by few
  * blocks. */
 import { useMemo } from "preact/hooks";
@@ -7,6 +7,7 @@ import { numbers, whole } from "../data/columns.ts";
 import type { Sample } from "../data/types.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, callersOf, type CallTree } from "../model/profile.ts";
+import { searcher } from "../model/search.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -14,6 +15,7 @@ import { getOption, withOptions } from "../state/url.ts";
 import { HeapView } from "./heap.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { OwnersView } from "./owners.tsx";
 import type { ViewProps } from "./registry.ts";
 
 interface Mapping {
@@ -79,11 +81,11 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
             samples.at(-1)!.sample,
     );
     const sample = samples.find((each) => each.sample === wanted) ?? samples.at(-1)!;
-    const which = getOption(state.value, "list") ?? "paths";
+    const which = getOption(state.value, "list") ?? (profile.has("owners") ? "owners" : "paths");
     return (
         <>
             <div class="bar-row">
-                <label>
+                <label hidden={which === "owners"}>
                     Look{" "}
                     <select
                         class="behind-word"
@@ -104,11 +106,23 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
                         ))}
                     </select>
                 </label>
+                {profile.has("owners") && (
+                    <button
+                        aria-pressed={which === "owners"}
+                        onClick={() =>
+                            go(
+                                { sort: "", opt: withOptions(state.value, { list: undefined }) },
+                                "replace",
+                            )
+                        }>
+                        owners
+                    </button>
+                )}
                 <button
                     aria-pressed={which === "paths"}
                     onClick={() =>
                         go(
-                            { sort: "", opt: withOptions(state.value, { list: undefined }) },
+                            { sort: "", opt: withOptions(state.value, { list: "paths" }) },
                             "replace",
                         )
                     }>
@@ -137,8 +151,8 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
                     mappings
                 </button>
             </div>
-            <Facts of={sample} />
-            {which !== "heap" && (
+            {which !== "owners" && <Facts of={sample} />}
+            {(which === "paths" || which === "mappings") && (
                 <p class="dim below-bar">
                     {profile.has("heap")
                         ? "Which pages of the heap they are on: “page map”."
@@ -146,7 +160,9 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
                     Blocks that keep free pages from going back: column “pins”.
                 </p>
             )}
-            {which === "heap" ? (
+            {which === "owners" && profile.has("owners") ? (
+                <OwnersView profile={profile} />
+            ) : which === "heap" ? (
                 <HeapView profile={profile} />
             ) : which === "paths" ? (
                 <Paths profile={profile} sample={sample} />
@@ -355,6 +371,7 @@ function Mappings({ profile, sample }: ViewProps & { sample: Sample }): JSX.Elem
         async () => (await profile.json<{ mappings: Mapping[] | null }>("mappings")).mappings ?? [],
         [profile],
     );
+    const has = searcher(state.value.search);
     const columns: Column<Mapping & { index: number }>[] = [
         {
             id: "resident_bytes",
@@ -402,7 +419,11 @@ function Mappings({ profile, sample }: ViewProps & { sample: Sample }): JSX.Elem
                     name="mappings"
                     label="Mappings"
                     rows={mappings
-                        .filter((each) => each.sample === sample.sample)
+                        .filter(
+                            (each) =>
+                                each.sample === sample.sample &&
+                                (!has || has({ function: each.kind, file: each.path ?? "" })),
+                        )
                         .map((each, index) => ({ ...each, index }))}
                     columns={columns}
                     sort={state.value.sort || "-resident_bytes"}

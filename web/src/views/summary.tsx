@@ -1,19 +1,23 @@
-/* The first view: what ran, how it ended, its peaks, where resident memory is, the insights, and
- * the functions that asked for most. Where the profile is of a region, it shows the region's
- * figures. */
+/* The first view, the answer first: whose the resident memory is, who has most, what is lost, and the
+ * insights, each of which leads to its place. Then the curve, the peaks, figures, the functions with most,
+ * the ledger, and last what ran. Where the profile is of a region, it shows the region's figures. */
 import type { JSX } from "preact";
 import type { Insight, Peak, Region, Top, TopFunction, Summary } from "../data/types.ts";
 import { highest, holders, notable } from "../model/peaks.ts";
 import { sureHint } from "../model/estimate.ts";
+import { focusOn, kindsOfLedger, kindToSee, type Owners } from "../model/owners.ts";
+import { verdictOf } from "../model/verdict.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, type Profile } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
+import type { ViewState } from "../state/url.ts";
 import { theme } from "../state/theme.ts";
 import { colour, useCanvas } from "../widgets/canvas.ts";
 import { csvCell, SaveChart } from "../widgets/save_chart.tsx";
 import { Card, Ready, useLoaded } from "../widgets/states.tsx";
 import { hideTip, showTip } from "../widgets/tooltip.tsx";
+import { HolderBars, holdersOf, partsOf, PartsBar, type BarPart } from "./owners.tsx";
 import type { ViewProps } from "./registry.ts";
 
 /* In the words of the text report. */
@@ -45,7 +49,7 @@ function intervalsOf({ changes, pages, interval_bytes }: NonNullable<Summary["sa
 
 export function SummaryView({ profile }: ViewProps): JSX.Element {
     const { summary } = profile;
-    const program = summary.program;
+    const isWhole = !profile.part;
     return (
         <>
             {summary.losses.map((sentence) => (
@@ -53,6 +57,9 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                     {sentence}
                 </div>
             ))}
+            {!summary.ended_well && summary.state !== "recording" && (
+                <div class="notice bad">The program’s end: {summary.end}.</div>
+            )}
             {summary.warnings
                 .filter((sentence) => !summary.losses.includes(sentence))
                 .map((sentence) => (
@@ -60,93 +67,263 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                         {sentence}
                     </div>
                 ))}
-            <div class="split">
-                <div class="stack">
-                    <Card title="What ran">
-                        <dl class="facts">
-                            <dt>Command</dt>
-                            <dd class="mono">
-                                {summary.meta["command"] ?? summary.meta["program"]}
-                            </dd>
-                            <dt>It</dt>
-                            <dd class={summary.ended_well ? "" : "bad"}>{summary.end}</dd>
-                            <dt>{profile.window ? "This part took" : "Ran for"}</dt>
-                            <dd title={exact(profile.durationNs, "ns")}>
-                                {duration(profile.durationNs)}
-                            </dd>
-                            {summary.meta["start_unix_ns"] && (
-                                <>
-                                    <dt>Began</dt>
-                                    <dd>
-                                        {new Date(
-                                            Number(summary.meta["start_unix_ns"]) / 1e6,
-                                        ).toLocaleString()}
-                                    </dd>
-                                </>
-                            )}
-                            {summary.meta["host"] && (
-                                <>
-                                    <dt>On</dt>
-                                    <dd>
-                                        {summary.meta["host"]}, pid {summary.meta["pid"]}
-                                    </dd>
-                                </>
-                            )}
-                            {summary.meta["rank"] && (
-                                <>
-                                    <dt>Rank</dt>
-                                    <dd>
-                                        {summary.meta["rank"]}
-                                        {summary.meta["ranks"]
-                                            ? ` of ${summary.meta["ranks"]}`
-                                            : ""}
-                                    </dd>
-                                </>
-                            )}
-                            {summary.sampled && (
-                                <>
-                                    <dt>Sampled</dt>
-                                    <dd>
-                                        {intervalsOf(summary.sampled)};{" "}
-                                        {exact(summary.sampled.samples, "count")}{" "}
-                                        {summary.sampled.pages ? "blocks" : "samples"}: figures are
-                                        estimates
-                                    </dd>
-                                </>
-                            )}
-                            <dt>By</dt>
-                            <dd>{summary.meta["tool"] ?? summary.tool}</dd>
-                        </dl>
+            {isWhole && <Headline profile={profile} />}
+            {isWhole && (
+                <div class="whole-row">
+                    <Insights profile={profile} />
+                </div>
+            )}
+            <div class="pages">
+                {profile.region && <InRegion profile={profile} />}
+                {summary.spark && (
+                    <Card
+                        title="Memory over time"
+                        tools={<a href={link({ view: "timeline" })}>timeline</a>}>
+                        <Spark profile={profile} />
                     </Card>
-                    {profile.region && <InRegion profile={profile} />}
-                    {summary.spark && (
-                        <Card
-                            title="Memory over time"
-                            tools={<a href={link({ view: "timeline" })}>timeline</a>}>
-                            <Spark profile={profile} />
-                        </Card>
+                )}
+                <Peaks profile={profile} />
+                <Card title="How much">
+                    {summary.program ? (
+                        <Figures profile={profile} />
+                    ) : (
+                        <p class="dim">Nothing was saved yet.</p>
                     )}
-                </div>
-                <div class="stack">
-                    <Card title="How much">
-                        {program ? (
-                            <Figures profile={profile} />
-                        ) : (
-                            <p class="dim">Nothing was saved yet.</p>
-                        )}
-                        {profile.region && (
-                            <p class="dim">
-                                Resident memory and threads are known of the whole program only.
-                            </p>
-                        )}
-                    </Card>
-                    <Peaks profile={profile} />
-                </div>
-                <Ledger of={profile} />
-                <Insights profile={profile} />
+                    {profile.region && (
+                        <p class="dim">
+                            Resident memory and threads are known of the whole program only.
+                        </p>
+                    )}
+                </Card>
+                {!isWhole && <Insights profile={profile} />}
                 <TopFunctions profile={profile} />
+                <Ledger of={profile} />
+                <WhatRan profile={profile} />
             </div>
         </>
+    );
+}
+
+function WhatRan({ profile }: ViewProps): JSX.Element {
+    const { summary } = profile;
+    return (
+        <Card title="What ran">
+            <dl class="facts">
+                <dt>Command</dt>
+                <dd class="mono">{summary.meta["command"] ?? summary.meta["program"]}</dd>
+                <dt>It</dt>
+                <dd class={summary.ended_well ? "" : "bad"}>{summary.end}</dd>
+                <dt>{profile.window ? "This part took" : "Ran for"}</dt>
+                <dd title={exact(profile.durationNs, "ns")}>{duration(profile.durationNs)}</dd>
+                {summary.meta["start_unix_ns"] && (
+                    <>
+                        <dt>Began</dt>
+                        <dd>
+                            {new Date(Number(summary.meta["start_unix_ns"]) / 1e6).toLocaleString()}
+                        </dd>
+                    </>
+                )}
+                {summary.meta["host"] && (
+                    <>
+                        <dt>On</dt>
+                        <dd>
+                            {summary.meta["host"]}, pid {summary.meta["pid"]}
+                        </dd>
+                    </>
+                )}
+                {summary.meta["rank"] && (
+                    <>
+                        <dt>Rank</dt>
+                        <dd>
+                            {summary.meta["rank"]}
+                            {summary.meta["ranks"] ? ` of ${summary.meta["ranks"]}` : ""}
+                        </dd>
+                    </>
+                )}
+                {summary.sampled && (
+                    <>
+                        <dt>Sampled</dt>
+                        <dd>
+                            {intervalsOf(summary.sampled)};{" "}
+                            {exact(summary.sampled.samples, "count")}{" "}
+                            {summary.sampled.pages ? "blocks" : "samples"}: figures are estimates
+                        </dd>
+                    </>
+                )}
+                <dt>By</dt>
+                <dd>{summary.meta["tool"] ?? summary.tool}</dd>
+            </dl>
+        </Card>
+    );
+}
+
+/* The answer: whose the resident memory is, who has most of it, and what of the heap was lost. */
+function Headline({ profile }: ViewProps): JSX.Element {
+    const loaded = useLoaded(
+        async () => ({
+            owners: profile.has("owners") ? await profile.json<Owners>("owners") : null,
+            top: (await profile.json<{ top: Top[] }>("top")).top.find(
+                (each) => each.metric === "at_peak_bytes",
+            ),
+        }),
+        [profile],
+    );
+    const { owners, top } =
+        loaded.state === "there" ? loaded.value : { owners: null, top: undefined };
+    return (
+        <div class="headline" data-headline aria-busy={loaded.state === "waiting"}>
+            <ResidentCard profile={profile} owners={owners} />
+            <HoldersCard profile={profile} owners={owners} top={top} />
+            <HeapCard profile={profile} top={top} />
+        </div>
+    );
+}
+
+function ResidentCard({ profile, owners }: ViewProps & { owners: Owners | null }): JSX.Element {
+    const sample = profile.summary.samples?.findLast((each) => each.ledger);
+    const whole = owners ? owners.resident_bytes : sample?.resident_bytes;
+    const parts = owners
+        ? partsOf(owners.owners, KINDS)
+        : sample?.ledger
+          ? ledgerBar(sample.ledger)
+          : [];
+    return (
+        <Card
+            title={isKnown(whole) ? `${format(whole, "bytes")} resident` : "Resident memory"}
+            tools={
+                parts.length > 0 && (
+                    <>
+                        <span class="dim">
+                            after {duration(owners?.time_ns ?? sample?.time_ns ?? 0)}
+                        </span>
+                        <a href={link({ view: "resident", opt: owners ? "list:owners" : "" })}>
+                            whose it is
+                        </a>
+                    </>
+                )
+            }>
+            {parts.length > 0 ? (
+                <PartsBar label="Resident memory by owner" parts={parts} />
+            ) : (
+                <p class="dim">{noLedger(profile)}</p>
+            )}
+        </Card>
+    );
+}
+
+const KINDS = 6; /* that the headline tells apart */
+
+const ledgerBar = (ledger: Record<string, number>): BarPart[] =>
+    ledgerParts.flatMap(([name, title, tone]) =>
+        (ledger[name] ?? 0) > 0
+            ? [{ title, tone, bytes: ledger[name]!, href: link({ view: "resident", opt: "" }) }]
+            : [],
+    );
+
+const HOLDERS = 3;
+
+/* Of what is resident, or where nobody knows it of what was alive at the peak. */
+function HoldersCard({
+    profile,
+    owners,
+    top,
+}: ViewProps & { owners: Owners | null; top: Top | undefined }): JSX.Element {
+    const of = owners ? (owners.resident_bytes ?? 0) : (top?.total ?? 0);
+    const holders = owners
+        ? holdersOf(owners.owners, HOLDERS)
+        : (top?.functions ?? []).slice(0, HOLDERS).map((row) => ({
+              name: titleOfRow(row),
+              short: shortName(titleOfRow(row)),
+              says: row.file ? baseName(row.file) : row.module ? baseName(row.module) : "",
+              bytes: row.exclusive,
+              tone: "data-1",
+              href: link({ view: "flame", metric: "at_peak_bytes", fn: row.key }),
+          }));
+    return (
+        <Card
+            title={owners ? "Largest holders" : "Largest at the peak"}
+            tools={
+                <a
+                    href={link(
+                        owners
+                            ? { view: "resident", opt: "list:owners" }
+                            : { view: "functions", metric: "at_peak_bytes" },
+                    )}>
+                    all
+                </a>
+            }>
+            {holders.length > 0 ? (
+                <HolderBars label="Largest holders" holders={holders} whole={of} />
+            ) : (
+                <p class="dim">
+                    {profile.summary.program ? "Nobody held anything." : "Not known yet."}
+                </p>
+            )}
+        </Card>
+    );
+}
+
+const titleOfRow = (row: TopFunction) => row.function ?? `[${baseName(row.module ?? "?")}]`;
+
+/* The peak of the heap and who held most of it, and what is lost. */
+function HeapCard({ profile, top }: ViewProps & { top: Top | undefined }): JSX.Element {
+    const program = profile.summary.program,
+        verdict = verdictOf(profile.summary.samples ?? []),
+        first = top?.functions[0];
+    /* a block that is lost once is no alarm */
+    const isMuch = !!verdict && verdict.bytes >= 0.01 * (program?.["peak_bytes"] ?? Infinity);
+    return (
+        <Card title="Heap and leaks" tools={<a href={link({ view: "leaks" })}>leaks</a>}>
+            <p class="tight">
+                <b title={exact(program?.["peak_bytes"] ?? null, "bytes")}>
+                    {format(program?.["peak_bytes"] ?? null, "bytes")}
+                </b>{" "}
+                <a href={link({ view: "timeline" })}>at the peak</a>
+                {isKnown(program?.["peak_ns"]) && (
+                    <span class="dim"> after {duration(program["peak_ns"])}</span>
+                )}
+            </p>
+            {first && !!top.total && (
+                <p class="tight nowrap" title={titleOfRow(first)}>
+                    <span class="dim">{share(first.exclusive / top.total)} of it held by</span>{" "}
+                    <a href={link({ view: "flame", metric: "at_peak_bytes", fn: first.key })}>
+                        {shortName(titleOfRow(first))}
+                    </a>
+                </p>
+            )}
+            {isKnown(program?.["alloc_bytes"]) && (
+                <p class="tight">
+                    <b title={exact(program["alloc_bytes"], "bytes")}>
+                        {format(program["alloc_bytes"], "bytes")}
+                    </b>{" "}
+                    <a href={link({ view: "functions", metric: "alloc_bytes" })}>asked for</a>
+                    <span class="dim">
+                        {" "}
+                        in {format(program["alloc_count"] ?? null, "count")} allocations
+                    </span>
+                </p>
+            )}
+            <p class="tight verdict" data-leak-verdict>
+                {verdict ? (
+                    <>
+                        <b class={isMuch ? "bad" : verdict.count ? "" : "good"}>
+                            <a href={link({ view: "leaks", opt: "", sort: "" })}>
+                                {verdict.sentence}
+                            </a>
+                        </b>
+                        <span class="dim"> {verdict.rest.join(" · ")}</span>
+                    </>
+                ) : (
+                    <>
+                        <b title={exact(program?.["live_bytes"] ?? null, "bytes")}>
+                            {format(program?.["live_bytes"] ?? null, "bytes")}
+                        </b>{" "}
+                        <a href={link({ view: "leaks", opt: "", sort: "" })}>never freed</a>
+                        <span class="dim">; what of it is lost is not known</span>
+                    </>
+                )}
+            </p>
+        </Card>
     );
 }
 
@@ -370,6 +547,19 @@ function Spark({ profile }: ViewProps): JSX.Element {
     );
 }
 
+const noLedger = (of: Profile) =>
+    of.summary.meta["job_ranks"] !== undefined
+        ? "Known of each rank: choose one in the view of the job."
+        : "Not recorded: /proc was not looked at (--no-looks), or it could not be.";
+
+/* Where the owners of a part of the ledger are. */
+const ledgerLink = (of: Profile, name: string) =>
+    link(
+        of.has("owners")
+            ? kindToSee(kindsOfLedger[name] ?? "other")
+            : { view: "resident", opt: "", sort: "" },
+    );
+
 function Ledger({ of }: { of: Profile }): JSX.Element | null {
     const sample = of.summary.samples?.filter((each) => each.ledger).at(-1);
     if (of.region)
@@ -387,11 +577,7 @@ function Ledger({ of }: { of: Profile }): JSX.Element | null {
     if (!sample?.ledger)
         return (
             <Card title="Where resident memory is">
-                <p class="dim">
-                    {of.summary.meta["job_ranks"] !== undefined
-                        ? "Known of each rank: choose one in the view of the job."
-                        : "Not recorded: /proc was not looked at (--no-looks), or it could not be."}
-                </p>
+                <p class="dim">{noLedger(of)}</p>
             </Card>
         );
     const { ledger } = sample;
@@ -412,7 +598,7 @@ function Ledger({ of }: { of: Profile }): JSX.Element | null {
                         <>
                             <dt>
                                 <span class="swatch" style={{ "--tone": `var(--${tone})` }} />{" "}
-                                {title}
+                                <a href={ledgerLink(of, name)}>{title}</a>
                             </dt>
                             <dd title={exact(ledger[name]!, "bytes")}>
                                 {format(ledger[name]!, "bytes")}{" "}
@@ -599,6 +785,92 @@ function Insights({ profile }: ViewProps): JSX.Element {
     return <Found profile={profile} />;
 }
 
+const INSIGHTS = 5; /* in sight at once */
+
+/* Where an insight is to be seen: by what it is about, or its first call path's function. */
+const insightViews: Record<string, Partial<ViewState>> = {
+    "leak-lost": { view: "leaks", opt: "list:lost" },
+    "leak-growth": { view: "leaks", opt: "list:alive" },
+    "leak-possible": { view: "leaks", opt: "list:alive" },
+    "secondary-peak": { view: "timeline" },
+    fragmentation: { view: "resident", opt: "list:paths", sort: "-pinned_bytes" },
+    "empty-pages": { view: "resident", opt: "list:paths", sort: "-pinned_bytes" },
+    "untouched-memory": { view: "resident", opt: "list:paths", sort: "-untouched_bytes" },
+    "memory-limit": { view: "resident" },
+    "large-globals": { view: "globals" },
+    "thread-local-storage": { view: "globals" },
+    "cross-thread-frees": { view: "threads" },
+};
+const insightMetrics: Record<string, string> = {
+    "short-lived-blocks": "temporary_count",
+    "compiler-temporaries": "temporary_count",
+    "small-blocks": "alloc_count",
+    "size-waste": "slack_bytes",
+    "peak-one-site": "at_peak_bytes",
+    "grew-until-teardown": "at_peak_bytes",
+};
+function insightLink({ id, paths }: Insight): string | null {
+    const none = { sort: "", opt: "", metric: "", search: "", fn: -1, node: -1 };
+    const place = insightViews[id];
+    if (place) return link({ ...none, ...place });
+    const name = paths[0]?.frames[0]?.function;
+    return name
+        ? link({ ...none, view: "flame", metric: insightMetrics[id] ?? "", ...focusOn(name) })
+        : null;
+}
+
+/* A sentence that leads to its place; what it is known from, if that is asked for. */
+function InsightRow({ insight }: { insight: Insight }): JSX.Element {
+    const href = insightLink(insight);
+    return (
+        <li>
+            <b class={`severity ${insight.severity === "severe" ? "bad" : ""}`}>
+                {insight.severity}
+            </b>
+            <span class="sentence">
+                {href ? <a href={href}>{insight.title}</a> : insight.title}
+                {insight.cost !== null && <span class="dim"> {share(insight.cost)}</span>}
+            </span>
+            <details open={insight.severity === "severe"}>
+                <summary aria-label={`Why: ${insight.title}`}>why</summary>
+                <p class="tight">{insight.advice}</p>
+                <dl class="facts">
+                    {insight.evidence.map((each) => (
+                        <>
+                            <dt>{each.metric}</dt>
+                            <dd>
+                                {typeof each.value === "number"
+                                    ? format(each.value, each.unit as Unit)
+                                    : each.value}
+                            </dd>
+                        </>
+                    ))}
+                </dl>
+                {insight.paths.map((path, at) => (
+                    <p class="mono" key={at}>
+                        {format(path.value, path.unit as Unit)}{" "}
+                        {path.frames.map((frame) => shortName(frame.function ?? "?")).join(" ← ")}
+                        {path.more ? " ← …" : ""}
+                        {path.frames[0]?.file && (
+                            <>
+                                {" "}
+                                <a
+                                    href={link({
+                                        view: "source",
+                                        file: path.frames[0].file,
+                                        line: path.frames[0].line ?? 0,
+                                    })}>
+                                    {baseName(path.frames[0].file)}:{path.frames[0].line}
+                                </a>
+                            </>
+                        )}
+                    </p>
+                ))}
+            </details>
+        </li>
+    );
+}
+
 function Found({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(
         () =>
@@ -613,55 +885,21 @@ function Found({ profile }: ViewProps): JSX.Element {
                 {({ insights, not_asked }) => (
                     <>
                         {insights.length === 0 && <p class="dim">No rule found anything.</p>}
-                        {insights.map((insight) => (
-                            <details key={insight.id} open={insight.severity === "severe"}>
-                                <summary>
-                                    <b class={insight.severity === "severe" ? "bad" : ""}>
-                                        {insight.severity}
-                                    </b>{" "}
-                                    {insight.title}
-                                    {insight.cost !== null && (
-                                        <span class="dim"> {share(insight.cost)}</span>
-                                    )}
-                                </summary>
-                                <p>{insight.advice}</p>
-                                <dl class="facts">
-                                    {insight.evidence.map((each) => (
-                                        <>
-                                            <dt>{each.metric}</dt>
-                                            <dd>
-                                                {typeof each.value === "number"
-                                                    ? format(each.value, each.unit as Unit)
-                                                    : each.value}
-                                            </dd>
-                                        </>
+                        <ul class="insights" aria-label="Insights">
+                            {insights.slice(0, INSIGHTS).map((insight) => (
+                                <InsightRow key={insight.title} insight={insight} />
+                            ))}
+                        </ul>
+                        {insights.length > INSIGHTS && (
+                            <details>
+                                <summary class="dim">{insights.length - INSIGHTS} more</summary>
+                                <ul class="insights" aria-label="Further insights">
+                                    {insights.slice(INSIGHTS).map((insight) => (
+                                        <InsightRow key={insight.title} insight={insight} />
                                     ))}
-                                </dl>
-                                {insight.paths.map((path, at) => (
-                                    <p class="mono" key={at}>
-                                        {format(path.value, path.unit as Unit)}{" "}
-                                        {path.frames
-                                            .map((frame) => shortName(frame.function ?? "?"))
-                                            .join(" ← ")}
-                                        {path.more ? " ← …" : ""}
-                                        {path.frames[0]?.file && (
-                                            <>
-                                                {" "}
-                                                <a
-                                                    href={link({
-                                                        view: "source",
-                                                        file: path.frames[0].file,
-                                                        line: path.frames[0].line ?? 0,
-                                                    })}>
-                                                    {baseName(path.frames[0].file)}:
-                                                    {path.frames[0].line}
-                                                </a>
-                                            </>
-                                        )}
-                                    </p>
-                                ))}
+                                </ul>
                             </details>
-                        ))}
+                        )}
                         {not_asked.length > 0 && (
                             <details>
                                 <summary class="dim">

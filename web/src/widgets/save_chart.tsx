@@ -25,15 +25,17 @@ export function SaveChart({
         <div class="legend">
             {children}
             <span class="spring" />
-            <button class="plain" onClick={() => saveCanvas(`${name}.png`, canvas())}>
-                PNG
-            </button>
-            <button class="plain" onClick={picture}>
-                SVG
-            </button>
-            <button class="plain" onClick={() => saveText(`${name}.csv`, "text/csv", csv())}>
-                CSV
-            </button>
+            <span class="together">
+                <button class="plain" onClick={() => saveCanvas(`${name}.png`, canvas())}>
+                    PNG
+                </button>
+                <button class="plain" onClick={picture}>
+                    SVG
+                </button>
+                <button class="plain" onClick={() => saveText(`${name}.csv`, "text/csv", csv())}>
+                    CSV
+                </button>
+            </span>
         </div>
     );
 }

@@ -10,6 +10,7 @@ import { hideTip, showTip } from "./tooltip.tsx";
 export interface TreemapGroup {
     name: string;
     value: number;
+    tone?: string; /* of the theme; else groups have hues by their size */
     children: readonly { name: string; value: number }[];
 }
 export interface Box {
@@ -113,13 +114,17 @@ export function Treemap({
                 children.forEach((child, at) => {
                     const place = inner[at]!;
                     if (place.width < 1 || place.height < 1) return;
-                    context.fillStyle = `hsl(${hue} ${dark ? "30% " + (24 + (at % 3) * 4) : "45% " + (80 - (at % 3) * 4)}%)`;
+                    context.globalAlpha = group.tone ? 0.3 + (at % 3) * 0.08 : 1;
+                    context.fillStyle = group.tone
+                        ? colour(group.tone)
+                        : `hsl(${hue} ${dark ? "30% " + (24 + (at % 3) * 4) : "45% " + (80 - (at % 3) * 4)}%)`;
                     context.fillRect(
                         place.x,
                         place.y,
                         Math.max(1, place.width - 1),
                         Math.max(1, place.height - 1),
                     );
+                    context.globalAlpha = 1;
                     placed.current.push({
                         box: place,
                         title: `${child.name} · ${format(child.value)} · ${group.name}`,

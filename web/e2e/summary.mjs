@@ -1,0 +1,144 @@
+/* The first page: the answer is in sight at once, in one order on every screen, it is what the commands
+ * say, and every part of it leads to what it is made of. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { report } from "./profiles.mjs";
+import { exact, Session } from "./session.mjs";
+import { serve } from "./serve.mjs";
+
+const sum = (list) => list.reduce((total, each) => total + each, 0);
+
+export function testSummary(world) {
+    const open = async (t, kind, viewport) => {
+        const server = await serve(world.tidemark, [world.profiles[kind]]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server, { viewport });
+        t.after(() => session.close());
+        return session;
+    };
+
+    test("summary: the answer is above the fold, and What ran is last, on every screen", async (t) => {
+        const order = [];
+        for (const viewport of [
+            { width: 1280, height: 800 },
+            { width: 390, height: 844 },
+            { width: 1920, height: 1080 },
+        ]) {
+            const session = await open(t, "threads", viewport);
+            const cards = await session.page.locator(".main .card").evaluateAll((all) =>
+                all.map((card) => ({
+                    title: card.querySelector("h2").textContent,
+                    bottom: card.getBoundingClientRect().bottom,
+                    top: card.getBoundingClientRect().top,
+                })),
+            );
+            order.push(cards.map(({ title }) => title));
+            assert.match(cards[0].title, /resident$/);
+            assert.deepEqual(
+                cards.slice(1, 4).map(({ title }) => title),
+                ["Largest holders", "Heap and leaks", "What to look at"],
+            );
+            assert.equal(cards.at(-1).title, "What ran");
+            if (viewport.width === 1280)
+                for (const { title, bottom } of cards.slice(0, 5))
+                    assert.ok(bottom <= viewport.height, `${title} ends at ${bottom}`);
+            if (viewport.width === 390)
+                for (let at = 1; at < cards.length; at++)
+                    assert.ok(cards[at].top >= cards[at - 1].bottom, cards[at].title);
+            session.noErrors();
+        }
+        assert.deepEqual(order[1], order[0]);
+        assert.deepEqual(order[2], order[0]);
+    });
+
+    test("summary: owners add up to what is resident, the holders and the verdict are the commands'", async (t) => {
+        for (const kind of ["threads", "fragments", "nameless"]) {
+            const file = world.profiles[kind],
+                said = report(world.tidemark, file);
+            const session = await open(t, kind, { width: 1280, height: 800 }),
+                { page } = session;
+            const bytesOf = (title) => Number(title.replace(/[^\d]/g, ""));
+            const parts = await page
+                .locator("ul.parts .number[title]")
+                .evaluateAll((all) => all.map((each) => each.title));
+            assert.equal(sum(parts.map(bytesOf)), said.resident_bytes, kind);
+            const holders = await page
+                .locator("ol.holders b")
+                .evaluateAll((all) => all.map((each) => each.title));
+            assert.equal(holders.length, 3);
+            const rows = new Map();
+            for (const owner of said.owners.filter((each) => each.kind !== "tool")) {
+                const key = owner.function
+                    ? `${owner.kind} ${owner.function} ${owner.line}`
+                    : `${owner.kind} ${owner.name} ${owner.module} ${owner.thread} ${rows.size}`;
+                rows.set(key, (rows.get(key) ?? 0) + owner.resident_bytes);
+            }
+            assert.deepEqual(
+                holders,
+                [...rows.values()]
+                    .sort((a, b) => b - a)
+                    .slice(0, 3)
+                    .map((bytes) => exact(bytes, "bytes")),
+                kind,
+            );
+            const leaks = spawnSync(world.tidemark, ["leaks", file], { encoding: "utf8" });
+            assert.ok(
+                (await session.text("[data-leak-verdict]")).startsWith(leaks.stdout.split("\n")[0]),
+                kind,
+            );
+            session.noErrors();
+        }
+    });
+
+    test("summary: every part, ledger row, holder and insight leads to what it is made of", async (t) => {
+        const session = await open(t, "threads", { width: 1280, height: 800 }),
+            { page } = session;
+        const said = report(world.tidemark, world.profiles.threads);
+        const links = await page
+            .locator("ul.parts a, ol.holders a, dl[data-ledger] dt a, ul.insights .sentence a")
+            .evaluateAll((all) => all.map((each) => [each.textContent, each.getAttribute("href")]));
+        const rows = await page.locator("dl[data-ledger] dt").count();
+        assert.equal(await page.locator("dl[data-ledger] dt a").count(), rows - 1, "but the sum");
+        assert.equal(
+            await page.locator("ul.insights li").count(),
+            await page.locator("ul.insights .sentence a").count(),
+        );
+        assert.ok(links.length > 12);
+        for (const [title, href] of links) {
+            await page.evaluate((hash) => {
+                location.hash = hash;
+            }, href);
+            await session.settle();
+            assert.equal(await page.locator(".main [role=alert]").count(), 0, title);
+            assert.equal(await page.locator("[data-focus-gone]").count(), 0, `${title} ${href}`);
+        }
+        await session.go("resident");
+        const owners = await session.json("Owners of resident memory");
+        assert.equal(sum(owners.map((row) => row.resident_bytes)), said.resident_bytes);
+        await session.go("summary");
+        await page.locator(".parts-bar a").first().click();
+        await session.settle();
+        assert.match(
+            decodeURIComponent(await session.state()),
+            /#\/resident\?opt=list:owners,kind:\w+/,
+        );
+        const chosen = await session.json("Owners of resident memory");
+        assert.ok(chosen.length && chosen.length < owners.length);
+        assert.equal(new Set(chosen.map((row) => row.kind)).size, 1);
+        session.noErrors();
+    });
+
+    test("metrics are grouped, and what a view shows now is said beside them", async (t) => {
+        const session = await open(t, "threads", { width: 1280, height: 800 }),
+            { page } = session;
+        await session.go("functions");
+        assert.equal(await session.text("[data-now]"), "now: bytes at peak");
+        assert.ok((await page.locator(".head optgroup").count()) >= 4);
+        await session.go("functions", { metric: "alloc_count" });
+        assert.equal(await session.text("[data-now]"), "now: allocations");
+        await session.go("threads");
+        assert.equal(await page.locator("[data-now]").count(), 0, "it has no such metric");
+        session.noErrors();
+    });
+}
