@@ -228,7 +228,7 @@ function testProfile(world, kind) {
             );
         }
         if (said.residency) {
-            await session.go("resident");
+            await session.go("resident", { opt: "list:paths" });
             const last = said.samples.findLast((each) => each.ledger).sample;
             const rows = said.residency.filter((row) => row.sample === last);
             const shown = await session.json("Resident bytes of call paths");

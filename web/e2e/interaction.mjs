@@ -680,7 +680,7 @@ export function testInteraction(world) {
         await page.getByLabel("Grouped by").selectOption("file");
         await session.settle();
         await session.looksOther(canvas, picture);
-        await session.go("resident");
+        await session.go("resident", { opt: "list:paths" });
         await page.getByLabel("Look").selectOption({ index: 0 });
         await session.settle();
         await session.press("mappings");

@@ -21,6 +21,7 @@ import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
 import { testNameless } from "./nameless.mjs";
 import { testRegion } from "./region.mjs";
+import { testSandwich } from "./sandwich.mjs";
 import { testSummary } from "./summary.mjs";
 import { testTrace } from "./trace.mjs";
 import { testViews } from "./views.mjs";
@@ -53,6 +54,7 @@ describe("the web view", { concurrency: false }, () => {
     testViews(world);
     testFigures(world);
     testInteraction(world);
+    testSandwich(world);
     testSummary(world);
     testCompare(world);
     testCurves(world);

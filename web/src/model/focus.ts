@@ -21,7 +21,7 @@ const DEEPEST = 600; /* frames of a path in an address */
 /* ---- Functions ---- */
 
 /* A function's name in an address. */
-export const functionMark = (name: string) => nameMark(name) + "-" + nameMark(`${name}\n`);
+export const functionMark = (name: string) => nameMark(name) + "-" + nameMark(`\n${name}`);
 
 function placeMark({ names }: CallTree, key: number): string {
     const place = names.file(names.fileOfKey(key)) ?? names.module(names.moduleOfKey(key));

@@ -24,7 +24,9 @@ import { saveCanvas, saveText } from "../widgets/save.ts";
 import { csvCell } from "../widgets/save_chart.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
+import { functionMark } from "../model/focus.ts";
 import { functionMenu } from "./functions.tsx";
+import { Sandwich } from "./sandwich.tsx";
 import type { ViewProps } from "./registry.ts";
 
 const lifeColumns = ["lifetime_sum_ns", "free_count", "alloc_count", "realloc_count"];
@@ -414,6 +416,14 @@ function FlameGraph({
         [flame, hue],
     );
     const found = useMemo(() => findIn(flame, names, search), [flame, search]);
+    const chosen = useMemo(() => chosenKey(of, flame, zoom), [of, flame, zoom, state.value.opt]);
+    const zoomTo = (at: number) =>
+        go({
+            opt: withOptions(state.value, {
+                zoom: frameAddress(flame, at, nameOf) || undefined,
+                sel: undefined,
+            }),
+        });
     const tip = (at: number) => (
         <FrameTip of={of} flame={flame} at={at} profile={profile} metric={metric} />
     );
@@ -442,13 +452,8 @@ function FlameGraph({
                 zoom={zoom}
                 upwards={getOption(state.value, "up") === "1"}
                 epoch={theme.value}
-                onZoom={(at) =>
-                    go({
-                        opt: withOptions(state.value, {
-                            zoom: frameAddress(flame, at, nameOf) || undefined,
-                        }),
-                    })
-                }
+                onZoom={zoomTo}
+                onNext={found ? (by) => zoomTo(nextMatch(found.matches, zoom, by)) : undefined}
                 onMenu={(at, x, y) =>
                     at > 0 &&
                     showMenu(
@@ -471,6 +476,13 @@ function FlameGraph({
                         search: <b>{format(found.value, unit)}</b> ({share(found.value / total)})
                     </span>
                 )}
+                {found && (
+                    <Matches
+                        matches={found.matches}
+                        zoom={zoom}
+                        onNext={(by) => zoomTo(nextMatch(found.matches, zoom, by))}
+                    />
+                )}
                 <Legend
                     flame={flame}
                     hue={hue}
@@ -482,7 +494,62 @@ function FlameGraph({
                 <span class="spring" />
                 <SaveFlame of={of} flame={flame} name={name} fill={fill} striped={striped} />
             </div>
+            {chosen >= 0 && <Sandwich profile={profile} of={of} metric={metric} chosen={chosen} />}
         </>
+    );
+}
+
+/* The function that the pane is about: that which was chosen by name, or the zoomed frame's; -1: none. */
+function chosenKey({ tree, names }: CallTree, flame: Flame, zoom: number): number {
+    const mark = getOption(state.value, "sel");
+    if (!mark) return zoom > 0 ? flame.frames[zoom]!.key : -1;
+    for (const frame of flame.frames)
+        if (frame.key >= 0 && functionMark(names.ofKey(frame.key)) === mark) return frame.key;
+    for (let key = 0; key < tree.keyCount; key++)
+        if (functionMark(names.ofKey(key)) === mark) return key;
+    return -1;
+}
+
+/* The next frame that the search finds, from one on; around the end. */
+export function nextMatch(matches: Uint8Array, from: number, by: 1 | -1): number {
+    for (let step = 1; step <= matches.length; step++) {
+        const at = (from + by * step + matches.length * 2) % matches.length;
+        if (matches[at]) return at;
+    }
+    return from;
+}
+
+/* How many frames were found, which of them is chosen, and the way to the others. */
+function Matches({
+    matches,
+    zoom,
+    onNext,
+}: {
+    matches: Uint8Array;
+    zoom: number;
+    onNext: (by: 1 | -1) => void;
+}): JSX.Element {
+    let count = 0,
+        place = 0;
+    for (let at = 0; at < matches.length; at++) {
+        count += matches[at]!;
+        if (at === zoom && matches[at]) place = count;
+    }
+    return (
+        <span class="together" data-matches>
+            {place ? `${exact(place, "count")} of ` : ""}
+            {exact(count, "count")} {count === 1 ? "frame" : "frames"}{" "}
+            {count > 0 && (
+                <>
+                    <button aria-label="Previous match" title="N" onClick={() => onNext(-1)}>
+                        ‹
+                    </button>{" "}
+                    <button aria-label="Next match" title="n" onClick={() => onNext(1)}>
+                        ›
+                    </button>
+                </>
+            )}
+        </span>
     );
 }
 

@@ -467,14 +467,16 @@ function Scaling(): JSX.Element {
         () =>
             Promise.all(
                 jobs.map(async (profile) => {
-                    const peaks = (await loadJob(profile)).ranks.flatMap((rank) =>
-                        rank.beside || rank.peak_bytes === null ? [] : [rank.peak_bytes],
+                    const ranks = (await loadJob(profile)).ranks.filter((rank) => !rank.beside);
+                    const peaks = ranks.flatMap(({ peak_bytes }) =>
+                        peak_bytes === null ? [] : [peak_bytes],
                     );
                     const sum = peaks.reduce((a, b) => a + b, 0);
                     return {
+                        unknown: ranks.length - peaks.length,
                         index: profile.index,
                         name: profileNames.value[profile.index]?.name ?? "",
-                        ranks: peaks.length,
+                        ranks: ranks.length,
                         most: peaks.reduce((a, b) => Math.max(a, b), 0),
                         mean: peaks.length ? sum / peaks.length : 0,
                         sum,
@@ -488,7 +490,7 @@ function Scaling(): JSX.Element {
         <Ready of={loaded}>
             {(sizes) => {
                 const sorted = sizes
-                        .filter((each) => each.ranks > 0)
+                        .filter((each) => each.ranks > each.unknown)
                         .sort((a, b) => a.ranks - b.ranks),
                     first = sorted[0];
                 if (!first) return <></>;
@@ -522,7 +524,15 @@ function Scaling(): JSX.Element {
                                                 each.index === state.value.profile ? "strong" : ""
                                             }>
                                             <td class="nowrap">{each.name}</td>
-                                            <td class="number">{each.ranks}</td>
+                                            <td class="number">
+                                                {each.ranks}
+                                                {each.unknown > 0 && (
+                                                    <span class="dim">
+                                                        {" "}
+                                                        ({each.unknown} not known)
+                                                    </span>
+                                                )}
+                                            </td>
                                             <td class="bar-cell">
                                                 <div
                                                     class="bar"
@@ -545,6 +555,7 @@ function Scaling(): JSX.Element {
                                                     : share(each.mean / first.mean)}
                                             </td>
                                             <td class="number" title={exact(each.sum, "bytes")}>
+                                                {each.unknown > 0 ? "≥ " : ""}
                                                 {bytes(each.sum)}
                                             </td>
                                         </tr>
@@ -557,6 +568,14 @@ function Scaling(): JSX.Element {
             }}
         </Ready>
     );
+}
+
+/* A sum of what is known says so where something is not. */
+export function sumSaid(values: readonly Maybe[], say: (value: number) => string): string {
+    const known = values.filter((value) => value !== null);
+    if (!known.length) return "not known how much";
+    const sum = say(known.reduce((total, value) => total + value, 0));
+    return known.length < values.length ? `at least ${sum}` : sum;
 }
 
 function RankTable({ of, job }: { of: Profile; job: Job }): JSX.Element {
@@ -640,8 +659,11 @@ function RankTable({ of, job }: { of: Profile; job: Job }): JSX.Element {
             foot={
                 <span>
                     A click chooses a rank for all views ·{" "}
-                    {duration(job.ranks.reduce((sum, rank) => sum + (rank.duration_ns ?? 0), 0))} of
-                    run time in all
+                    {sumSaid(
+                        job.ranks.map((rank) => rank.duration_ns),
+                        duration,
+                    )}{" "}
+                    of run time in all
                 </span>
             }
         />

@@ -85,10 +85,12 @@ export function HolderBars({
     label,
     holders,
     whole,
+    show = bytes,
 }: {
     label: string;
     holders: readonly Holder[];
     whole: number;
+    show?: (value: number) => string;
 }): JSX.Element {
     const most = holders.reduce((best, each) => Math.max(best, each.bytes), 1);
     return (
@@ -98,8 +100,8 @@ export function HolderBars({
                     <a class="nowrap" href={each.href} title={each.name}>
                         {each.short}
                     </a>
-                    <b class="number" title={exact(each.bytes, "bytes")}>
-                        {bytes(each.bytes)}
+                    <b class="number" title={show === bytes ? exact(each.bytes, "bytes") : ""}>
+                        {show(each.bytes)}
                     </b>
                     <span class="number dim">{whole ? share(each.bytes / whole) : ""}</span>
                     <div class="track">

@@ -19,6 +19,7 @@ export interface IcicleProps {
     matches: Uint8Array | null; /* by frame: found by the search; null: nothing is searched */
     zoom: number; /* the frame that fills the width */
     onZoom: (at: number) => void;
+    onNext?: ((by: 1 | -1) => void) | undefined; /* to the next frame that is found */
     onMenu: (at: number, x: number, y: number) => void;
     upwards: boolean; /* the root at the bottom */
     epoch: unknown; /* changes when colours do (theme) */
@@ -245,7 +246,9 @@ export function Icicle(props: IcicleProps): JSX.Element {
                 setSaid(next);
                 showTip(...under(next), props.tip(next));
             }
-        } else if (event.key === "Enter") props.onZoom(focus);
+        } else if (props.onNext && (event.key === "n" || event.key === "N"))
+            props.onNext(event.key === "n" ? 1 : -1);
+        else if (event.key === "Enter") props.onZoom(focus);
         else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) {
             if (focus > 0) props.onMenu(focus, ...under(focus));
         } else if (event.key === "Escape") props.onZoom(0);

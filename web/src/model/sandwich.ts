@@ -1,0 +1,83 @@
+/* One function in the midst of its callers and callees: what it holds, itself and with all below, in
+ * several metrics; who calls it and whom it calls, and its level over time. */
+import { levelAt, type Curves } from "./curves.ts";
+import type { Edge } from "./graph.ts";
+import type { CallTree } from "./profile.ts";
+import type { Wanted } from "./tree.ts";
+
+/* By site: does its path lead through the function? And: is it listed under it? */
+export interface Through {
+    inclusive: Uint8Array;
+    exclusive: Uint8Array;
+}
+
+export function throughFunction(
+    { tree, passes }: CallTree,
+    key: number,
+    wanted: Wanted,
+    hide: boolean,
+): Through {
+    const matches = new Uint8Array(tree.keyCount);
+    matches[key] = 1;
+    const inclusive = passes.through(matches),
+        lines = passes.exclusiveLines(hide),
+        exclusive = new Uint8Array(inclusive.length);
+    for (let site = 0; site < inclusive.length; site++) {
+        if (wanted && !wanted[site]) inclusive[site] = 0;
+        else if (tree.lineKey[lines[site]!] === key) exclusive[site] = 1;
+    }
+    return { inclusive, exclusive };
+}
+
+export function sumOf(column: ArrayLike<number>, wanted: Uint8Array): number {
+    let sum = 0;
+    for (let site = 0; site < wanted.length; site++) if (wanted[site]) sum += column[site]!;
+    return sum;
+}
+
+export interface Neighbour {
+    key: number;
+    value: number;
+}
+
+/* Callers and callees, the largest first; itself is neither. */
+export function neighbours(
+    edges: readonly Edge[],
+    key: number,
+): { callers: Neighbour[]; callees: Neighbour[] } {
+    const largest = (list: Neighbour[]) =>
+        list.filter((each) => each.value > 0).sort((a, b) => b.value - a.value);
+    return {
+        callers: largest(
+            edges
+                .filter((edge) => edge.to === key && edge.from !== key)
+                .map(({ from, value }) => ({ key: from, value })),
+        ),
+        callees: largest(
+            edges
+                .filter((edge) => edge.from === key && edge.to !== key)
+                .map(({ to, value }) => ({ key: to, value })),
+        ),
+    };
+}
+
+/* Live bytes of all paths through it, at `count` moments of the run; null: none of them has a curve. */
+export function levelOver(
+    { passes }: CallTree,
+    curves: Curves,
+    wanted: Uint8Array,
+    endNs: number,
+    count: number,
+): Float64Array | null {
+    const siteOf = passes.siteOfNode(),
+        levels = new Float64Array(count);
+    let any = false;
+    curves.node.forEach((node, curve) => {
+        const site = siteOf[node] ?? -1;
+        if (site < 0 || !wanted[site]) return;
+        any = true;
+        for (let at = 0; at < count; at++)
+            levels[at]! += levelAt(curves, curve, (endNs * (at + 0.5)) / count);
+    });
+    return any ? levels : null;
+}

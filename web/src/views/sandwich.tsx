@@ -1,0 +1,247 @@
+/* The pane below a flame graph: the chosen function with its figures, its level over time, its callers
+ * and its callees, in place. A click on one of them makes it the chosen one. */
+import type { JSX } from "preact";
+import { readCurves } from "../model/curves.ts";
+import { functionMark } from "../model/focus.ts";
+import { callEdges } from "../model/graph.ts";
+import { shortName } from "../model/names.ts";
+import { baseName, derive, type CallTree } from "../model/profile.ts";
+import { levelOver, neighbours, sumOf, throughFunction } from "../model/sandwich.ts";
+import { bytes, exact, format, share } from "../model/units.ts";
+import { focusKey, shownColumn, wantedSites } from "../state/profiles.ts";
+import { go, link, state } from "../state/state.ts";
+import { withOptions } from "../state/url.ts";
+import { Ready, useLoaded } from "../widgets/states.tsx";
+import { HolderBars } from "./owners.tsx";
+import type { ViewProps } from "./registry.ts";
+
+const figures = ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count", "temporary_count"];
+const derived = ["mean_size", "mean_lifetime_ns"];
+const NEIGHBOURS = 6,
+    MOMENTS = 120;
+
+const choose = (name: string) =>
+    link({ opt: withOptions(state.value, { sel: functionMark(name), zoom: undefined }) });
+
+export function Sandwich({
+    profile,
+    of,
+    metric,
+    chosen,
+}: ViewProps & { of: CallTree; metric: string; chosen: number }): JSX.Element {
+    const { hide } = state.value;
+    const loaded = useLoaded(
+        () =>
+            profile.work(["sandwich", metric, chosen, focusKey()].join(), async () => {
+                const wanted = wantedSites(of);
+                const { column } = await shownColumn(profile, of, metric);
+                const edges = await profile.work(["edges", metric, focusKey()].join(), async () =>
+                    callEdges(of.tree, of.passes, column, wanted, hide),
+                );
+                const through = throughFunction(of, chosen, wanted, hide);
+                const sums = new Map<string, { own: number; all: number }>();
+                const needed = new Set(
+                    [
+                        ...figures,
+                        ...derived.flatMap((name) => {
+                            const each = profile.derived(name);
+                            return each ? [...each.of, ...(each.by ?? [])] : [];
+                        }),
+                    ].filter((name) => profile.metric(name)?.recorded),
+                );
+                for (const name of needed) {
+                    const each = await profile.column(name);
+                    sums.set(name, {
+                        own: sumOf(each, through.exclusive),
+                        all: sumOf(each, through.inclusive),
+                    });
+                }
+                const curves = profile.has("curves")
+                    ? readCurves(await profile.columns("curves"))
+                    : null;
+                return {
+                    ...neighbours(edges, chosen),
+                    sums,
+                    own: sumOf(column, through.exclusive),
+                    all: sumOf(column, through.inclusive),
+                    whole: column.reduce(
+                        (sum, value, site) =>
+                            value > 0 && (!wanted || wanted[site]) ? sum + value : sum,
+                        0,
+                    ),
+                    levels:
+                        curves &&
+                        levelOver(of, curves, through.inclusive, profile.durationNs, MOMENTS),
+                };
+            }),
+        [profile, metric, chosen, focusKey()],
+    );
+    const { names } = of,
+        name = names.ofKey(chosen),
+        unit = profile.unitOf(metric);
+    const list = (title: string, list: readonly { key: number; value: number }[], all: number) => (
+        <div>
+            <h3>{title}</h3>
+            {list.length ? (
+                <HolderBars
+                    label={title}
+                    whole={all}
+                    show={(value) => format(value, unit)}
+                    holders={list.slice(0, NEIGHBOURS).map(({ key, value }) => ({
+                        name: names.ofKey(key),
+                        short: shortName(names.ofKey(key)),
+                        says: baseName(
+                            names.file(names.fileOfKey(key)) ??
+                                names.module(names.moduleOfKey(key)) ??
+                                "",
+                        ),
+                        bytes: value,
+                        tone: "data-1",
+                        href: choose(names.ofKey(key)),
+                    }))}
+                />
+            ) : (
+                <p class="dim tight">None.</p>
+            )}
+            {list.length > NEIGHBOURS && (
+                <p class="dim tight">
+                    and {list.length - NEIGHBOURS} more:{" "}
+                    <a href={link({ view: "tree", fn: chosen, sort: "", opt: "as:table" })}>all</a>
+                </p>
+            )}
+        </div>
+    );
+    return (
+        <section class="sandwich" aria-label="The chosen function" data-sandwich>
+            <div class="bar-row flush">
+                <b class="nowrap" title={name}>
+                    {shortName(name)}
+                </b>
+                <a
+                    href={link({
+                        view: "source",
+                        opt: `fn:${functionMark(name)}`,
+                        file: "",
+                        line: 0,
+                    })}>
+                    source
+                </a>
+                <button
+                    onClick={() =>
+                        go({
+                            fn: chosen,
+                            opt: withOptions(state.value, { sel: undefined, zoom: undefined }),
+                        })
+                    }>
+                    only paths through it
+                </button>
+                <span class="spring" />
+                <button
+                    aria-label="Close the pane"
+                    onClick={() =>
+                        go({ opt: withOptions(state.value, { sel: undefined, zoom: undefined }) })
+                    }>
+                    ✕
+                </button>
+            </div>
+            <Ready of={loaded}>
+                {({ callers, callees, sums, own, all, whole, levels }) => (
+                    <div class="sandwich-parts">
+                        {list("Callers", callers, all)}
+                        <div>
+                            <h3>Its figures</h3>
+                            <table class="figures" aria-label="Figures of the chosen function">
+                                <thead>
+                                    <tr>
+                                        <td />
+                                        <th class="number">with all below</th>
+                                        <td />
+                                        <th class="number">itself</th>
+                                    </tr>
+                                </thead>
+                                <tbody>
+                                    <tr>
+                                        <th>{profile.titleOf(metric)}</th>
+                                        <td class="number" title={exact(all, unit)}>
+                                            <b>{format(all, unit)}</b>
+                                        </td>
+                                        <td class="number dim">
+                                            {whole ? share(all / whole) : ""}
+                                        </td>
+                                        <td class="number" title={exact(own, unit)}>
+                                            {format(own, unit)}
+                                        </td>
+                                    </tr>
+                                    {figures
+                                        .filter((each) => each !== metric && sums.has(each))
+                                        .map((each) => {
+                                            const { own, all } = sums.get(each)!;
+                                            return (
+                                                <tr key={each}>
+                                                    <th>{profile.titleOf(each)}</th>
+                                                    <td
+                                                        class="number"
+                                                        title={exact(all, profile.unitOf(each))}>
+                                                        {format(all, profile.unitOf(each))}
+                                                    </td>
+                                                    <td />
+                                                    <td class="number">
+                                                        {format(own, profile.unitOf(each))}
+                                                    </td>
+                                                </tr>
+                                            );
+                                        })}
+                                    {derived.flatMap((each) => {
+                                        const row = profile.derived(each);
+                                        if (!row) return [];
+                                        const value = (which: "own" | "all") =>
+                                            format(
+                                                derive(
+                                                    row,
+                                                    (name) => sums.get(name)?.[which] ?? NaN,
+                                                    profile.durationNs,
+                                                ),
+                                                profile.unitOf(each),
+                                            );
+                                        return [
+                                            <tr key={each}>
+                                                <th>{profile.titleOf(each)}</th>
+                                                <td class="number">{value("all")}</td>
+                                                <td />
+                                                <td class="number">{value("own")}</td>
+                                            </tr>,
+                                        ];
+                                    })}
+                                </tbody>
+                            </table>
+                            {levels && <Level levels={levels} />}
+                        </div>
+                        {list("Callees", callees, all)}
+                    </div>
+                )}
+            </Ready>
+        </section>
+    );
+}
+
+/* Live bytes over the run. */
+function Level({ levels }: { levels: Float64Array }): JSX.Element {
+    const most = levels.reduce((a, b) => Math.max(a, b), 0),
+        y = (value: number) => (most ? 38 - (36 * value) / most : 38);
+    const points = [...levels].map((value, at) => `${at},${y(value).toFixed(1)}`).join(" ");
+    return (
+        <>
+            <svg
+                class="level"
+                viewBox={`0 0 ${levels.length - 1} 40`}
+                preserveAspectRatio="none"
+                role="img"
+                aria-label={`Live bytes over the run, as far as curves are kept: up to ${bytes(most)}`}>
+                <polygon points={`0,40 ${points} ${levels.length - 1},40`} />
+            </svg>
+            <p class="dim tight">
+                live over the run, as far as curves are kept: up to {bytes(most)}
+            </p>
+        </>
+    );
+}
