@@ -99,6 +99,21 @@ static void bfm_heap_thread_end(void *cache)
     lock_give(&heap->threads_lock);
 }
 
+/* pthread_atfork() is musl's; glibc links it into each library, where it calls its own. */
+extern int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void),
+                             void *library) __attribute__((weak));
+extern int pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
+    __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+static void bfm_heap_watch_forks(void)
+{
+    if (__register_atfork)
+        __register_atfork(heaps_lock, heaps_unlock, bfm_heap_after_fork_in_child, &__dso_handle);
+    else if (pthread_atfork)
+        pthread_atfork(heaps_lock, heaps_unlock, bfm_heap_after_fork_in_child);
+}
+
 /* Others may run before, and allocate: the first wins, and what it set up stays. */
 static void bfm_heap_begin_once(void)
 {
@@ -107,7 +122,7 @@ static void bfm_heap_begin_once(void)
         bfm_secret = os_random();
         bfm_options_read();
         pthread_key_create(&end_key, bfm_heap_thread_end);
-        pthread_atfork(heaps_lock, heaps_unlock, bfm_heap_after_fork_in_child);
+        bfm_heap_watch_forks();
         atomic_store(&ready, true);
     }
     lock_give(&begin_lock);
@@ -145,8 +160,10 @@ void thread_begin(void)
 
     /* While this thread is set up, what it allocates comes from the common arena. */
     bfm_cache = &bfm_late_cache;
-    if (!atomic_load_explicit(&ready, memory_order_acquire))
+    if (!atomic_load_explicit(&ready, memory_order_acquire)) {
+        lock_begin();
         bfm_heap_begin_once();
+    }
     if (options.check)
         return;
     arena = bfm_heap_arena_get(&bfm_default_heap);
@@ -156,13 +173,23 @@ void thread_begin(void)
     bfm_cache = arena->cache;
 }
 
+/* musl's pthread_atfork() allocates: that comes before anybody counts. */
+__attribute__((constructor(200))) static void bfm_heap_begin_early(void)
+{
+    if (!__register_atfork && !atomic_load(&ready))
+        thread_begin();
+}
+
 /* ---- independent heaps ---- */
 
 struct heap *heap_create(void)
 {
     /* Not os_meta(): heaps come and go. */
     size_t bytes = layout_round_up(sizeof(struct heap) + sizeof(struct arena), os_page_bytes());
-    struct heap *heap = os_map(bytes, 1);
+    struct heap *heap;
+
+    lock_begin();
+    heap = os_map(bytes, 1);
 
     if (!heap)
         return NULL;

@@ -7,6 +7,18 @@
 #include <unistd.h>
 #include "bfm/bfm_lock.h"
 
+extern char __libc_single_threaded __attribute__((weak));
+
+const char *lock_single_threaded = &__libc_single_threaded;
+
+void lock_begin(void)
+{
+    static const char not_known;
+
+    if (!lock_single_threaded)
+        lock_single_threaded = &not_known;
+}
+
 /* About a microsecond: what holders need for all but a purge. */
 enum { SPINS = 64 };
 

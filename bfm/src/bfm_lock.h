@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/single_threaded.h>
 
 enum { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
 
@@ -14,6 +13,11 @@ struct lock {
     _Atomic uint32_t state;
 };
 
+/* Leads to glibc's __libc_single_threaded; with musl, which does not say, to a 0. */
+extern const char *lock_single_threaded __attribute__((visibility("hidden")));
+
+/* Before the first lock is taken, by any number of threads. */
+void lock_begin(void);
 void lock_wait(struct lock *lock);
 void lock_wake(struct lock *lock);
 
@@ -21,7 +25,7 @@ static inline bool lock_try(struct lock *lock)
 {
     uint32_t expected = LOCK_FREE;
 
-    if (__libc_single_threaded) {
+    if (*lock_single_threaded) {
         /* A signal handler may have interrupted its holder. */
         if (atomic_load_explicit(&lock->state, memory_order_relaxed) != LOCK_FREE)
             return false;
@@ -40,7 +44,7 @@ static inline void lock_take(struct lock *lock)
 
 static inline void lock_give(struct lock *lock)
 {
-    if (__libc_single_threaded)
+    if (*lock_single_threaded)
         atomic_store_explicit(&lock->state, LOCK_FREE, memory_order_relaxed);
     else if (atomic_exchange_explicit(&lock->state, LOCK_FREE, memory_order_release) ==
              LOCK_AWAITED)

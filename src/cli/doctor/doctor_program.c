@@ -18,7 +18,6 @@ static const char *const advice_of[] = {
     [PROGRAM_STATIC_PIE] = "link it dynamically: nothing can be loaded into a static program",
     [PROGRAM_FOREIGN] = "build it for this machine, 64-bit",
     [PROGRAM_PRIVILEGED] = "record a copy of it without setuid, setgid and capabilities",
-    [PROGRAM_MUSL] = "build it against glibc",
     [PROGRAM_SANITIZED] = "build it without sanitizers",
     [PROGRAM_NOT_FOUND] = "give its path",
     [PROGRAM_NOT_EXECUTABLE] = "chmod +x, or record its interpreter with it as argument",

@@ -114,7 +114,10 @@ static int attach_check_program(pid_t pid)
                          "loaded into it",
                          number);
     if (strstr(elf.interpreter, "ld-musl"))
-        return error_set(-ENOEXEC, "process %d runs on musl, and libtidemark.so needs glibc",
+        return error_set(-ENOEXEC,
+                         "process %d runs on musl, whose loader takes no library like "
+                         "libtidemark.so (static thread-local storage) into a program that runs "
+                         "already: record it from its beginning",
                          number);
     if (elf.sanitizer[0])
         return error_set(-ENOEXEC,

@@ -98,11 +98,6 @@ static const char *executable_privilege_of(int fd)
     return NULL;
 }
 
-static bool executable_is_musl(const char *interpreter)
-{
-    return strncmp(basename(interpreter), "ld-musl-", 8) == 0;
-}
-
 static void executable_classify_elf(struct program *program, const char *path, int fd,
                                     const struct elf_sniff *elf)
 {
@@ -125,9 +120,6 @@ static void executable_classify_elf(struct program *program, const char *path, i
     else if (!*elf->interpreter)
         executable_conclude(program, PROGRAM_STATIC,
                             "%s is statically linked and loads no libraries", path);
-    else if (executable_is_musl(elf->interpreter))
-        executable_conclude(program, PROGRAM_MUSL, "%s uses the musl C library (%s), not glibc",
-                            path, elf->interpreter);
     else if (access(elf->interpreter, F_OK) != 0)
         executable_conclude(program, PROGRAM_NO_INTERPRETER,
                             "%s needs the loader %s, which is not there", path, elf->interpreter);

@@ -12,7 +12,6 @@ enum program_kind {
     PROGRAM_STATIC_PIE,  /* the same */
     PROGRAM_FOREIGN,     /* another machine, or 32-bit */
     PROGRAM_PRIVILEGED,  /* setuid, setgid or file capabilities: the loader ignores LD_PRELOAD */
-    PROGRAM_MUSL,        /* another C library than the recorder's */
     PROGRAM_SANITIZED,   /* has an allocator of its own that wants to be first */
     PROGRAM_NOT_FOUND,
     PROGRAM_NOT_EXECUTABLE, /* no permission */

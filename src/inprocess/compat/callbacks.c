@@ -3,8 +3,8 @@
 #include "counters/counters.h"
 #include "counters/line.h"
 #include "compat/interface.h"
+#include "interpose/c_library.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #define API __attribute__((visibility("default")))
@@ -19,7 +19,9 @@ __attribute__((constructor)) static void malloc_count_begin(void)
 {
     count_exact = true;
     count_see_in_front();
-    pthread_atfork(NULL, NULL, count_forked);
+    count_hide(true); /* musl allocates for that */
+    c_library_on_fork_in_child(count_forked);
+    count_hide(false);
 }
 
 API size_t malloc_count_current(void)

@@ -4,6 +4,8 @@
  * profile is never freed but marked closed and kept
  * for the next, so that a callback that comes late finds it closed. */
 #include "compat/interface.h"
+#include "counters/counters.h"
+#include "interpose/c_library.h"
 #include "unwind/own_write.h"
 
 #include <errno.h>
@@ -199,7 +201,9 @@ __attribute__((destructor)) static void memprofile_end_all(void)
 
 __attribute__((constructor)) static void memprofile_begin(void)
 {
-    pthread_atfork(NULL, NULL, memprofile_forked);
+    count_hide(true); /* musl allocates for that */
+    c_library_on_fork_in_child(memprofile_forked);
+    count_hide(false);
 }
 
 struct tidemark_memprofile *memprofile_open(const char *path, double time_resolution,

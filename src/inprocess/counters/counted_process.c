@@ -4,13 +4,13 @@
  * from what it has inherited. Runs inside other programs: no malloc, no stdio, errno kept. */
 #include "counters/counters.h"
 #include "counters/line.h"
+#include "interpose/c_library.h"
 #include "interpose/hooked.h"
 #include "interpose/real.h"
 #include "tidemark/tidemark.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -202,7 +202,9 @@ static void counted_process_begin(void)
     counted_process_identify();
     if (!directory)
         counted_process_duplicate_stderr();
-    pthread_atfork(NULL, NULL, counted_process_forked);
+    count_hide(true); /* musl allocates for that */
+    c_library_on_fork_in_child(counted_process_forked);
+    count_hide(false);
     madvise(&count_watch, sizeof count_watch, MADV_WIPEONFORK);
 }
 

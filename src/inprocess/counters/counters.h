@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/single_threaded.h>
 #include "counters/ledger.h"
 #include "counters/counter_state.h"
+#include "interpose/c_library.h"
 #include "unwind/arch.h"
 
 extern struct count_state count_state;
@@ -124,7 +124,7 @@ static inline void count_raise_peak(int64_t level)
     int64_t seen = __atomic_load_n(peak, __ATOMIC_RELAXED);
     if (likely(level <= seen))
         return;
-    if (likely(__libc_single_threaded)) { /* only a handler could come in between */
+    if (likely(c_library_is_single_threaded())) { /* only a handler could come in between */
         while (level > seen && !count_replace(peak, &seen, level))
             ;
         return;
@@ -139,7 +139,7 @@ static inline void count_raise_peak(int64_t level)
 static inline __attribute__((always_inline)) void count_level(struct count_slot *slot,
                                                               int64_t bytes)
 {
-    if (likely(__libc_single_threaded)) {
+    if (likely(c_library_is_single_threaded())) {
         count_raise_peak(count_sum(&count_state.current_bytes, bytes));
         return;
     }
@@ -205,7 +205,7 @@ static inline __attribute__((always_inline)) bool count_common_birth(enum count_
     if (unlikely(!slot) || unlikely(!block) || unlikely(!leaf) ||
         unlikely(!ledger_fits_two(size)) || unlikely(!count_watch.plain))
         return false;
-    bool alone = __libc_single_threaded;
+    bool alone = c_library_is_single_threaded();
     int64_t *level = likely(alone) ? &count_state.current_bytes : &slot->pending_bytes;
     const int64_t *most = likely(alone) ? &count_state.peak_bytes : &slot->step_bytes;
     if (unlikely(*level + (int64_t)size > __atomic_load_n(most, __ATOMIC_RELAXED)))
@@ -229,7 +229,7 @@ static inline __attribute__((always_inline)) bool count_common_death(void *block
     if (unlikely(size == LEDGER_UNKNOWN))
         return false;
     int64_t *level = &count_state.current_bytes;
-    if (unlikely(!__libc_single_threaded)) {
+    if (unlikely(!c_library_is_single_threaded())) {
         level = &slot->pending_bytes;
         if (unlikely(*level - (int64_t)size < -slot->step_bytes))
             return false;

@@ -20,7 +20,7 @@ void __attribute__((noinline, cold)) count_find_real(void)
 {
     if (!real_init())
         abort();
-    count_real_nests = !real_is_libc() || real_is_passed_over();
+    count_real_nests = !real_is_glibc() || real_is_passed_over();
 }
 
 #define NEED_REAL()                                                                                \

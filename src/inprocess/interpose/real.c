@@ -1,6 +1,7 @@
 /* Looks up symbols without dlsym (real.h). It walks the modules that are loaded and searches the
  * hash table of each. It runs inside the profiled program: it uses neither malloc nor stdio. */
 #include "interpose/real.h"
+#include "interpose/c_library.h"
 
 #include <elf.h>
 #include <link.h>
@@ -275,6 +276,15 @@ static int real_find_range(struct dl_phdr_info *info, size_t size, void *context
     return 0;
 }
 
+bool real_code_around(const void *function, uintptr_t *lo, uintptr_t *hi)
+{
+    struct range range = {.address = (uintptr_t)function};
+    bool found = dl_iterate_phdr(real_find_range, &range);
+    *lo = range.start;
+    *hi = range.end;
+    return found;
+}
+
 /* Our own module, malloc's (and that of a malloc ahead of us), every operator that is in none of
  * them. */
 static struct range allocators[64];
@@ -378,11 +388,12 @@ void *real_find_operator(const char *name)
     return real_original_of(search.found ? search.found : search.before);
 }
 
-/* The C library is where _exit lives: malloc in the same segment is its own. */
-bool real_is_libc(void)
+/* The C library is where _exit lives: malloc in the same segment is its own. musl's calloc calls malloc by its
+ * name. */
+bool real_is_glibc(void)
 {
     struct range range = {.address = (uintptr_t)real.malloc};
-    return dl_iterate_phdr(real_find_range, &range) &&
+    return c_library_is_glibc() && dl_iterate_phdr(real_find_range, &range) &&
            (uintptr_t)real._exit - range.start < range.end - range.start;
 }
 
@@ -406,6 +417,7 @@ bool real_init(void)
 {
     if (real.malloc)
         return true;
+    c_library_init();
     /* What is preloaded comes before the C library, which it needs; what is loaded later after
      * it. */
     struct search libc = real_find_function("_exit");

@@ -36,6 +36,9 @@ struct real {
 };
 extern struct real real;
 
+/* The part of a module, as the loader mapped it, that holds an address: code, where it is a function's. */
+bool real_code_around(const void *function, uintptr_t *lo, uintptr_t *hi);
+
 /* Fills `real`. Cheap to call again; false if the program has no malloc that we could call. */
 bool real_init(void);
 /* The same, and ends the program if it has no malloc. */
@@ -54,8 +57,8 @@ void real_need(void);
  * loader's order, not those behind us. After real_init(). */
 bool real_is_late(void);
 
-/* Whether the real malloc is the C library's own, which calls nothing that we hook. */
-bool real_is_libc(void);
+/* Whether the real malloc is glibc's own, which calls nothing that we hook. */
+bool real_is_glibc(void);
 
 /* Whether a module ahead of us has a malloc of its own, which the program is bound to: it maps its
  * memory through our functions, with its locks held. After real_init(). */

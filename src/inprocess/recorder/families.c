@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/single_threaded.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/large_static.h"
@@ -513,6 +513,15 @@ static void families_hook(struct examination *examination)
         families_tell(examination, families_why(fault), families_culprit(examination));
 }
 
+/* musl does not say so, and the kernel does: a directory has two links and one for each in it. */
+static bool families_is_alone(void)
+{
+    struct stat facts;
+    return c_library_is_single_threaded() ||
+           (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &facts, 0) == 0 &&
+            facts.st_nlink == 2 + 1);
+}
+
 static bool families_may_hook(struct examination *examination)
 {
     if (families_is_hooked(examination))
@@ -521,7 +530,7 @@ static bool families_may_hook(struct examination *examination)
         families_tell(examination, WIRE_UNSEEN_WHY_REFUSED, NULL);
         return false;
     }
-    if (__libc_single_threaded)
+    if (families_is_alone())
         return true;
     families_tell(examination, real_is_late() ? WIRE_UNSEEN_WHY_LATE : WIRE_UNSEEN_WHY_THREADS,
                   NULL);

@@ -399,7 +399,7 @@ static int patch_run(struct dl_phdr_info *info, size_t size, void *context)
         __atomic_store_n(&on, pass->kind == PASS_ON, __ATOMIC_RELEASE);
     patch_find_real(pass);
     dl_iterate_phdr(patch_count_mallocs, &foreign_mallocs);
-    pass->lazy_is_certain = foreign_mallocs == 0 || (foreign_mallocs == 1 && !real_is_libc());
+    pass->lazy_is_certain = foreign_mallocs == 0 || (foreign_mallocs == 1 && !real_is_glibc());
     dl_iterate_phdr(patch_change_module, pass);
     if (pass->kind == PASS_NEW && pass->constructed && !was_on && shared_header())
         atomic_fetch_add(&shared_header()->unseen_constructors, pass->constructed);

@@ -21,6 +21,7 @@
 #include "base/probe.h"
 #include "base/ticks.h"
 #include "recorder/ancestors.h"
+#include "recorder/bare_code.h"
 #include "recorder/unwind_check.h"
 #include "recorder/families.h"
 #include "recorder/hooks.h"
@@ -30,9 +31,11 @@
 #include "recorder/module_log.h"
 #include "recorder/user_names.h"
 #include "recorder/page_events.h"
+#include "interpose/c_library.h"
 #include "interpose/real.h"
 #include "unwind/unwind.h"
 #include "recorder/pause.h"
+#include "recorder/preloads.h"
 #include "recorder/sampled.h"
 #include "recorder/script_paths.h"
 #include "recorder/shared.h"
@@ -260,6 +263,7 @@ static const struct unwind_host host = {
 #endif
     .module_of = modules_start,
     .map_kept = private_map_kept,
+    .frame_of_code = bare_code_frame,
 };
 
 /* Registered before the program registers any, so they run after all of its own. */
@@ -267,6 +271,15 @@ static void session_on_exit_handler(int status, void *unused)
 {
     (void)unused;
     session_end(status);
+}
+
+/* musl says no status. Ours is the first constructor there, and so the last destructor. */
+static bool ends_by_destructor;
+
+__attribute__((destructor)) static void session_destructor(void)
+{
+    if (ends_by_destructor)
+        session_end(SESSION_STATUS_UNKNOWN);
 }
 
 static int quick_exit_status;
@@ -281,47 +294,16 @@ void session_will_quick_exit(int status)
     quick_exit_status = status;
 }
 
-#define PRELOAD            "LD_PRELOAD="
-#define PRELOAD_SEPARATORS ": "
-
-/* Copies a list of libraries without our own. A library goes with the separator behind it, the last
- * one with the separator before it. Returns the length. */
-static size_t session_copy_others(char *to, const char *from)
-{
-    size_t length = 0;
-    bool last_was_ours = false;
-    while (*from) {
-        size_t bytes = strcspn(from, PRELOAD_SEPARATORS);
-        last_was_ours = wire_is_recorder_name(from, bytes);
-        bytes += from[bytes] != '\0';
-        if (!last_was_ours) {
-            memcpy(to + length, from, bytes);
-            length += bytes;
-        }
-        from += bytes;
-    }
-    if (last_was_ours && length)
-        length--;
-    to[length] = '\0';
-    return length;
-}
-
 /* What the user preloads stays. One pointer changes, whoever reads the environment meanwhile, and
  * the text that it led to stays as it was. */
 static void session_drop_from_preloads(void)
 {
-    enum { PREFIX_BYTES = sizeof PRELOAD - 1 };
-    for (char **entry = environ; entry && *entry; entry++) {
-        if (strncmp(*entry, PRELOAD, PREFIX_BYTES) != 0)
-            continue;
-        char *made = private_map_kept(strlen(*entry) + 1);
-        size_t left = made ? session_copy_others(stpcpy(made, PRELOAD), *entry + PREFIX_BYTES) : 0;
-        if (!left) {
-            session_drop_variable("LD_PRELOAD"); /* the loader heeds the first one only */
-            return;
-        }
+    char **entry = (char **)(uintptr_t)preloads_entry(environ);
+    char *made = entry ? private_map_kept(strlen(*entry) + 1) : NULL;
+    if (!made || !preloads_copy_others(made, *entry))
+        session_drop_variable("LD_PRELOAD");
+    else
         __atomic_store_n(entry, made, __ATOMIC_RELEASE);
-    }
 }
 
 /* The children of a program that is recorded alone must not find us. */
@@ -361,8 +343,8 @@ static void session_watch_exit(void)
     if (watched)
         return;
     watched = true;
-    on_exit(session_on_exit_handler, NULL);
-    at_quick_exit(session_quick_exit_handler);
+    ends_by_destructor = !c_library_on_exit(session_on_exit_handler);
+    c_library_on_quick_exit(session_quick_exit_handler);
 }
 
 /* The environment's session; else that of an ancestor, or one of our own. */
@@ -384,7 +366,7 @@ static bool session_begin_first(void)
     if (!state || !real_init())
         return false;
     atomic_store(&state->phase, PHASE_BEGINNING);
-    thread_real_nests = !real_is_libc();
+    thread_real_nests = !real_is_glibc();
     if (!session_find() || !session_join(session_name, WIRE_HELLO_START))
         return false;
     session_watch_exit();
@@ -440,6 +422,7 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
     if (header->flags & WIRE_FLAG_HEAT)
         session_hand_over_watch();
     if (!begun_before) {
+        bare_code_begin();
         families_begin();
         modules_saw_data();
     } else {
@@ -520,7 +503,7 @@ int session_attach(const char *name)
     int status = !name && session_is_privileged() ? -EPERM : session_may_attach();
     if (status != 0)
         return status;
-    thread_real_nests = !real_is_libc();
+    thread_real_nests = !real_is_glibc();
     if (!session_name_of(name) || !session_join(session_name, WIRE_HELLO_ATTACH))
         return -ECONNREFUSED;
     struct state *made = private_map(sizeof *made);
@@ -711,8 +694,10 @@ void session_end(int status)
     PROBE(end, status);
     check_end();
     instrument_end();
-    atomic_store(&header->end_status, status);
-    atomic_store(&header->end_kind, WIRE_END_EXIT);
+    if (status != (int)SESSION_STATUS_UNKNOWN) {
+        atomic_store(&header->end_status, status);
+        atomic_store(&header->end_kind, WIRE_END_EXIT);
+    }
     if (header->flags & (WIRE_FLAG_EXIT_WAITS | WIRE_FLAG_EXIT_LOOKED))
         session_wait_for_collector(header);
     errno = saved_errno;

@@ -21,6 +21,8 @@ void session_stop(void);
 /* The program is about to end with `status`: says so and waits, at most as long as the session
  * allows, until the profile is safe (only where nobody else would wait for it). */
 void session_end(int status);
+/* Where nobody tells us (musl): the collector may know it from who waits for the process. */
+enum { SESSION_STATUS_UNKNOWN = -0x80000000 };
 /* The program has called quick_exit(status): session_end() follows after its handlers. */
 void session_will_quick_exit(int status);
 

@@ -19,8 +19,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/single_threaded.h>
 #include "base/ticks.h"
+#include "interpose/c_library.h"
 #include "interpose/real.h"
 #include "unwind/arch.h" /* likely() */
 #include "unwind/unwind.h"
@@ -237,7 +237,7 @@ thread_record_begin(const struct recording *recording, unsigned bytes, uint64_t 
         atomic_store_explicit(&thread->ring->busy, 1, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
         thread_cursor_advance(thread, bytes);
-        *ticks = likely(__libc_single_threaded) ? ticks_unfenced() : ticks_now();
+        *ticks = likely(c_library_is_single_threaded()) ? ticks_unfenced() : ticks_now();
         atomic_signal_fence(memory_order_seq_cst);
         /* A signal handler that came in between has recorded, and earlier times behind ours: what
          * was taken stays void, and another place is taken behind its own. */

@@ -17,7 +17,7 @@ void usable_learn(const void *block, size_t usable)
     if (__atomic_load_n(&agreed, __ATOMIC_RELAXED) >= WANTED)
         return;
     size_t said = usable_of_header(block);
-    if (!real_is_libc() || (said && said != usable)) {
+    if (!real_is_glibc() || (said && said != usable)) {
         __atomic_store_n(&agreed, REFUTED, __ATOMIC_RELAXED);
     } else if (said && __atomic_add_fetch(&agreed, 1, __ATOMIC_RELAXED) == WANTED) {
         __atomic_store_n(&usable_by_header, true, __ATOMIC_RELAXED);

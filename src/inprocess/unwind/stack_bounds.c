@@ -6,9 +6,11 @@
 #include "unwind/stack_bounds.h"
 
 #include <errno.h>
+#include <sys/auxv.h>
 #include "unwind/permitted_calls.h"
 
-/* The dynamic loader's: the stack pointer when the program started. */
+/* glibc's loader's: the stack pointer when the program started. musl has none: the random bytes that the
+ * kernel put on the stack lie a little above. */
 extern void *__libc_stack_end __attribute__((weak));
 
 /* How far below what is proven a stack pointer may be for asking page by page. Beyond that it is
@@ -31,7 +33,7 @@ static uintptr_t stack_own_stack_end(void)
     if (thread != main_thread_pointer) {
         return thread;
     }
-    return &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+    return &__libc_stack_end ? (uintptr_t)__libc_stack_end : getauxval(AT_RANDOM);
 }
 
 void stack_begin(struct stack *stack)

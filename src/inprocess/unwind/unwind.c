@@ -25,7 +25,7 @@ void unwind_init(const struct unwind_host *host, enum unwind_mode mode, uint32_t
     atomic_store(&unwind.memories, NULL);
     atomic_store(&unwind.scratches, NULL);
     stack_note_main_thread();
-    rules_init(mode, host->saw_code);
+    rules_init(mode, host);
     registered_init();
     paths_init(host);
 }

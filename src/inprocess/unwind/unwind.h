@@ -17,6 +17,15 @@
 enum unwind_mode { UNWIND_CFI = 0, UNWIND_FP = 1, UNWIND_NONE = 2 };
 
 /* What the unwinder needs from around it. */
+/* How far a frame reaches where an address is in it. */
+struct unwind_frame {
+    bool ends;    /* it has no caller */
+    bool from_bp; /* the offset counts from the frame pointer, else from the stack pointer */
+    bool bp_saved;
+    int64_t cfa_offset,
+        bp_offset; /* of the place where the caller's frame pointer is saved, from the CFA */
+};
+
 struct unwind_host {
     /* Zeroed memory for good, page-granular, without malloc; NULL when there is none. Contents
      * read as zero in the child of a fork (MADV_WIPEONFORK). */
@@ -37,6 +46,9 @@ struct unwind_host {
     uintptr_t (*module_of)(uintptr_t ip);
     /* As map_private, but the child of a fork has it as it was. */
     void *(*map_kept)(size_t bytes);
+    /* Of code without call frame information, by its instructions. False: not known. NULL: nobody reads
+     * instructions. */
+    bool (*frame_of_code)(uintptr_t ip, struct unwind_frame *frame);
 };
 
 /* Once per process image, before any capture; again in the child of a fork, with everything that

@@ -13,17 +13,24 @@ LARGE_STATIC _Atomic uint64_t rules_cache[1u << RULES_BITS];
 static struct {
     enum unwind_mode mode;
     void (*saw_code)(uintptr_t ip);
+    bool (*frame_of_code)(uintptr_t ip, struct unwind_frame *frame);
     _Atomic uint32_t generation; /* grows when entries are dropped */
     struct lock lock;            /* of the big rules */
     _Atomic uint32_t big_count;
 } rules;
 LARGE_STATIC static struct big_rule big_rules[BIG_RULES];
 
-void rules_init(enum unwind_mode mode, void (*saw_code)(uintptr_t ip))
+void rules_init(enum unwind_mode mode, const struct unwind_host *host)
 {
     rules.mode = mode;
-    rules.saw_code = saw_code;
+    rules.saw_code = host->saw_code;
+    rules.frame_of_code = host->frame_of_code;
     rules.lock = (struct lock)LOCK_INIT; /* another thread may have held it when we were forked */
+}
+
+bool rules_frame_of_code(uintptr_t ip, struct unwind_frame *frame)
+{
+    return rules.frame_of_code && rules.frame_of_code(ip, frame);
 }
 
 bool rules_follow_tables(void)

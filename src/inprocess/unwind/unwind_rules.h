@@ -40,8 +40,10 @@ struct big_rule {
     bool from_bp, bp_saved;
 };
 
-/* `saw_code` is called before an address gets into the cache. */
-void rules_init(enum unwind_mode mode, void (*saw_code)(uintptr_t ip));
+/* Of the host: `saw_code` is called before an address gets into the cache; `frame_of_code`. */
+void rules_init(enum unwind_mode mode, const struct unwind_host *host);
+/* What the host reads from instructions; false: nothing, or nobody reads them. */
+bool rules_frame_of_code(uintptr_t ip, struct unwind_frame *frame);
 /* Do rules say what call frame information says, and are not guesses for the most part? */
 bool rules_follow_tables(void);
 const struct big_rule *rules_big(rule big);

@@ -81,6 +81,15 @@ static bool unwind_rules_x86_64_is_plain(const struct big_rule *big)
     return cfa_fits && (!big->bp_saved || slot_fits);
 }
 
+static rule unwind_rules_x86_64_of_big(const struct big_rule *big)
+{
+    if (!unwind_rules_x86_64_is_plain(big)) {
+        return rules_intern_big(big);
+    }
+    return (rule)(big->from_bp | big->cfa_offset / 8 << 1 |
+                  (big->bp_saved ? -big->bp_offset / 8 - 1 : 0) << 12);
+}
+
 static rule unwind_rules_x86_64_of_offsets(const struct cfi_row *row)
 {
     bool kept = row->how[CFI_RBP] == CFI_SAME || row->how[CFI_RBP] == CFI_UNDEFINED;
@@ -92,11 +101,7 @@ static rule unwind_rules_x86_64_of_offsets(const struct cfi_row *row)
     if (!kept) {
         big.bp_offset = row->value[CFI_RBP];
     }
-    if (!unwind_rules_x86_64_is_plain(&big)) {
-        return rules_intern_big(&big);
-    }
-    return (rule)(big.from_bp | big.cfa_offset / 8 << 1 |
-                  (big.bp_saved ? -big.bp_offset / 8 - 1 : 0) << 12);
+    return unwind_rules_x86_64_of_big(&big);
 }
 
 static rule unwind_rules_x86_64_of_row(const struct cfi_row *row)
@@ -114,6 +119,16 @@ static rule unwind_rules_x86_64_of_row(const struct cfi_row *row)
                                   : unwind_rules_x86_64_of_offsets(row);
 }
 
+static rule unwind_rules_x86_64_of_code(uintptr_t ip)
+{
+    struct unwind_frame frame;
+    if (!rules_frame_of_code(ip, &frame)) {
+        return RULE_NO_ENTRY;
+    }
+    struct big_rule big = {frame.cfa_offset, frame.bp_offset, frame.from_bp, frame.bp_saved};
+    return frame.ends ? (rule)RULE_END : unwind_rules_x86_64_of_big(&big);
+}
+
 /* No entry covers the call before ip. If one begins at ip itself, nothing was called: the address
  * was put there by hand, as makecontext does for what comes after a fiber's first function. */
 static rule unwind_rules_x86_64_without_entry(uintptr_t ip, bool exact)
@@ -122,7 +137,7 @@ static rule unwind_rules_x86_64_without_entry(uintptr_t ip, bool exact)
     if (!exact && module_find_row(ip, true, &row) == 0 && !row.signal) {
         return RULE_END;
     }
-    return module_is_signal_return(ip) ? RULE_SIGNAL : RULE_NO_ENTRY;
+    return module_is_signal_return(ip) ? RULE_SIGNAL : unwind_rules_x86_64_of_code(ip);
 }
 
 rule rule_compute(uintptr_t ip, bool exact)

@@ -125,7 +125,7 @@ static void with_threads(void (*test)(void))
     pthread_t thread;
     pthread_barrier_init(&end, NULL, 2);
     assert_int_equal(pthread_create(&thread, NULL, wait_for_end, &end), 0);
-    assert_false(__libc_single_threaded);
+    assert_false(c_library_is_single_threaded());
     test();
     pthread_barrier_wait(&end);
     pthread_join(thread, NULL);
@@ -262,7 +262,7 @@ static void bytes_on_their_way_to_the_level_are_told(void **state)
 static void one_thread_has_an_exact_peak(void **state)
 {
     (void)state;
-    if (!__libc_single_threaded)
+    if (!c_library_is_single_threaded())
         skip(); /* a C library that does not tell again */
     begin(1);
     run(1, 512);

@@ -14,11 +14,11 @@
 #include "recorder/thread.h"
 #include "recorder/usable.h"
 
-static bool is_libc = true;
+static bool is_glibc = true;
 static unsigned plain_seen;
-bool real_is_libc(void)
+bool real_is_glibc(void)
 {
-    return is_libc;
+    return is_glibc;
 }
 void thread_see_plain(void)
 {
@@ -114,7 +114,7 @@ static bool one_diff_is_enough(void)
 
 static bool others_are_asked(void)
 {
-    is_libc = false;
+    is_glibc = false;
     learn(2000, 0);
     return !usable_by_header && plain_seen == 0;
 }

@@ -2,7 +2,8 @@
 # compiled from their sources: the library itself is not there to be linked. test_ring is never
 # sanitised (it needs signals where they hurt), test_thread is like any other test.
 set(recorder_parts ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c
-    ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
+    ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/interpose/c_library.c)
 file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/engine/accounting/*.c
     ${CMAKE_SOURCE_DIR}/src/engine/blocks/*.c ${CMAKE_SOURCE_DIR}/src/engine/replay/*.c
     ${CMAKE_SOURCE_DIR}/src/protocol/wire/*.c

@@ -70,9 +70,9 @@ static inline void host_give_back(void *given, size_t bytes)
     madvise(given, bytes, MADV_DONTNEED);
 }
 
-static const struct unwind_host host = {host_map_private,   host_give_back, host_map_nodes,
-                                        host_publish_nodes, host_saw_code,  host_module_of,
-                                        host_map_kept};
+static const struct unwind_host host = {
+    host_map_private, host_give_back, host_map_nodes, host_publish_nodes,
+    host_saw_code,    host_module_of, host_map_kept,  NULL};
 
 static inline void begin_unwind(enum unwind_mode mode, uint32_t max_depth)
 {

@@ -230,9 +230,9 @@ static void *map_or_abandon(size_t bytes)
 
 static void an_abandoned_capture_is_forgotten(void **state)
 {
-    static const struct unwind_host jumpy = {map_or_abandon,     host_give_back, host_map_nodes,
-                                             host_publish_nodes, NULL,           host_module_of,
-                                             host_map_kept};
+    static const struct unwind_host jumpy = {
+        map_or_abandon, host_give_back, host_map_nodes, host_publish_nodes,
+        NULL,           host_module_of, host_map_kept,  NULL};
     (void)state;
     unwind_init(&jumpy, UNWIND_CFI, 0);
     memory = unwind_memory_new();
@@ -322,9 +322,9 @@ static void *map_counted(size_t bytes)
 
 static void modules_that_come_and_go_do_not_make_the_index_grow(void **state)
 {
-    static const struct unwind_host counting = {map_counted,        host_give_back, host_map_nodes,
-                                                host_publish_nodes, NULL,           host_module_of,
-                                                host_map_kept};
+    static const struct unwind_host counting = {
+        map_counted, host_give_back, host_map_nodes, host_publish_nodes,
+        NULL,        host_module_of, host_map_kept,  NULL};
     uintptr_t ips[8];
     (void)state;
     unwind_init(&counting, UNWIND_CFI, 0);
