@@ -593,9 +593,11 @@ static void facts_add_unfollowed(struct strbuf *out, const struct profile *profi
                       "programs that it executed are not recorded: they have privileges (setuid)");
     facts_add_counted(
         out, facts_number(profile, PROFILE_META_UNFOLLOWED_UNLOADABLE),
-        "program that it executed is not recorded: it is statically linked, of 32 bits or musl",
-        "programs that it executed are not recorded: they are statically linked, of 32 bits or "
-        "musl");
+        "program that it executed is not recorded: it is statically linked, of 32 bits, for "
+        "another "
+        "machine or with a sanitizer",
+        "programs that it executed are not recorded: they are statically linked, of 32 bits, for "
+        "another machine or with a sanitizer");
 }
 
 void facts_add_warnings(struct strbuf *out, const struct profile *profile)

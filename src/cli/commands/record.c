@@ -300,7 +300,8 @@ static void cmd_record_say_unfollowed(const struct collector *collector)
     static const char *const why[] = {
         [WIRE_UNFOLLOWED_ENVIRONMENT] = "with an emptied environment",
         [WIRE_UNFOLLOWED_PRIVILEGED] = "with privileges (setuid)",
-        [WIRE_UNFOLLOWED_UNLOADABLE] = "statically linked, of 32 bits or musl",
+        [WIRE_UNFOLLOWED_UNLOADABLE] =
+            "statically linked, of 32 bits, for another machine or with a sanitizer",
     };
     struct strbuf line = STRBUF_INIT;
     uint32_t all = 0;

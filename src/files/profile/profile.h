@@ -78,8 +78,8 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_UNATTRIBUTED        "unattributed"
 #define PROFILE_META_UNSEEN_CONSTRUCTORS "unseen_constructors" /* integer: modules, see wire.h */
 /* integers: programs that it executed, itself or by a fork, and that are not recorded: with an
- * environment without the recorder; with privileges (setuid); statically linked, of 32 bits or
- * musl. Absent: none */
+ * environment without the recorder; with privileges (setuid); statically linked, of 32 bits, for another
+ * machine or with a sanitizer. Absent: none */
 #define PROFILE_META_UNFOLLOWED_ENVIRONMENT "unfollowed_environment"
 #define PROFILE_META_UNFOLLOWED_PRIVILEGED  "unfollowed_privileged"
 #define PROFILE_META_UNFOLLOWED_UNLOADABLE  "unfollowed_unloadable"

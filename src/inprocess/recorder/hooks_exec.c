@@ -1,5 +1,6 @@
-/* Programs that the program executes. All calls are passed on as they are; what will not be recorded
- * is counted beforehand (leaving.h), because nobody is there to count it afterwards. */
+/* Programs that the program executes. What will not be recorded is counted beforehand (leaving.h), because
+ * nobody is there to count it afterwards. Calls are passed on as they are, but for the environment of
+ * programs that our library would harm, which goes without us. */
 #include "recorder/hooks.h"
 
 #include <errno.h>
@@ -14,45 +15,47 @@
 
 HOOK int execve(const char *path, char *const *arguments, char *const *environment)
 {
-    enum wire_unfollowed kind = leaving_begin(path, false, environment);
-    int status = REAL(execve)(path, arguments, environment);
-    leaving_failed(kind);
+    struct leaving leaving = leaving_begin(path, false, environment);
+    int status = REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving));
+    leaving_failed(&leaving);
     return status;
 }
 HOOKED(execve)
 
 HOOK int execv(const char *path, char *const *arguments)
 {
-    enum wire_unfollowed kind = leaving_begin(path, false, environ);
-    int status = REAL(execv)(path, arguments);
-    leaving_failed(kind);
+    struct leaving leaving = leaving_begin(path, false, environ);
+    int status = leaving.preload ? REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving))
+                                 : REAL(execv)(path, arguments);
+    leaving_failed(&leaving);
     return status;
 }
 HOOKED(execv)
 
 HOOK int execvp(const char *file, char *const *arguments)
 {
-    enum wire_unfollowed kind = leaving_begin(file, true, environ);
-    int status = REAL(execvp)(file, arguments);
-    leaving_failed(kind);
+    struct leaving leaving = leaving_begin(file, true, environ);
+    int status = leaving.preload ? REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving))
+                                 : REAL(execvp)(file, arguments);
+    leaving_failed(&leaving);
     return status;
 }
 HOOKED(execvp)
 
 HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
 {
-    enum wire_unfollowed kind = leaving_begin(file, true, environment);
-    int status = REAL(execvpe)(file, arguments, environment);
-    leaving_failed(kind);
+    struct leaving leaving = leaving_begin(file, true, environment);
+    int status = REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving));
+    leaving_failed(&leaving);
     return status;
 }
 HOOKED(execvpe)
 
 HOOK int fexecve(int file, char *const *arguments, char *const *environment)
 {
-    enum wire_unfollowed kind = leaving_begin(NULL, false, environment);
-    int status = REAL(fexecve)(file, arguments, environment);
-    leaving_failed(kind);
+    struct leaving leaving = leaving_begin_open(file, environment);
+    int status = REAL(fexecve)(file, arguments, LEAVING_ENVIRONMENT(&leaving));
+    leaving_failed(&leaving);
     return status;
 }
 HOOKED(fexecve)
@@ -123,10 +126,11 @@ HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_action
                      const posix_spawnattr_t *attributes, char *const *arguments,
                      char *const *environment)
 {
-    enum wire_unfollowed kind = leaving_begin(path, false, environment);
-    int error = REAL(posix_spawn)(pid, path, actions, attributes, arguments, environment);
+    struct leaving leaving = leaving_begin(path, false, environment);
+    int error =
+        REAL(posix_spawn)(pid, path, actions, attributes, arguments, LEAVING_ENVIRONMENT(&leaving));
     if (error)
-        leaving_failed(kind);
+        leaving_failed(&leaving);
     return error;
 }
 HOOKED(posix_spawn)
@@ -135,30 +139,34 @@ HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
                       const posix_spawnattr_t *attributes, char *const *arguments,
                       char *const *environment)
 {
-    enum wire_unfollowed kind = leaving_begin(file, true, environment);
-    int error = REAL(posix_spawnp)(pid, file, actions, attributes, arguments, environment);
+    struct leaving leaving = leaving_begin(file, true, environment);
+    int error = REAL(posix_spawnp)(pid, file, actions, attributes, arguments,
+                                   LEAVING_ENVIRONMENT(&leaving));
     if (error)
-        leaving_failed(kind);
+        leaving_failed(&leaving);
     return error;
 }
 HOOKED(posix_spawnp)
 
+/* Nobody's shell is a program that we would harm: it is counted only. */
 HOOK int system(const char *command)
 {
-    enum wire_unfollowed kind = command ? leaving_begin("/bin/sh", false, environ) : WIRE_FOLLOWED;
+    struct leaving leaving = {.kind = WIRE_FOLLOWED};
+    if (command)
+        leaving = leaving_begin("/bin/sh", false, environ);
     int status = REAL(system)(command);
     if (status == -1)
-        leaving_failed(kind);
+        leaving_failed(&leaving);
     return status;
 }
 HOOKED(system)
 
 HOOK FILE *popen(const char *command, const char *mode)
 {
-    enum wire_unfollowed kind = leaving_begin("/bin/sh", false, environ);
+    struct leaving leaving = leaving_begin("/bin/sh", false, environ);
     FILE *pipe = REAL(popen)(command, mode);
     if (!pipe)
-        leaving_failed(kind);
+        leaving_failed(&leaving);
     return pipe;
 }
 HOOKED(popen)

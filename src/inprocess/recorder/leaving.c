@@ -1,107 +1,21 @@
-/* Asks what ld.so will ask: is our library in the environment's LD_PRELOAD, and will the program's
- * loader look there (leaving.h)? What is counted stands in the shared header; the child of a fork
+/* Asks what ld.so will ask: is our library in the environment's LD_PRELOAD, and what becomes of it in that
+ * program (leaving.h, executed.h)? What is counted stands in the shared header; the child of a fork
  * that has recorded nothing yet has none, and sends its count to the collector. */
 #include "recorder/leaving.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "recorder/executed.h"
+#include "recorder/preloads.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "unwind/permitted_calls.h"
 
-/* ---- The environment ---- */
-
-static bool leaving_list_has_us(const char *list)
-{
-    while (*list) {
-        size_t bytes = strcspn(list, ": ");
-        if (wire_is_recorder_name(list, bytes))
-            return true;
-        list += bytes;
-        list += strspn(list, ": ");
-    }
-    return false;
-}
-
-/* The loader heeds the first one only. */
-static bool leaving_environment_has_us(char *const *environment)
-{
-    static const char preload[] = "LD_PRELOAD=";
-    for (; environment && *environment; environment++)
-        if (strncmp(*environment, preload, sizeof preload - 1) == 0)
-            return leaving_list_has_us(*environment + sizeof preload - 1);
-    return false;
-}
-
 /* ---- The file ---- */
-
-/* Then the loader ignores LD_PRELOAD. */
-static bool leaving_gets_privileges(const struct stat *facts)
-{
-    bool user = facts->st_mode & S_ISUID && facts->st_uid != getuid();
-    bool group = facts->st_mode & S_ISGID && facts->st_mode & S_IXGRP && facts->st_gid != getgid();
-    return user || group;
-}
-
-/* What stands at the beginning of the file. */
-union beginning {
-    char text[1024];
-    Elf64_Ehdr elf;
-};
-
-static bool leaving_read(const char *path, union beginning *beginning)
-{
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    long got = syscall(SYS_read, fd, beginning, sizeof *beginning);
-    syscall(SYS_close, fd);
-    if (got < (long)sizeof beginning->elf)
-        return false;
-    if (got < (long)sizeof *beginning)
-        memset(beginning->text + got, 0, sizeof *beginning - (size_t)got);
-    return true;
-}
-
-/* Has it a loader, and is that glibc's, for programs of our kind? */
-static bool leaving_is_loadable(const union beginning *beginning)
-{
-    const Elf64_Ehdr *elf = &beginning->elf;
-    if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0)
-        return true; /* a script, whose interpreter is asked when it executes something */
-    if (elf->e_ident[EI_CLASS] != ELFCLASS64)
-        return false;
-    for (unsigned i = 0; i < elf->e_phnum; i++) {
-        uint64_t at = elf->e_phoff + i * sizeof(Elf64_Phdr);
-        Elf64_Phdr segment;
-        if (at > sizeof *beginning - sizeof segment)
-            return true; /* not known */
-        memcpy(&segment, beginning->text + at, sizeof segment);
-        if (segment.p_type == PT_INTERP)
-            return segment.p_offset > sizeof *beginning - 32 ||
-                   !memmem(beginning->text + segment.p_offset, 32, "ld-musl", 7);
-    }
-    return false;
-}
-
-static enum wire_unfollowed leaving_kind_of(const char *path)
-{
-    struct stat facts;
-    union beginning beginning;
-    if (syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) < 0)
-        return WIRE_FOLLOWED;
-    if (leaving_gets_privileges(&facts))
-        return WIRE_UNFOLLOWED_PRIVILEGED;
-    return leaving_read(path, &beginning) && !leaving_is_loadable(&beginning)
-               ? WIRE_UNFOLLOWED_UNLOADABLE
-               : WIRE_FOLLOWED;
-}
 
 static const char *leaving_search_path(void)
 {
@@ -113,12 +27,12 @@ static const char *leaving_search_path(void)
 }
 
 /* As execvp() searches; what it does not find fails there. */
-static enum wire_unfollowed leaving_kind_of_found(const char *name)
+static enum executed leaving_look_for(const char *name)
 {
     char path[PATH_MAX];
     size_t name_bytes = strlen(name) + 1;
     if (strchr(name, '/'))
-        return leaving_kind_of(name);
+        return executed_look_at(name);
     for (const char *list = leaving_search_path(); list; list = strchr(list, ':')) {
         list += *list == ':';
         size_t bytes = strcspn(list, ":");
@@ -128,9 +42,9 @@ static enum wire_unfollowed leaving_kind_of_found(const char *name)
         path[bytes] = '/';
         memcpy(path + bytes + (bytes > 0), name, name_bytes);
         if (syscall(SYS_faccessat, AT_FDCWD, path, X_OK) == 0)
-            return leaving_kind_of(path);
+            return executed_look_at(path);
     }
-    return WIRE_FOLLOWED;
+    return EXECUTED_LOADS_US;
 }
 
 /* ---- Counting ---- */
@@ -145,26 +59,89 @@ static void leaving_count(enum wire_unfollowed kind, int difference)
         session_say_unfollowed(kind, difference);
 }
 
-enum wire_unfollowed leaving_begin(const char *file, bool search, char *const *environment)
+static enum wire_unfollowed leaving_kind_of(enum executed executed)
 {
-    int saved_errno = errno;
-    enum wire_unfollowed kind = WIRE_FOLLOWED;
-    if (!session_follows())
-        return WIRE_FOLLOWED;
-    if (!leaving_environment_has_us(environment))
-        kind = WIRE_UNFOLLOWED_ENVIRONMENT;
-    else if (file && !permitted_calls_is_forbidden(CALL_LIMITS))
-        kind = search ? leaving_kind_of_found(file) : leaving_kind_of(file);
-    if (kind != WIRE_FOLLOWED)
-        leaving_count(kind, 1);
-    errno = saved_errno;
-    return kind;
+    static const enum wire_unfollowed kinds[] = {
+        [EXECUTED_LOADS_US] = WIRE_FOLLOWED,
+        [EXECUTED_PRIVILEGED] = WIRE_UNFOLLOWED_PRIVILEGED,
+        [EXECUTED_STATIC] = WIRE_UNFOLLOWED_UNLOADABLE,
+        [EXECUTED_HARMED] = WIRE_UNFOLLOWED_UNLOADABLE,
+    };
+    return kinds[executed];
 }
 
-void leaving_failed(enum wire_unfollowed kind)
+static bool leaving_may_look(void)
+{
+    return !permitted_calls_is_forbidden(CALL_LIMITS);
+}
+
+struct leaving leaving_begin(const char *file, bool search, char *const *environment)
 {
     int saved_errno = errno;
-    if (kind != WIRE_FOLLOWED)
-        leaving_count(kind, -1);
+    struct leaving leaving = {WIRE_FOLLOWED, environment, NULL};
+    char *const *preload = preloads_entry(environment);
+    if (!preload || !preloads_has_us(*preload)) {
+        leaving.kind = WIRE_UNFOLLOWED_ENVIRONMENT;
+    } else if (file && leaving_may_look()) {
+        enum executed executed = search ? leaving_look_for(file) : executed_look_at(file);
+        leaving.kind = leaving_kind_of(executed);
+        leaving.preload = executed == EXECUTED_HARMED ? preload : NULL;
+    }
+    if (!session_follows())
+        leaving.kind = WIRE_FOLLOWED;
+    else if (leaving.kind != WIRE_FOLLOWED)
+        leaving_count(leaving.kind, 1);
     errno = saved_errno;
+    return leaving;
+}
+
+struct leaving leaving_begin_open(int file, char *const *environment)
+{
+    char path[sizeof "/proc/self/fd/" + 10], digits[10];
+    char *to = stpcpy(path, "/proc/self/fd/");
+    int count = 0;
+    for (unsigned left = (unsigned)file; left || !count; left /= 10)
+        digits[count++] = (char)('0' + left % 10);
+    while (count)
+        *to++ = digits[--count];
+    *to = '\0';
+    return leaving_begin(path, false, environment);
+}
+
+void leaving_failed(const struct leaving *leaving)
+{
+    int saved_errno = errno;
+    if (leaving->kind != WIRE_FOLLOWED)
+        leaving_count(leaving->kind, -1);
+    errno = saved_errno;
+}
+
+/* ---- An environment without us ---- */
+
+static size_t leaving_variables(const struct leaving *leaving)
+{
+    size_t count = 0;
+    while (leaving->environment[count])
+        count++;
+    return count;
+}
+
+size_t leaving_copy_bytes(const struct leaving *leaving)
+{
+    return (leaving_variables(leaving) + 1) * sizeof(char *) + strlen(*leaving->preload) + 1;
+}
+
+char *const *leaving_copy(const struct leaving *leaving, void *to)
+{
+    size_t count = leaving_variables(leaving), copied = 0;
+    char **made = to, *preload = (char *)(made + count + 1);
+    bool is_left = preloads_copy_others(preload, *leaving->preload);
+    for (char *const *from = leaving->environment; *from; from++) {
+        if (from != leaving->preload)
+            made[copied++] = *from;
+        else if (is_left)
+            made[copied++] = preload;
+    }
+    made[copied] = NULL;
+    return made;
 }

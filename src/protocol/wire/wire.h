@@ -443,7 +443,7 @@ enum wire_end_kind {
 enum wire_unfollowed {
     WIRE_UNFOLLOWED_ENVIRONMENT = 0, /* its environment has no LD_PRELOAD with us */
     WIRE_UNFOLLOWED_PRIVILEGED,      /* setuid, setgid: its loader ignores that */
-    WIRE_UNFOLLOWED_UNLOADABLE,      /* statically linked, of 32 bits, musl */
+    WIRE_UNFOLLOWED_UNLOADABLE, /* statically linked, of 32 bits or for another machine, with a sanitizer */
     WIRE_UNFOLLOWED_KINDS,
     WIRE_FOLLOWED = WIRE_UNFOLLOWED_KINDS,
 };
