@@ -412,9 +412,32 @@ static bool facts_knows_all_mappings(const struct profile *profile)
 #define UNMAPPED_BYTES (16 << 20) /* less is the C library's, or a stack that is not known as one */
 #define UNMAPPED_SHARE 0.25       /* of the resident bytes */
 
+/* Private memory that no recorded call mapped. */
+static struct figure facts_unclaimed(const struct profile *profile,
+                                     const struct profile_sample *sample)
+{
+    uint64_t bytes = 0;
+    bool has_owners = false;
+    for (size_t i = 0; i < profile->owner_count; i++) {
+        const struct profile_owner *owner = &profile->owners[i];
+        if (owner->sample != sample->id)
+            continue;
+        has_owners = true;
+        if (owner->kind == PROFILE_OWNER_MAPPING && !owner->path)
+            bytes += figure_or(owner->resident_bytes, 0);
+    }
+    return has_owners ? figure_of(bytes) : FIGURE_UNKNOWN;
+}
+
+/* What an allocator other than the C library's keeps of blocks that are free looks like any mapping. */
+static uint64_t facts_may_be_kept(const struct profile *profile)
+{
+    return facts_allocator_is_libc(profile) ? 0 : figure_or(profile->program.total.peak_bytes, 0);
+}
+
 uint64_t facts_mapped_unseen(const struct profile *profile)
 {
-    uint64_t mapped, direct, resident, most = 0;
+    uint64_t mapped, direct, resident, most = 0, kept = facts_may_be_kept(profile);
     if (!facts_knows_all_mappings(profile) ||
         !figure_get(profile->program.total.map_bytes, &mapped))
         return 0;
@@ -423,7 +446,11 @@ uint64_t facts_mapped_unseen(const struct profile *profile)
         if (!sample->has_ledger || !figure_get(sample->mmap_bytes, &direct) ||
             !figure_get(sample->resident_bytes, &resident) || direct <= mapped)
             continue;
-        uint64_t beyond = direct - mapped;
+        uint64_t beyond = direct - mapped,
+                 unclaimed = figure_or(facts_unclaimed(profile, sample), beyond);
+        if (beyond > unclaimed)
+            beyond = unclaimed;
+        beyond -= beyond < kept ? beyond : kept;
         if (beyond >= UNMAPPED_BYTES && (double)beyond >= UNMAPPED_SHARE * (double)resident &&
             beyond > most)
             most = beyond;

@@ -126,6 +126,56 @@ static void what_was_not_seen_is_a_warning(void **state)
     built_free(built);
 }
 
+/* 40 MiB of private memory, of which the program's calls mapped none, `owned` with a call path. */
+static struct built *with_mappings(struct profile_owner *owners, uint64_t owned)
+{
+    struct built *built = built_new();
+    built_others(built, 100);
+    built_meta(built, PROFILE_META_STARTED_BY, "exec");
+    built->samples[built->profile.sample_count++] =
+        (struct profile_sample){.id = 1,
+                                .has_ledger = true,
+                                .resident_bytes = FIGURE_OF(60 * MIB),
+                                .mmap_bytes = FIGURE_OF(40 * MIB)};
+    owners[0] = (struct profile_owner){
+        .sample = 1, .kind = PROFILE_OWNER_MAPPING, .path = 1, .resident_bytes = FIGURE_OF(owned)};
+    owners[1] = (struct profile_owner){.sample = 1,
+                                       .kind = PROFILE_OWNER_MAPPING,
+                                       .name = "not seen when it was mapped",
+                                       .resident_bytes = FIGURE_OF(40 * MIB - owned)};
+    built->profile.owners = owners;
+    built->profile.owner_count = 2;
+    return built;
+}
+
+static void memory_that_nobody_was_seen_to_map_is_told(void **state)
+{
+    (void)state;
+    struct profile_owner owners[2];
+    struct built *built = with_mappings(owners, 24 * MIB);
+    assert_non_null(strstr(the(built_ask(built), "incomplete-profile")->title, "16.0 MiB"));
+    built_free(built);
+    built = with_mappings(owners, 24 * MIB + 1); /* the break, say, which is no call of mmap */
+    assert_silent(built_ask(built), "incomplete-profile");
+    built_free(built);
+}
+
+/* Without a block in it, such memory looks like any mapping. */
+static void what_another_allocator_may_keep_is_not(void **state)
+{
+    (void)state;
+    struct profile_owner owners[2];
+    struct built *built = with_mappings(owners, 0);
+    the(built_ask(built), "incomplete-profile");
+    built->modules[built->profile.module_count++] =
+        (struct profile_module){.path = "/usr/lib/libjemalloc.so.2"};
+    built->profile.program.total.peak_bytes = figure_of(25 * MIB);
+    assert_silent(built_ask(built), "incomplete-profile");
+    built->profile.program.total.peak_bytes = figure_of(24 * MIB);
+    assert_non_null(strstr(the(built_ask(built), "incomplete-profile")->title, "16.0 MiB"));
+    built_free(built);
+}
+
 static void nothing_saved_is_nothing_asked(void **state)
 {
     (void)state;
@@ -135,7 +185,7 @@ static void nothing_saved_is_nothing_asked(void **state)
     assert_int_equal(insights->count, 0);
     assert_true(is_unasked(insights, "leak-possible"));
     assert_true(is_unasked(insights, "incomplete-profile"));
-    assert_int_equal(insights->silence_count, 23);
+    assert_int_equal(insights->silence_count, 24);
     built_free(built);
 }
 
@@ -150,6 +200,8 @@ int main(void)
         cmocka_unit_test(missed_frees_alone_are_explained),
         cmocka_unit_test(a_sample_is_said_to_be_one),
         cmocka_unit_test(what_was_not_seen_is_a_warning),
+        cmocka_unit_test(memory_that_nobody_was_seen_to_map_is_told),
+        cmocka_unit_test(what_another_allocator_may_keep_is_not),
         cmocka_unit_test(nothing_saved_is_nothing_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
