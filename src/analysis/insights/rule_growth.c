@@ -18,6 +18,10 @@
 #define REALLOC_FACTOR    1.05
 #define REALLOC_CUMULATED 16
 
+/* A text of two KiB that grows by words, or some hundred steps, cost hardly anything. */
+#define REALLOC_WORTH_COUNT 1000
+#define REALLOC_WORTH_BYTES (8 << 10) /* of the largest block */
+
 #define COPY_COUNT      50
 #define COPY_REACH      4    /* largest ÷ smallest block */
 #define COPY_PEAK_LEAST 1.5  /* own peak ÷ largest block: old and new are alive together, */
@@ -81,6 +85,13 @@ static struct human rule_growth_moved(const struct call_metrics *metrics)
     return moved ? human_count(moved) : none;
 }
 
+static void rule_growth_weigh_realloc(struct insight *insight, const struct call_metrics *metrics)
+{
+    if (rule_number(metrics->realloc_count) < REALLOC_WORTH_COUNT ||
+        rule_number(metrics->size_max) < REALLOC_WORTH_BYTES)
+        insight_at_most(insight, INSIGHT_NOTICE);
+}
+
 static void rule_growth_report_realloc(struct inquiry *inquiry, const struct candidate *candidate,
                                        struct growths growths)
 {
@@ -89,6 +100,7 @@ static void rule_growth_report_realloc(struct inquiry *inquiry, const struct can
     uint64_t mean = rule_number(metrics->realloc_bytes) / rule_number(metrics->realloc_count);
     struct insight *insight =
         insight_begin(inquiry, rule_number(metrics->realloc_bytes), inquiry->bytes, INSIGHT_BYTES);
+    rule_growth_weigh_realloc(insight, metrics);
     insight_title(insight, "%s grows its blocks by %s at a time: %s reallocations, %s moved",
                   inquiry_site_name(inquiry, site).text, human_bytes(growths.step).text,
                   human_count(rule_number(metrics->realloc_count)).text,
@@ -133,6 +145,7 @@ static void rule_growth_report_little(struct inquiry *inquiry, const struct cand
     uint64_t count = rule_number(metrics->realloc_count);
     struct insight *insight =
         insight_begin(inquiry, candidate->cost, inquiry->bytes, INSIGHT_BYTES);
+    rule_growth_weigh_realloc(insight, metrics);
     insight_title(insight, "%s grows its blocks by little at a time: %s reallocations, %s moved",
                   inquiry_site_name(inquiry, site).text, human_count(count).text,
                   rule_growth_moved(metrics).text);
@@ -235,12 +248,26 @@ bool rule_site_grows_by_copy(const struct inquiry *inquiry, const struct site *s
     return calls && 2 * calls >= rule_number_or_most(site->metrics.alloc_count);
 }
 
+/* Sizes alone prove little: tables of many sizes that come and go look the same. */
+static bool rule_growth_is_seen_to_rise(const struct inquiry *inquiry, const struct site *site)
+{
+    for (size_t i = 0; i < site->count; i++) {
+        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        const struct curve *curve = inquiry_curve_of(inquiry->profile, path->path);
+        if (curve && curve->count >= COPY_CURVE_POINTS && rule_growth_curve_rises(curve))
+            return true;
+    }
+    return false;
+}
+
 static void rule_growth_report_copy(struct inquiry *inquiry, const struct candidate *candidate)
 {
     const struct site *site = candidate->site;
     const struct call_metrics *metrics = &site->metrics;
     struct insight *insight =
         insight_begin(inquiry, rule_number(metrics->alloc_bytes), inquiry->bytes, INSIGHT_BYTES);
+    if (!rule_growth_is_seen_to_rise(inquiry, site))
+        insight_at_most(insight, INSIGHT_NOTICE);
     insight_title(insight,
                   "%s grows an array by allocating, copying and freeing: %s times, %s for an array "
                   "of %s",

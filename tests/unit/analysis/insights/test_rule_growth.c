@@ -130,6 +130,20 @@ static void few_reallocations_are_no_matter(void **state)
     built_free(built);
 }
 
+static void a_small_text_or_some_hundred_steps_are_a_notice(void **state)
+{
+    (void)state;
+    struct built *built = reallocating();
+    add_growth(built, 16, 1000);
+    assert_severity(the(built_ask(built), "realloc-constant-growth"), "warning");
+    built->sites[0].metrics.size_max = figure_of(8 * KIB - 1);
+    assert_severity(the(built_ask(built), "realloc-constant-growth"), "notice");
+    built->sites[0].metrics.size_max = figure_of(8 * KIB);
+    built->sites[0].metrics.realloc_count = figure_of(999);
+    assert_severity(the(built_ask(built), "realloc-constant-growth"), "notice");
+    built_free(built);
+}
+
 static void without_distributions_it_is_not_asked(void **state)
 {
     (void)state;
@@ -170,8 +184,19 @@ static void growth_by_hand_is_found(void **state)
                     "alloc_count 1000, free_count 999, size_min 16, size_max 8008, mean_growth 7, "
                     "peak_bytes 16008, alloc_bytes 4012000, bytes_share 1.000");
     assert_path(built, insight, 0, 4012000, "append:20 < main:10");
-    assert_severity(insight, "warning");
+    assert_severity(insight, "notice"); /* its sizes prove little */
     assert_silent(insights, "short-lived-blocks");
+    built_free(built);
+}
+
+static void growth_by_hand_that_was_seen_to_rise_is_a_warning(void **state)
+{
+    (void)state;
+    struct built *built = copying();
+    struct curve_point *points = built_curve(built, built->sites[0].path, 40);
+    for (unsigned i = 0; i < 40; i++)
+        points[i] = (struct curve_point){i * MS, 200 * i};
+    assert_severity(the(built_ask(built), "copy-growth"), "warning");
     built_free(built);
 }
 
@@ -236,8 +261,10 @@ int main(void)
         cmocka_unit_test(many_that_grow_once_are_not),
         cmocka_unit_test(a_site_that_cannot_have_done_it_is_not_named),
         cmocka_unit_test(few_reallocations_are_no_matter),
+        cmocka_unit_test(a_small_text_or_some_hundred_steps_are_a_notice),
         cmocka_unit_test(without_distributions_it_is_not_asked),
         cmocka_unit_test(growth_by_hand_is_found),
+        cmocka_unit_test(growth_by_hand_that_was_seen_to_rise_is_a_warning),
         cmocka_unit_test(other_patterns_are_not),
         cmocka_unit_test(a_curve_that_does_not_rise_speaks_against_it),
     };
