@@ -63,6 +63,13 @@ static uint64_t rule_resident_kept_at(const struct profile *profile, const struc
     return freed < excess ? freed : excess;
 }
 
+/* Is half of what was free at the low in use again? Then it was kept for that. */
+static bool rule_resident_is_used_again(const struct fall *fall, uint64_t requested)
+{
+    return fall->kept_bytes &&
+           requested >= fall->low_bytes + (fall->peak_bytes - fall->low_bytes) / 2;
+}
+
 static struct fall rule_resident_find_fall(const struct inquiry *inquiry)
 {
     const struct profile *profile = inquiry->profile;
@@ -82,6 +89,8 @@ static struct fall rule_resident_find_fall(const struct inquiry *inquiry)
     }
     size_t lasting = 0, needed = (size_t)(FALL_BUCKETS * (double)profile->bucket_count) + 1;
     for (size_t i = fall.peak + 1; fall.sampled && i < profile->bucket_count; i++) {
+        if (rule_resident_is_used_again(&fall, rule_number(profile->buckets[i].requested.max)))
+            fall.kept_bytes = lasting = 0;
         if (!rule_resident_has_physical(&profile->buckets[i]) ||
             !inquiry_counts_at(inquiry, i * profile->bucket_ns))
             continue;
@@ -306,13 +315,15 @@ static struct insight *rule_resident_begin_fall(struct inquiry *inquiry, const s
     return insight;
 }
 
-/* Without a ledger, what stays may as well be another allocator's, or nobody's. */
+/* Without a ledger, what stays may as well be another allocator's, or nobody's; allocators keep free memory
+ * to use it again. */
 static void rule_resident_report_fall(struct inquiry *inquiry, const struct fall *fall)
 {
     struct insight *insight = rule_resident_begin_fall(inquiry, fall);
     insight_add_text(insight, "pinned_by", "not recorded");
     insight->advice = rule_resident_fragmentation_advice(inquiry->profile, NULL);
-    insight_at_most(insight, INSIGHT_WARNING);
+    insight_at_most(insight, INSIGHT_NOTICE);
+    insight->rank = RANK_HINT;
 }
 
 static const char *rule_resident_kept_advice(const struct profile *profile,

@@ -60,7 +60,21 @@ static void memory_that_is_freed_and_stays_is_told(void **state)
                     "kept_bytes 37748736, peak_share 0.900, time 300000000, pinned_by 'not "
                     "recorded'");
     assert_path(built, insight, 0, 36 * MIB, "piece:20 < main:10"); /* who freed, not who pins */
-    assert_severity(insight, "warning");
+    assert_severity(insight, "notice");                             /* who keeps it is not known */
+    built_free(built);
+}
+
+static void what_is_used_again_was_kept_for_that(void **state)
+{
+    (void)state;
+    struct built *built = falling(42 * MIB);
+    add_level(built, 22 * MIB - 1, 42 * MIB); /* not quite half of what was free */
+    the(built_ask(built), "fragmentation");
+    built->buckets[6].requested = (struct timeline_level){FIGURE_OF(22 * MIB), FIGURE_OF(22 * MIB)};
+    assert_silent(built_ask(built), "fragmentation");
+    for (int i = 0; i < 3; i++) /* and is free once more */
+        add_level(built, 4 * MIB, 42 * MIB);
+    the(built_ask(built), "fragmentation");
     built_free(built);
 }
 
@@ -377,6 +391,7 @@ int main(void)
         cmocka_unit_test(what_no_reading_saw_touched_is_told),
         cmocka_unit_test(readings_of_a_few_of_its_blocks_do_not_count),
         cmocka_unit_test(memory_that_is_freed_and_stays_is_told),
+        cmocka_unit_test(what_is_used_again_was_kept_for_that),
         cmocka_unit_test(what_the_allocator_keeps_goes_by_the_ledger),
         cmocka_unit_test(memory_that_goes_back_is_not),
         cmocka_unit_test(what_was_never_resident_does_not_stay),
