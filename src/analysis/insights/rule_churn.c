@@ -170,14 +170,15 @@ static void rule_churn_report_compiler_made(struct inquiry *inquiry,
     bool known;
     rule_churn_is_explicit(inquiry->profile, site->frame, &known);
     bool certain = known || rule_churn_is_packed(inquiry, site);
-    struct strbuf place = STRBUF_INIT;
-    frame_add_place(&place, inquiry->profile, site->frame, 60);
-    insight_title(insight, "%s temporary arrays of %s on average are made %s%s%s",
-                  human_count(candidate->cost).text,
-                  human_bytes(rule_mean_size(&site->metrics)).text,
-                  certain ? "by the compiler " : "", place.length ? "at " : "in ",
-                  place.length ? place.data : inquiry_site_name(inquiry, site).text);
-    strbuf_release(&place);
+    struct site_name name = inquiry_site_name(inquiry, site);
+    struct human count = human_count(candidate->cost),
+                 size = human_bytes(rule_mean_size(&site->metrics));
+    if (certain)
+        insight_title(insight, "The compiler makes %s temporary arrays of %s on average in %s",
+                      count.text, size.text, name.text);
+    else
+        insight_title(insight, "%s makes %s temporary arrays of %s on average", name.text,
+                      count.text, size.text);
     insight_add_text(insight, "certainty",
                      certain ? "no allocate statement stands there"
                              : "if no allocate statement stands there, the compiler made them");
