@@ -171,9 +171,14 @@ void rule_leak_lost(struct inquiry *inquiry);
 uint64_t rule_lost_bytes(const struct inquiry *inquiry, const struct site *site);
 uint64_t rule_lost_count(const struct inquiry *inquiry, const struct site *site);
 /* rule_leaks.c */
+/* Of one call path, blocks or mappings. NULL: no curve, and no growth that is known. */
+bool rule_path_grows_to_the_end(const struct inquiry *inquiry, const struct call_metrics *metrics,
+                                const struct curve *curve, double *rise);
 void rule_leak_growth(struct inquiry *inquiry);
 void rule_teardown_growth(struct inquiry *inquiry);
 void rule_leak_possible(struct inquiry *inquiry);
+/* rule_mapped.c */
+void rule_mapping_growth(struct inquiry *inquiry);
 /* rule_blocks.c */
 void rule_small_blocks(struct inquiry *inquiry);
 void rule_size_waste(struct inquiry *inquiry);
@@ -193,6 +198,7 @@ void rule_untouched(struct inquiry *inquiry);
 void rule_memory_limit(struct inquiry *inquiry);
 /* rule_fill.c */
 void rule_fill(struct inquiry *inquiry);
+bool rule_site_is_unfilled(const struct inquiry *inquiry, const struct site *site);
 
 /* rule_content.c */
 void rule_content(struct inquiry *inquiry);

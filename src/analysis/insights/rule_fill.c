@@ -67,15 +67,33 @@ static struct room *rule_fill_by_site(const struct inquiry *inquiry, const struc
     return rooms;
 }
 
+static bool rule_fill_speaks(const struct room *room, uint64_t live)
+{
+    return rule_fill_free(room) >= FREE_BYTES &&
+           inquiry_share_of(rule_fill_free(room), live) >= FREE_SHARE &&
+           inquiry_share_of(room->used, room->bytes) < FILL_MOST;
+}
+
+bool rule_site_is_unfilled(const struct inquiry *inquiry, const struct site *site)
+{
+    struct path_fills fills;
+    if (path_fills_init(&fills, inquiry->profile, inquiry->hidden, NULL))
+        return false;
+    struct room *rooms = fills.sample ? rule_fill_by_site(inquiry, &fills) : NULL;
+    bool is = rooms && rule_fill_speaks(&rooms[site - inquiry->sites],
+                                        rule_number(fills.sample->requested_bytes));
+    free(rooms);
+    path_fills_release(&fills);
+    return is;
+}
+
 static void rule_fill_ask(struct inquiry *inquiry, const struct path_fills *fills)
 {
     struct candidates candidates = {0};
     struct room *rooms = rule_fill_by_site(inquiry, fills);
     uint64_t live = rule_number(fills->sample->requested_bytes);
     for (size_t i = 0; i < inquiry->site_count && rooms; i++)
-        if (rule_fill_free(&rooms[i]) >= FREE_BYTES &&
-            inquiry_share_of(rule_fill_free(&rooms[i]), live) >= FREE_SHARE &&
-            inquiry_share_of(rooms[i].used, rooms[i].bytes) < FILL_MOST)
+        if (rule_fill_speaks(&rooms[i], live))
             inquiry_candidates_add(&candidates, &inquiry->sites[i], rule_fill_free(&rooms[i]));
     for (size_t i = 0; i < candidates.count; i++)
         rule_fill_report(inquiry, fills, rooms, candidates.top[i].site);

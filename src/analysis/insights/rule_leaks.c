@@ -116,12 +116,9 @@ static bool rule_leaks_rises(const struct inquiry *inquiry, const struct curve *
     return false;
 }
 
-/* Of one call path. */
-static bool rule_leaks_grows_to_the_end(const struct inquiry *inquiry,
-                                        const struct profile_site *path, double *rise)
+bool rule_path_grows_to_the_end(const struct inquiry *inquiry, const struct call_metrics *metrics,
+                                const struct curve *curve, double *rise)
 {
-    const struct call_metrics *metrics = &path->metrics;
-    const struct curve *curve = inquiry_curve_of(inquiry->profile, path->path);
     if (!curve || curve->count < GROWTH_POINTS || !inquiry->run_ns ||
         rule_number(metrics->live_count) < GROWTH_BLOCKS ||
         rule_number(metrics->live_bytes) < LEAK_BYTES ||
@@ -148,7 +145,8 @@ static struct growth rule_leaks_growth_of(const struct inquiry *inquiry, const s
     for (size_t i = 0; i < site->count; i++) {
         const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
         double rise;
-        if (!rule_leaks_grows_to_the_end(inquiry, path, &rise))
+        if (!rule_path_grows_to_the_end(inquiry, &path->metrics,
+                                        inquiry_curve_of(inquiry->profile, path->path), &rise))
             continue;
         growth.bytes += rule_number(path->metrics.live_bytes);
         growth.blocks += rule_number(path->metrics.live_count);
@@ -177,7 +175,9 @@ static void rule_leaks_title_growth(const struct inquiry *inquiry, struct insigh
     struct site_name name = inquiry_site_name(inquiry, site);
     struct human bytes = human_bytes(growth->bytes), blocks = human_exact(growth->blocks);
     if (facts_graph_sample(inquiry->profile)) {
-        insight_at_most(insight, INSIGHT_NOTICE);
+        /* Room that is not used tells more of the same bytes. */
+        insight_at_most(insight,
+                        rule_site_is_unfilled(inquiry, site) ? INSIGHT_INFO : INSIGHT_NOTICE);
         insight_title(insight,
                       "%s grows all through the run: %s in %s blocks, which the program can still "
                       "reach",

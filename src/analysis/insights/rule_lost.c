@@ -70,6 +70,8 @@ static void rule_lost_report(struct inquiry *inquiry, const struct site *site,
         insight->severity++;
     if (lost.island_count < LOST_BLOCKS) /* no stream of them: often what main() held to its end */
         insight_at_most(insight, lost.count <= LOST_FEW ? INSIGHT_INFO : INSIGHT_NOTICE);
+    if (lost.count <= LOST_FEW)
+        insight->rank = RANK_HINT;
     insight_title(insight, "%s loses %s in %s: nothing points to %s any more",
                   inquiry_site_name(inquiry, site).text, human_bytes(lost.bytes).text,
                   inquiry_human_blocks(lost.count).text, lost.count == 1 ? "it" : "them");

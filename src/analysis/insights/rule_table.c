@@ -7,6 +7,7 @@ const struct rule rules[] = {
     {"incomplete-profile", rule_loss, false, INSIGHT_WARNING, RANK_COST},
     {"leak-lost", rule_leak_lost, false, INSIGHT_SEVERE, RANK_FAULT},
     {"leak-growth", rule_leak_growth, false, INSIGHT_SEVERE, RANK_FAULT},
+    {"mapping-growth", rule_mapping_growth, false, INSIGHT_NOTICE, RANK_FAULT},
     {"grew-until-teardown", rule_teardown_growth, false, INSIGHT_NOTICE, RANK_HINT},
     {"leak-possible", rule_leak_possible, false, INSIGHT_NOTICE, RANK_HINT},
     {"small-blocks", rule_small_blocks, true, INSIGHT_NOTICE, RANK_COST},

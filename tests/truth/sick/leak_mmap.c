@@ -1,13 +1,13 @@
 /* truth: sick
  * what: a page buffer is mapped for each request, and half of them are never unmapped
- * expect: leak-growth leak-lost */
+ * expect: mapping-growth */
 #include "truth.h"
 #include <sys/mman.h>
 
 NOINLINE static char *buffer_map(size_t size)
 {
-    char *buffer = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                        0); /* guilty: buffer_map */
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    char *buffer = mmap(NULL, size, 3, flags, -1, 0); /* guilty: buffer_map */
     if (buffer == MAP_FAILED)
         abort();
     memset(buffer, 1, size);

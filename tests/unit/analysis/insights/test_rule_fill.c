@@ -64,6 +64,26 @@ static void a_small_part_of_all_is_not(void **state)
     built_free(built);
 }
 
+/* 16 vectors that are made one after the other, all reachable: growth, of room that is not used. */
+static void growth_of_room_that_is_not_used_is_said_behind_it(void **state)
+{
+    (void)state;
+    struct built *built = with_vectors(MIB / 2, 10 * MIB);
+    struct call_metrics *metrics = &built->sites[0].metrics;
+    metrics->live_count = figure_of(16);
+    metrics->live_bytes = metrics->peak_bytes = figure_of(4 * MIB);
+    built->profile.program.total.peak_bytes = figure_of(10 * MIB);
+    built->samples[0].lost_count = figure_of(0);
+    struct curve_point *points = built_curve(built, built->sites[0].path, 16);
+    for (unsigned i = 0; i < 16; i++)
+        points[i] = (struct curve_point){(i + 1) * 60 * MS, (i + 1) * MIB / 4};
+    assert_severity(the(built_ask(built), "leak-growth"), "info");
+    assert_string_equal(built->insights->items[0].id, "unfilled-containers");
+    fills[0].used_bytes = 2 * MIB;
+    assert_severity(the(built_ask(built), "leak-growth"), "notice");
+    built_free(built);
+}
+
 static void what_nobody_has_read_is_not_asked(void **state)
 {
     (void)state;
@@ -79,6 +99,7 @@ int main(void)
         cmocka_unit_test(room_that_nobody_uses_is_told),
         cmocka_unit_test(what_grows_by_doubling_is_not),
         cmocka_unit_test(a_small_part_of_all_is_not),
+        cmocka_unit_test(growth_of_room_that_is_not_used_is_said_behind_it),
         cmocka_unit_test(what_nobody_has_read_is_not_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
