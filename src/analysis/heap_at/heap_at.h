@@ -40,11 +40,16 @@ struct holders {
     /* Names, and for each path that is alive then or at the peak a site, of which live_* tell the
      * moment and at_peak_* the peak. Nothing else in them means anything. */
     struct profile *profile;
+    /* holders_filter()'s; NULL: all are there. */
+    const char *filter;
+    uint64_t passing_bytes, passing_count; /* alive at the moment */
 };
 
 /* `of`: heap, mapped or all, of which the latter two need a replay. */
 int holders_init(struct holders *holders, const struct trace *trace,
                  const struct offline_moment *moment, enum memory_level of);
+/* Keeps the call paths that pass (aggregate/match.h); sums of the state stay those of the program. */
+int holders_filter(struct holders *holders, const char *filter);
 void holders_release(struct holders *holders);
 
 struct holders_options {

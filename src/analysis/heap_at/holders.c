@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "heap_at/heap_at.h"
+#include "aggregate/match.h"
 #include "base/error.h"
 #include "heap_at/times.h"
 #include "accounting/weight.h"
@@ -161,6 +162,28 @@ int holders_init(struct holders *holders, const struct trace *trace,
     if (error)
         holders_release(holders);
     return error;
+}
+
+int holders_filter(struct holders *holders, const char *filter)
+{
+    struct profile *profile = holders->profile;
+    bool *passes;
+    size_t kept = 0;
+    int error = match_paths(profile, filter, &passes);
+    if (error)
+        return error_set(error, "out of memory while looking at a trace");
+    holders->filter = filter;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        const struct profile_site *site = &profile->sites[i];
+        if (!passes[site->path])
+            continue;
+        holders->passing_bytes += figure_or(site->metrics.live_bytes, 0);
+        holders->passing_count += figure_or(site->metrics.live_count, 0);
+        profile->sites[kept++] = *site;
+    }
+    profile->site_count = kept;
+    free(passes);
+    return 0;
 }
 
 void holders_release(struct holders *holders)

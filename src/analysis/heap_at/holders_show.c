@@ -235,6 +235,22 @@ static void holders_show_text_level(struct show *show)
     strbuf_release(&line);
 }
 
+/* Figures of the head are the program's; of what is listed this is the sum. */
+static void holders_show_text_filter(struct show *show)
+{
+    const struct holders *holders = show->holders;
+    struct strbuf line = STRBUF_INIT;
+    if (!holders->filter)
+        return;
+    strbuf_addf(&line, "%s in ", human_bytes(holders->passing_bytes).text);
+    holders_show_add_blocks(&line, holders->passing_count);
+    strbuf_add_string(&line, " of it on call paths that pass ");
+    text_add_safe_string(&line, holders->filter);
+    holders_show_label(show, "filter");
+    holders_show_wrapped(show, line.data);
+    strbuf_release(&line);
+}
+
 static void holders_show_text_head(struct show *show)
 {
     const char *command = profile_get(show->profile, PROFILE_META_COMMAND);
@@ -252,6 +268,7 @@ static void holders_show_text_head(struct show *show)
     }
     holders_show_text_moment(show);
     holders_show_text_level(show);
+    holders_show_text_filter(show);
     if (show->holders->at.threads != UINT32_MAX) {
         holders_show_label(show, "threads");
         holders_show_wrapped(show, human_exact(show->holders->at.threads).text);
@@ -596,6 +613,9 @@ static int holders_show_json(struct show *show, FILE *file)
     json_string(json, "command", profile_get(show->profile, PROFILE_META_COMMAND));
     json_bool(json, "estimated", show->sampled);
     json_string(json, "of", memory_level_name(show->holders->of));
+    json_string(json, "filter", show->holders->filter);
+    if (show->holders->filter)
+        json_unsigned(json, "filtered_bytes", show->holders->passing_bytes);
     json_unsigned(json, "events", show->holders->events);
     json_unsigned(json, "duration_ns",
                   heap_at_ns(&show->holders->clock, show->holders->clock.end_ticks));

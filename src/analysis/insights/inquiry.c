@@ -511,15 +511,41 @@ struct insights *insights_find(const struct profile *profile)
     return NULL;
 }
 
+static void insight_release(struct insight *insight)
+{
+    free(insight->title);
+    for (size_t i = 0; i < insight->fact_count; i++)
+        free(insight->facts[i].text);
+}
+
+static bool insight_passes(const struct insight *insight, const bool *passes)
+{
+    for (size_t i = 0; i < insight->path_count; i++)
+        if (passes[insight->paths[i].node])
+            return true;
+    return false;
+}
+
+void insights_filter(struct insights *insights, const char *filter, const bool *passes)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < insights->count; i++) {
+        if (insight_passes(&insights->items[i], passes))
+            insights->items[kept++] = insights->items[i];
+        else
+            insight_release(&insights->items[i]);
+    }
+    insights->elsewhere = insights->count - kept;
+    insights->count = kept;
+    insights->filter = filter;
+}
+
 void insights_free(struct insights *insights)
 {
     if (!insights)
         return;
-    for (size_t i = 0; i < insights->count; i++) {
-        free(insights->items[i].title);
-        for (size_t j = 0; j < insights->items[i].fact_count; j++)
-            free(insights->items[i].facts[j].text);
-    }
+    for (size_t i = 0; i < insights->count; i++)
+        insight_release(&insights->items[i]);
     free(insights->items);
     free(insights->silences);
     free(insights);

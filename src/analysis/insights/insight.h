@@ -88,11 +88,15 @@ struct insights {
     size_t count;
     struct insight_silence *silences;
     size_t silence_count;
+    const char *filter; /* insights_filter()'s; NULL: all are there */
+    size_t elsewhere;   /* findings that do not pass it */
 };
 
 /* NULL: out of memory. */
 struct insights *insights_find(const struct profile *profile);
 void insights_free(struct insights *insights); /* NULL is fine */
+/* Keeps the findings of which a path passes: `passes` by node. `filter` stays the caller's. */
+void insights_filter(struct insights *insights, const char *filter, const bool *passes);
 
 const char *insight_severity_name(enum insight_severity severity);
 

@@ -87,6 +87,9 @@ int insights_json(FILE *out, const struct insights *insights,
     json_string(&json, "program", profile_get(insights->profile, PROFILE_META_PROGRAM));
     json_bool(&json, "complete", insights->profile->complete);
     json_string(&json, "end", end.data);
+    json_string(&json, "filter", insights->filter);
+    if (insights->filter)
+        json_unsigned(&json, "elsewhere", insights->elsewhere);
     insights_write(&json, insights, (enum insight_severity)options->least);
     json_end(&json);
     strbuf_release(&end);

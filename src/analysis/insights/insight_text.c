@@ -191,6 +191,9 @@ int insights_text(FILE *out, const struct insights *insights,
     if (shown < insights->count)
         strbuf_addf(&text, "\n%zu milder one%s not shown (--least)\n", insights->count - shown,
                     insights->count - shown == 1 ? "" : "s");
+    if (insights->filter)
+        strbuf_addf(&text, "\n%zu more, none of whose call paths pass the filter\n",
+                    insights->elsewhere);
     insight_text_add_silences(&text, &options->style, insights);
     bool written = fwrite(text.data, 1, text.length, out) == text.length;
     strbuf_release(&text);

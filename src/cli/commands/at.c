@@ -7,11 +7,13 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "commands/level_options.h"
+#include "commands/filter_options.h"
 #include "commands/moment_options.h"
 #include "commands/output.h"
 #include "heap_at/heap_at.h"
 
 struct arguments {
+    const char *filter;
     struct holders_options holders;
     struct moments_arguments common;
     int of;
@@ -32,6 +34,7 @@ static const struct option_entry entries[] = {
      NULL},
     {"depth", 'd', OPTION_NUMBER, "N", "callers of each call path (default: 6)", COMMON(depth),
      false, NULL},
+    FILTER_ENTRY(TO),
     HIDE_STD_ENTRY(COMMON),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
@@ -68,6 +71,9 @@ static int cmd_at_show(const char *path, struct offline_moment *moment, struct a
     }
     if (holders_init(&holders, trace, moment, (enum memory_level)arguments->of)) {
         output_complain("at", error_text());
+    } else if (arguments->filter && holders_filter(&holders, arguments->filter)) {
+        output_complain("at", error_text());
+        holders_release(&holders);
     } else {
         struct term_pager pager = moments_pager(&arguments->common, &arguments->holders.style);
         int error = holders_show(pager.out, &holders, &arguments->holders);
@@ -92,6 +98,8 @@ int cmd_at(int argc, char **argv)
                                                                    : "more than one moment given");
     if (arguments.of == MEMORY_RESIDENT)
         return options_usage_error(&command, LEVEL_NOT_IN_TRACE);
+    if (!filter_is_right(&command, arguments.filter))
+        return OPTIONS_EXIT_FAILURE;
     status = moments_parse(&command, argv[operand + 1], &moment);
     if (status)
         return status;

@@ -3,11 +3,13 @@
 #include "commands/commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "commands/filter_options.h"
 #include "commands/output.h"
 #include "insights/insight.h"
 #include "profile/profile.h"
@@ -15,6 +17,7 @@
 enum { USUAL_MOST_COLUMNS = 120 };
 
 struct arguments {
+    const char *filter;
     int least, colour;
     uint64_t width;
     bool json, pager;
@@ -25,6 +28,7 @@ struct arguments {
 static const struct option_entry entries[] = {
     {"least", 'l', OPTION_CHOICE, INSIGHT_SEVERITY_CHOICE,
      "the least severity that is shown (default: info, all)", TO(least), false, NULL},
+    FILTER_ENTRY(TO),
     OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
     WRAPPER_ENTRIES,
     OPTION_GROUP_END};
@@ -40,6 +44,7 @@ static const struct options_command command = {
     .epilogue = "Examples:\n"
                 "  tidemark insight run.tmk\n"
                 "  tidemark insight --least warning run.tmk\n"
+                "  tidemark insight --filter file:src/parser run.tmk\n"
                 "  tidemark insight --json run.tmk | jq -r '.insights[] | [.id, .title] | @tsv'\n",
 };
 
@@ -65,19 +70,34 @@ static int cmd_insight_show(const struct insights *insights, const struct argume
     return error ? OPTIONS_EXIT_FAILURE : 0;
 }
 
+static int cmd_insight_of(const struct profile *profile, const struct arguments *arguments)
+{
+    bool *passes;
+    int status = filter_paths("insight", profile, arguments->filter, &passes);
+    if (status)
+        return status;
+    struct insights *insights = insights_find(profile);
+    if (insights && passes)
+        insights_filter(insights, arguments->filter, passes);
+    status = insights ? cmd_insight_show(insights, arguments)
+                      : output_complain("insight", "out of memory");
+    insights_free(insights);
+    free(passes);
+    return status;
+}
+
 int cmd_insight(int argc, char **argv)
 {
     struct arguments arguments = {.pager = true};
     int operand = options_parse_one(&command, argc, argv, &arguments, "profile");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
+    if (!filter_is_right(&command, arguments.filter))
+        return OPTIONS_EXIT_FAILURE;
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))
         return output_complain("insight", error_text());
-    struct insights *insights = insights_find(profile);
-    int status = insights ? cmd_insight_show(insights, &arguments)
-                          : output_complain("insight", "out of memory");
-    insights_free(insights);
+    int status = cmd_insight_of(profile, &arguments);
     profile_free(profile);
     return status;
 }
