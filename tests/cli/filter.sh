@@ -37,16 +37,16 @@ try tidemark diff --by type --filter a run.tmk run.tmk
 sentence 'types'
 
 # A moment of a trace, and findings.
-tidemark record -q --trace -o at.tmt "$VICTIMS/basic" 1 >/dev/null
+tidemark record -q --trace -o at.tmk "$VICTIMS/basic" 1 >/dev/null
 at() { tidemark at --json --filter "$1" at.tmt peak | jq .filtered_bytes; }
 whole=$(tidemark at --json at.tmt peak | jq .at.live_bytes)
 [ "$(at victim_held)" -gt 0 ] && [ $(($(at victim_held) + $(at '!victim_held'))) = "$whole" ] && echo "at: halves again"
 tidemark at --filter function:no_such at.tmt peak | grep filter
 tidemark at --filter '!victim_held' at.tmt peak | grep -c victim_held
-found() { tidemark insight --json --filter "$1" lost.tmk | jq -c '[(.insights | length), .elsewhere]'; }
-echo "insights: $(found lose_list) $(found function:no_such)"
-tidemark insight --filter no_such lost.tmk | grep 'pass the filter'
-for command in "at at.tmt peak" "insight lost.tmk"; do
+found() { tidemark insight --json --filter "$1" at.tmk | jq -c '[(.insights | length), .elsewhere]'; }
+echo "insights: $(found function:victim_) $(found function:no_such)"
+tidemark insight --filter no_such at.tmk | grep 'pass the filter'
+for command in "at at.tmt peak" "insight at.tmk"; do
     try tidemark $command --filter '!('
     sentence 'expression'
 done
