@@ -86,4 +86,21 @@ kill -KILL $recorder
 until_true [ ! -d "/proc/$(cat collector)" ]
 "$TIDEMARK" report round/run.tmk >report && ! grep -q 'cut short' report || fail "record killed: $(head -5 report)"
 [ "$(cat out)" = 'all of 3' ] || fail "record killed: $(cat out)"
+
+# A collector that goes on alone, with a daemon, is killed: nobody is left to say so but the file itself.
+rm -rf round
+mkdir round
+(cd round && exec "$TIDEMARK" record -q -o run.tmk -- perl -e 'use POSIX; exit 3 if fork; POSIX::setsid();
+    for (1 .. 400) { push @kept, "x" x 1000; select undef, undef, undef, 0.05 }') >out 2>err </dev/null
+[ $? = 3 ] && [ ! -s err ] || fail "alone: $(cat out err)"
+alone_of() { for recorder in $(pgrep -x tidemark-coll); do
+    [ "$(readlink "/proc/$recorder/cwd")" = "$PWD/round" ] && echo "$recorder" && return 0; done; return 1; }
+has_saved() { ls round/run.perl.*.tmk; }
+until_true has_saved >/dev/null 2>&1
+alone_of >alone && kill -KILL "$(cat alone)" || fail "alone: there is no collector"
+until_true [ ! -d "/proc/$(cat alone)" ]
+[ "$("$TIDEMARK" report --json round/run.perl.*.tmk | jq -r .state)" = 'cut short' ] ||
+    fail "alone: $("$TIDEMARK" report round/run.perl.*.tmk)"
+"$TIDEMARK" report round/run.perl.*.tmk >report && grep -q 'cut short' report || fail "alone: $(head -4 report)"
+[ "$(find round ! -name '*.tmk' -type f | wc -l)" = 0 ] || fail "alone: $(ls round)"
 exit $failed
