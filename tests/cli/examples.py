@@ -67,7 +67,8 @@ serve)
     echo "$url"
     kill -INT $SERVER_PID; wait $SERVER_PID
     exit 0 ;;
-top) until [ -e "$2" ]; do /bin/sleep 0.05; done; set -- "$@" --plain -n 1 ;;
+top) until [ $# = 1 ] || [ -e "$2" ]; do /bin/sleep 0.05; done; set -- "$@" --plain -n 1 ;;
+ps) [[ $* != *--watch* ]] || set -- "$@" --every 100ms --for 100ms ;;
 attach) [[ $* == *--for* || $* == *--detach* ]] || set -- attach --for=100ms "${@:2}" ;;
 doctor) "$REAL" "$@"; exit 0 ;;
 replay) [[ $* != *--under* ]] || set -- "$@" --rounds 1 ;;
@@ -127,7 +128,7 @@ mkdir -p profiles tm srv/root/opt && cp run.tmk profiles/service.tmk
 
 # ---- What is typed -------------------------------------------------------------------------
 
-FITS = [(r"(?<![.\w])30s\b", "30ms"), (r"\b12\.5s\b", "12ms"), (r"\b12\.501s\b", "13ms"), (r"\b[15]min\b", "100ms"),
+FITS = [(r"(?<![.\w])30s\b", "30ms"), (r"\b12\.5s\b", "12ms"), (r"\b12\.501s\b", "13ms"), (r"\b[15]min\b", "100ms"), (r"\b24h\b", "300ms"),
         (r"60%(?= --to peak)", "1%"),  # a busy machine is long about its end
         (r"/srv/root", "srv/root"), (r"-O2 -c examples/heavy\.cpp", "-fsyntax-only heavy.cpp"),
         (r"examples/heavy\.cpp", "parser.c"), (r"(?<=report )DIR\b", "."),

@@ -61,10 +61,50 @@ keys Escape; until_true shows 'callers, by'; keys Escape; picture 'F1 Help'
 tmux resize-window -t top -x 40 -y 14; picture '^    at peak  call'
 tmux resize-window -t top -x 20 -y 10; picture '^    at peak  site'
 keys C; picture ' 50.0 k '
+tmux resize-window -t top -x 80 -y 24; picture 'callers of'
+tmux resize-window -t top -x 132 -y 43; picture 'memory over time'
 keys q
 tmux resize-window -t top -x 100 -y 30
 until_false shows 'F1 Help'
 keys 'clear' Enter
+
+# The mouse, as a terminal tells of it: the button, column and row, from 1 on, and that it was let go.
+octal() { printf "\\$(printf %o $((32 + $1)))"; }
+event() { printf '\033[M'; octal $1; octal $2; octal $3; }
+mouse() { tmux send-keys -t top -l "$(event $1 $2 $3; event 3 $2 $3)"; }
+row_of() { screen | grep -n -- "$1" | head -1 | cut -d : -f 1; }
+keys 'NO_COLOR=1 tidemark top ended.tmk' Enter
+until_true shows 'call site, by live'
+mouse 0 35 "$(row_of 'call site, by')"; until_true shows 'call site, by allocations' && echo "a click on a title sorts"
+mouse 0 60 "$(row_of 'read_input')"; until_true shows 'callers of solver::read_input' && echo "a click on a row chooses it"
+mouse 65 60 15; until_true shows 'callers of libold' && echo "the wheel moves"
+mouse 0 60 "$(row_of 'libold')"; until_true shows 'callers, by live' && echo "a click on the chosen row shows it"
+mouse 0 2 30; until_true shows 'call site, by alloc' && echo "a click on a key presses it"
+keys q
+until_false shows 'F1 Help'
+keys 'clear' Enter
+
+# Several at once: named, and in a directory.
+mkdir -p many && cp ended.tmk many/one.tmk && cp "$HERE/../golden/profile-v1.tmk" many/two.tmk
+keys 'NO_COLOR=1 tidemark top many' Enter
+picture 'by live'
+keys P; picture 'by peak'
+keys Enter; until_true shows 'Esc All' && echo "one of them"
+shows 'call site, by live' && echo "as alone"
+keys Escape; until_true shows 'programs, 0 still' && echo "and back"
+mouse 0 70 2; until_true shows 'by name' && echo "sorted by name"
+tmux resize-window -t top -x 40 -y 10; picture 'by name'
+tmux resize-window -t top -x 100 -y 30
+keys q
+until_false shows 'F10 Quit'
+keys 'clear' Enter
+tidemark top ended.tmk live.tmk -n 1 -w 90 </dev/null | sed -n '1s/live .*/live/p; 2p; /solver/p' | sed 's/ *$//'
+tidemark top -n 1 </dev/null | grep -q "killed ($program)" && echo "found by itself"
+try tidemark top ended.tmk nowhere.tmk -n 1
+sentence "nowhere.tmk"
+mkdir empty
+try tidemark top empty
+sentence "no profile in empty"
 
 start() { keys "tidemark top $* live.tmk; echo status \$?; stty -g >after" Enter; until_true shows 'F1 Help'; }
 restored() {

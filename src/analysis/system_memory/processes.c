@@ -345,6 +345,8 @@ static int processes_read(struct worker *worker, int directory,
         return 0;
     if (status.pid != pid) /* a thread that was named as if it were a process */
         return 0;
+    if (worker->request->starts && processes_read_in(worker, directory, "stat") == 0)
+        status.start_ticks = system_memory_parse_start(worker->text.data);
     process->status = status;
     processes_read_command(worker, directory, process);
     if (processes_read_in(worker, directory, "cgroup") == 0)

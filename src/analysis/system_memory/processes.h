@@ -57,6 +57,7 @@ struct system_memory_status {
     pid_t inner_pid; /* as the process calls itself: another in a container; 0 unknown */
     uid_t uid;       /* effective; (uid_t)-1: not said */
     struct figure threads, size_bytes, rss_bytes, swap_bytes;
+    uint64_t start_ticks; /* since the machine's start, where it was asked for; 0: not known */
     bool is_kernel;
 };
 
@@ -65,6 +66,9 @@ int system_memory_parse_status(const char *text, struct system_memory_status *st
 
 /* The same of /proc/PID/stat, for captures that have no status (smemcap's). Sizes are not known. */
 int system_memory_parse_stat(const char *text, struct system_memory_status *status);
+
+/* When it began, as the same text says; 0: it does not. */
+uint64_t system_memory_parse_start(const char *text);
 
 /* The group in a text of /proc/PID/cgroup: that of the memory controller, else the unified one,
  * else the first. NULL if there is none; malloc'd. */
@@ -121,6 +125,7 @@ struct system_memory_request {
                                      NULL: any */
     const regex_t *mapping;       /* only mappings whose name matches; processes that have some */
     bool pieces, libraries; /* by what is mapped; a library's data and bss are the library's */
+    bool starts;            /* when each began, so that it is known again */
     size_t threads;         /* 0: as many as processors, eight at most */
     const char *root; /* NULL: /proc; else that of another machine, or what was saved of one */
 };
@@ -161,15 +166,17 @@ enum system_memory_order {
     SYSTEM_MEMORY_RSS,
     SYSTEM_MEMORY_SWAP,
     SYSTEM_MEMORY_COUNT,
-    SYSTEM_MEMORY_NAME
+    SYSTEM_MEMORY_NAME,
+    SYSTEM_MEMORY_GROWTH, /* of PSS, once it was compared (row_marks.h) */
 };
-#define SYSTEM_MEMORY_ORDER_CHOICE "pss|uss|rss|swap|count|name"
+#define SYSTEM_MEMORY_ORDER_CHOICE "pss|uss|rss|swap|count|name|growth"
 
 struct system_memory_row {
     const char *name; /* raw bytes: to be made safe before they are shown */
     const struct system_memory_process *process; /* by process; else any one of the row's */
     uint64_t processes, mappings;
     struct smaps_bytes bytes; /* Σ over the processes: rss counts a shared page in each of them */
+    double growth_bytes;      /* of PSS since another moment; NAN: not compared */
     /* In a tree. */
     struct figure with_all; /* PSS, with all that the process started */
     size_t depth;
@@ -187,6 +194,8 @@ struct system_memory_table {
 
 int system_memory_tabulate(struct system_memory_table *table, const struct system_memory *system,
                            enum system_memory_by by, enum system_memory_order order, bool reverse);
+void system_memory_sort(struct system_memory_table *table, enum system_memory_order order,
+                        bool reverse);
 /* Of a table by process: each behind who started it, the largest first. 0 or -ENOMEM. */
 int system_memory_make_tree(struct system_memory_table *table);
 void system_memory_table_release(struct system_memory_table *table);

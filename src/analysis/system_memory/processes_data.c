@@ -75,7 +75,7 @@ void show_csv_bytes(FILE *out, const struct smaps_bytes *bytes)
 
 /* ---- The system's memory ---------------------------------------------------------------- */
 
-static const char *processes_data_by_name(enum system_memory_by by)
+const char *show_by_name(enum system_memory_by by)
 {
     static const char *const names[] = {"process", "name", "user", "cgroup", "mapping", "library"};
     return names[by];
@@ -115,7 +115,7 @@ static void processes_data_add_row(struct json *json, const struct system_memory
             json_figure(json, "tree_pss_bytes", row->with_all);
         }
     } else {
-        json_string(json, processes_data_by_name(by), row->name);
+        json_string(json, show_by_name(by), row->name);
         json_unsigned(json, "processes", row->processes);
     }
     if (row->mappings)
@@ -176,7 +176,7 @@ int show_system_memory_json(FILE *out, const struct system_memory *system,
     json_object(&json, NULL);
     json_string(&json, "format", "tidemark-ps");
     json_unsigned(&json, "version", 1);
-    json_string(&json, "by", processes_data_by_name(table->by));
+    json_string(&json, "by", show_by_name(table->by));
     json_array(&json, "rows");
     for (size_t i = 0; i < processes_data_rows_shown(table, options); i++)
         processes_data_add_row(&json, &table->rows[i], table->by, table->is_tree);
@@ -199,7 +199,7 @@ void show_system_memory_csv(FILE *out, const struct system_memory_table *table,
     if (by_process)
         fputs("pid,parent_pid,user,name,command,cgroup", out);
     else
-        fprintf(out, "%s,processes,mappings", processes_data_by_name(table->by));
+        fprintf(out, "%s,processes,mappings", show_by_name(table->by));
     show_csv_head(out);
     for (size_t i = 0; i < processes_data_rows_shown(table, options); i++) {
         const struct system_memory_row *row = &table->rows[i];

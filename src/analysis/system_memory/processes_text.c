@@ -105,14 +105,17 @@ static const char *processes_text_last_title(enum system_memory_by by)
 }
 
 /* A line begins with the process and its user, or with how many there are. */
-static struct show_columns processes_text_usual(const struct system_memory_table *table, bool bars,
-                                                bool swap)
+static struct show_columns processes_text_usual(const struct system_memory_table *table,
+                                                const struct show_options *options, bool swap)
 {
+    bool bars = options->bars;
     struct strbuf list = STRBUF_INIT;
     strbuf_add_string(&list, table->by == SYSTEM_MEMORY_BY_PROCESS   ? "pid,user"
                              : processes_text_is_by_piece(table->by) ? "procs,maps"
                                                                      : "procs");
     strbuf_add_string(&list, table->is_tree ? ",tree,pss" : ",pss");
+    if (options->watched)
+        strbuf_add_string(&list, ",growth");
     if (!bars)
         strbuf_add_string(&list, swap ? ",uss,rss,swap" : ",uss,rss");
     struct show_columns columns = show_columns_of(list.data);
@@ -139,8 +142,8 @@ static struct columns processes_text_columns_of(const struct system_memory *syst
     struct columns columns = {
         .options = options,
         .machine = &system->machine,
-        .chosen = options->columns.count ? options->columns
-                                         : processes_text_usual(table, options->bars, swap),
+        .chosen =
+            options->columns.count ? options->columns : processes_text_usual(table, options, swap),
         .is_path = table->by != SYSTEM_MEMORY_BY_PROCESS,
         .bar = options->bars ? options->style.columns / 3 : 0,
     };
@@ -246,6 +249,7 @@ static void processes_text_print_others(FILE *out, const struct columns *columns
         smaps_add(&others.bytes, &table->rows[i].bytes);
         others.processes += table->rows[i].processes;
         others.mappings += table->rows[i].mappings;
+        others.growth_bytes += table->rows[i].growth_bytes;
     }
     snprintf(name, sizeof name, "%s others (-n 0: all)", human_exact(table->count - shown).text);
     if (processes_text_is_by_piece(table->by)) /* a process is in many rows */
@@ -499,6 +503,8 @@ void show_system_memory_text(FILE *out, const struct system_memory *system,
     strbuf_release(&titles);
     strbuf_release(&line);
     processes_text_print_rows(out, &columns, table);
+    if (options->watched)
+        return;
     processes_text_print_balance(out, system, &options->style);
     processes_text_print_notes(out, system, &options->style);
 }

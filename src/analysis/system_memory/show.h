@@ -14,6 +14,7 @@ struct show_options {
     struct style style;
     uint64_t top; /* rows; 0: all */
     bool bars;
+    bool watched;                /* growth is a column, and the machine is told of in a line */
     struct show_columns columns; /* none: the usual ones */
 };
 
@@ -36,7 +37,10 @@ int show_maps_json(FILE *out, const struct maps *maps);
 struct json;
 struct text_row;
 
+const char *show_by_name(enum system_memory_by by); /* "process" */
+
 void show_bytes(struct text_row *row, struct figure bytes); /* the next cell */
+void show_growth(struct text_row *row, double bytes);       /* "+1.2 MiB"; NAN: "-" */
 /* Two blanks and a name as far as there is room: of a path its end is kept, of all else its start.
  */
 void show_name(struct strbuf *line, const struct style *style, const char *name, bool is_path);

@@ -3,6 +3,7 @@
 #include "system_memory/show_columns.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ enum column_kind {
     COLUMN_MAPPINGS,
     COLUMN_BYTES,
     COLUMN_SHARE,
-    COLUMN_TREE
+    COLUMN_TREE,
+    COLUMN_GROWTH
 };
 
 #define BYTES(name, heading, field)                                                                \
@@ -43,6 +45,7 @@ static const struct column {
     {"pid", "PID", COLUMN_PID, 0},
     {"procs", "PROCS", COLUMN_PROCESSES, 0},
     {"tree", "WITH ALL", COLUMN_TREE, 0},
+    {"growth", "GROWTH", COLUMN_GROWTH, 0},
     BYTES("uss", "USS", uss),
     BYTES("swap", "SWAP", swap),
     {"maps", "MAPS", COLUMN_MAPPINGS, 0},
@@ -146,6 +149,7 @@ struct text_column show_column_layout(const struct show_columns *columns, size_t
         [COLUMN_BYTES] = {NULL, BYTES_WIDTH, TEXT_RIGHT, 0},
         [COLUMN_SHARE] = {NULL, SHARE_WIDTH, TEXT_RIGHT, 0},
         [COLUMN_TREE] = {NULL, BYTES_WIDTH, TEXT_RIGHT, 0},
+        [COLUMN_GROWTH] = {NULL, BYTES_WIDTH + 1, TEXT_RIGHT, 0},
     };
     struct text_column layout = layouts[column->kind];
     layout.heading = column->heading;
@@ -198,6 +202,19 @@ static void show_column_add_share(struct text_row *cells, const struct column *c
     text_row_add(cells, share >= 0 && whole > 0 ? human_percent(share, whole).text : "-");
 }
 
+void show_growth(struct text_row *cells, double bytes)
+{
+    struct strbuf text = STRBUF_INIT;
+    if (isnan(bytes))
+        strbuf_add_char(&text, '-');
+    else if (bytes == 0)
+        strbuf_add_char(&text, '0');
+    else
+        strbuf_addf(&text, "%c%s", bytes < 0 ? '-' : '+', human_bytes((uint64_t)fabs(bytes)).text);
+    text_row_add(cells, text.data);
+    strbuf_release(&text);
+}
+
 static void show_column_add_of_process(struct text_row *cells, enum column_kind kind,
                                        const struct system_memory_process *process)
 {
@@ -227,6 +244,9 @@ void show_column_add(struct text_row *cells, const struct show_columns *columns,
         break;
     case COLUMN_TREE:
         show_bytes(cells, row->with_all);
+        break;
+    case COLUMN_GROWTH:
+        show_growth(cells, row->growth_bytes);
         break;
     case COLUMN_SHARE:
         show_column_add_share(cells, column, row, machine);

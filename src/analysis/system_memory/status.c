@@ -128,6 +128,16 @@ int system_memory_parse_stat(const char *text, struct system_memory_status *stat
     return 0;
 }
 
+uint64_t system_memory_parse_start(const char *text)
+{
+    enum { START_FIELD = 22, FIRST_BEHIND_NAME = 3 };
+    const char *at = strrchr(text, ')'), *end;
+    uint64_t ticks;
+    for (int field = FIRST_BEHIND_NAME - 1; at && field < START_FIELD; field++)
+        at = strchr(at + 1, ' ');
+    return at && proc_number(at + 1, &ticks, &end) ? ticks : 0;
+}
+
 /* ---- Control groups ------------------------------------------------------------------------ */
 
 static bool system_memory_parse_status_lists_memory(const char *controllers, const char *end)

@@ -2,6 +2,7 @@
  * names. Rows are sorted by the chosen column, then by PSS, then by number or name, so equal
  * figures always give one order. */
 #include <errno.h>
+#include <math.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +162,17 @@ struct sorting {
     bool reverse;
 };
 
+/* What is not known stands at the end, whichever way. 0: equal. */
+static int system_memory_table_compare_growth(const struct system_memory_row *a,
+                                              const struct system_memory_row *b, int sign)
+{
+    if (isnan(a->growth_bytes) || isnan(b->growth_bytes))
+        return isnan(a->growth_bytes) - isnan(b->growth_bytes);
+    return a->growth_bytes == b->growth_bytes  ? 0
+           : a->growth_bytes > b->growth_bytes ? -sign
+                                               : sign;
+}
+
 /* Equals go by PSS, then by number or name, so that the order follows from the figures alone. */
 static int system_memory_table_compare_rows(const void *left, const void *right, void *context)
 {
@@ -171,6 +183,10 @@ static int system_memory_table_compare_rows(const void *left, const void *right,
              key_b = system_memory_table_key_of(b, sorting->order);
     if (sorting->order == SYSTEM_MEMORY_NAME && strcmp(a->name, b->name) != 0)
         return sign * strcmp(a->name, b->name);
+    int growth =
+        sorting->order == SYSTEM_MEMORY_GROWTH ? system_memory_table_compare_growth(a, b, sign) : 0;
+    if (growth)
+        return growth;
     if (sorting->order != SYSTEM_MEMORY_NAME && key_a != key_b)
         return key_a > key_b ? -sign : sign;
     if (system_memory_table_known(a->bytes.pss) != system_memory_table_known(b->bytes.pss))
@@ -182,10 +198,17 @@ static int system_memory_table_compare_rows(const void *left, const void *right,
     return strcmp(a->name, b->name);
 }
 
+void system_memory_sort(struct system_memory_table *table, enum system_memory_order order,
+                        bool reverse)
+{
+    struct sorting sorting = {order, reverse};
+    qsort_r(table->rows, table->count, sizeof *table->rows, system_memory_table_compare_rows,
+            &sorting);
+}
+
 int system_memory_tabulate(struct system_memory_table *table, const struct system_memory *system,
                            enum system_memory_by by, enum system_memory_order order, bool reverse)
 {
-    struct sorting sorting = {order, reverse};
     int error = 0;
     *table = (struct system_memory_table){.by = by};
     table->rows = calloc(system_memory_table_row_bound(system, by), sizeof *table->rows);
@@ -202,8 +225,10 @@ int system_memory_tabulate(struct system_memory_table *table, const struct syste
         system_memory_table_release(table);
         return error;
     }
-    qsort_r(table->rows, table->count, sizeof *table->rows, system_memory_table_compare_rows,
-            &sorting);
+    for (size_t i = 0; i < table->count; i++)
+        table->rows[i].growth_bytes = NAN;
+    table->total.growth_bytes = NAN;
+    system_memory_sort(table, order, reverse);
     return 0;
 }
 

@@ -25,8 +25,8 @@ enum { USUAL_ROWS = 18, MOST_RUNS = 64 };
 struct arguments {
     struct plot_options plot;
     const char *output, *id;
-    uint64_t paths, sites, functions, width, height;
-    int level, colour, of; /* of: enum memory_level */
+    uint64_t paths, sites, functions, processes, width, height;
+    int level, colour, of, figure; /* of: enum memory_level */
     struct labels {
         const char *names[MOST_RUNS];
         size_t count;
@@ -71,6 +71,11 @@ static const struct option_entry entries[] = {
     {"nodes", 0, OPTION_FLAG, NULL, "what each node's ranks held at once", TO(nodes), false, NULL},
     {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
      true, NULL},
+    {"processes", 0, OPTION_NUMBER, "N",
+     "of what `tidemark ps` wrote, N processes (default: 8 over time, 20 bars)", TO(processes),
+     false, NULL},
+    {"figure", 0, OPTION_CHOICE, PLOT_FIGURE_CHOICE, "of these processes (default: pss)",
+     TO(figure), true, NULL},
     {"sizes", 0, OPTION_FLAG, NULL, "how many blocks of which size", TO(sizes), false, NULL},
     {"lifetimes", 0, OPTION_FLAG, NULL, "how long blocks lived", TO(lifetimes), false, NULL},
     {"bytes", 0, OPTION_FLAG, NULL, "both by the bytes in the blocks, not by their number",
@@ -100,10 +105,12 @@ static const struct option_entry entries[] = {
 static const struct options_command command = {
     .name = "plot",
     .synopsis = "[options] FILE…",
-    .purpose = "Draws memory over time of one or several runs, of call paths or of a job's ranks, "
-               "or how large "
-               "blocks are and how long they live. FILE is a profile, finished or not, a directory "
-               "of a job, a trace, or lines of time and size as malloc_count's memprofile writes.",
+    .purpose =
+        "Draws memory over time of one or several runs, of call paths or of a job's ranks, "
+        "or how large "
+        "blocks are and how long they live. FILE is a profile, finished or not, a directory "
+        "of a job, a trace, lines of time and size as malloc_count's memprofile writes, or what "
+        "`tidemark ps` wrote with --record or --json.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark plot run.tmk\n"
@@ -111,6 +118,7 @@ static const struct options_command command = {
                 "  tidemark plot run.tmk --functions 6 --stacked -o functions.svg\n"
                 "  tidemark plot --label old --label new a.tmk b.tmk -o both.pdf\n"
                 "  tidemark plot runs/ -o ranks.svg\n"
+                "  tidemark ps --json | tidemark plot - -o now.svg\n"
                 "  tidemark plot map.txt btree.txt -o maps.gp && gnuplot -p maps.gp\n",
 };
 
@@ -127,6 +135,7 @@ static int cmd_plot_choose_view(struct arguments *arguments)
                  {arguments->paths != NOT_GIVEN, PLOT_PATHS, arguments->paths},
                  {arguments->sites != NOT_GIVEN, PLOT_SITES, arguments->sites},
                  {arguments->functions != NOT_GIVEN, PLOT_FUNCTIONS, arguments->functions},
+                 {arguments->processes != NOT_GIVEN, PLOT_SYSTEM, arguments->processes},
                  {arguments->ranks, PLOT_RANKS, 0},
                  {arguments->nodes, PLOT_NODES, 0},
                  {arguments->sizes, PLOT_SIZES, 0},
@@ -151,8 +160,10 @@ static const char *cmd_plot_misfit(const struct arguments *arguments)
         return "--paths, --sites and --functions take how many are drawn: 1 or more";
     if (arguments->level && view && view != PLOT_MEMORY)
         return "--level goes with --memory";
-    if (arguments->plot.stacked && !curves)
-        return "--stacked goes with --paths, --sites or --functions";
+    if (view == PLOT_SYSTEM && !arguments->plot.top)
+        return "--processes takes how many are drawn: 1 or more";
+    if (arguments->plot.stacked && !curves && view && view != PLOT_SYSTEM)
+        return "--stacked goes with --paths, --sites, --functions or --processes";
     if (arguments->plot.filter && !curves)
         return "--filter goes with --paths, --sites or --functions";
     if (arguments->plot.bytes && view != PLOT_SIZES && view != PLOT_LIFETIMES)
@@ -311,8 +322,11 @@ static int cmd_plot_write(char **paths, size_t count, const struct arguments *ar
 
 int cmd_plot(int argc, char **argv)
 {
-    struct arguments arguments = {
-        .plot.hide_std = true, .paths = NOT_GIVEN, .sites = NOT_GIVEN, .functions = NOT_GIVEN};
+    struct arguments arguments = {.plot.hide_std = true,
+                                  .paths = NOT_GIVEN,
+                                  .sites = NOT_GIVEN,
+                                  .functions = NOT_GIVEN,
+                                  .processes = NOT_GIVEN};
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
@@ -325,6 +339,7 @@ int cmd_plot(int argc, char **argv)
     if (cmd_plot_choose_view(&arguments))
         return options_usage_error(&command, "more than one thing to draw: choose one");
     arguments.plot.level = (enum plot_level)arguments.level;
+    arguments.plot.figure = (size_t)arguments.figure;
     const char *wrong = cmd_plot_misfit(&arguments);
     if (wrong)
         return options_usage_error(&command, "%s", wrong);

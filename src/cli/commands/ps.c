@@ -13,13 +13,15 @@
 #include "system_memory/show.h"
 #include "commands/output.h"
 #include "commands/proc_output.h"
+#include "commands/ps_watch.h"
 #include "procfs/proc_file.h"
 
 struct arguments {
     struct proc_arguments common;
     int by, order;
-    bool reverse, bars, tree;
-    const char *columns, *root, *save;
+    bool reverse, bars, tree, watch;
+    const char *columns, *root, *save, *record;
+    uint64_t every_ns, for_ns;
     struct show_columns chosen;
     const char *name, *user, *cgroup, *mapping;
 };
@@ -50,6 +52,15 @@ static const struct option_entry entries[] = {
     {"reverse", 'r', OPTION_FLAG, NULL, "the smallest first", TO(reverse), true, NULL},
     {"top", 'n', OPTION_NUMBER, "N", "so many lines; 0: all (default: 20; JSON and CSV: all)",
      COMMON(top), false, NULL},
+    OPTION_GROUP("More than once"),
+    {"watch", 0, OPTION_FLAG, NULL, "look again and again, with what grew since the start",
+     TO(watch), false, NULL},
+    {"every", 'e', OPTION_DURATION, "TIME",
+     "between two looks (default: 2s; with --record alone: 10s)", TO(every_ns), false, NULL},
+    {"record", 0, OPTION_STRING, "FILE",
+     "add each look to FILE, which `tidemark plot` draws over time", TO(record), false, NULL},
+    {"for", 0, OPTION_DURATION, "TIME", "so long (default: until it is interrupted)", TO(for_ns),
+     true, NULL},
     OPTION_GROUP("How to show it"),
     {"columns", 'o', OPTION_STRING, "NAME,…",
      "these columns, e.g. pid,pss,pss%,anon,swap,locked,huge", TO(columns), false, NULL},
@@ -77,6 +88,8 @@ static const struct options_command command = {
                 "  tidemark ps --by library -n 10 --name firefox\n"
                 "  tidemark ps --mapping 'libc\\.so' --bars\n"
                 "  tidemark ps --tree -o pid,tree,pss,swap\n"
+                "  tidemark ps --watch --sort growth\n"
+                "  tidemark ps --every 10s --record day.jsonl & tidemark plot day.jsonl\n"
                 "  tidemark ps -f csv | sort -t, -k7 -n\n",
 };
 
@@ -256,6 +269,50 @@ static int cmd_ps_take_layout(struct arguments *arguments)
     return status;
 }
 
+static bool cmd_ps_looks_again(const struct arguments *arguments)
+{
+    return arguments->watch || arguments->record || arguments->every_ns;
+}
+
+/* What does not go with looking again, or with looking once: NULL, or a sentence. */
+static const char *cmd_ps_misfit(const struct arguments *arguments)
+{
+    bool again = cmd_ps_looks_again(arguments);
+    if (!again && arguments->for_ns)
+        return "--for goes with --watch or --record";
+    if (!again && arguments->order == SYSTEM_MEMORY_GROWTH)
+        return "--sort growth goes with --watch: one look shows no growth";
+    if (again && (arguments->root || arguments->save))
+        return "--watch and --record look at this machine as it is: not with --root or --save";
+    if (again && arguments->common.format != PROC_TEXT)
+        return "--watch shows a table: for programs there is --record, which writes JSON";
+    if (arguments->every_ns && arguments->every_ns < 100000000)
+        return "--every takes 100ms at least";
+    return NULL;
+}
+
+static int cmd_ps_watch(const struct question *question, const struct arguments *arguments)
+{
+    struct ps_watching watching = {
+        .command = command.name,
+        .request = &question->request,
+        .common = &arguments->common,
+        .columns = arguments->chosen,
+        .by = (enum system_memory_by)arguments->by,
+        .order = (enum system_memory_order)arguments->order,
+        .reverse = arguments->reverse,
+        .tree = arguments->tree,
+        .bars = arguments->bars,
+        .watch = arguments->watch || !arguments->record,
+        .record = arguments->record,
+        .for_ns = arguments->for_ns,
+    };
+    watching.every_ns = arguments->every_ns ? arguments->every_ns
+                        : watching.watch    ? 2000000000
+                                            : 10000000000;
+    return ps_watch(&watching);
+}
+
 static int cmd_ps_save(const char *directory)
 {
     size_t processes;
@@ -280,13 +337,18 @@ int cmd_ps(int argc, char **argv)
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
     proc_settle_arguments(&arguments.common, arguments.tree ? 0 : 20);
+    const char *wrong = cmd_ps_misfit(&arguments);
+    if (wrong)
+        return options_usage_error(&command, "%s", wrong);
     int status = cmd_ps_take_layout(&arguments);
     if (!status && arguments.save)
         return cmd_ps_save(arguments.save);
     if (!status)
         status = cmd_ps_take_question(&question, &arguments, argc - operand, argv + operand);
+    question.request.starts = cmd_ps_looks_again(&arguments);
     if (!status)
-        status = cmd_ps_show(&question, &arguments);
+        status = cmd_ps_looks_again(&arguments) ? cmd_ps_watch(&question, &arguments)
+                                                : cmd_ps_show(&question, &arguments);
     cmd_ps_question_release(&question);
     return status;
 }

@@ -2,10 +2,12 @@
  * number, and hands it to the top room. The screen or plain lines are chosen by standard output. */
 #include "commands/commands.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/options.h"
 #include "base/strbuf.h"
@@ -50,7 +52,7 @@ static const struct option_entry entries[] = {
 
 static const struct options_command command = {
     .name = "top",
-    .synopsis = "[options] PID|PROFILE",
+    .synopsis = "[options] [PID|PROFILE|DIR…]",
     .purpose =
         "Watches a program that is being recorded: memory over time, and the call sites that "
         "hold most, grow, or allocate most often. PID is of the program, or of the `tidemark "
@@ -59,6 +61,7 @@ static const struct options_command command = {
     .epilogue = "Examples:\n"
                 "  tidemark record -o run.tmk ./server & tidemark top run.tmk\n"
                 "  tidemark top $(pidof server) --sort growth\n"
+                "  tidemark top\n"
                 "  tidemark top run.tmk -n 10 -i 5s >growth.txt\n",
 };
 
@@ -92,21 +95,82 @@ static bool cmd_top_is_pid(const char *word, pid_t *pid)
     return !errno && end != word && !*end && number > 0 && number == *pid && access(word, F_OK);
 }
 
-static int cmd_top_show(struct arguments *arguments, const char *word)
+static bool cmd_top_is_profile(const char *name)
 {
-    struct strbuf path = STRBUF_INIT, why = STRBUF_INIT;
+    size_t length = strlen(name);
+    return length > 4 && !strcmp(name + length - 4, ".tmk") &&
+           !(length > 12 && !strcmp(name + length - 12, ".session.tmk"));
+}
+
+/* Every profile of a directory, as a job's ranks. */
+static int cmd_top_add_directory(struct top_paths *paths, const char *name, struct strbuf *why)
+{
+    DIR *directory = opendir(name);
+    size_t before = paths->count;
+    if (!directory) {
+        strbuf_addf(why, "cannot read %s: %s", name, strerror(errno));
+        return -errno;
+    }
+    for (struct dirent *entry; (entry = readdir(directory));) {
+        struct strbuf path = STRBUF_INIT;
+        strbuf_addf(&path, "%s/%s", name, entry->d_name);
+        if (cmd_top_is_profile(entry->d_name))
+            top_paths_add(paths, path.data);
+        strbuf_release(&path);
+    }
+    closedir(directory);
+    if (paths->count > before)
+        return 0;
+    strbuf_addf(why, "there is no profile in %s", name);
+    return -ENOENT;
+}
+
+static int cmd_top_add(struct top_paths *paths, const char *word, struct strbuf *why)
+{
+    struct strbuf path = STRBUF_INIT;
+    struct stat status;
     pid_t pid;
     int error = 0;
     if (cmd_top_is_pid(word, &pid))
-        error = top_find(pid, &path, &why);
+        error = top_find(pid, &path, why);
+    else if (stat(word, &status) == 0 && S_ISDIR(status.st_mode))
+        return cmd_top_add_directory(paths, word, why);
     else
         strbuf_add_string(&path, word);
-    arguments->top.path = path.data;
     if (!error)
-        error =
-            arguments->plain ? top_plain(&arguments->top, &why) : top_screen(&arguments->top, &why);
-    int status = error ? output_complain("top", why.length ? why.data : strerror(-error)) : 0;
+        top_paths_add(paths, path.data);
     strbuf_release(&path);
+    return error;
+}
+
+static int cmd_top_show(struct arguments *arguments, struct top_paths *paths, struct strbuf *why)
+{
+    struct top_options *top = &arguments->top;
+    if (paths->count == 1) {
+        top->path = paths->items[0];
+        return arguments->plain ? top_plain(top, why) : top_screen(top, why);
+    }
+    for (size_t i = 0; i < paths->count; i++)
+        if (access(paths->items[i], R_OK)) {
+            strbuf_addf(why, "cannot read %s: %s", paths->items[i], strerror(errno));
+            return -errno;
+        }
+    top->paths = (const char *const *)paths->items;
+    top->path_count = paths->count;
+    return arguments->plain ? top_plain_overview(top, why) : top_overview(top, why);
+}
+
+static int cmd_top_watch(struct arguments *arguments, char **words, int count)
+{
+    struct top_paths paths = {0};
+    struct strbuf why = STRBUF_INIT;
+    int error = 0;
+    for (int i = 0; !error && i < count; i++)
+        error = cmd_top_add(&paths, words[i], &why);
+    if (!error)
+        error = cmd_top_show(arguments, &paths, &why);
+    int status = error ? output_complain("top", why.length ? why.data : strerror(-error)) : 0;
+    top_paths_release(&paths);
     strbuf_release(&why);
     return status;
 }
@@ -117,12 +181,8 @@ int cmd_top(int argc, char **argv)
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc
-                                                 ? "no process or profile given"
-                                                 : "more than one thing to watch given");
     if (!filter_is_right(&command, arguments.top.filter))
         return OPTIONS_EXIT_FAILURE;
     cmd_top_settle(&arguments);
-    return cmd_top_show(&arguments, argv[operand]);
+    return cmd_top_watch(&arguments, argv + operand, argc - operand);
 }

@@ -6,7 +6,7 @@
  *
  * gather.c is the profile under construction: names, locations and paths once each, and a site's
  * metrics unknown until the format says that it has them. One file per format fills it.
- * import_text.c and json_reader.c never read behind the end of what was read. */
+ * import_text.c and base/json_reader.c never read behind the end of what was read. */
 #ifndef TIDEMARK_IMPORT_IMPORT_H
 #define TIDEMARK_IMPORT_IMPORT_H
 

@@ -6,7 +6,7 @@
 #include "import/importers.h"
 #include "base/array.h"
 #include "base/memory.h"
-#include "import/json_reader.h"
+#include "base/json_reader.h"
 #include "import/import_text.h"
 
 enum { STACK_MAX = 100000 };

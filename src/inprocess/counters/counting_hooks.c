@@ -1,33 +1,23 @@
-/* malloc and its family and the operators of C++, as the program calls them: the real function, and
- * the counters around it. Shared by the preloaded library and the drop-in ones. Runs inside other
+/* malloc and its family, as the program calls them: the real function, and the counters around it. Shared by the preloaded library and the drop-in ones. Runs inside other
  * programs: no malloc, no stdio, errno as the real function left it.
  *
  * A block is counted after the real call that made it and before the one that ends it, since in
  * between another thread may be given the same address. A realloc changes the level once, by the
  * difference: the old block and the new never count together. */
-#include "counters/counters.h"
-#include "counters/own_operators.h"
-#include "interpose/hooked.h"
-#include "interpose/real.h"
+#include "counters/counting_hooks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define HOOK __attribute__((visibility("default")))
+static bool real_nests = true; /* count_real_nests, but for what is hidden */
 
 /* Called by the loader before anything of ours has run: find the real functions first. */
 void __attribute__((noinline, cold)) count_find_real(void)
 {
     if (!real_init())
         abort();
-    count_real_nests = !real_is_glibc() || real_is_passed_over();
+    count_real_nests = real_nests = !real_is_glibc() || real_is_passed_over();
 }
-
-#define NEED_REAL()                                                                                \
-    do {                                                                                           \
-        if (unlikely(!real.malloc))                                                                \
-            count_find_real();                                                                     \
-    } while (0)
 
 /* ---- Calls within calls ----
  * A foreign malloc may call what we hook, and return another address than the inner call did. Therefore
@@ -67,32 +57,18 @@ static inline void counting_hooks_leave(void)
     count_outermost = 0;
 }
 
+/* Several threads may hide something at once: all calls go the long way until the last of them has ended. */
 void count_hide(bool hide)
 {
-    static bool nested;
+    static uint32_t hiding;
     if (hide) {
         NEED_REAL();
-        nested = count_real_nests;
+        __atomic_fetch_add(&hiding, 1, __ATOMIC_SEQ_CST);
         count_real_nests = true;
-    } else {
-        count_real_nests = nested;
+    } else if (__atomic_sub_fetch(&hiding, 1, __ATOMIC_SEQ_CST) == 0) {
+        count_real_nests = real_nests;
     }
     count_outermost = hide ? UINTPTR_MAX : 0;
-}
-
-/* The operators of C++ call malloc, and leave by exceptions, for which they allocate: there each call
- * counts, and the address tells which one is the operator's. It is the block that this thread has
- * counted last. */
-static inline void counting_hooks_nested_begin(void)
-{
-    struct count_slot *slot = count_slot_current;
-    if (likely(slot))
-        slot->last = NULL;
-}
-
-static inline bool counting_hooks_nested_counted(const struct count_slot *slot, const void *block)
-{
-    return slot && slot->last == block && block;
 }
 
 static void __attribute__((noinline)) counting_hooks_failure(struct count_slot *slot)
@@ -271,123 +247,3 @@ HOOKED(reallocarray)
 #include "interpose/functions.def"
 
 HOOKED_TOO(cfree, free)
-
-/* ---- operator new and delete ----
- * libstdc++'s call malloc and free, those of foreign allocators do not. An exception passes
- * through: nothing of ours is held meanwhile. */
-
-/* Looked up when first called: a C program's plug-in may bring them, and take them away. */
-enum counted_operator {
-#define NEW(name, ...)    OPERATOR_##name,
-#define DELETE(name, ...) OPERATOR_##name,
-#include "interpose/functions.def"
-    OPERATORS
-};
-static void *operators[OPERATORS];
-
-static void *counting_hooks_find_operator(enum counted_operator number, const char *symbol)
-{
-    void *function = __atomic_load_n(&operators[number], __ATOMIC_RELAXED);
-    if (likely(function))
-        return function;
-    function = real_find_operator(symbol);
-    if (!function)
-        function = own_operator(symbol);
-    if (!function)
-        abort(); /* functions.def has a row that own_operators.c lacks */
-    __atomic_store_n(&operators[number], function, __ATOMIC_RELAXED);
-    return function;
-}
-
-int dlclose(void *handle);
-HOOK int dlclose(void *handle)
-{
-    int status = REAL(dlclose)(handle);
-    for (unsigned i = 0; i < OPERATORS; i++)
-        __atomic_store_n(&operators[i], NULL, __ATOMIC_RELAXED);
-    return status;
-}
-HOOKED(dlclose)
-
-#define OPERATOR(name) counting_hooks_find_operator(OPERATOR_##name, #name)
-
-static uint64_t counting_hooks_failures_so_far(void)
-{
-    return count_slot_current ? count_slot_current->calls[COUNT_FAILED] : 0;
-}
-
-/* A malloc of the program's own behind operator new has put something in front of the block. */
-static bool counting_hooks_nested_around(const struct count_slot *slot, const void *block)
-{
-    uint64_t size = slot->last ? ledger_size(slot->last) : LEDGER_UNKNOWN;
-    return size != LEDGER_UNKNOWN && (uintptr_t)block - (uintptr_t)slot->last < size;
-}
-
-/* The block that was counted last is this one. An aligned size may have been rounded up on its way to
- * aligned_alloc, and what stands in front of a block adds to its size: what was asked for counts. */
-static void counting_hooks_put_right(struct count_slot *slot, void *block, size_t size)
-{
-    uint64_t counted = ledger_size(block);
-    if (slot->last != block)
-        counted = ledger_take(slot->last);
-    else if (counted == size)
-        return;
-    ledger_put(block, size);
-    slot->last = block;
-    count_add(&slot->requested_bytes, size - counted);
-    count_level(slot, (int64_t)size - (int64_t)counted);
-    if (unlikely(count_corrected))
-        count_corrected((int64_t)size - (int64_t)counted);
-}
-
-static void counting_hooks_count_new(enum count_kind kind, void *block, size_t size,
-                                     uint64_t failures)
-{
-    struct count_slot *slot = count_slot_of_thread();
-    if (!slot)
-        return;
-    if (!block) {
-        if (slot->calls[COUNT_FAILED] == failures)
-            count_add(&slot->calls[COUNT_FAILED], 1);
-        return;
-    }
-    if (counting_hooks_nested_counted(slot, block) || counting_hooks_nested_around(slot, block))
-        counting_hooks_put_right(slot, block, size);
-    else
-        count_birth(slot, kind, block, size);
-}
-
-#define NEW(name, libraries, demangled, parameters, arguments, kind, counted, alignment)           \
-    void *name parameters;                                                                         \
-    HOOK void *name parameters                                                                     \
-    {                                                                                              \
-        NEED_REAL();                                                                               \
-        void *(*call)parameters = (void *(*)parameters)OPERATOR(name);                             \
-        counting_hooks_nested_begin();                                                             \
-        uint64_t failures = counting_hooks_failures_so_far();                                      \
-        void *taken = call arguments;                                                              \
-        counting_hooks_count_new(COUNT_##counted, taken, size, failures);                          \
-        return taken;                                                                              \
-    }                                                                                              \
-    HOOKED(name)
-
-/* What the real one calls to free the block finds nothing known of it, and lets it pass. */
-static inline void counting_hooks_delete(void *block)
-{
-    count_death(block);
-    if (likely(count_slot_current))
-        count_slot_current->last = block;
-}
-
-#define DELETE(name, libraries, demangled, parameters, arguments)                                  \
-    void name parameters;                                                                          \
-    HOOK void name parameters                                                                      \
-    {                                                                                              \
-        NEED_REAL();                                                                               \
-        void(*call) parameters = (void(*) parameters)OPERATOR(name);                               \
-        if (likely(block))                                                                         \
-            counting_hooks_delete(block);                                                          \
-        call arguments;                                                                            \
-    }                                                                                              \
-    HOOKED(name)
-#include "interpose/functions.def"

@@ -14,6 +14,10 @@ enum hooked_row {
 
 /* Behind the definition of a hook. `hook_NAME` is another symbol of the hook, and seen within the
  * library only. (Not an attribute alias: syscall() is written in assembly.) */
+#ifdef TIDEMARK_STATIC /* hooks are __wrap_NAME, and the linker finds them by that */
+#define HOOKED(name)
+#define HOOKED_TOO(name, hook)
+#else
 #define HOOKED(name)                                                                               \
     _Static_assert(HOOKED_ROW_##name >= 0, "functions.def has no such row");                       \
     __asm__(".globl hook_" #name "\n.hidden hook_" #name "\n.set hook_" #name ", " #name "\n");
@@ -29,5 +33,6 @@ enum hooked_row {
     extern __typeof__(hook) name                                                                   \
         __attribute__((alias(#hook), HOOKED_LIKE(hook) visibility("default")));                    \
     HOOKED(name)
+#endif
 
 #endif

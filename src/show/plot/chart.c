@@ -158,9 +158,9 @@ static void chart_widen_by_series(struct chart *chart, size_t index, bool *any)
         if (isnan(series->points[i].y))
             continue;
         chart_widen(&chart->x, series->points[i].x);
-        chart_widen(&chart->y, chart->stacked && index < chart->stack_count
-                                   ? chart_stack_top(chart, i)
-                                   : series->points[i].y);
+        chart_widen(series->right ? &chart->right : &chart->y,
+                    chart->stacked && index < chart->stack_count ? chart_stack_top(chart, i)
+                                                                 : series->points[i].y);
         *any = true;
     }
 }
@@ -199,6 +199,7 @@ bool chart_settle(struct chart *chart)
     chart->x.low = chart->x.unit == CHART_TIME && !chart->x.logarithmic ? 0 : INFINITY;
     chart->x.high = -INFINITY;
     chart->y.low = chart->y.high = 0;
+    chart->right.low = chart->right.high = 0;
     if (chart->x.unit == CHART_PERCENT)
         chart->x.low = 0, chart->x.high = 100;
     if (chart->x.unit == CHART_PLACE)
@@ -210,10 +211,16 @@ bool chart_settle(struct chart *chart)
     /* A nanosecond or a byte at least: what is less is a rounding error. */
     chart->x.high = fmax(chart->x.high, chart->x.low + 1);
     chart->y.high = fmax(chart->y.high * HEADROOM, 1);
+    chart->right.high = fmax(chart->right.high * HEADROOM, 1);
     return any;
 }
 
 /* ---- As it is drawn ------------------------------------------------------------------------ */
+
+const struct chart_axis *chart_axis_of(const struct chart *chart, size_t index)
+{
+    return chart->series[index].right ? &chart->right : &chart->y;
+}
 
 double chart_base(const struct chart *chart, size_t index, size_t point)
 {

@@ -40,6 +40,7 @@ struct chart_series {
     char *name; /* as it came: whoever draws makes it safe; "": not in the legend */
     enum chart_shape shape;
     bool dashed, faint;
+    bool right;                 /* on the scale at the right */
     unsigned colour;            /* series of one colour belong together */
     struct chart_point *points; /* by x */
     size_t count, capacity;
@@ -48,10 +49,12 @@ struct chart_series {
 struct chart {
     char *title, *note; /* note: what is below the title, or NULL */
     struct chart_axis x, y;
+    struct chart_axis right; /* a second scale of y; title NULL: there is none */
     bool stacked; /* series[0 … stack_count - 1] stand on each other; all have the same x */
     size_t stack_count;
     struct chart_series *series;
     size_t count, capacity;
+    bool across;   /* bars lie: places from the top down, y from left to right */
     char **places; /* of CHART_PLACE */
     size_t place_count, place_capacity;
 };
@@ -77,6 +80,8 @@ void chart_cut(struct chart_series *series, double from, double to);
 /* The ends of both axes, from the points; y begins at 0. False: no point to draw. */
 bool chart_settle(struct chart *chart);
 
+/* The axis of its y. */
+const struct chart_axis *chart_axis_of(const struct chart *chart, size_t index);
 /* Between what and what a series is drawn at one of its points: 0 and its y, in a stack on top of
  * those below. The top of a gap is NAN. */
 double chart_base(const struct chart *chart, size_t index, size_t point);

@@ -42,8 +42,9 @@ static void plot_gnuplot_add_data(struct strbuf *out, const struct chart *chart,
         if (isnan(series->points[i].y))
             strbuf_add_char(out, '\n');
         else
-            strbuf_addf(out, "%.12g %.12g\n", plot_gnuplot_written(&chart->x, series->points[i].x),
-                        plot_gnuplot_written(&chart->y, chart_top(chart, index, i)));
+            strbuf_addf(
+                out, "%.12g %.12g\n", plot_gnuplot_written(&chart->x, series->points[i].x),
+                plot_gnuplot_written(chart_axis_of(chart, index), chart_top(chart, index, i)));
     }
     strbuf_add_string(out, "END\n");
 }
@@ -71,7 +72,8 @@ static void plot_gnuplot_add_series(struct strbuf *out, const struct chart *char
 {
     const struct chart_series *series = &chart->series[index];
     bool stacked = chart->stacked && index < chart->stack_count;
-    strbuf_addf(out, "%s$data%zu using 1:2 with ", *first ? "plot " : ", \\\n     ", index);
+    strbuf_addf(out, "%s$data%zu using 1:2 %swith ", *first ? "plot " : ", \\\n     ", index,
+                series->right ? "axes x1y2 " : "");
     *first = false;
     if (stacked || series->shape == CHART_BARS)
         strbuf_addf(out, "fillsteps fillstyle solid %s noborder linecolor rgb '%s'",
@@ -119,6 +121,40 @@ static void plot_gnuplot_add_title(struct strbuf *out, const struct chart *chart
     strbuf_release(&title);
 }
 
+/* Names of places, from the top down; bars are boxes between where they begin and where they end. */
+static void plot_gnuplot_add_across(struct strbuf *out, const struct chart *chart)
+{
+    for (size_t i = 0; i < chart->stack_count; i++)
+        plot_across_gnuplot_data(out, chart, i);
+    plot_gnuplot_add_title(out, chart);
+    plot_gnuplot_add_ticks(out, chart, &chart->y, "x", 7);
+    strbuf_add_string(out, "set ytics noenhanced (");
+    for (size_t i = 0; i < chart->place_count; i++) {
+        struct strbuf cut = STRBUF_INIT, safe = STRBUF_INIT;
+        text_add_safe_string(&safe, chart->places[i]);
+        text_add_cut(&cut, safe.data, 44);
+        strbuf_add_string(out, i ? ", " : "");
+        plot_gnuplot_add_quoted(out, cut.data);
+        strbuf_addf(out, " %zu", i);
+        strbuf_release(&cut);
+        strbuf_release(&safe);
+    }
+    strbuf_addf(out,
+                ")\nset yrange [%zu:-1]\nset grid xtics linetype 1 linewidth 1 linecolor rgb "
+                "'#dddddd'\nset border 3\nset tics nomirror out\n"
+                "set key below left Left reverse samplen 3 noenhanced\n",
+                chart->place_count);
+    for (size_t i = 0; i < chart->stack_count; i++) {
+        strbuf_addf(out,
+                    "%s$data%zu using (($1+$2)/2):3:1:2:($3-0.35):($3+0.35) with boxxyerror "
+                    "fillstyle solid 1.0 noborder linecolor rgb '%s' title ",
+                    i ? ", \\\n     " : "plot ", i, plot_colour(chart->series[i].colour));
+        plot_gnuplot_add_quoted(out, chart->series[i].name);
+        strbuf_add_string(out, " noenhanced");
+    }
+    strbuf_add_char(out, '\n');
+}
+
 void plot_gnuplot(struct strbuf *out, const struct chart *chart)
 {
     strbuf_add_string(out,
@@ -126,13 +162,20 @@ void plot_gnuplot(struct strbuf *out, const struct chart *chart)
                       "#   gnuplot -p THIS\n"
                       "#   gnuplot -e \"set terminal svg size 960,540; set output 'x.svg'\" THIS\n"
                       "set encoding utf8\n");
+    if (chart->across) {
+        plot_gnuplot_add_across(out, chart);
+        return;
+    }
     for (size_t i = 0; i < chart->count; i++)
         plot_gnuplot_add_data(out, chart, i);
     plot_gnuplot_add_title(out, chart);
     plot_gnuplot_add_ticks(out, chart, &chart->x, "x", 10);
     plot_gnuplot_add_ticks(out, chart, &chart->y, "y", 7);
-    strbuf_add_string(out, "set grid ytics linetype 1 linewidth 1 linecolor rgb '#dddddd'\n"
-                           "set border 3\nset tics nomirror out\n"
+    if (chart->right.title)
+        plot_gnuplot_add_ticks(out, chart, &chart->right, "y2", 7);
+    strbuf_add_string(out, "set grid ytics linetype 1 linewidth 1 linecolor rgb '#dddddd'\n");
+    strbuf_add_string(out, chart->right.title ? "set border 11\n" : "set border 3\n");
+    strbuf_add_string(out, "set tics nomirror out\n"
                            "set key below height 1 left Left reverse samplen 3 noenhanced\n");
     plot_gnuplot_add_plot(out, chart);
 }

@@ -6,7 +6,7 @@
  * Functions return 0 or -errno with a sentence in `why`.
  *
  * plot_memory.c, plot_curves.c, plot_job.c and distribution.c make a chart of profiles, samples.c
- * of files of times and sizes. A stack of curves shows each column at the moment when its sum was
+ * of files of times and sizes, plot_system.c of what ps wrote. A stack of curves shows each column at the moment when its sum was
  * highest: levels of different moments are never added up. */
 #ifndef TIDEMARK_PLOT_PLOT_H
 #define TIDEMARK_PLOT_PLOT_H
@@ -18,6 +18,8 @@
 #include "plot/chart.h"
 #include "format/style.h"
 #include "profile/profile.h"
+
+struct history;
 
 /* ---- What is drawn ------------------------------------------------------------------------- */
 
@@ -32,7 +34,8 @@ struct plot_samples {
 struct plot_run {
     const char *path;        /* the caller's; "-": standard input, which has samples */
     const char *label;       /* the caller's name for it; NULL: the program's or the file's */
-    struct profile *profile; /* NULL: samples */
+    struct profile *profile; /* NULL: samples, or a history */
+    struct history *history; /* what ps wrote; NULL: profile or samples */
     struct plot_samples *samples;
     size_t sample_count, sample_room;
 };
@@ -51,14 +54,17 @@ enum plot_view {
     PLOT_RANKS,
     PLOT_NODES,
     PLOT_SIZES,
-    PLOT_LIFETIMES
+    PLOT_LIFETIMES,
+    PLOT_SYSTEM /* processes, of what ps wrote */
 };
+#define PLOT_FIGURE_CHOICE "pss|uss|rss|swap" /* of processes, in the order of a history */
 enum plot_level { PLOT_BOTH = 0, PLOT_REQUESTED, PLOT_RESIDENT };
 
 struct plot_options {
     enum plot_view view;
     enum plot_level level;   /* of memory over time */
-    size_t top;              /* paths, sites, functions; 0: 8 */
+    size_t top;              /* paths, sites, functions, processes; 0: 8 (bars: 20) */
+    size_t figure;           /* of processes: SYSTEM_HISTORY_PSS … */
     const char *title;       /* NULL: of its own */
     const char *filter;      /* regular expression for call paths; NULL: all */
     const bool *wanted;      /* instead of it, by node; NULL: all */
@@ -106,6 +112,12 @@ int plot_ranks(struct chart *chart, const struct profile *profile, struct strbuf
 int plot_nodes(struct chart *chart, const struct profile *profile, struct strbuf *why);
 int plot_distribution(struct chart *chart, const struct plot_run *runs, size_t count,
                       const struct plot_options *options, struct strbuf *why);
+int plot_system(struct chart *chart, const struct plot_run *run, const struct plot_options *options,
+                struct strbuf *why);
+/* Bars that lie across: the whole picture, the lines below the headings, and a block of data. */
+void plot_across_svg(struct strbuf *out, const struct chart *chart);
+void plot_across_terminal(struct strbuf *out, const struct chart *chart, const struct style *style);
+void plot_across_gnuplot_data(struct strbuf *out, const struct chart *chart, size_t series);
 /* What a run is called among others: the program, or where several have the same the file. */
 void plot_run_name(struct strbuf *out, const struct plot_run *runs, size_t count, size_t index);
 

@@ -18,7 +18,7 @@ const char *plot_colour(unsigned colour)
     return colours[colour % PLOT_COLOURS];
 }
 
-enum { SAMPLE_COLUMNS = 1000 };
+enum { SAMPLE_COLUMNS = 1000, PICTURE_TICKS = 7 };
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
@@ -141,10 +141,35 @@ static void plot_memory_set_axes(struct chart *chart)
     chart->y = (struct chart_axis){.title = "memory", .unit = CHART_BYTES};
 }
 
+static double plot_memory_highest(const struct chart *chart, bool resident)
+{
+    double highest = 0;
+    for (size_t i = 0; i < chart->count; i++)
+        for (size_t j = 0; j < chart->series[i].count && chart->series[i].dashed == resident; j++)
+            highest = fmax(highest, chart->series[i].points[j].y);
+    return highest;
+}
+
+/* Where one level would lie flat on the floor of the other's scale, resident memory has a scale of its own. */
+static void plot_memory_part_scales(struct chart *chart)
+{
+    enum { READABLE_PART = 4 };
+    double requested = plot_memory_highest(chart, false),
+           resident = plot_memory_highest(chart, true);
+    if (!(requested > 0 && resident > 0) ||
+        fmax(requested, resident) < READABLE_PART * fmin(requested, resident))
+        return;
+    chart->right = (struct chart_axis){.title = "resident", .unit = CHART_BYTES};
+    chart->y.title = "requested";
+    for (size_t i = 0; i < chart->count; i++)
+        chart->series[i].right = chart->series[i].dashed;
+}
+
 void plot_memory(struct chart *chart, const struct profile *profile, enum plot_level level)
 {
     plot_memory_set_axes(chart);
     plot_memory_add_profile(chart, profile, NULL, level, 0);
+    plot_memory_part_scales(chart);
 }
 
 static void plot_memory_add_samples(struct chart *chart, const struct plot_run *run,
@@ -221,6 +246,8 @@ static int plot_memory_of_runs(struct chart *chart, const struct plot_run *runs,
             chart_set_title(chart, "%s: memory over time", name.data);
         strbuf_release(&name);
     }
+    if (!options->most_bytes)
+        plot_memory_part_scales(chart);
     if (options->relative)
         chart->x = (struct chart_axis){.title = "part of the run", .unit = CHART_PERCENT};
     if (count > 1)
@@ -242,11 +269,43 @@ static int plot_memory_one_profile(const struct plot_run *runs, size_t count, co
     return -EINVAL;
 }
 
+static int plot_memory_of_system(struct chart *chart, const struct plot_run *runs, size_t count,
+                                 const struct plot_options *options, struct strbuf *why)
+{
+    if (count == 1 && (options->view == PLOT_USUAL || options->view == PLOT_SYSTEM))
+        return plot_system(chart, &runs[0], options, why);
+    strbuf_addf(why,
+                count > 1 ? "what `tidemark ps` wrote is drawn alone: give one file"
+                          : "%s was written by `tidemark ps`: it has processes, and no more",
+                runs[0].path);
+    return -EINVAL;
+}
+
+/* What is drawn of processes only, where the file is none that ps wrote. */
+static int plot_memory_check_of_system(const struct plot_run *runs,
+                                       const struct plot_options *options, struct strbuf *why)
+{
+    bool stacked = options->stacked && (!options->view || options->view == PLOT_MEMORY);
+    if (options->view != PLOT_SYSTEM && !options->figure && !stacked)
+        return 0;
+    if (stacked)
+        strbuf_add_string(why, "--stacked goes with --paths, --sites, --functions or --processes");
+    else
+        strbuf_addf(why, "%s was not written by `tidemark ps`: it has no processes", runs[0].path);
+    return -EINVAL;
+}
+
 static int plot_memory_chart_of(struct chart *chart, const struct plot_run *runs, size_t count,
                                 const struct plot_options *options, struct strbuf *why)
 {
     enum plot_view view = options->view;
     const struct profile *profile = runs[0].profile;
+    for (size_t i = 0; i < count; i++)
+        if (runs[i].history)
+            return plot_memory_of_system(chart, runs, count, options, why);
+    int misfit = plot_memory_check_of_system(runs, options, why);
+    if (misfit)
+        return misfit;
     if (view == PLOT_USUAL)
         view = count == 1 && profile && profile->rank_step_count ? PLOT_RANKS : PLOT_MEMORY;
     if (view == PLOT_MEMORY)
@@ -271,7 +330,8 @@ static void plot_memory_settle_sizes(struct chart *chart, const struct plot_opti
     if (chart->y.unit == CHART_BYTES && options->most_bytes)
         chart->y.high = (double)options->most_bytes;
     else
-        chart->y.high = scale_ceiling(&chart->y);
+        chart->y.high = scale_ceiling(&chart->y, PICTURE_TICKS);
+    chart->right.high = scale_ceiling(&chart->right, PICTURE_TICKS);
 }
 
 static int plot_memory_cut(struct chart *chart, const struct plot_options *options,

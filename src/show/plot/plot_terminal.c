@@ -23,9 +23,11 @@ struct canvas {
     char *marks;          /* by character: a letter, 0: none */
 };
 
-static bool plot_terminal_canvas_init(struct canvas *canvas, const struct style *style, size_t rows)
+static bool plot_terminal_canvas_init(struct canvas *canvas, const struct chart *chart,
+                                      const struct style *style, size_t rows)
 {
-    size_t columns = style->columns > LABELS + 3 ? style->columns - LABELS - 3 : 0;
+    size_t labels = chart->right.title ? 2 * LABELS + 5 : LABELS + 3;
+    size_t columns = style->columns > labels ? style->columns - labels : 0;
     columns = columns < LEAST_COLUMNS  ? LEAST_COLUMNS
               : columns > MOST_COLUMNS ? MOST_COLUMNS
                                        : columns;
@@ -88,10 +90,10 @@ static long plot_terminal_dot_x(const struct canvas *canvas, const struct chart 
     return lround(scale_part(&chart->x, value) * (double)(canvas->columns * canvas->across - 1));
 }
 
-static long plot_terminal_dot_y(const struct canvas *canvas, const struct chart *chart,
+static long plot_terminal_dot_y(const struct canvas *canvas, const struct chart_axis *axis,
                                 double value)
 {
-    return lround(scale_part(&chart->y, value) * (double)(canvas->rows * canvas->down - 1));
+    return lround(scale_part(axis, value) * (double)(canvas->rows * canvas->down - 1));
 }
 
 static void plot_terminal_fill_below(struct canvas *canvas, long x0, long x1, long y, size_t series)
@@ -104,18 +106,19 @@ static void plot_terminal_draw_series(struct canvas *canvas, const struct chart 
                                       size_t index)
 {
     const struct chart_series *series = &chart->series[index];
+    const struct chart_axis *axis = chart_axis_of(chart, index);
     for (size_t i = 0; i < series->count; i++) {
         if (isnan(series->points[i].y))
             continue;
         long x = plot_terminal_dot_x(canvas, chart, series->points[i].x);
-        long y = plot_terminal_dot_y(canvas, chart, chart_top(chart, index, i));
+        long y = plot_terminal_dot_y(canvas, axis, chart_top(chart, index, i));
         bool last = i + 1 == series->count || isnan(series->points[i + 1].y);
         if (last) {
             plot_terminal_set_dot(canvas, x, series->shape == CHART_BARS ? 0 : y, index);
             continue;
         }
         long next_x = plot_terminal_dot_x(canvas, chart, series->points[i + 1].x);
-        long next_y = plot_terminal_dot_y(canvas, chart, chart_top(chart, index, i + 1));
+        long next_y = plot_terminal_dot_y(canvas, axis, chart_top(chart, index, i + 1));
         if (series->shape == CHART_BARS) {
             plot_terminal_fill_below(canvas, x, next_x, y, index);
         } else if (series->shape == CHART_LINE) {
@@ -206,22 +209,61 @@ static void plot_terminal_add_label(struct strbuf *out, const char *label)
     strbuf_add_string(out, label);
 }
 
+static size_t plot_terminal_most_ticks(const struct canvas *canvas)
+{
+    return canvas->rows / 3 + 1;
+}
+
+struct side {
+    const struct chart_axis *axis;
+    struct scale_tick ticks[SCALE_TICKS_MAX];
+    size_t count;
+};
+
+static struct side plot_terminal_side(const struct canvas *canvas, const struct chart *chart,
+                                      const struct chart_axis *axis)
+{
+    struct side side = {.axis = axis};
+    side.count =
+        axis->title ? scale_ticks(chart, axis, plot_terminal_most_ticks(canvas), side.ticks) : 0;
+    return side;
+}
+
+/* "" where none stands in this row. */
+static const char *plot_terminal_label_at(const struct canvas *canvas, const struct side *side,
+                                          size_t row)
+{
+    const char *label = "";
+    for (size_t i = 0; i < side->count; i++) {
+        size_t y =
+            (size_t)plot_terminal_dot_y(canvas, side->axis, side->ticks[i].value) / canvas->down;
+        if (canvas->rows - 1 - y == row)
+            label = side->ticks[i].label;
+    }
+    return label;
+}
+
+static void plot_terminal_add_right(struct strbuf *out, const struct canvas *canvas,
+                                    const struct side *side, size_t row)
+{
+    const char *label = plot_terminal_label_at(canvas, side, row);
+    if (side->count)
+        strbuf_addf(out, "%s %s", style_sign(canvas->style, *label ? "├" : "│", *label ? "+" : "|"),
+                    label);
+}
+
 static void plot_terminal_add_rows(struct strbuf *out, const struct canvas *canvas,
                                    const struct chart *chart)
 {
-    struct scale_tick ticks[SCALE_TICKS_MAX];
-    size_t count = scale_ticks(chart, &chart->y, canvas->rows / 3 + 1, ticks);
+    struct side left = plot_terminal_side(canvas, chart, &chart->y),
+                right = plot_terminal_side(canvas, chart, &chart->right);
     for (size_t row = 0; row < canvas->rows; row++) {
-        const char *label = "";
-        for (size_t i = 0; i < count; i++) {
-            size_t y = (size_t)plot_terminal_dot_y(canvas, chart, ticks[i].value) / canvas->down;
-            if (canvas->rows - 1 - y == row)
-                label = ticks[i].label;
-        }
+        const char *label = plot_terminal_label_at(canvas, &left, row);
         plot_terminal_add_label(out, label);
         strbuf_addf(out, " %s", style_sign(canvas->style, *label ? "┤" : "│", *label ? "+" : "|"));
         for (size_t column = 0; column < canvas->columns; column++)
             plot_terminal_add_cell(out, canvas, chart, row * canvas->columns + column);
+        plot_terminal_add_right(out, canvas, &right, row);
         while (out->length && out->data[out->length - 1] == ' ')
             strbuf_truncate(out, out->length - 1);
         strbuf_add_char(out, '\n');
@@ -274,6 +316,8 @@ static void plot_terminal_add_legend(struct strbuf *out, const struct canvas *ca
         strbuf_add_string(out, "  ");
         text_add_safe_string(&safe, chart->series[i].name);
         text_add_cut(out, safe.data, canvas->columns > 4 ? canvas->columns - 2 : 4);
+        if (chart->series[i].right)
+            strbuf_add_string(out, " (right)");
         strbuf_add_char(out, '\n');
         strbuf_release(&safe);
     }
@@ -293,24 +337,45 @@ static void plot_terminal_add_heading(struct strbuf *out, const struct style *st
     strbuf_release(&cut);
 }
 
+/* Text has fewer ticks than a picture, and one of them above the highest point all the same. */
+static struct chart plot_terminal_fit(const struct chart *chart, const struct canvas *canvas)
+{
+    struct chart fitted = *chart;
+    fitted.y.high = scale_ceiling(&chart->y, plot_terminal_most_ticks(canvas));
+    fitted.right.high = scale_ceiling(&chart->right, plot_terminal_most_ticks(canvas));
+    return fitted;
+}
+
+static void plot_terminal_draw(struct strbuf *out, struct canvas *canvas, const struct chart *chart)
+{
+    for (size_t i = 0; i < chart->count; i++)
+        if (chart->series[i].faint)
+            plot_terminal_draw_series(canvas, chart, i);
+    for (size_t i = 0; i < chart->count; i++)
+        if (!chart->series[i].faint)
+            plot_terminal_draw_series(canvas, chart, i);
+    for (size_t i = 0; i < chart->count; i++)
+        plot_terminal_mark_series(canvas, chart, i);
+    plot_terminal_add_rows(out, canvas, chart);
+    plot_terminal_add_x_axis(out, canvas, chart);
+    plot_terminal_add_legend(out, canvas, chart);
+}
+
 void plot_terminal(struct strbuf *out, const struct chart *chart, const struct style *style,
                    size_t rows)
 {
     struct canvas canvas;
-    if (plot_terminal_canvas_init(&canvas, style, rows)) {
+    if (chart->across) {
         plot_terminal_add_heading(out, style, TONE_TITLE, chart->title);
         plot_terminal_add_heading(out, style, TONE_DIM, chart->note);
-        for (size_t i = 0; i < chart->count; i++)
-            if (chart->series[i].faint)
-                plot_terminal_draw_series(&canvas, chart, i);
-        for (size_t i = 0; i < chart->count; i++)
-            if (!chart->series[i].faint)
-                plot_terminal_draw_series(&canvas, chart, i);
-        for (size_t i = 0; i < chart->count; i++)
-            plot_terminal_mark_series(&canvas, chart, i);
-        plot_terminal_add_rows(out, &canvas, chart);
-        plot_terminal_add_x_axis(out, &canvas, chart);
-        plot_terminal_add_legend(out, &canvas, chart);
+        plot_across_terminal(out, chart, style);
+        return;
+    }
+    if (plot_terminal_canvas_init(&canvas, chart, style, rows)) {
+        plot_terminal_add_heading(out, style, TONE_TITLE, chart->title);
+        plot_terminal_add_heading(out, style, TONE_DIM, chart->note);
+        struct chart fitted = plot_terminal_fit(chart, &canvas);
+        plot_terminal_draw(out, &canvas, &fitted);
     }
     plot_terminal_canvas_release(&canvas);
 }

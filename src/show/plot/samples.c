@@ -10,8 +10,10 @@
 #include "base/array.h"
 #include "base/regular.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "plot/plot.h"
+#include "system_history/history.h"
 
 enum {
     SNIFFED_BYTES = 1 << 16,
@@ -207,9 +209,23 @@ int plot_samples_read(struct plot_run *run, FILE *file, const char *name, struct
     return error ? error : samples_check_any(run, name, why);
 }
 
-static int samples_open_stdin(struct plot_run *run, struct strbuf *why)
+static int samples_read_history(struct plot_run *run, FILE *file, const char *name,
+                                struct strbuf *why)
 {
-    int error = plot_samples_read(run, stdin, "standard input", why);
+    run->history = memory_need(calloc(1, sizeof *run->history));
+    int error = history_read(run->history, file, name, why);
+    if (error && !why->length)
+        strbuf_addf(why, "cannot read %s: %s", name, strerror(-error));
+    return error;
+}
+
+/* What begins with a brace is no time. */
+static int samples_read_any(struct plot_run *run, FILE *file, const char *name, struct strbuf *why)
+{
+    int first = getc(file);
+    ungetc(first, file);
+    int error = first == '{' ? samples_read_history(run, file, name, why)
+                             : plot_samples_read(run, file, name, why);
     if (error)
         plot_run_close(run);
     return error;
@@ -225,18 +241,17 @@ static int samples_open(struct plot_run *run, const char *path, struct strbuf *w
     /* A last line that was cut says nothing. */
     while (count == SNIFFED_BYTES && count && start[count - 1] != '\n')
         count--;
-    FILE *file =
-        count > 0 && samples_looks_like_samples(start, (size_t)count) ? fdopen(fd, "r") : NULL;
+    bool ours = count > 0 && (history_begins(start, (size_t)count) ||
+                              samples_looks_like_samples(start, (size_t)count));
+    FILE *file = ours ? fdopen(fd, "r") : NULL;
     free(start);
     if (!file) {
         if (fd >= 0)
             close(fd);
         return 1;
     }
-    int error = plot_samples_read(run, file, path, why);
+    int error = samples_read_any(run, file, path, why);
     fclose(file);
-    if (error)
-        plot_run_close(run);
     return error;
 }
 
@@ -244,7 +259,7 @@ int plot_run_open(struct plot_run *run, const char *path, struct strbuf *why)
 {
     *run = (struct plot_run){.path = path};
     if (!strcmp(path, "-"))
-        return samples_open_stdin(run, why);
+        return samples_read_any(run, stdin, "standard input", why);
     int error = samples_open(run, path, why);
     if (error <= 0)
         return error;
@@ -261,6 +276,9 @@ void plot_run_close(struct plot_run *run)
         free(run->samples[i].points);
     }
     free(run->samples);
+    if (run->history)
+        history_release(run->history);
+    free(run->history);
     if (run->profile)
         profile_free(run->profile);
     *run = (struct plot_run){0};

@@ -133,12 +133,11 @@ static double scale_step_of(const struct chart_axis *axis, double least)
     return whole && step < 1 ? 1 : step;
 }
 
-double scale_ceiling(const struct chart_axis *axis)
+double scale_ceiling(const struct chart_axis *axis, size_t most)
 {
-    enum { STEPS = 7 };
     if (axis->logarithmic || axis->unit == CHART_PLACE)
         return axis->high;
-    double step = scale_step_of(axis, (axis->high - axis->low) / STEPS);
+    double step = scale_step_of(axis, (axis->high - axis->low) / (double)(most ? most : 1));
     return axis->low + ceil((axis->high - axis->low) / step - 1e-9) * step;
 }
 

@@ -5,12 +5,13 @@
 #include "base/text.h"
 #include "plot/plot.h"
 #include "plot/scale.h"
+#include "plot/svg_parts.h"
 
 enum {
-    WIDTH = 960,
-    LEFT = 92,
-    RIGHT = 28,
-    TOP = 66,
+    WIDTH = PLOT_SVG_WIDTH,
+    LEFT = PLOT_SVG_LEFT,
+    RIGHT = PLOT_SVG_RIGHT,
+    TOP = PLOT_SVG_TOP,
     PLOT_HEIGHT = 340,
     AXIS = 58, /* below the plot: ticks and the axis's title */
     LEGEND_ROW = 20,
@@ -20,7 +21,7 @@ enum {
 
 /* ---- Text ---------------------------------------------------------------------------------- */
 
-static void plot_svg_add_escaped(struct strbuf *out, const char *text)
+void plot_svg_add_escaped(struct strbuf *out, const char *text)
 {
     struct strbuf safe = STRBUF_INIT;
     text_add_safe_string(&safe, text);
@@ -74,12 +75,18 @@ static size_t plot_svg_cut_width(const char *text)
     return width > LEGEND_MOST ? LEGEND_MOST : width;
 }
 
+void plot_svg_add_text_cut(struct strbuf *out, double x, double y, const char *attributes,
+                           const char *text, size_t most)
+{
+    strbuf_addf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
+    plot_svg_add_cut(out, text, most);
+    strbuf_add_string(out, "</text>\n");
+}
+
 static void plot_svg_add_text(struct strbuf *out, double x, double y, const char *attributes,
                               const char *text)
 {
-    strbuf_addf(out, "<text x=\"%.1f\" y=\"%.1f\" %s>", x, y, attributes);
-    plot_svg_add_cut(out, text, LEGEND_MOST);
-    strbuf_add_string(out, "</text>\n");
+    plot_svg_add_text_cut(out, x, y, attributes, text, LEGEND_MOST);
 }
 
 /* ---- Legend -------------------------------------------------------------------------------- */
@@ -139,14 +146,51 @@ static void plot_svg_add_legend(struct strbuf *out, const struct chart *chart,
 
 /* ---- Axes ---------------------------------------------------------------------------------- */
 
-static double plot_svg_at_x(const struct chart *chart, double value)
+static double plot_svg_at(const struct chart_axis *axis, double value)
 {
-    return LEFT + scale_part(&chart->x, value) * (WIDTH - LEFT - RIGHT);
+    return TOP + (1 - scale_part(axis, value)) * PLOT_HEIGHT;
 }
 
-static double plot_svg_at_y(const struct chart *chart, double value)
+static double plot_svg_at_y(const struct chart *chart, size_t series, double value)
 {
-    return TOP + (1 - scale_part(&chart->y, value)) * PLOT_HEIGHT;
+    return plot_svg_at(chart_axis_of(chart, series), value);
+}
+
+/* The room at the right: of a second scale with its ticks and its name. */
+static int plot_svg_right(const struct chart *chart)
+{
+    return chart->right.title ? LEFT : RIGHT;
+}
+
+static double plot_svg_at_x(const struct chart *chart, double value)
+{
+    return LEFT + scale_part(&chart->x, value) * (WIDTH - LEFT - plot_svg_right(chart));
+}
+
+static void plot_svg_add_upright(struct strbuf *out, int x, int angle, const char *title)
+{
+    strbuf_addf(out,
+                "<text class=\"name\" text-anchor=\"middle\" transform=\"translate(%d %.1f) "
+                "rotate(%d)\">",
+                x, TOP + PLOT_HEIGHT / 2.0, angle);
+    plot_svg_add_escaped(out, title);
+    strbuf_add_string(out, "</text>\n");
+}
+
+static void plot_svg_add_right_axis(struct strbuf *out, const struct chart *chart)
+{
+    struct scale_tick ticks[SCALE_TICKS_MAX];
+    int x = WIDTH - plot_svg_right(chart);
+    size_t count = chart->right.title ? scale_ticks(chart, &chart->right, 7, ticks) : 0;
+    for (size_t i = 0; i < count; i++) {
+        double y = plot_svg_at(&chart->right, ticks[i].value);
+        strbuf_addf(out, "<path class=\"axis\" d=\"M%d %.1fh5\"/>\n", x, y);
+        plot_svg_add_text(out, x + 9, y + 4, "class=\"tick\"", ticks[i].label);
+    }
+    if (!count)
+        return;
+    strbuf_addf(out, "<path class=\"axis\" d=\"M%d %dV%d\"/>\n", x, TOP, TOP + PLOT_HEIGHT);
+    plot_svg_add_upright(out, WIDTH - 14, 90, chart->right.title);
 }
 
 static void plot_svg_add_axes(struct strbuf *out, const struct chart *chart)
@@ -154,8 +198,9 @@ static void plot_svg_add_axes(struct strbuf *out, const struct chart *chart)
     struct scale_tick ticks[SCALE_TICKS_MAX];
     size_t count = scale_ticks(chart, &chart->y, 7, ticks);
     for (size_t i = 0; i < count; i++) {
-        double y = plot_svg_at_y(chart, ticks[i].value);
-        strbuf_addf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", LEFT, y, WIDTH - RIGHT);
+        double y = plot_svg_at(&chart->y, ticks[i].value);
+        strbuf_addf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>\n", LEFT, y,
+                    WIDTH - plot_svg_right(chart));
         plot_svg_add_text(out, LEFT - 8, y + 4, "class=\"tick\" text-anchor=\"end\"",
                           ticks[i].label);
     }
@@ -167,15 +212,11 @@ static void plot_svg_add_axes(struct strbuf *out, const struct chart *chart)
                           ticks[i].label);
     }
     strbuf_addf(out, "<path class=\"axis\" d=\"M%d %dV%dH%d\"/>\n", LEFT, TOP, TOP + PLOT_HEIGHT,
-                WIDTH - RIGHT);
-    plot_svg_add_text(out, (LEFT + WIDTH - RIGHT) / 2.0, TOP + PLOT_HEIGHT + 42,
+                WIDTH - plot_svg_right(chart));
+    plot_svg_add_right_axis(out, chart);
+    plot_svg_add_text(out, (LEFT + WIDTH - plot_svg_right(chart)) / 2.0, TOP + PLOT_HEIGHT + 42,
                       "class=\"name\" text-anchor=\"middle\"", chart->x.title);
-    strbuf_addf(out,
-                "<text class=\"name\" text-anchor=\"middle\" transform=\"translate(18 %.1f) "
-                "rotate(-90)\">",
-                TOP + PLOT_HEIGHT / 2.0);
-    plot_svg_add_escaped(out, chart->y.title);
-    strbuf_add_string(out, "</text>\n");
+    plot_svg_add_upright(out, 18, -90, chart->y.title);
 }
 
 /* ---- Series -------------------------------------------------------------------------------- */
@@ -195,7 +236,7 @@ static void plot_svg_add_way(struct strbuf *out, const struct chart *chart, size
     double last = NAN;
     for (size_t i = first; i < end; i++) {
         double x = plot_svg_at_x(chart, series->points[i].x),
-               y = plot_svg_at_y(chart, chart_top(chart, index, i));
+               y = plot_svg_at_y(chart, index, chart_top(chart, index, i));
         if (i == first)
             strbuf_addf(out, "M%.1f %.1f", x, y);
         else if (series->shape == CHART_LINE)
@@ -215,9 +256,10 @@ static void plot_svg_add_way_back(struct strbuf *out, const struct chart *chart,
     const struct chart_series *series = &chart->series[index];
     for (size_t i = end; i-- > first;) {
         double x = plot_svg_at_x(chart, series->points[i].x),
-               y = plot_svg_at_y(chart, chart_base(chart, index, i));
+               y = plot_svg_at_y(chart, index, chart_base(chart, index, i));
         bool goes_on =
-            i > first && plot_svg_is_same(y, plot_svg_at_y(chart, chart_base(chart, index, i - 1)));
+            i > first &&
+            plot_svg_is_same(y, plot_svg_at_y(chart, index, chart_base(chart, index, i - 1)));
         if (i + 1 == end || series->shape == CHART_LINE)
             strbuf_addf(out, "L%.1f %.1f", x, y);
         else if (!goes_on)
@@ -264,7 +306,7 @@ static void plot_svg_add_series(struct strbuf *out, const struct chart *chart, s
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-static void plot_svg_add_head(struct strbuf *out, const struct chart *chart, size_t height)
+void plot_svg_add_head(struct strbuf *out, const struct chart *chart, size_t height)
 {
     strbuf_addf(out,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" "
@@ -286,6 +328,10 @@ static void plot_svg_add_head(struct strbuf *out, const struct chart *chart, siz
 void plot_svg(struct strbuf *out, const struct chart *chart)
 {
     struct legend legend = plot_svg_legend_of(chart);
+    if (chart->across) {
+        plot_across_svg(out, chart);
+        return;
+    }
     plot_svg_add_head(out, chart, TOP + PLOT_HEIGHT + AXIS + LEGEND_ROW * legend.rows + 10);
     plot_svg_add_axes(out, chart);
     /* What is faint stands behind. */

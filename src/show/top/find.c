@@ -9,16 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/array.h"
+#include "base/memory.h"
 #include "aggregate/facts.h"
 #include "profile/profile.h"
 #include "top/top.h"
 
 struct finding {
     pid_t pid;
-    char *of_pid;        /* a profile of the process, being written */
-    char *by_pid;        /* one that the process writes … */
-    size_t by_pid_count; /* … of so many */
-    size_t denied;       /* processes whose files may not be seen */
+    char *of_pid;          /* a profile of the process, being written */
+    char *by_pid;          /* one that the process writes … */
+    size_t by_pid_count;   /* … of so many */
+    size_t denied;         /* processes whose files may not be seen */
+    struct top_paths *all; /* NULL: one is looked for */
 };
 
 static bool top_find_is_number(const char *name)
@@ -42,14 +45,42 @@ static void top_find_keep(char **where, const char *path)
         *where = strdup(path);
 }
 
+static bool top_find_has(const struct top_paths *paths, const char *path)
+{
+    for (size_t i = 0; i < paths->count; i++)
+        if (!strcmp(paths->items[i], path))
+            return true;
+    return false;
+}
+
+void top_paths_add(struct top_paths *paths, const char *path)
+{
+    if (top_find_has(paths, path))
+        return;
+    array_need_room(&paths->items, &paths->room, paths->count, sizeof *paths->items);
+    paths->items[paths->count++] = memory_need(strdup(path));
+}
+
+void top_paths_release(struct top_paths *paths)
+{
+    for (size_t i = 0; i < paths->count; i++)
+        free(paths->items[i]);
+    free(paths->items);
+    *paths = (struct top_paths){0};
+}
+
 static void top_find_consider(struct finding *finding, const char *path, pid_t writer)
 {
     struct profile *profile;
     if (finding->of_pid && !strcmp(finding->of_pid, path))
         return;
+    if (finding->all && top_find_has(finding->all, path))
+        return;
     if (profile_read_meta(&profile, path))
         return;
-    if (profile->being_written) {
+    if (profile->being_written && finding->all)
+        top_paths_add(finding->all, path);
+    else if (profile->being_written) {
         if (facts_number(profile, PROFILE_META_PID) == (uint64_t)finding->pid)
             top_find_keep(&finding->of_pid, path);
         if (writer == finding->pid && !(finding->by_pid && !strcmp(finding->by_pid, path))) {
@@ -120,18 +151,31 @@ static void top_find_say_why_not(const struct finding *finding, struct strbuf *w
                                     : "");
 }
 
+static bool top_find_search(struct finding *finding)
+{
+    DIR *processes = opendir("/proc");
+    if (!processes)
+        return false;
+    for (struct dirent *entry; (entry = readdir(processes));)
+        if (top_find_is_number(entry->d_name))
+            top_find_search_process(finding, entry->d_name);
+    closedir(processes);
+    return true;
+}
+
+void top_find_all(struct top_paths *paths)
+{
+    struct finding finding = {.all = paths};
+    top_find_search(&finding);
+}
+
 int top_find(pid_t pid, struct strbuf *path, struct strbuf *why)
 {
     struct finding finding = {.pid = pid};
-    DIR *processes = opendir("/proc");
-    if (!processes) {
+    if (!top_find_search(&finding)) {
         strbuf_add_string(why, "/proc cannot be read: give the profile's name");
         return -errno;
     }
-    for (struct dirent *entry; (entry = readdir(processes));)
-        if (top_find_is_number(entry->d_name))
-            top_find_search_process(&finding, entry->d_name);
-    closedir(processes);
     const char *found = finding.of_pid              ? finding.of_pid
                         : finding.by_pid_count == 1 ? finding.by_pid
                                                     : NULL;

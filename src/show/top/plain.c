@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "aggregate/facts.h"
 #include "format/names.h"
-#include "top/top_model.h"
+#include "top/watched.h"
 
 enum { USUAL_COLUMNS = 100 };
 
@@ -112,6 +112,47 @@ int top_plain(const struct top_options *options, struct strbuf *why)
     if (error == -EPIPE)
         error = 0;
     if (error && !why->length)
+        strbuf_addf(why, "cannot write: %s", strerror(-error));
+    return error;
+}
+
+/* ---- Several programs ---------------------------------------------------------------------- */
+
+static int top_plain_write_programs(struct watched *programs)
+{
+    static const enum watched_sort sorts[TOP_SORTS] = {
+        [TOP_GROWTH] = WATCHED_GROWTH, [TOP_RATE] = WATCHED_RATE, [TOP_PEAK] = WATCHED_PEAK};
+    const struct top_options *options = programs->options;
+    struct strbuf out = STRBUF_INIT;
+    watched_sort(programs, sorts[options->sort]);
+    watched_add_state(&out, programs);
+    strbuf_add_char(&out, '\n');
+    for (size_t i = 0; i <= programs->count && programs->count; i++) {
+        watched_add_line(&out, i ? programs->items[i - 1] : NULL, options->style.columns);
+        strbuf_add_char(&out, '\n');
+    }
+    fwrite(out.data, 1, out.length, stdout);
+    strbuf_release(&out);
+    return fflush(stdout) ? -errno : 0;
+}
+
+int top_plain_overview(const struct top_options *options, struct strbuf *why)
+{
+    struct watched programs;
+    int error = 0;
+    watched_init(&programs, options);
+    for (uint64_t look = 0; !error && (!options->count || look < options->count); look++) {
+        if (look)
+            top_plain_pause_for(options->interval_ns);
+        watched_look(&programs);
+        error = top_plain_write_programs(&programs);
+        if (!watched_any_is_written(&programs))
+            break;
+    }
+    watched_release(&programs);
+    if (error == -EPIPE)
+        error = 0;
+    if (error)
         strbuf_addf(why, "cannot write: %s", strerror(-error));
     return error;
 }

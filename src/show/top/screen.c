@@ -19,6 +19,8 @@
 #include "plot/plot.h"
 #include "aggregate/facts.h"
 #include "format/names.h"
+#include "top/top_draw.h"
+#include "top/screen.h"
 #include "top/top_model.h"
 #include "top/top_terminal.h"
 
@@ -38,9 +40,11 @@ struct screen {
     enum mode mode, behind; /* behind: what help was called from */
     enum top_sort sort;
     bool ascending, frozen, typing, quit;
-    uint64_t chosen; /* key of a row; 0: the first */
-    size_t first;    /* row at the top of the list */
-    size_t scroll;   /* line at the top of the detail or help */
+    bool one_of_many, leave; /* Esc goes back to all programs */
+    uint64_t chosen;         /* key of a row; 0: the first */
+    size_t first;            /* row at the top of the list */
+    int list_at, list_rows;  /* lines of the screen that the list has */
+    size_t scroll;           /* line at the top of the detail or help */
     char search[SEARCH_BYTES];
     enum plot_level level; /* of memory over time: each has a scale of its own but for both */
     struct strbuf message; /* shown instead of the keys until the next one */
@@ -53,49 +57,17 @@ static double top_screen_seconds_now(void)
     return (double)now_monotonic_ns() / 1e9;
 }
 
-/* ---- Lines --------------------------------------------------------------------------------- */
-
-static void top_screen_put(int row, int column, int attributes, const char *safe)
-{
-    struct strbuf cut = STRBUF_INIT;
-    if (row < 0 || row >= LINES || column >= COLS)
-        return;
-    text_add_cut(&cut, safe, (size_t)(COLS - column));
-    attrset(attributes);
-    mvaddstr(row, column, cut.data);
-    attrset(A_NORMAL);
-    strbuf_release(&cut);
-}
-
-static void top_screen_put_bar(int row, const char *safe)
-{
-    top_screen_put(row, 0, A_REVERSE, safe);
-    for (int column = (int)text_width(safe); column < COLS; column++)
-        top_screen_put(row, column, A_REVERSE, " ");
-}
-
-static int top_screen_colour(int pair)
-{
-    return has_colors() && pair < COLOR_PAIRS ? (int)COLOR_PAIR(pair) : 0;
-}
-
-/* Lines of text from `row` on, at most `rows` of them. Returns how many there were. */
-static int top_screen_put_lines(int row, int rows, int attributes, const char *text)
-{
-    int done = 0;
-    for (const char *at = text; *at && done < rows; done++) {
-        size_t length = strcspn(at, "\n");
-        struct strbuf line = STRBUF_INIT;
-        strbuf_add(&line, at, length);
-        top_screen_put(row + done, 0, attributes, line.data);
-        strbuf_release(&line);
-        at += length + (at[length] == '\n');
-    }
-    return done;
-}
-
 /* ---- The head ------------------------------------------------------------------------------ */
 
+/* Green: it is recorded, or it ended well; red: it did not; yellow: the screen stands still. */
+static int top_screen_outcome_colour(const struct screen *screen)
+{
+    const struct profile *profile = screen->model.profile;
+    bool well = profile->being_written || facts_ended_well(profile);
+    return draw_colour(screen->frozen ? DRAW_YELLOW : well ? DRAW_GREEN : DRAW_RED);
+}
+
+/* Cut as a whole where it is too long. */
 static void top_screen_draw_head(const struct screen *screen)
 {
     struct strbuf line = STRBUF_INIT;
@@ -106,13 +78,16 @@ static void top_screen_draw_head(const struct screen *screen)
     facts_add_text(&line, profile, PROFILE_META_PID);
     facts_add_rank(&line, profile);
     strbuf_addf(&line, "  %s  ", figure_human_duration(screen->model.duration_ns).text);
+    size_t outcome = line.length, column = text_width(line.data);
     facts_add_outcome(&line, profile);
     if (screen->frozen)
         strbuf_add_string(&line, "  [frozen]");
-    top_screen_put(0, 0, A_BOLD, line.data);
+    draw_text(0, 0, A_BOLD, line.data);
+    if (text_width(line.data) <= (size_t)COLS)
+        draw_text(0, (int)column, A_BOLD | top_screen_outcome_colour(screen), line.data + outcome);
     strbuf_reset(&line);
     top_add_state(&line, &screen->model);
-    top_screen_put(1, 0, A_NORMAL, line.data);
+    draw_text(1, 0, A_NORMAL, line.data);
     strbuf_release(&line);
 }
 
@@ -122,14 +97,14 @@ static int top_screen_draw_chart(const struct screen *screen, int row, int rows,
 {
     struct strbuf text = STRBUF_INIT;
     struct style style = screen->style;
-    style.colour = false;
+    style.colour = screen->style.colour && has_colors();
     style.columns = (size_t)COLS;
     if (!chart_settle(chart)) {
-        top_screen_put(row, 0, A_DIM, "no memory over time yet");
+        draw_text(row, 0, A_DIM, "no memory over time yet");
         return 1;
     }
     plot_terminal(&text, chart, &style, (size_t)rows);
-    int used = top_screen_put_lines(row, rows + 2, top_screen_colour(1), text.data);
+    int used = draw_lines(row, rows + 2, A_NORMAL, text.data);
     strbuf_release(&text);
     return used;
 }
@@ -151,14 +126,63 @@ static int top_screen_draw_memory(const struct screen *screen, int row)
     struct chart chart = {0};
     plot_memory(&chart, screen->model.profile, screen->level);
     if (chart.count == 2)
-        top_screen_put(row++, 2, A_DIM, "memory over time: a requested, b resident");
+        draw_text(row++, 2, A_DIM,
+                  chart.right.title
+                      ? "memory over time: a requested, b resident (scale at the right)"
+                      : "memory over time: a requested, b resident");
     else if (screen->level)
-        top_screen_put(row++, 2, A_DIM,
-                       screen->level == PLOT_RESIDENT ? "resident memory over time"
-                                                      : "requested memory over time");
+        draw_text(row++, 2, A_DIM,
+                  screen->level == PLOT_RESIDENT ? "resident memory over time"
+                                                 : "requested memory over time");
     row += top_screen_draw_chart(screen, row, top_screen_chart_rows(screen), &chart);
     chart_release(&chart);
     return row;
+}
+
+/* ---- Callers of a site ---------------------------------------------------------------------- */
+
+/* Single callers go straight up, several branch. */
+static void top_screen_add_callers(struct strbuf *out, const struct top_model *model,
+                                   const struct callers *callers, uint32_t node, size_t level)
+{
+    for (uint32_t child = callers->nodes[node].first_child; child;
+         child = callers->nodes[child].next) {
+        const struct caller *caller = &callers->nodes[child];
+        struct strbuf name = STRBUF_INIT;
+        bool branch = caller->next || callers->nodes[node].first_child != child;
+        strbuf_addf(
+            out, "  %7s ",
+            human_percent(figure_double(caller->value), figure_double(callers->nodes[0].value))
+                .text);
+        strbuf_add_repeated(out, "  ", level);
+        strbuf_add_string(out, style_sign(&model->options->style, "↑ ", "^ "));
+        frame_add_name(&name, model->profile, caller->frame);
+        name_add_short(out, name.data, 60);
+        strbuf_add_string(out, "  ");
+        frame_add_place(out, model->profile, caller->frame, 50);
+        strbuf_add_char(out, '\n');
+        strbuf_release(&name);
+        if (level < DETAIL_DEPTH)
+            top_screen_add_callers(out, model, callers, child, level + branch);
+    }
+}
+
+/* Bytes that live; where nothing does, allocations. Positions in METRIC_CHOICE. */
+enum { METRIC_LIVE = 1, METRIC_CALLS = 2 };
+
+/* What they are sorted by goes to `by`. */
+static void top_screen_add_callers_of(struct strbuf *out, struct strbuf *by,
+                                      const struct top_model *model, const struct top_row *row)
+{
+    struct callers callers = {0};
+    bool lives = figure_positive(row->live_bytes);
+    size_t metric = lives ? METRIC_LIVE : METRIC_CALLS;
+    strbuf_add_string(by, lives ? "live bytes" : "allocations");
+    if (!callers_build(&callers, &model->sites, &model->sites.groups[row->group], metric,
+                       DETAIL_DEPTH) &&
+        callers.count)
+        top_screen_add_callers(out, model, &callers, 0, 0);
+    callers_release(&callers);
 }
 
 /* ---- The list ------------------------------------------------------------------------------ */
@@ -219,29 +243,62 @@ static void top_screen_add_row(struct strbuf *out, const struct screen *screen,
     text_add_cut(out, row->place, place);
 }
 
+/* Red grows, green shrinks; its column is not there on every terminal. */
+static void top_screen_colour_growth(const struct screen *screen, int at, const struct top_row *row)
+{
+    struct strbuf before = STRBUF_INIT, growth = STRBUF_INIT;
+    if (isnan(row->growth_bytes) || row->growth_bytes == 0)
+        return;
+    top_add_growth(&growth, row->growth_bytes);
+    top_screen_add_figure(&before, screen, 0, "");
+    size_t column = text_width(before.data);
+    top_screen_add_figure(&before, screen, 1, growth.data);
+    if (text_width(before.data) > column)
+        draw_text(at, (int)column, draw_colour(row->growth_bytes > 0 ? DRAW_RED : DRAW_GREEN),
+                  before.data + before.length - (text_width(before.data) - column));
+    strbuf_release(&before);
+    strbuf_release(&growth);
+}
+
 static void top_screen_draw_row(const struct screen *screen, int at, const struct top_row *row,
                                 bool chosen)
 {
     struct strbuf line = STRBUF_INIT;
     top_screen_add_row(&line, screen, row);
     bool found = *screen->search && strcasestr(row->name, screen->search);
-    if (chosen)
-        top_screen_put_bar(at, line.data);
-    else
-        top_screen_put(at, 0,
-                       (found ? A_BOLD | A_UNDERLINE : A_NORMAL) |
-                           (row->growth_bytes > 0   ? top_screen_colour(3)
-                            : row->growth_bytes < 0 ? top_screen_colour(2)
-                                                    : 0),
-                       line.data);
+    if (chosen) {
+        draw_bar(at, line.data);
+    } else {
+        draw_text(at, 0, found ? A_BOLD | A_UNDERLINE : A_NORMAL, line.data);
+        top_screen_colour_growth(screen, at, row);
+    }
     strbuf_release(&line);
+}
+
+/* The first of free lines below the list: who calls the chosen site. */
+static void top_screen_draw_callers_below(const struct screen *screen, int from, size_t chosen)
+{
+    enum { LEAST = 5 };
+    struct strbuf text = STRBUF_INIT, title = STRBUF_INIT;
+    int rows = LINES - 1 - from;
+    if (rows < LEAST || chosen >= screen->model.row_count)
+        return;
+    const struct top_row *row = &screen->model.rows[chosen];
+    strbuf_addf(&title, "callers of %s, by ", row->name);
+    top_screen_add_callers_of(&text, &title, &screen->model, row);
+    draw_text(from + 1, 2, A_DIM, title.data);
+    draw_lines(from + 2, rows - 2, A_NORMAL, text.data);
+    strbuf_release(&text);
+    strbuf_release(&title);
 }
 
 static void top_screen_draw_list(struct screen *screen, int from)
 {
     struct strbuf title = STRBUF_INIT;
-    int rows = LINES - 2 - from;
+    int rows = LINES - 2 - from, drawn = 0;
     size_t chosen = top_screen_chosen_row(screen);
+    screen->list_at = from + 1;
+    screen->list_rows = rows;
     top_screen_add_figure(&title, screen, 0, "live");
     top_screen_add_figure(&title, screen, 1, "growth");
     top_screen_add_figure(&title, screen, 2, "rate");
@@ -254,7 +311,7 @@ static void top_screen_draw_list(struct screen *screen, int from)
     else
         strbuf_addf(&title, "  call site, by %s%s", sort_names[screen->sort],
                     screen->ascending ? ", least first" : "");
-    top_screen_put_bar(from, title.data);
+    draw_bar(from, title.data);
     strbuf_release(&title);
     if (rows < 1)
         return;
@@ -262,13 +319,14 @@ static void top_screen_draw_list(struct screen *screen, int from)
         screen->first = chosen;
     if (chosen >= screen->first + (size_t)rows)
         screen->first = chosen - (size_t)rows + 1;
-    for (int i = 0; i < rows && screen->first + (size_t)i < screen->model.row_count; i++) {
-        size_t row = screen->first + (size_t)i;
-        top_screen_draw_row(screen, from + 1 + i, &screen->model.rows[row], row == chosen);
+    for (; drawn < rows && screen->first + (size_t)drawn < screen->model.row_count; drawn++) {
+        size_t row = screen->first + (size_t)drawn;
+        top_screen_draw_row(screen, from + 1 + drawn, &screen->model.rows[row], row == chosen);
     }
+    top_screen_draw_callers_below(screen, from + 1 + drawn, chosen);
     if (!screen->model.row_count)
-        top_screen_put(from + 1, 2, A_DIM,
-                       screen->options->filter ? "no call site matches" : "no call sites yet");
+        draw_text(from + 1, 2, A_DIM,
+                  screen->options->filter ? "no call site matches" : "no call sites yet");
 }
 
 /* ---- The detail of a site ------------------------------------------------------------------ */
@@ -306,49 +364,6 @@ static void top_screen_add_figures(struct strbuf *out, const struct top_model *m
                 human_count(model->sites.groups[row->group].count).text);
 }
 
-/* Single callers go straight up, several branch. */
-static void top_screen_add_callers(struct strbuf *out, const struct top_model *model,
-                                   const struct callers *callers, uint32_t node, size_t level)
-{
-    for (uint32_t child = callers->nodes[node].first_child; child;
-         child = callers->nodes[child].next) {
-        const struct caller *caller = &callers->nodes[child];
-        struct strbuf name = STRBUF_INIT;
-        bool branch = caller->next || callers->nodes[node].first_child != child;
-        strbuf_addf(
-            out, "  %7s ",
-            human_percent(figure_double(caller->value), figure_double(callers->nodes[0].value))
-                .text);
-        strbuf_add_repeated(out, "  ", level);
-        strbuf_add_string(out, style_sign(&model->options->style, "↑ ", "^ "));
-        frame_add_name(&name, model->profile, caller->frame);
-        name_add_short(out, name.data, 60);
-        strbuf_add_string(out, "  ");
-        frame_add_place(out, model->profile, caller->frame, 50);
-        strbuf_add_char(out, '\n');
-        strbuf_release(&name);
-        if (level < DETAIL_DEPTH)
-            top_screen_add_callers(out, model, callers, child, level + branch);
-    }
-}
-
-/* Bytes that live; where nothing does, allocations. Positions in METRIC_CHOICE. */
-enum { METRIC_LIVE = 1, METRIC_CALLS = 2 };
-
-static void top_screen_add_callers_of(struct strbuf *out, const struct top_model *model,
-                                      const struct top_row *row)
-{
-    struct callers callers = {0};
-    bool lives = figure_positive(row->live_bytes);
-    size_t metric = lives ? METRIC_LIVE : METRIC_CALLS;
-    strbuf_addf(out, "\ncallers, by %s\n", lives ? "live bytes" : "allocations");
-    if (!callers_build(&callers, &model->sites, &model->sites.groups[row->group], metric,
-                       DETAIL_DEPTH) &&
-        callers.count)
-        top_screen_add_callers(out, model, &callers, 0, 0);
-    callers_release(&callers);
-}
-
 static int top_screen_draw_curve(const struct screen *screen, const struct top_row *row, int from)
 {
     const struct top_model *model = &screen->model;
@@ -363,7 +378,7 @@ static int top_screen_draw_curve(const struct screen *screen, const struct top_r
     struct plot_options options = {
         .view = PLOT_SITES, .top = 1, .wanted = wanted, .hide_std = screen->options->hide_std};
     if (plot_curves(&chart, model->profile, &options, &why)) {
-        top_screen_put(
+        draw_text(
             from++, 2, A_DIM,
             "its live bytes over time were not kept: they hardly changed, or it is too small");
     } else {
@@ -375,7 +390,7 @@ static int top_screen_draw_curve(const struct screen *screen, const struct top_r
             free(chart.series[chart.count].name);
             free(chart.series[chart.count].points);
         }
-        top_screen_put(from++, 2, A_DIM, "its live bytes over time");
+        draw_text(from++, 2, A_DIM, "its live bytes over time");
         from += top_screen_draw_chart(screen, from, LINES / 4 > 10 ? 10 : LINES / 4, &chart);
     }
 done:
@@ -409,21 +424,24 @@ static void top_screen_draw_scrolled(struct screen *screen, int from, const char
     size_t most = lines > rows ? lines - rows : 0;
     if (screen->scroll > most)
         screen->scroll = most;
-    top_screen_put_lines(from, (int)rows, A_NORMAL, top_screen_line_at(text, screen->scroll));
+    draw_lines(from, (int)rows, A_NORMAL, top_screen_line_at(text, screen->scroll));
 }
 
 static void top_screen_draw_detail(struct screen *screen)
 {
     const struct top_row *row = top_model_find(&screen->model, screen->chosen);
-    struct strbuf text = STRBUF_INIT, name = STRBUF_INIT;
+    struct strbuf text = STRBUF_INIT, name = STRBUF_INIT, callers = STRBUF_INIT;
     if (!row) {
-        top_screen_put(3, 2, A_NORMAL, "this call site is not there any more");
+        draw_text(3, 2, A_NORMAL, "this call site is not there any more");
         return;
     }
     strbuf_addf(&name, "%s  %s", row->name, row->place);
-    top_screen_put_bar(2, name.data);
+    draw_bar(2, name.data);
     top_screen_add_figures(&text, &screen->model, row);
-    top_screen_add_callers_of(&text, &screen->model, row);
+    strbuf_add_string(&text, "\ncallers, by ");
+    top_screen_add_callers_of(&callers, &text, &screen->model, row);
+    strbuf_addf(&text, "\n%s", callers.data);
+    strbuf_release(&callers);
     top_screen_draw_scrolled(screen, top_screen_draw_curve(screen, row, 3), text.data);
     strbuf_release(&text);
     strbuf_release(&name);
@@ -448,21 +466,30 @@ static const char help[] =
     "  m              the picture: both, requested, resident, these on scales of their own\n"
     "  Z, Space       freeze: nothing changes until it is pressed again\n"
     "  F1, h, ?       this text\n"
-    "  F10, q         quit\n";
+    "  F10, q         quit\n"
+    "\n"
+    "  The mouse chooses a call site, shows the detail of the one that is chosen, sorts by a "
+    "title,\n"
+    "  scrolls, and presses what stands in the last line. With Shift the terminal marks text.\n";
+
+static void top_screen_add_keys(struct strbuf *line, const struct screen *screen)
+{
+    if (screen->typing)
+        strbuf_addf(line, "Search: %s_", screen->search);
+    else if (screen->message.length)
+        strbuf_add_string(line, screen->message.data);
+    else if (screen->mode == MODE_LIST)
+        strbuf_addf(line, "%sF1 Help  F3 Search  Enter Detail  F6 Sort  Z %s  F10 Quit",
+                    screen->one_of_many ? "Esc All  " : "", screen->frozen ? "Go on" : "Freeze");
+    else
+        strbuf_add_string(line, "Esc Back  up, down Scroll  F10 Quit");
+}
 
 static void top_screen_draw_keys(const struct screen *screen)
 {
     struct strbuf line = STRBUF_INIT;
-    if (screen->typing)
-        strbuf_addf(&line, "Search: %s_", screen->search);
-    else if (screen->message.length)
-        strbuf_add_string(&line, screen->message.data);
-    else if (screen->mode == MODE_LIST)
-        strbuf_addf(&line, "F1 Help  F3 Search  Enter Detail  F6 Sort  Z %s  F10 Quit",
-                    screen->frozen ? "Go on" : "Freeze");
-    else
-        strbuf_add_string(&line, "Esc Back  up, down Scroll  F10 Quit");
-    top_screen_put_bar(LINES - 1, line.data);
+    top_screen_add_keys(&line, screen);
+    draw_bar(LINES - 1, line.data);
     strbuf_release(&line);
 }
 
@@ -536,6 +563,7 @@ static void top_screen_begin_search(struct screen *screen)
 
 static void top_screen_go_back(struct screen *screen)
 {
+    screen->leave = screen->one_of_many && screen->mode == MODE_LIST;
     screen->mode = screen->mode == MODE_HELP ? screen->behind : MODE_LIST;
     screen->scroll = 0;
 }
@@ -602,6 +630,78 @@ static void top_screen_press_letter(struct screen *screen, int key)
         top_screen_search_from(screen, top_screen_chosen_row(screen) + 1);
 }
 
+/* ---- The mouse ----------------------------------------------------------------------------- */
+
+/* On the titles: sorts by the column. */
+static void top_screen_click_title(struct screen *screen, int x)
+{
+    static const enum top_sort sorts[] = {TOP_LIVE, TOP_GROWTH, TOP_RATE};
+    int column = x / TOP_FIGURE;
+    if (top_figures_shown((size_t)COLS) < TOP_FIGURES)
+        top_screen_sort_by(screen, (screen->sort + 1) % TOP_SORTS); /* one column is left of them */
+    else if (column < 3)
+        top_screen_sort_by(screen, sorts[column]);
+    else if (column == 3)
+        top_screen_sort_by(screen, screen->sort == TOP_COUNT   ? TOP_BYTES
+                                   : screen->sort == TOP_BYTES ? TOP_PEAK
+                                                               : TOP_COUNT);
+}
+
+/* On a row: chooses it, and shows its detail where it was chosen already. */
+static void top_screen_click_row(struct screen *screen, size_t row)
+{
+    if (row >= screen->model.row_count)
+        return;
+    if (row == top_screen_chosen_row(screen))
+        top_screen_show_detail(screen);
+    else
+        top_screen_choose(screen, row);
+}
+
+static void top_screen_press(struct screen *screen, int key);
+
+/* On the line of keys: the word that is clicked is pressed. */
+static void top_screen_click_keys(struct screen *screen, int x)
+{
+    static const struct {
+        const char *word;
+        int key;
+    } words[] = {{"F1 Help", KEY_F(1)},   {"F3 Search", KEY_F(3)}, {"Enter Detail", KEY_ENTER},
+                 {"F6 Sort", KEY_F(6)},   {"Z Freeze", 'Z'},       {"Z Go on", 'Z'},
+                 {"F10 Quit", KEY_F(10)}, {"Esc Back", 27},        {"Esc All", 27}};
+    struct strbuf line = STRBUF_INIT;
+    top_screen_add_keys(&line, screen);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *at = strstr(line.data, words[i].word);
+        if (at && x >= at - line.data && x < at - line.data + (int)strlen(words[i].word)) {
+            top_screen_press(screen, words[i].key);
+            break;
+        }
+    }
+    strbuf_release(&line);
+}
+
+static void top_screen_mouse(struct screen *screen)
+{
+    enum { WHEEL = 3 };
+    MEVENT event;
+    if (getmouse(&event) != OK)
+        return;
+    if (event.bstate & BUTTON4_PRESSED)
+        top_screen_move_by(screen, -WHEEL);
+    else if (event.bstate & BUTTON5_PRESSED)
+        top_screen_move_by(screen, WHEEL);
+    else if (!(event.bstate & BUTTON1_PRESSED))
+        return;
+    else if (event.y == LINES - 1)
+        top_screen_click_keys(screen, event.x);
+    else if (screen->mode == MODE_LIST && event.y == screen->list_at - 1)
+        top_screen_click_title(screen, event.x);
+    else if (screen->mode == MODE_LIST && event.y >= screen->list_at &&
+             event.y < screen->list_at + screen->list_rows)
+        top_screen_click_row(screen, screen->first + (size_t)(event.y - screen->list_at));
+}
+
 static void top_screen_press(struct screen *screen, int key)
 {
     strbuf_reset(&screen->message);
@@ -612,6 +712,9 @@ static void top_screen_press(struct screen *screen, int key)
     long page = LINES > 6 ? LINES - 5 : 1;
     switch (key) {
     case KEY_RESIZE:
+        break;
+    case KEY_MOUSE:
+        top_screen_mouse(screen);
         break;
     case 'q':
     case KEY_F(10):
@@ -695,7 +798,7 @@ static bool top_screen_look(struct screen *screen)
 static void top_screen_run(struct screen *screen)
 {
     bool again = true;
-    while (!screen->quit && !terminal_is_over()) {
+    while (!screen->quit && !screen->leave && !terminal_is_over()) {
         again |= top_screen_look(screen);
         if (again)
             top_screen_draw(screen);
@@ -706,20 +809,32 @@ static void top_screen_run(struct screen *screen)
     }
 }
 
+bool top_screen_of(struct top_model *model, bool one_of_many)
+{
+    struct screen screen = {.options = model->options,
+                            .model = *model,
+                            .one_of_many = one_of_many,
+                            .sort = model->options->sort,
+                            .style = model->options->style,
+                            .message = STRBUF_INIT};
+    top_screen_sort_by(&screen, screen.sort);
+    top_screen_run(&screen);
+    *model = screen.model;
+    strbuf_release(&screen.message);
+    return screen.quit;
+}
+
 int top_screen(const struct top_options *options, struct strbuf *why)
 {
-    struct screen screen = {
-        .options = options, .sort = options->sort, .style = options->style, .message = STRBUF_INIT};
-    top_model_init(&screen.model, options);
-    int error = top_model_look(&screen.model, why);
+    struct top_model model;
+    top_model_init(&model, options);
+    int error = top_model_look(&model, why);
     if (error > 0)
         error = terminal_begin(options->style.colour, why);
     if (!error) {
-        top_screen_sort_by(&screen, screen.sort);
-        top_screen_run(&screen);
+        top_screen_of(&model, false);
         terminal_end();
     }
-    top_model_release(&screen.model);
-    strbuf_release(&screen.message);
+    top_model_release(&model);
     return error;
 }

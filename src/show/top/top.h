@@ -7,7 +7,7 @@
  *
  * `find` looks for a process's profile among the open files of all processes. `model` knows call
  * sites again by their names, since indices differ between readings. `screen` draws all of it anew
- * after each key and each reading. `terminal` gives the terminal back on every way out: after a
+ * after each key and each reading; `overview` has several programs, a model each (`watched`). `terminal` gives the terminal back on every way out: after a
  * crash it writes bytes that were prepared before, since nothing of ncurses may be called there. */
 #ifndef TIDEMARK_TOP_TOP_H
 #define TIDEMARK_TOP_TOP_H
@@ -32,7 +32,9 @@ enum top_sort {
 };
 
 struct top_options {
-    const char *path;
+    const char *path;         /* of one program */
+    const char *const *paths; /* of several, or none: all that are being recorded */
+    size_t path_count;
     uint64_t interval_ns; /* between two looks, at least */
     uint64_t count;       /* looks, in lines; 0: until the recording ends */
     size_t rows;          /* call sites in a look, in lines */
@@ -47,9 +49,21 @@ struct top_options {
  */
 int top_screen(const struct top_options *options, struct strbuf *why);
 int top_plain(const struct top_options *options, struct strbuf *why);
+/* The same of several programs. */
+int top_overview(const struct top_options *options, struct strbuf *why);
+int top_plain_overview(const struct top_options *options, struct strbuf *why);
 
 /* The profile of a process that is being recorded: of those that any process of ours is writing,
  * the one that says that it is of `pid`; or the only one that `pid` itself writes. */
 int top_find(pid_t pid, struct strbuf *path, struct strbuf *why);
+
+struct top_paths {
+    char **items;
+    size_t count, room;
+};
+/* All profiles that processes which may be looked at are writing. */
+void top_find_all(struct top_paths *paths);
+void top_paths_add(struct top_paths *paths, const char *path); /* once each */
+void top_paths_release(struct top_paths *paths);
 
 #endif

@@ -41,9 +41,8 @@ static void terminal_restore_and_fail(int signal)
     raise(signal); /* SA_RESETHAND: now it does what it always does */
 }
 
-static void terminal_add_way_back(const char *capability)
+static void terminal_add_to_way_back(const char *text)
 {
-    const char *text = tigetstr(capability);
     if (!text || text == (char *)-1)
         return;
     size_t length = strlen(text);
@@ -51,6 +50,20 @@ static void terminal_add_way_back(const char *capability)
         return;
     memcpy(way_back + way_back_bytes, text, length);
     way_back_bytes += length;
+}
+
+static void terminal_add_way_back(const char *capability)
+{
+    terminal_add_to_way_back(tigetstr(capability));
+}
+
+/* Terminals with a mouse are told to keep its clicks to themselves again. */
+static void terminal_add_mouse_off(void)
+{
+    const char *mouse = tigetstr("kmous"), *mode = tigetstr("XM");
+    if (mouse && mouse != (char *)-1)
+        terminal_add_to_way_back(mode && mode != (char *)-1 ? tiparm(mode, 0)
+                                                            : "\033[?1000l\033[?1006l");
 }
 
 static void terminal_set_handlers(void)
@@ -70,6 +83,13 @@ static void terminal_give_back(void)
     begun = false;
 }
 
+/* Presses alone, at once: what a click is, is seen from where it is. */
+static void terminal_set_mouse(void)
+{
+    mouseinterval(0);
+    mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+}
+
 static void terminal_set_up(bool colour)
 {
     cbreak();
@@ -79,6 +99,7 @@ static void terminal_set_up(bool colour)
     nodelay(stdscr, TRUE);
     curs_set(0);
     set_escdelay(25);
+    terminal_set_mouse();
     if (!colour || !has_colors())
         return;
     start_color();
@@ -87,6 +108,8 @@ static void terminal_set_up(bool colour)
     init_pair(2, COLOR_GREEN, -1);
     init_pair(3, COLOR_RED, -1);
     init_pair(4, COLOR_YELLOW, -1);
+    init_pair(5, COLOR_BLUE, -1);
+    init_pair(6, COLOR_MAGENTA, -1);
 }
 
 int terminal_begin(bool colour, struct strbuf *why)
@@ -106,6 +129,7 @@ int terminal_begin(bool colour, struct strbuf *why)
     terminal_add_way_back("sgr0");
     terminal_add_way_back("cnorm");
     terminal_add_way_back("rmkx");
+    terminal_add_mouse_off();
     terminal_add_way_back("rmcup");
     asked = 0;
     terminal_set_handlers();

@@ -1,5 +1,4 @@
 tidemark_unit_test(import import_text tm_profile tm_base)
-tidemark_unit_test(import json_reader tm_base)
 tidemark_unit_test(import import_heaptrack tm_profile tm_base)
 
 tidemark_fuzz(import LIBS tm_import tm_profile tm_base)

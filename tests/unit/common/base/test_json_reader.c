@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "import/json_reader.h"
+#include "base/json_reader.h"
 
 static struct json_reader reader_of(const char *text)
 {
@@ -45,6 +45,26 @@ static void members(void **state)
     strbuf_release(&json.text);
 }
 
+/* A null is taken where one stands, and nothing else is. */
+static void nulls(void **state)
+{
+    uint64_t value = 0;
+    bool first = true;
+    (void)state;
+    struct json_reader json = reader_of("[ null, 7, nul]");
+    assert_true(json_reader_array(&json));
+    assert_true(json_reader_item(&json, &first));
+    assert_true(json_reader_null(&json));
+    assert_true(json_reader_item(&json, &first));
+    assert_false(json_reader_null(&json));
+    assert_true(json_reader_unsigned(&json, &value));
+    assert_int_equal(value, 7);
+    assert_true(json_reader_item(&json, &first));
+    assert_false(json_reader_null(&json));
+    assert_false(json.is_wrong);
+    strbuf_release(&json.text);
+}
+
 /* Cut anywhere it is wrong, and never right. */
 static void cut(void **state)
 {
@@ -69,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strings),
         cmocka_unit_test(members),
+        cmocka_unit_test(nulls),
         cmocka_unit_test(cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
-/* JSON read in one pass, token by token, without a tree. Inside the room. */
-#ifndef TIDEMARK_IMPORT_JSON_READER_H
-#define TIDEMARK_IMPORT_JSON_READER_H
+/* JSON read in one pass, token by token, without a tree. Nothing behind `end` is read. */
+#ifndef TIDEMARK_BASE_JSON_READER_H
+#define TIDEMARK_BASE_JSON_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +24,8 @@ bool json_reader_item(struct json_reader *json, bool *first);
 bool json_reader_string(struct json_reader *json); /* in `text` */
 /* A number without sign and fraction, below 2^63; what has one is cut off. */
 bool json_reader_unsigned(struct json_reader *json, uint64_t *value);
+/* Takes a null if one stands here. Nothing is wrong where another value does. */
+bool json_reader_null(struct json_reader *json);
 void json_reader_skip(struct json_reader *json); /* a value of any kind */
 
 #endif

@@ -1,6 +1,6 @@
 /* A pull parser for JSON (json_reader.h). The caller asks for the next key, item, string or number.
  * The first error sets a flag, and every later call fails. */
-#include "import/json_reader.h"
+#include "base/json_reader.h"
 
 #include <string.h>
 
@@ -165,6 +165,15 @@ bool json_reader_unsigned(struct json_reader *json, uint64_t *value)
         return json_reader_wrong(json);
     while (json->at < json->end && *json->at && strchr(".0123456789", *json->at))
         json->at++;
+    return true;
+}
+
+bool json_reader_null(struct json_reader *json)
+{
+    json_reader_pass_space(json);
+    if (json->is_wrong || json->end - json->at < 4 || memcmp(json->at, "null", 4) != 0)
+        return false;
+    json->at += 4;
     return true;
 }
 

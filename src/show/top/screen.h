@@ -1,0 +1,11 @@
+/* The screen of one program, for those that have the terminal (screen.c). */
+#ifndef TIDEMARK_TOP_SCREEN_H
+#define TIDEMARK_TOP_SCREEN_H
+
+#include "top/top_model.h"
+
+/* Shows the model until the user leaves it. `one_of_many`: Esc goes back to all of them. True: the user wants to
+ * quit. */
+bool top_screen_of(struct top_model *model, bool one_of_many);
+
+#endif
