@@ -243,7 +243,7 @@ static void holders_show_text_filter(struct show *show)
     if (!holders->filter)
         return;
     strbuf_addf(&line, "%s in ", human_bytes(holders->passing_bytes).text);
-    holders_show_add_blocks(&line, holders->passing_count);
+    holders_show_add_blocks(&line, holders->of, holders->passing_count);
     strbuf_add_string(&line, " of it on call paths that pass ");
     text_add_safe_string(&line, holders->filter);
     holders_show_label(show, "filter");
