@@ -9,10 +9,9 @@
 #include "wire/wire.h"
 
 /* An allocation takes four words, a free two. */
-static const uint64_t records[] = {(uint64_t)WIRE_MALLOC << 56 | 0x1000, 900, 0, 0,
-                                   (uint64_t)WIRE_FREE << 56 | 0x1000,   999,
-                                   (uint64_t)WIRE_MALLOC << 56 | 0x2000, 1000, 0, 0,
-                                   (uint64_t)WIRE_FREE << 56 | 0x2000,   1001};
+static const uint64_t records[] = {
+    (uint64_t)WIRE_MALLOC << 56 | 0x1000, 900,  0, 0, (uint64_t)WIRE_FREE << 56 | 0x1000, 999,
+    (uint64_t)WIRE_MALLOC << 56 | 0x2000, 1000, 0, 0, (uint64_t)WIRE_FREE << 56 | 0x2000, 1001};
 
 static void events_pass_up_to_the_tick(void **state)
 {
