@@ -1,6 +1,7 @@
 /* The first view, the answer first: whose the resident memory is, who has most, what is lost, and the
  * insights, each of which leads to its place. Then the curve, the peaks, figures, the functions with most,
  * the ledger, and last what ran. Where the profile is of a region, it shows the region's figures. */
+import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Insight, Peak, Region, Top, TopFunction, Summary } from "../data/types.ts";
 import { highest, holders, notable } from "../model/peaks.ts";
@@ -822,6 +823,7 @@ function insightLink({ id, paths }: Insight): string | null {
 /* A sentence that leads to its place; what it is known from, if that is asked for. */
 function InsightRow({ insight }: { insight: Insight }): JSX.Element {
     const href = insightLink(insight);
+    const [open, setOpen] = useState(insight.severity === "severe");
     return (
         <li>
             <b class={`severity ${insight.severity === "severe" ? "bad" : ""}`}>
@@ -831,41 +833,47 @@ function InsightRow({ insight }: { insight: Insight }): JSX.Element {
                 {href ? <a href={href}>{insight.title}</a> : insight.title}
                 {insight.cost !== null && <span class="dim"> {share(insight.cost)}</span>}
             </span>
-            <details open={insight.severity === "severe"}>
+            <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
                 <summary aria-label={`Why: ${insight.title}`}>why</summary>
-                <p class="tight">{insight.advice}</p>
-                <dl class="facts">
-                    {insight.evidence.map((each) => (
-                        <>
-                            <dt>{each.metric}</dt>
-                            <dd>
-                                {typeof each.value === "number"
-                                    ? format(each.value, each.unit as Unit)
-                                    : each.value}
-                            </dd>
-                        </>
-                    ))}
-                </dl>
-                {insight.paths.map((path, at) => (
-                    <p class="mono" key={at}>
-                        {format(path.value, path.unit as Unit)}{" "}
-                        {path.frames.map((frame) => shortName(frame.function ?? "?")).join(" ← ")}
-                        {path.more ? " ← …" : ""}
-                        {path.frames[0]?.file && (
-                            <>
-                                {" "}
-                                <a
-                                    href={link({
-                                        view: "source",
-                                        file: path.frames[0].file,
-                                        line: path.frames[0].line ?? 0,
-                                    })}>
-                                    {baseName(path.frames[0].file)}:{path.frames[0].line}
-                                </a>
-                            </>
-                        )}
-                    </p>
-                ))}
+                {open && (
+                    <>
+                        <p class="tight">{insight.advice}</p>
+                        <dl class="facts">
+                            {insight.evidence.map((each) => (
+                                <>
+                                    <dt>{each.metric}</dt>
+                                    <dd>
+                                        {typeof each.value === "number"
+                                            ? format(each.value, each.unit as Unit)
+                                            : each.value}
+                                    </dd>
+                                </>
+                            ))}
+                        </dl>
+                        {insight.paths.map((path, at) => (
+                            <p class="mono" key={at}>
+                                {format(path.value, path.unit as Unit)}{" "}
+                                {path.frames
+                                    .map((frame) => shortName(frame.function ?? "?"))
+                                    .join(" ← ")}
+                                {path.more ? " ← …" : ""}
+                                {path.frames[0]?.file && (
+                                    <>
+                                        {" "}
+                                        <a
+                                            href={link({
+                                                view: "source",
+                                                file: path.frames[0].file,
+                                                line: path.frames[0].line ?? 0,
+                                            })}>
+                                            {baseName(path.frames[0].file)}:{path.frames[0].line}
+                                        </a>
+                                    </>
+                                )}
+                            </p>
+                        ))}
+                    </>
+                )}
             </details>
         </li>
     );
