@@ -75,6 +75,7 @@ echo "--- before memory ends"
 # Is there a snapshot for that reason with so many MiB alive?
 taken() {
     for file in oom.cli_commanded.snap-*.tmk; do
+        [ -e "$file" ] || continue
         told "$file" | jq -e --arg why "$1" ".[0] == \$why and .[3] >= $2 * 1048576" >taken && return
     done
     return 1

@@ -35,7 +35,7 @@ static const struct option_entry entries[] = {
      NULL},
     {"user", 'u', OPTION_STRING, "USER,…", "those of these users, by name or number", TO(user),
      false, NULL},
-    {"cgroup", 'g', OPTION_STRING, "REGEX", "those whose control group matches", TO(cgroup), false,
+    {"cgroup", 'g', OPTION_STRING, "REGEX", "those whose control group matches", TO(cgroup), true,
      NULL},
     {"mapping", 'm', OPTION_STRING, "REGEX",
      "count only mappings whose file or name matches, and the processes that have some",
@@ -56,7 +56,7 @@ static const struct option_entry entries[] = {
     {"watch", 0, OPTION_FLAG, NULL, "look again and again, with what grew since the start",
      TO(watch), false, NULL},
     {"every", 'e', OPTION_DURATION, "TIME",
-     "between two looks (default: 2s; with --record alone: 10s)", TO(every_ns), false, NULL},
+     "between two looks (default: 2s; with --record alone: 10s)", TO(every_ns), true, NULL},
     {"record", 0, OPTION_STRING, "FILE",
      "add each look to FILE, which `tidemark plot` draws over time", TO(record), false, NULL},
     {"for", 0, OPTION_DURATION, "TIME", "so long (default: until it is interrupted)", TO(for_ns),
@@ -67,7 +67,7 @@ static const struct option_entry entries[] = {
     {"tree", 't', OPTION_FLAG, NULL,
      "each process below who started it, with what all of these have", TO(tree), false, NULL},
     {"bars", 0, OPTION_FLAG, NULL, "bars for the eye: own memory and the part of what is shared",
-     TO(bars), false, NULL},
+     TO(bars), true, NULL},
     PROC_FORMAT_ENTRY(COMMON),
     OUTPUT_ENTRIES(COMMON, "PS-JSON.md"),
     OPTION_GROUP_END};
@@ -86,11 +86,9 @@ static const struct options_command command = {
                 "  tidemark ps\n"
                 "  tidemark ps --by user\n"
                 "  tidemark ps --by library -n 10 --name firefox\n"
-                "  tidemark ps --mapping 'libc\\.so' --bars\n"
                 "  tidemark ps --tree -o pid,tree,pss,swap\n"
                 "  tidemark ps --watch --sort growth\n"
-                "  tidemark ps --every 10s --record day.jsonl & tidemark plot day.jsonl\n"
-                "  tidemark ps -f csv | sort -t, -k7 -n\n",
+                "  tidemark ps --every 10s --record day.jsonl & tidemark plot day.jsonl\n",
 };
 
 /* What was asked for, as system_memory_take() wants it. */
