@@ -1,11 +1,13 @@
-/* One look at a running process without its live blocks, as at one that was attached to this moment:
+/* One look at a running process without its live blocks, as at one that was attached to this
+ * moment:
  *
  *     bench_look PID [content] [rows] [apart=BYTES] [blocks=BYTES]
  *
- * Prints what is resident by kind of owner, how the sum compares with smaps', and the processor time.
- * With "rows", each owner. With "blocks", as if its largest mapping without a file were full of live
- * blocks of so many bytes, of a thousand call paths, in no order; the next one begins "apart" behind it
- * (the same by default). What it takes to copy them is printed beside the look. */
+ * Prints what is resident by kind of owner, how the sum compares with smaps', and the processor
+ * time. With "rows", each owner. With "blocks", as if its largest mapping without a file were full
+ * of live blocks of so many bytes, of a thousand call paths, in no order; the next one begins
+ * "apart" behind it (the same by default). What it takes to copy them is printed beside the
+ * look. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -47,8 +47,8 @@ static void age_discard(struct heap *heap, uintptr_t from, uintptr_t to)
     heap->purged_bytes += (before - heap->dirty_pages) * PAGE_BYTES;
 }
 
-/* The end of the huge page in which the used part of the top ends: all of that is resident. 0: there
- * is none. */
+/* The end of the huge page in which the used part of the top ends: all of that is resident. 0:
+ * there is none. */
 static uintptr_t age_ahead_end(const struct heap *heap)
 {
     uintptr_t last = heap->top_used - 1, end = layout_round_down(last, SLOT_BYTES) + SLOT_BYTES;
@@ -114,9 +114,9 @@ static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, 
     span->cursor = to;
 }
 
-/* What is taken next comes from the front. Its huge pages may be resident though nothing of them was
- * written, or may be had whole for 8 KiB: they are small ones from now on. true: some were huge. Two
- * turns. */
+/* What is taken next comes from the front. Its huge pages may be resident though nothing of them
+ * was written, or may be had whole for 8 KiB: they are small ones from now on. true: some were
+ * huge. Two turns. */
 static bool age_open_front(struct heap *heap, const struct span *span)
 {
     bool found = false;

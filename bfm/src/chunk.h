@@ -20,8 +20,8 @@ static inline uint64_t chunk_tag_check(const struct chunk *chunk)
     return chunk_hash(chunk) & ~(uint64_t)0 << 48;
 }
 
-/* All tags are written under the heap's lock. Who has a block reads its tag without (middle.c), while
- * another thread changes a flag of it, so each access is one load or one store. */
+/* All tags are written under the heap's lock. Who has a block reads its tag without (middle.c),
+ * while another thread changes a flag of it, so each access is one load or one store. */
 static inline uint64_t chunk_tag(const struct chunk *chunk)
 {
     return __atomic_load_n(&chunk->tag, __ATOMIC_RELAXED);

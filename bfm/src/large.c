@@ -1,7 +1,8 @@
 /* Blocks with a mapping of their own (large.h): used ones in a list of their heap, freed ones in a
  * list of kept mappings, newest first. A request takes the best fit among the newest kept ones.
  * What is beyond the limit goes at once, and the rest when it was kept for long: the oldest mapping
- * first, from its end on. A mapping that is given back is in no list meanwhile, and no lock is held.
+ * first, from its end on. A mapping that is given back is in no list meanwhile, and no lock is
+ * held.
  *
  *   kept_bytes = sum of (resident_end - start) over the kept mappings
  *   used_bytes = sum of large_bytes over all heaps */

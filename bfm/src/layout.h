@@ -66,8 +66,9 @@
 #define FORGET_PAGES ((size_t)128)
 #define FORGET_BYTES (FORGET_PAGES * PAGE_BYTES)
 
-/* code 0: no record of the default heap. CODE_TREE: a page of the default heap's tree component, which
- * a free has found out (middle.c): the next free of a block of the page needs no closer look. */
+/* code 0: no record of the default heap. CODE_TREE: a page of the default heap's tree component,
+ * which a free has found out (middle.c): the next free of a block of the page needs no closer
+ * look. */
 enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1, CODE_TREE = CLASS_CODES };
 
 /* A free block of a record on its way between threads; nothing is written to other free blocks. */
@@ -210,8 +211,8 @@ struct arena {
     size_t free_bytes;   /* of its records, under the lock */
 };
 
-/* The largest free chunk that an operation has taken out of the list by age so far. What it becomes,
- * larger or smaller, takes its place in the list. */
+/* The largest free chunk that an operation has taken out of the list by age so far. What it
+ * becomes, larger or smaller, takes its place in the list. */
 struct heir {
     size_t size; /* 0: none */
     uintptr_t start, cursor;
@@ -304,7 +305,8 @@ static inline size_t layout_leaf_page(uintptr_t address)
     return address >> PAGE_SHIFT & (LEAF_PAGES - 1);
 }
 
-/* Threads with blocks of one page of the tree component may find out at the same time that it is. */
+/* Threads with blocks of one page of the tree component may find out at the same time that it
+ * is. */
 static inline unsigned layout_code(const struct leaf *leaf, uintptr_t address)
 {
     return __atomic_load_n(&leaf->code[layout_leaf_page(address)], __ATOMIC_RELAXED);

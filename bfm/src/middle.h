@@ -1,9 +1,9 @@
-/* A thread's own free chunks of up to 32 KiB: what it frees it is likely to want again, and for that
- * no lock is taken and no tree is changed. For the tree component these chunks are in use.
+/* A thread's own free chunks of up to 32 KiB: what it frees it is likely to want again, and for
+ * that no lock is taken and no tree is changed. For the tree component these chunks are in use.
  *
  * A shelf holds chunks of one exact size, so no byte is lost to rounding. The size gives the shelf
- * (a hash); of two sizes with the same shelf the one that is used more has it. The chunks of a shelf
- * are a list through their payloads:
+ * (a hash); of two sizes with the same shelf the one that is used more has it. The chunks of a
+ * shelf are a list through their payloads:
  *
  *   tag │ next, mixed with a secret │ mark: a secret and the address │ what the program left … */
 #ifndef TIDEMARK_BFM_MIDDLE_H

@@ -26,8 +26,8 @@ enum { SANITIZED = 0 };
 /* The page map, a step that is not yet due, and the test itself. */
 #define SLACK (3 * MIB)
 
-/* What is the process's own: pages of programs and libraries come and go with other processes. The kernel
- * walks the pages for it; statm's sum may be behind on a machine of many processors. */
+/* What is the process's own: pages of programs and libraries come and go with other processes. The
+ * kernel walks the pages for it; statm's sum may be behind on a machine of many processors. */
 static size_t resident(void)
 {
     FILE *file = fopen("/proc/self/smaps_rollup", "r");

@@ -1,4 +1,5 @@
-/* Any bytes as what `tidemark ps` wrote: refused with a sentence, or rows whose points rise and lie within the samples. */
+/* Any bytes as what `tidemark ps` wrote: refused with a sentence, or rows whose points rise and lie
+ * within the samples. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

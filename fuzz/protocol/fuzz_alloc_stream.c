@@ -1,5 +1,5 @@
-/* Any bytes as an allocation stream: what the driver reads before it runs it. Whatever comes out of the reader lies
- * within the limits that the header sets. */
+/* Any bytes as an allocation stream: what the driver reads before it runs it. Whatever comes out of
+ * the reader lies within the limits that the header sets. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* A number that may be unknown: how many bytes, calls or nanoseconds, as far as a recording says.
  *
- * A recording does not know everything: a sample has no exact counts, an imported file no lifetimes,
- * a recording of pages no calls. A figure is therefore a type of its own. Adding, comparing or
- * printing one as if it were a number does not compile; the functions below say what becomes of the
- * unknown:
+ * A recording does not know everything: a sample has no exact counts, an imported file no
+ * lifetimes, a recording of pages no calls. A figure is therefore a type of its own. Adding,
+ * comparing or printing one as if it were a number does not compile; the functions below say what
+ * becomes of the unknown:
  *
  *     sum, difference, mean     unknown if one of the operands is
  *     min, max                  the operand that is known
@@ -15,8 +15,9 @@
  *     if (figure_known(all)) …
  *     uint64_t width = figure_or(all, 0);      an unknown counts as nothing here, and that is said
  *
- * Invariant: `raw` is the number, or UINT64_MAX for unknown. Only this file, the storage of profiles
- * and the wire of jobs read it. Functions have no state and may be called from any thread. */
+ * Invariant: `raw` is the number, or UINT64_MAX for unknown. Only this file, the storage of
+ * profiles and the wire of jobs read it. Functions have no state and may be called from any
+ * thread. */
 #ifndef TIDEMARK_MODEL_FIGURE_H
 #define TIDEMARK_MODEL_FIGURE_H
 
@@ -87,7 +88,8 @@ static inline struct figure figure_of_double(double value)
 
 static inline struct figure figure_add(struct figure a, struct figure b)
 {
-    /* Sums of call paths are the inner loop of every view: one test where neither number is large. */
+    /* Sums of call paths are the inner loop of every view: one test where neither number is
+     * large. */
     if (__builtin_expect(!((a.raw | b.raw) >> 63), 1))
         return (struct figure){a.raw + b.raw};
     if (!figure_known(a) || !figure_known(b))

@@ -1,4 +1,5 @@
-/* A known figure is a plain number, so human.h writes its text. The unknown is "-" in every unit. */
+/* A known figure is a plain number, so human.h writes its text. The unknown is "-" in every
+ * unit. */
 #include "model/figure_human.h"
 
 static const struct human figure_human_unknown = {"-"};

@@ -19,9 +19,10 @@
 
 /* Of one call path (exclusive), or merged over many. The fields are the rows of metrics.def.
  * Unknown are: free_ of the freeing path (freed_…) where frees were recorded without their call
- * paths, alloc_time and free_time where calls were not timed, sample_count and variances where every
- * allocation was recorded, what counts calls in recordings of pages, size_min and lifetime_min and
- * the like where there was no such block, and whatever an imported file does not say. */
+ * paths, alloc_time and free_time where calls were not timed, sample_count and variances where
+ * every allocation was recorded, what counts calls in recordings of pages, size_min and
+ * lifetime_min and the like where there was no such block, and whatever an imported file does not
+ * say. */
 struct call_metrics {
 #define METRIC(field, ...) struct figure field;
 #include "model/metrics.def"

@@ -5,10 +5,10 @@
  *
  * While it lives, heap and stack are written, relative to what they were when it was made: a line
  * of seconds and bytes whenever 0.1 s have passed or memory has changed by more than 1024 bytes,
- * with the maximum since the line before. A line is in the file at once, so that a program that ends by
- * exit(), abort() or a signal, or never deletes the object, loses none. The child of a fork writes to the
- * same file. With a function's name lines read "func=NAME ts=SECONDS
- * mem=BYTES" and are added to the file, so that several profiles share it.
+ * with the maximum since the line before. A line is in the file at once, so that a program that
+ * ends by exit(), abort() or a signal, or never deletes the object, loses none. The child of a fork
+ * writes to the same file. With a function's name lines read "func=NAME ts=SECONDS mem=BYTES" and
+ * are added to the file, so that several profiles share it.
  *
  *     gnuplot> plot "memprofile.txt" using 1:2 with lines
  *

@@ -1,8 +1,8 @@
 /* Call paths grouped by the first function of the program's own (aggregate/frames.h), and the
  * callers above it.
  *
- * Invariant: the sum of a metric that adds up over all groups is its sum over all (filtered) paths: each path is in
- * exactly one group. */
+ * Invariant: the sum of a metric that adds up over all groups is its sum over all (filtered) paths:
+ * each path is in exactly one group. */
 #ifndef TIDEMARK_AGGREGATE_CALL_SITES_H
 #define TIDEMARK_AGGREGATE_CALL_SITES_H
 
@@ -46,8 +46,8 @@ static inline struct figure call_sites_group_value(const struct site_group *grou
 /* The frame that the path of a node is listed under. */
 struct frame call_sites_frame(const struct call_sites *sites, uint32_t node);
 
-/* The groups with most of a metric, by metric_rank(), most first; returns how many there are with any of it (at most
- * `max` are written). */
+/* The groups with most of a metric, by metric_rank(), most first; returns how many there are with
+ * any of it (at most `max` are written). */
 size_t call_sites_top(const struct call_sites *sites, size_t metric, const struct site_group **top,
                       size_t max);
 

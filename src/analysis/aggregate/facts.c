@@ -395,8 +395,8 @@ void facts_release_unseen(struct facts_unseen *unseen)
     strbuf_release(&unseen->text);
 }
 
-/* Recorded from its first instruction to its last, and nothing inherited: all that is mapped was mapped
- * meanwhile. */
+/* Recorded from its first instruction to its last, and nothing inherited: all that is mapped was
+ * mapped meanwhile. */
 static bool facts_knows_all_mappings(const struct profile *profile)
 {
     const char *started_by = profile_get(profile, PROFILE_META_STARTED_BY);
@@ -429,7 +429,8 @@ static struct figure facts_unclaimed(const struct profile *profile,
     return has_owners ? figure_of(bytes) : FIGURE_UNKNOWN;
 }
 
-/* What an allocator other than the C library's keeps of blocks that are free looks like any mapping. */
+/* What an allocator other than the C library's keeps of blocks that are free looks like any
+ * mapping. */
 static uint64_t facts_may_be_kept(const struct profile *profile)
 {
     return facts_allocator_is_libc(profile) ? 0 : figure_or(profile->program.total.peak_bytes, 0);

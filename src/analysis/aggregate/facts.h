@@ -63,7 +63,8 @@ struct facts_unseen {
     const char *what, *module, *why; /* "": not known */
     struct strbuf text;
 };
-/* One after the other: from *at (NULL at first) on. False: there is no more, and nothing to release. */
+/* One after the other: from *at (NULL at first) on. False: there is no more, and nothing to
+ * release. */
 bool facts_next_unseen(const struct profile *profile, const char **at, struct facts_unseen *unseen);
 /* The same of the lines of meta.unseen, wherever they were kept; NULL: none. */
 bool facts_next_unseen_of(const char *lines, const char **at, struct facts_unseen *unseen);
@@ -72,8 +73,8 @@ void facts_add_one_unseen(struct strbuf *out, const struct facts_unseen *unseen)
 /* Such lines of all that the profile knows it lacks, for somebody who keeps them; "": nothing. */
 void facts_add_unseen_lines(struct strbuf *out, const struct profile *profile);
 void facts_release_unseen(struct facts_unseen *unseen);
-/* Resident bytes that the program has beyond all that calls of mmap gave it, where that is much: it maps
- * by system calls of its own. 0: it is little, or not known. */
+/* Resident bytes that the program has beyond all that calls of mmap gave it, where that is much: it
+ * maps by system calls of its own. 0: it is little, or not known. */
 uint64_t facts_mapped_unseen(const struct profile *profile);
 /* Does the profile know that there were blocks that it does not have? */
 bool facts_has_unseen(const struct profile *profile);
@@ -109,8 +110,8 @@ const struct profile_sample *facts_graph_sample(const struct profile *profile);
 const char *facts_moment(const struct profile_sample *sample);
 const struct profile_island *facts_islands(const struct profile *profile, size_t *count);
 
-/* A sample as it is shown. Profiles of old versions may have a ledger with a rest below 0: pages that
- * came while they were looked at, which were resident then. */
+/* A sample as it is shown. Profiles of old versions may have a ledger with a rest below 0: pages
+ * that came while they were looked at, which were resident then. */
 struct profile_sample facts_sample(const struct profile_sample *sample);
 
 /* One line each, "\n" after each: what is missing from the profile or not to be trusted. Empty:
@@ -119,8 +120,8 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile);
 /* The first part of them only: lost, late, damaged. */
 void facts_add_losses(struct strbuf *out, const struct profile *profile);
 
-/* The sample of a look that has read the pages: of a snapshot its own, else the one with most resident;
- * NULL: none has. */
+/* The sample of a look that has read the pages: of a snapshot its own, else the one with most
+ * resident; NULL: none has. */
 const struct profile_sample *facts_content_sample(const struct profile *profile);
 
 /* The sample with most resident, of those with owners; NULL: none has some. */

@@ -166,7 +166,8 @@ void frame_add_columns(struct strbuf *out, const struct style *style, const char
 
 enum { THROUGH_MOST = 24, NAME_BESIDE_THROUGH = 20 };
 
-/* "my_malloc ← ", where `room` columns are enough for it and the name. The columns that it takes. */
+/* "my_malloc ← ", where `room` columns are enough for it and the name. The columns that it
+ * takes. */
 static size_t frame_show_through(struct strbuf *out, const struct style *style,
                                  const struct profile *profile, struct frame frame,
                                  const char *name, size_t room)
@@ -323,8 +324,8 @@ static bool frames_is_of_java(const char *function, const char *module)
     return !function || frames_begin_with(function, stubs) || frames_is_java_library(function);
 }
 
-/* Hides libraries and run-times. The third part says which frames of a run-time, if nothing else is on the path,
- * say whose the memory is: not its own malloc. */
+/* Hides libraries and run-times. The third part says which frames of a run-time, if nothing else is
+ * on the path, say whose the memory is: not its own malloc. */
 static void frames_hide(const struct profile *profile, bool *hidden)
 {
     struct frames_runtimes runtimes = frames_runtimes_of(profile);
@@ -400,7 +401,8 @@ struct frame frame_walk_begin(struct frame_walk *walk, const struct profile *pro
     *walk = (struct frame_walk){profile, hidden, node, 0};
     if (frame_walk_next(walk, &frame))
         return frame;
-    /* Memory of a run-time's own: where it was asked for, not the library that the request went through. */
+    /* Memory of a run-time's own: where it was asked for, not the library that the request went
+     * through. */
     const bool *of_runtime = hidden + 2 * (profile->line_count + 1);
     struct frame_walk raw = {profile, hidden, node, 0};
     while (frame_walk_raw(&raw, &frame))

@@ -20,8 +20,8 @@
 #include "profile/profile.h"
 
 /* One frame of a call path: an index into profile->lines, of code `code`. code 0: no path.
- * `through`: the index of the line of the wrapper that it asked through, of code `through_code`; 0: it
- * asked by itself. */
+ * `through`: the index of the line of the wrapper that it asked through, of code `through_code`; 0:
+ * it asked by itself. */
 struct frame {
     uint32_t code, line, through, through_code;
 };
@@ -56,8 +56,8 @@ void frame_add_file(struct strbuf *out, const struct profile *profile, struct fr
                     size_t columns);
 /* With less room than this a name is better put on a line of its own. */
 enum { FRAME_ROOM_NARROW = 36 };
-/* What a place may take beside a name that begins behind `used` columns: `most`, or less if the name would
- * else be cut. */
+/* What a place may take beside a name that begins behind `used` columns: `most`, or less if the
+ * name would else be cut. */
 size_t frame_place_room(const struct style *style, const char *name, size_t used, size_t most);
 /* A name and, at the right edge, a place that is safe; the place is left out where it would leave
  * the name no room. */
@@ -75,8 +75,8 @@ void frame_add_tight_line(struct strbuf *out, const struct style *style,
 void frame_write(struct json *json, const struct profile *profile, struct frame frame);
 
 /* By index of profile->lines: is it a frame of a library, or of a wrapper (aggregate/wrappers.h)?
- * Behind these, from profile->line_count + 1 on: is it a wrapper's? And from twice that on: is it of
- * a run-time of JavaScript or Java that is hidden where its program's own functions have names?
+ * Behind these, from profile->line_count + 1 on: is it a wrapper's? And from twice that on: is it
+ * of a run-time of JavaScript or Java that is hidden where its program's own functions have names?
  * NULL: out of memory. To be freed. */
 bool *frames_of_libraries(const struct profile *profile);
 

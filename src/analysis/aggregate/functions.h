@@ -10,9 +10,9 @@
  * of all paths.
  *
  * The walk keeps log2(sites) running sums instead of sums for each node, and recursion is a
- * counter. Beside it in this room: `top_down`, the call tree of functions; `metrics_merge`, many call
- * paths as one; `derived`, figures such as the recycling ratio, as a table by which the browser
- * computes too. */
+ * counter. Beside it in this room: `top_down`, the call tree of functions; `metrics_merge`, many
+ * call paths as one; `derived`, figures such as the recycling ratio, as a table by which the
+ * browser computes too. */
 #ifndef TIDEMARK_AGGREGATE_FUNCTIONS_H
 #define TIDEMARK_AGGREGATE_FUNCTIONS_H
 
@@ -42,8 +42,8 @@ size_t function_key_count(const struct profile *profile);
 enum function_key_kind function_key_kind(const struct profile *profile, uint32_t key,
                                          uint32_t *index);
 
-/* What a key is called: "main", "libx.so+0x12", "[code in no module]". `frame`: one of it. Not shortened, not
- * made safe. */
+/* What a key is called: "main", "libx.so+0x12", "[code in no module]". `frame`: one of it. Not
+ * shortened, not made safe. */
 void function_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
                            struct frame frame);
 

@@ -1,5 +1,5 @@
-/* Sums the types of live blocks of one look (live_types.h). Rows of the profile are by call path and name:
- * sorted by name, those of one name lie together. */
+/* Sums the types of live blocks of one look (live_types.h). Rows of the profile are by call path
+ * and name: sorted by name, those of one name lie together. */
 #include "aggregate/live_types.h"
 
 #include <errno.h>

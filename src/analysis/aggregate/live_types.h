@@ -1,5 +1,6 @@
-/* What kinds of things were alive at one look, block by block: classes of C++ and types of Python, as the
- * blocks themselves said. Unlike path_types.h nothing is concluded for other blocks of a call path.
+/* What kinds of things were alive at one look, block by block: classes of C++ and types of Python,
+ * as the blocks themselves said. Unlike path_types.h nothing is concluded for other blocks of a
+ * call path.
  *
  * The look is the one that found most bytes: an interpreter has let go of nearly all by its end. */
 #ifndef TIDEMARK_AGGREGATE_LIVE_TYPES_H
@@ -25,7 +26,8 @@ struct live_types {
     struct figure unknown_count, unknown_bytes; /* alive then, of no known type */
 };
 
-/* `wanted` as call_sites.h has it, by node; NULL: all, and only then the unknown are known. 0 or -ENOMEM. */
+/* `wanted` as call_sites.h has it, by node; NULL: all, and only then the unknown are known. 0 or
+ * -ENOMEM. */
 int live_types_init(struct live_types *types, const struct profile *profile, const bool *wanted);
 void live_types_release(struct live_types *types);
 

@@ -75,7 +75,8 @@ const char *metric_none(const struct metric *metric, const struct profile *profi
     return word < 0 ? metric->none : metric_choice_of_mappings[word].none;
 }
 
-/* Where nothing was allocated, or freed, no block was the largest: unknown, though all was recorded. */
+/* Where nothing was allocated, or freed, no block was the largest: unknown, though all was
+ * recorded. */
 static bool metric_has_no_block(const struct metric *metric, const struct call_metrics *total)
 {
     return !metric_adds_up(metric) &&

@@ -69,7 +69,8 @@ static inline bool metric_is_any(const struct metric *metric, struct figure valu
 {
     return metric->row->merge == METRIC_MIN ? figure_known(value) : figure_positive(value);
 }
-/* By what lists are sorted, the highest first: of the smallest and the shortest the lowest leads. */
+/* By what lists are sorted, the highest first: of the smallest and the shortest the lowest
+ * leads. */
 static inline struct figure metric_rank(const struct metric *metric, struct figure value)
 {
     return metric->row->merge == METRIC_MIN ? figure_sub(figure_of(FIGURE_MOST), value) : value;

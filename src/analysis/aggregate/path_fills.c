@@ -1,5 +1,5 @@
-/* Decides which containers' fill is sure (path_fills.h). The frames of a path are asked from the innermost
- * one outwards, up to the first that is no library's. */
+/* Decides which containers' fill is sure (path_fills.h). The frames of a path are asked from the
+ * innermost one outwards, up to the first that is no library's. */
 #include "aggregate/path_fills.h"
 
 #include <errno.h>
@@ -25,8 +25,9 @@ static const struct {
     {"alloc::string::String", PROFILE_FILL_RUST_VEC},
 };
 
-/* How many "<" are open at `end`; a template's argument says nothing of who allocates. Rust's names may stand
- * in one pair as a whole. SIZE_MAX: `end` is behind the name, among the arguments of the function. */
+/* How many "<" are open at `end`; a template's argument says nothing of who allocates. Rust's names
+ * may stand in one pair as a whole. SIZE_MAX: `end` is behind the name, among the arguments of the
+ * function. */
 static size_t path_fills_depth(const char *name, const char *end)
 {
     size_t depth = 0;
@@ -80,8 +81,8 @@ static bool path_fills_is_most(uint64_t count, uint64_t of)
     return count >= of || of - count <= of / PARTS;
 }
 
-/* Rows [first, end) have one path and shape; those of one size of elements count, if they are nearly all:
- * what else there is looks like it by chance. */
+/* Rows [first, end) have one path and shape; those of one size of elements count, if they are
+ * nearly all: what else there is looks like it by chance. */
 static void path_fills_add(struct path_fills *fills, const struct profile_block_fill *first,
                            const struct profile_block_fill *end, int shape_by_name)
 {

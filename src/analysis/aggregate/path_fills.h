@@ -1,5 +1,5 @@
-/* How full the containers are that call paths made: vectors, strings, hash tables. A look has read what
- * their owners say (live_fill); here it is decided which of that is sure:
+/* How full the containers are that call paths made: vectors, strings, hash tables. A look has read
+ * what their owners say (live_fill); here it is decided which of that is sure:
  *
  *   by name    the innermost container on the path is of that shape: std::vector<Mesh>::reserve
  *   by shape   of a path's live blocks 9 in 10 have it, and they are 16 or more; not Rust's Vec
@@ -28,8 +28,8 @@ struct path_fills {
     uint64_t blocks, bytes, used_bytes; /* of all rows */
 };
 
-/* The last look counts. `hidden`: frames_of_libraries(). `wanted` (by node; NULL: all): paths that count.
- * 0 or -ENOMEM. */
+/* The last look counts. `hidden`: frames_of_libraries(). `wanted` (by node; NULL: all): paths that
+ * count. 0 or -ENOMEM. */
 int path_fills_init(struct path_fills *fills, const struct profile *profile, const bool *hidden,
                     const bool *wanted);
 void path_fills_release(struct path_fills *fills);

@@ -21,7 +21,8 @@ enum { UNLIKE = 10 };
 const char *const path_type_source_names[PATH_TYPE_SOURCES] = {
     [PATH_TYPE_BY_FRAMES] = "frames", [PATH_TYPE_BY_CLASS] = "class", [PATH_TYPE_BY_CALL] = "call"};
 
-/* What a function says, without and with lines: 0 not asked yet; else SAYS + enum allocated_type. */
+/* What a function says, without and with lines: 0 not asked yet; else SAYS + enum
+ * allocated_type. */
 struct said {
     uint8_t what[2];
     uint32_t row[2];
@@ -233,8 +234,8 @@ static const struct profile_call_type *path_types_call_of(const struct typing *t
     return NULL;
 }
 
-/* An array of structures is believed only where its sizes are no multiples by chance: what is assigned to a
- * pointer to a part of it is as long as it likes. */
+/* An array of structures is believed only where its sizes are no multiples by chance: what is
+ * assigned to a pointer to a part of it is as long as it likes. */
 static bool path_types_fits(const struct profile_call_type *type, const struct call_metrics *call)
 {
     enum { LEAST_BYTES = 16 };

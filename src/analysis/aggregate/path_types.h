@@ -6,8 +6,8 @@
  *   main → load → xmalloc       its result is assigned to a struct node *          by call:   node
  *
  * Frames come first, because they name the type that was asked for. What a look found in a path's
- * live blocks counts for all of its blocks, also for those that were freed. A path whose type is not
- * certain has none. */
+ * live blocks counts for all of its blocks, also for those that were freed. A path whose type is
+ * not certain has none. */
 #ifndef TIDEMARK_AGGREGATE_PATH_TYPES_H
 #define TIDEMARK_AGGREGATE_PATH_TYPES_H
 
@@ -44,7 +44,8 @@ struct path_types {
 /* `wanted` (by node; NULL: all): paths that count. 0 or -ENOMEM. */
 int path_types_init(struct path_types *types, const struct profile *profile, const bool *wanted);
 void path_types_release(struct path_types *types);
-/* Indices of rows by a metric (position in metrics[]), by metric_rank(), falling. To be freed; NULL: no memory. */
+/* Indices of rows by a metric (position in metrics[]), by metric_rank(), falling. To be freed;
+ * NULL: no memory. */
 uint32_t *path_types_order(const struct path_types *types, size_t metric);
 
 #endif

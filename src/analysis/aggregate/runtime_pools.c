@@ -1,5 +1,6 @@
-/* Knows the run-times' own pools (runtime_pools.h) by the innermost frames of a call path: by the names of
- * the functions that make them, or, where libstdc++ has no symbols, by who called the library. */
+/* Knows the run-times' own pools (runtime_pools.h) by the innermost frames of a call path: by the
+ * names of the functions that make them, or, where libstdc++ has no symbols, by who called the
+ * library. */
 #include "aggregate/runtime_pools.h"
 
 #include <stddef.h>

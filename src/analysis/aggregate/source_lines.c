@@ -8,8 +8,8 @@
  * metric that any path does not know is unknown of all lines.
  *
  * Metrics that do not add up (the largest block, …) have one extreme for each node of the way
- * instead: that of all that was met below it so far. Where the walk leaves a node its extremes go to
- * its parent and to the lines that leave the way with it. */
+ * instead: that of all that was met below it so far. Where the walk leaves a node its extremes go
+ * to its parent and to the lines that leave the way with it. */
 #include "aggregate/source_lines.h"
 
 #include <errno.h>

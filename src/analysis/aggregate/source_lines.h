@@ -9,10 +9,11 @@
  * counts for its innermost one; a path whose innermost visible frame has no file is exclusive to no
  * line.
  *
- * Invariants, of metrics that add up: exclusive sums of all lines are `placed`, at most `totals`; inclusive sums of a line
- * or file are at least its exclusive ones and at most `totals`; a file's exclusive sums are those
- * of its lines, its inclusive ones at most the sum of its lines' (a path may pass through several).
- * Of extremes (the largest block, …) a line has the most extreme of its paths; unknown: of none.
+ * Invariants, of metrics that add up: exclusive sums of all lines are `placed`, at most `totals`;
+ * inclusive sums of a line or file are at least its exclusive ones and at most `totals`; a file's
+ * exclusive sums are those of its lines, its inclusive ones at most the sum of its lines' (a path
+ * may pass through several). Of extremes (the largest block, …) a line has the most extreme of its
+ * paths; unknown: of none.
  *
  * Made for text and web alike: reads struct profile and the metric table, shows nothing. */
 #ifndef TIDEMARK_AGGREGATE_SOURCE_LINES_H
@@ -56,10 +57,10 @@ struct source_lines {
     struct figure totals[METRIC_CHOICES], placed[METRIC_CHOICES];
 };
 
-/* `hidden` (by index of profile->lines; NULL: none): frames that are passed over. `passes` (by node; NULL: all): call
- * paths that count. `metric`: the one
- * that callees are chosen by. 0 or -ENOMEM. One pass over the call tree, whose deepest recursion
- * costs no more than its shallowest. */
+/* `hidden` (by index of profile->lines; NULL: none): frames that are passed over. `passes` (by
+ * node; NULL: all): call paths that count. `metric`: the one that callees are chosen by. 0 or
+ * -ENOMEM. One pass over the call tree, whose deepest recursion costs no more than its
+ * shallowest. */
 int source_lines_init(struct source_lines *lines, const struct profile *profile, const bool *hidden,
                       const bool *passes, size_t metric);
 void source_lines_release(struct source_lines *lines);

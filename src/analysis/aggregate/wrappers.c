@@ -1,6 +1,7 @@
 /* Finds wrappers (wrappers.h). A round asks of each function how many sites it is the innermost
  * frame of, by whom it is called there, and at how many sites it stands further out. Functions that
- * are judged wrappers are hidden, and the next round asks their callers, until a round finds none. */
+ * are judged wrappers are hidden, and the next round asks their callers, until a round finds
+ * none. */
 #include "aggregate/wrappers.h"
 
 #include <ctype.h>
@@ -115,7 +116,8 @@ static void wrapper_words_add(struct wrapper_words *words, const char *word, boo
         words->others++;
 }
 
-/* A word ends at what is no letter or digit, and where a small letter is followed by a large one. */
+/* A word ends at what is no letter or digit, and where a small letter is followed by a large
+ * one. */
 static size_t wrapper_word_at(const char *name, size_t length, size_t *at, char *word)
 {
     size_t filled = 0;
@@ -345,8 +347,8 @@ static const struct wanted {
  * well stand there, unless its name says all. */
 enum { LINES_MOST = 4, PLACES_LEAST = 2 };
 
-/* Code without a name says nothing to anybody: a static function of a library that was stripped. Where
- * functions with names call it, two are enough; else many. */
+/* Code without a name says nothing to anybody: a static function of a library that was stripped.
+ * Where functions with names call it, two are enough; else many. */
 static struct wanted wrapper_wanted(const struct asker *asker)
 {
     static const struct wanted by_named = {2, 90}, by_unnamed = {16, 75};

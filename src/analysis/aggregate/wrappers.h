@@ -10,8 +10,8 @@
  *                    functions call it, of which none is most of them
  *   it is called     a path never begins with it
  *   it maps nothing  who maps memory for many is an allocator, whose pages its callers share
- * A function that asks through a wrapper may be a wrapper too. Code without a name that functions with
- * names call is passed over as well: what it is called nobody would know. */
+ * A function that asks through a wrapper may be a wrapper too. Code without a name that functions
+ * with names call is passed over as well: what it is called nobody would know. */
 #ifndef TIDEMARK_AGGREGATE_WRAPPERS_H
 #define TIDEMARK_AGGREGATE_WRAPPERS_H
 

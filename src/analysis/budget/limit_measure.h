@@ -13,7 +13,8 @@ bool budget_is_leak(enum budget_metric metric);
  * their own, and no regions. */
 bool budget_is_of_mappings(enum budget_metric metric);
 /* The rows of call paths that count for the metric, one after the other: first those of the heap or
- * of mappings, then, if it is about both, those of mappings. `at` counts up from 0; NULL: no more. */
+ * of mappings, then, if it is about both, those of mappings. `at` counts up from 0; NULL: no
+ * more. */
 const struct profile_site *budget_next_site(const struct profile *profile,
                                             enum budget_metric metric, size_t at);
 /* Is it measured by islands of lost blocks? And what one of them counts for it. */

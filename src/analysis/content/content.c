@@ -1,5 +1,5 @@
-/* Gathers the owners of the look that has read the pages: call paths of one function, line and kind become
- * one row (content.h). */
+/* Gathers the owners of the look that has read the pages: call paths of one function, line and kind
+ * become one row (content.h). */
 #include "content/content.h"
 
 #include <errno.h>

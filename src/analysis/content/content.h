@@ -1,9 +1,11 @@
-/* What the resident pages hold, by owner, as a look that has read them says (collector/page_content.h).
+/* What the resident pages hold, by owner, as a look that has read them says
+ * (collector/page_content.h).
  *
  *   resident   ┊ zeros ┊ copies ┊ other pages of private memory ┊ of files, shared ┊ not read ┊
  *                                 of them compressing would win some
  *
- * content.c gathers, content_text.c and content_json.c show. Reads struct profile and nothing else. */
+ * content.c gathers, content_text.c and content_json.c show. Reads struct profile and nothing
+ * else. */
 #ifndef TIDEMARK_CONTENT_CONTENT_H
 #define TIDEMARK_CONTENT_CONTENT_H
 

@@ -1,5 +1,5 @@
-/* Content as JSON (doc/CONTENT.md): the sums of all that was read, then each owner with its figures and
- * the call path that has most of it. */
+/* Content as JSON (doc/CONTENT.md): the sums of all that was read, then each owner with its figures
+ * and the call path that has most of it. */
 #include "aggregate/facts.h"
 #include "content/content.h"
 

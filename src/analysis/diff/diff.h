@@ -125,8 +125,8 @@ struct diff_show {
     struct style style;
     size_t top, depth; /* rows of each list; callers of a path */
 };
-/* `owners`: the same runs as what was resident, whose functions are the owners; NULL: not known of all
- * of them, or not asked for. 0 or -errno of the stream. */
+/* `owners`: the same runs as what was resident, whose functions are the owners; NULL: not known of
+ * all of them, or not asked for. 0 or -errno of the stream. */
 int diff_text(FILE *out, const struct diff *difference, const struct diff *owners,
               const struct diff_show *show);
 int diff_json(FILE *out, const struct diff *difference, const struct diff *owners,

@@ -1,5 +1,5 @@
-/* Compares live blocks by type (diff_types.h). The types of both recordings are merged by name, and sorted
- * by how much they changed. */
+/* Compares live blocks by type (diff_types.h). The types of both recordings are merged by name, and
+ * sorted by how much they changed. */
 #include "diff/diff_types.h"
 
 #include <errno.h>

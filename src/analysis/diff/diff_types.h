@@ -1,5 +1,5 @@
-/* What was alive in two recordings, by type (live_types.h): of which types there is more, of which less. Of
- * each recording the look counts that found most. */
+/* What was alive in two recordings, by type (live_types.h): of which types there is more, of which
+ * less. Of each recording the look counts that found most. */
 #ifndef TIDEMARK_DIFF_DIFF_TYPES_H
 #define TIDEMARK_DIFF_DIFF_TYPES_H
 

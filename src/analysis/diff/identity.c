@@ -48,8 +48,8 @@ void identity_add_module(struct strbuf *out, const char *path)
     strbuf_add(out, base, length);
 }
 
-/* Owners without a call path (profile_take_level()). A thread is the same by its name, whatever its number; a
- * file is, whatever its version. False: it is a function. */
+/* Owners without a call path (profile_take_level()). A thread is the same by its name, whatever its
+ * number; a file is, whatever its version. False: it is a function. */
 static bool identity_add_owner(struct strbuf *out, const char *name)
 {
     static const char stack[] = "[stack] ", file[] = "[file] ";

@@ -5,8 +5,9 @@
  *
  * holders.c makes sites of what is alive at the moment and at the peak, in a profile of names
  * alone, so that functions follow as they do for any profile. Of the heap it needs no replay: the
- * trace's own sums say what is alive. level_at.c replays what is mapped. block_list.c replays up to the moment and lists the live blocks.
- * event_list.c streams records. Text and JSON of each are beside it. */
+ * trace's own sums say what is alive. level_at.c replays what is mapped. block_list.c replays up to
+ * the moment and lists the live blocks. event_list.c streams records. Text and JSON of each are
+ * beside it. */
 #ifndef TIDEMARK_HEAP_AT_HEAP_AT_H
 #define TIDEMARK_HEAP_AT_HEAP_AT_H
 
@@ -48,7 +49,8 @@ struct holders {
 /* `of`: heap, mapped or all, of which the latter two need a replay. */
 int holders_init(struct holders *holders, const struct trace *trace,
                  const struct offline_moment *moment, enum memory_level of);
-/* Keeps the call paths that pass (aggregate/match.h); sums of the state stay those of the program. */
+/* Keeps the call paths that pass (aggregate/match.h); sums of the state stay those of the
+ * program. */
 int holders_filter(struct holders *holders, const char *filter);
 void holders_release(struct holders *holders);
 

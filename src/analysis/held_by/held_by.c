@@ -1,5 +1,5 @@
-/* Gathers the rows of one or two profiles (held_by.h). Rows of two profiles are one if their keys are
- * equal: numbers of call paths differ from one recording to the next, names do not. */
+/* Gathers the rows of one or two profiles (held_by.h). Rows of two profiles are one if their keys
+ * are equal: numbers of call paths differ from one recording to the next, names do not. */
 #include "held_by/held_by.h"
 
 #include <errno.h>

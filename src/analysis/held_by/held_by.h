@@ -1,11 +1,11 @@
-/* Who keeps the live blocks: the rows that a look has left in a profile (engine/graph/holder_tree.h),
- * as a tree of one profile, or of two side by side.
+/* Who keeps the live blocks: the rows that a look has left in a profile
+ * (engine/graph/holder_tree.h), as a tree of one profile, or of two side by side.
  *
  *   row     a holder (variable, stack, mapping), or the blocks of a call path below one
  *   key     says what a row is and what it hangs below, alike in every profile of the program
  *
- * held_by.c gathers, held_by_text.c, held_by_chain.c and held_by_json.c show. Reads struct profile and
- * nothing else. */
+ * held_by.c gathers, held_by_text.c, held_by_chain.c and held_by_json.c show. Reads struct profile
+ * and nothing else. */
 #ifndef TIDEMARK_HELD_BY_HELD_BY_H
 #define TIDEMARK_HELD_BY_HELD_BY_H
 

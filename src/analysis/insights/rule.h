@@ -58,8 +58,8 @@ extern const size_t rule_count;
 /* The rule cannot be asked: `why` is "not recorded: …". */
 void inquiry_silent(struct inquiry *inquiry, const char *why);
 
-/* How much of the program's allocations are made by then, 0 to 1: time in which nothing stands still
- * that rests. Of the run's time where they are not known. */
+/* How much of the program's allocations are made by then, 0 to 1: time in which nothing stands
+ * still that rests. Of the run's time where they are not known. */
 double inquiry_work_at(const struct inquiry *inquiry, double ns);
 
 /* Is what is seen then of the program's work, or of a rest that lasts, and not of its end? */

@@ -1,5 +1,5 @@
-/* Pages that hold nothing of their own: zeros that were written, and copies of other pages. Only where a
- * look has read the pages, which is asked for. */
+/* Pages that hold nothing of their own: zeros that were written, and copies of other pages. Only
+ * where a look has read the pages, which is asked for. */
 #include "insights/rule.h"
 
 #include "aggregate/facts.h"

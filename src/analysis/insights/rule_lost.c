@@ -1,6 +1,6 @@
 /* Lost blocks: nothing points to them any more, by the graph that the collector has made at the end
- * (engine/graph). Islands count for the function that asked for their heads. What was still reachable
- * is no leak by itself. */
+ * (engine/graph). Islands count for the function that asked for their heads. What was still
+ * reachable is no leak by itself. */
 #include "insights/rule.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Mappings that a function makes all through the run and does not unmap: a leak that no allocator sees. By
- * the curves of what is mapped, with the same test of growth as for blocks. Garbage collectors map their
- * heaps so too, which is why a finding is a notice at most. */
+/* Mappings that a function makes all through the run and does not unmap: a leak that no allocator
+ * sees. By the curves of what is mapped, with the same test of growth as for blocks. Garbage
+ * collectors map their heaps so too, which is why a finding is a notice at most. */
 #include "insights/rule.h"
 
 #include <stdlib.h>

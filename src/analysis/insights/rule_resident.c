@@ -315,8 +315,8 @@ static struct insight *rule_resident_begin_fall(struct inquiry *inquiry, const s
     return insight;
 }
 
-/* Without a ledger, what stays may as well be another allocator's, or nobody's; allocators keep free memory
- * to use it again. */
+/* Without a ledger, what stays may as well be another allocator's, or nobody's; allocators keep
+ * free memory to use it again. */
 static void rule_resident_report_fall(struct inquiry *inquiry, const struct fall *fall)
 {
     struct insight *insight = rule_resident_begin_fall(inquiry, fall);

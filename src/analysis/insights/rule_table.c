@@ -1,6 +1,6 @@
 /* The table of rules. A row has the id that users see, the function that looks, whether the rule
- * needs counts, the most severe that a finding of it may be, and its rank. What a healthy program does too is a notice at most. An id never changes, because
- * suppressions and programs name it. */
+ * needs counts, the most severe that a finding of it may be, and its rank. What a healthy program
+ * does too is a notice at most. An id never changes, because suppressions and programs name it. */
 #include "insights/rule.h"
 
 const struct rule rules[] = {

@@ -34,7 +34,8 @@ static uint64_t job_tree_module_hash(const struct job_module *module)
     return hash_bytes(module->path, strlen(module->path));
 }
 
-/* Symbols of which some were not unpacked (5) are worse than lines (4) and better than functions. */
+/* Symbols of which some were not unpacked (5) are worse than lines (4) and better than
+ * functions. */
 static int job_tree_quality_rank(int quality)
 {
     return quality == 5 ? 2 * 4 - 1 : 2 * quality;

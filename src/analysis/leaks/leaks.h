@@ -49,8 +49,8 @@ struct leaks_options {
 
 /* A sentence why it is not known what is lost; NULL: it is. */
 const char *leaks_missing(const struct profile *profile);
-/* Only where nothing is missing. `suppressions` may be NULL. `passes` (by node; NULL: all): paths whose islands
- * count, by the words of `filter`; both must live on. 0 or -ENOMEM. */
+/* Only where nothing is missing. `suppressions` may be NULL. `passes` (by node; NULL: all): paths
+ * whose islands count, by the words of `filter`; both must live on. 0 or -ENOMEM. */
 int leaks_find(struct leaks *leaks, const struct profile *profile,
                struct suppressions *suppressions, const char *filter, const bool *passes);
 void leaks_release(struct leaks *leaks);

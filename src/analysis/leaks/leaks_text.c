@@ -1,5 +1,5 @@
-/* Leaks for people: a sentence that says how much is lost, a table of the groups with their callers,
- * and a line for what is not lost.
+/* Leaks for people: a sentence that says how much is lost, a table of the groups with their
+ * callers, and a line for what is not lost.
  *
  *        lost   hangs below   islands
  *       48 B      432 B in 9         1  lose_list                                        lk.c:5

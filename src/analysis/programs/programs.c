@@ -401,8 +401,8 @@ static int programs_gather(struct programs_gathering *gathering, const char *pat
     return 0;
 }
 
-/* What is not there was named by mistake; of what is damaged it is said, and the others are shown. PATH@PID is
- * a process of PATH. */
+/* What is not there was named by mistake; of what is damaged it is said, and the others are shown.
+ * PATH@PID is a process of PATH. */
 static int programs_gather_many(struct programs_gathering *gathering, char *const *paths,
                                 size_t count)
 {

@@ -55,9 +55,9 @@ struct programs {
 
 /* Is `path` something that programs_read() reads: a directory or a session file? */
 bool programs_is(const char *path);
-/* One directory or session file, or several of these and of profiles. 0 or -errno with a sentence; -ENOENT
- * also where there is no profile at all, and -EINVAL for the directory of a job, which `tidemark job`
- * reads. */
+/* One directory or session file, or several of these and of profiles. 0 or -errno with a sentence;
+ * -ENOENT also where there is no profile at all, and -EINVAL for the directory of a job, which
+ * `tidemark job` reads. */
 int programs_read(struct programs **out, char *const *paths, size_t count,
                   enum programs_order order);
 void programs_free(struct programs *programs);

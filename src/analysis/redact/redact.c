@@ -1,6 +1,6 @@
-/* Takes out of a profile what tells about somebody (redact.h). Each text that may do so is replaced in
- * place. A hash is SipHash-2-4 under a key that is made of the salt. Facts are kept by a list: one that
- * this list does not know goes. */
+/* Takes out of a profile what tells about somebody (redact.h). Each text that may do so is replaced
+ * in place. A hash is SipHash-2-4 under a key that is made of the salt. Facts are kept by a list:
+ * one that this list does not know goes. */
 #include "redact/redact.h"
 
 #include <errno.h>

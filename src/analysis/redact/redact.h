@@ -1,8 +1,8 @@
-/* What a profile tells about somebody, taken out of it before it is passed on. doc/SECURITY.md has the
- * table of what a profile holds.
+/* What a profile tells about somebody, taken out of it before it is passed on. doc/SECURITY.md has
+ * the table of what a profile holds.
  *
- * Figures stay as they are. The same text becomes the same hash within one salt, so that what belonged
- * together still does; without the salt nobody can try out guesses. */
+ * Figures stay as they are. The same text becomes the same hash within one salt, so that what
+ * belonged together still does; without the salt nobody can try out guesses. */
 #ifndef TIDEMARK_REDACT_REDACT_H
 #define TIDEMARK_REDACT_REDACT_H
 
@@ -24,8 +24,8 @@ enum redact_level {
 /* What stands in the place of a secret. */
 #define REDACT_HIDDEN "[hidden]"
 
-/* `salt`: NULL or "" for one that is made up. Returns how many secrets were hidden, or -errno with a
- * sentence. The profile keeps the new texts until profile_free(). */
+/* `salt`: NULL or "" for one that is made up. Returns how many secrets were hidden, or -errno with
+ * a sentence. The profile keeps the new texts until profile_free(). */
 int redact_profile(struct profile *profile, enum redact_level level, const char *salt);
 
 /* Adds `command` (as the meta fact has it) with "[hidden]" in the place of each secret; returns how

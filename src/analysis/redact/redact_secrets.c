@@ -1,6 +1,7 @@
 /* Secrets in command lines (redact.h). Regular expressions know the usual forms; of each match the
- * group that is the secret is replaced. A pattern that matches too much hides a harmless word; one that
- * matches too little passes a password on. So names are looked for anywhere in an option's name. */
+ * group that is the secret is replaced. A pattern that matches too much hides a harmless word; one
+ * that matches too little passes a password on. So names are looked for anywhere in an option's
+ * name. */
 #include <regex.h>
 #include <string.h>
 #include "redact/redact.h"
@@ -62,8 +63,8 @@ static size_t redact_one_pattern(struct strbuf *text, size_t number)
     return found;
 }
 
-/* The bytes of `command` that are searched: up to the last blank outside of quotes. Each search takes
- * time by the square of the text's length, and a stranger's may be of megabytes. */
+/* The bytes of `command` that are searched: up to the last blank outside of quotes. Each search
+ * takes time by the square of the text's length, and a stranger's may be of megabytes. */
 static size_t redact_searched_bytes(const char *command)
 {
     enum { MOST_BYTES = 32 << 10 };

@@ -1,5 +1,6 @@
-/* Reads histories and single answers of `ps --json` (history.h). Members may stand in any order, and what is
- * not known here is passed over. Rows are found by their keys in a hash table, from line to line. */
+/* Reads histories and single answers of `ps --json` (history.h). Members may stand in any order,
+ * and what is not known here is passed over. Rows are found by their keys in a hash table, from
+ * line to line. */
 #include "system_history/history.h"
 
 #include <errno.h>
@@ -192,7 +193,8 @@ static void history_read_machine(struct history_sample *sample, struct json_read
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-/* All rows that are there end, unless this sample has told of them already: they are told of anew. */
+/* All rows that are there end, unless this sample has told of them already: they are told of
+ * anew. */
 static void history_begin_whole(struct history *history)
 {
     for (size_t i = 0; i < history->row_count; i++) {
@@ -277,8 +279,8 @@ static int history_refuse(struct strbuf *why, const char *name, size_t line)
     return -EINVAL;
 }
 
-/* `line` is the first, and there may be more. A last line without its end was being written when its writer
- * ended, or is. */
+/* `line` is the first, and there may be more. A last line without its end was being written when
+ * its writer ended, or is. */
 static int history_read_lines(struct history *history, FILE *file, const char *name,
                               struct strbuf *line, struct strbuf *why)
 {

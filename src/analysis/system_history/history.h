@@ -1,12 +1,14 @@
-/* What `tidemark ps` saw over time, read from the lines that it wrote as it looked at the machine (`ps --record`), or
- * from one answer of `ps --json` (doc/PS-JSON.md, "History"). Its writer is in the room system_memory.
+/* What `tidemark ps` saw over time, read from the lines that it wrote as it looked at the machine
+ * (`ps --record`), or from one answer of `ps --json` (doc/PS-JSON.md, "History"). Its writer is in
+ * the room system_memory.
  *
  *   line 1   whole: every row with its name and figures
  *   line 2   rows that changed, and what is gone
  *   …
  *
- * A line is written at once, so that a file is right however its writer ends. Files are of strangers: what
- * cannot be read is refused with the number of its line, and an unfinished last line is left out. */
+ * A line is written at once, so that a file is right however its writer ends. Files are of
+ * strangers: what cannot be read is refused with the number of its line, and an unfinished last
+ * line is left out. */
 #ifndef TIDEMARK_SYSTEM_HISTORY_HISTORY_H
 #define TIDEMARK_SYSTEM_HISTORY_HISTORY_H
 

@@ -1,5 +1,6 @@
-/* Writes a line of history for each look at the machine (doc/PS-JSON.md, "History"). Rows are compared with those of the look
- * before by their keys. A row whose figures are the same is not written again. */
+/* Writes a line of history for each look at the machine (doc/PS-JSON.md, "History"). Rows are
+ * compared with those of the look before by their keys. A row whose figures are the same is not
+ * written again. */
 #include "system_memory/row_marks.h"
 
 #include "base/json.h"

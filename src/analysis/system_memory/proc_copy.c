@@ -1,5 +1,5 @@
-/* Copies the files of /proc that `tidemark ps` reads into a directory, to be looked at later or on another
- * machine. Command lines may hold secrets: the copy is its owner's alone. */
+/* Copies the files of /proc that `tidemark ps` reads into a directory, to be looked at later or on
+ * another machine. Command lines may hold secrets: the copy is its owner's alone. */
 #include "system_memory/processes.h"
 
 #include <dirent.h>

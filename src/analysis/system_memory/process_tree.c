@@ -1,6 +1,6 @@
-/* Puts the rows of a table by process into the order of a tree: each process stands behind its parent,
- * and what it started with all of its own follows. A row whose parent is not in the table is a root. A
- * row that a broken capture makes its own ancestor is a root as well. */
+/* Puts the rows of a table by process into the order of a tree: each process stands behind its
+ * parent, and what it started with all of its own follows. A row whose parent is not in the table
+ * is a root. A row that a broken capture makes its own ancestor is a root as well. */
 #include "system_memory/processes.h"
 
 #include <errno.h>
@@ -77,7 +77,8 @@ static void process_tree_insert(struct tree *tree, size_t *list, size_t row)
     *list = row;
 }
 
-/* Behind its parent's row; without recursion, because a tree may be as deep as there are processes. */
+/* Behind its parent's row; without recursion, because a tree may be as deep as there are
+ * processes. */
 static void process_tree_order(struct tree *tree, size_t root)
 {
     size_t row = root, depth = 0;

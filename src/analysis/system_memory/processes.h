@@ -138,7 +138,8 @@ struct system_memory {
     bool hides_processes; /* /proc is mounted so that others' processes cannot be seen */
 };
 
-/* Copies what is read of /proc into a new directory, for `root`. 0 or -errno, with `processes` of them. */
+/* Copies what is read of /proc into a new directory, for `root`. 0 or -errno, with `processes` of
+ * them. */
 int system_memory_save(const char *directory, size_t *processes);
 
 int system_memory_take(struct system_memory *system, const struct system_memory_request *request);

@@ -1,6 +1,6 @@
-/* Keeps the figures of a table's rows by key (row_marks.h). Keys are sorted, so that two moments are compared
- * by a binary search for each row. A process's key has the time of its start in it, because numbers of
- * processes are used again. */
+/* Keeps the figures of a table's rows by key (row_marks.h). Keys are sorted, so that two moments
+ * are compared by a binary search for each row. A process's key has the time of its start in it,
+ * because numbers of processes are used again. */
 #include "system_memory/row_marks.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* The memory of a system and the mappings of a process as people and programs read them. Names are made safe for
- * terminals; what is unknown is "-" in text, null in JSON and empty in CSV. */
+/* The memory of a system and the mappings of a process as people and programs read them. Names are
+ * made safe for terminals; what is unknown is "-" in text, null in JSON and empty in CSV. */
 #ifndef TIDEMARK_SYSTEM_MEMORY_SHOW_H
 #define TIDEMARK_SYSTEM_MEMORY_SHOW_H
 

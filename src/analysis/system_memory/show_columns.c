@@ -1,5 +1,5 @@
-/* Reads lists of columns and fills their cells (show_columns.h). A column is a row of one table: its name, its heading, and the figure that it
- * shows. */
+/* Reads lists of columns and fills their cells (show_columns.h). A column is a row of one table:
+ * its name, its heading, and the figure that it shows. */
 #include "system_memory/show_columns.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* The second pass: a trace becomes an allocation stream (alloc_stream/stream_format.h). Inside the room. */
+/* The second pass: a trace becomes an allocation stream (alloc_stream/stream_format.h). Inside the
+ * room. */
 #ifndef TIDEMARK_WHATIF_STREAM_AUTHOR_H
 #define TIDEMARK_WHATIF_STREAM_AUTHOR_H
 

@@ -1,8 +1,8 @@
 /* The collector of `tidemark record` as a process of its own. record stays the program's parent and
  * has little memory: when the collector is killed, the program's output and exit status are its own
  * all the same, and record finishes the files that were begun. When record is killed, the collector
- * goes on to the program's end. They talk over a pair of sockets, whose end tells each that the other
- * is gone. */
+ * goes on to the program's end. They talk over a pair of sockets, whose end tells each that the
+ * other is gone. */
 #ifndef TIDEMARK_COMMANDS_APART_H
 #define TIDEMARK_COMMANDS_APART_H
 
@@ -49,8 +49,8 @@ bool apart_died(const struct apart *apart);
 /* What follows the death of the collector: no file needs a log any more, and each says why its
  * recording was cut short. */
 void apart_finish_files(struct apart *apart);
-/* One sentence. `had_ended`: the program, before the collector. `next`: where processes are recorded that
- * have begun since; NULL: nowhere. */
+/* One sentence. `had_ended`: the program, before the collector. `next`: where processes are
+ * recorded that have begun since; NULL: nowhere. */
 void apart_say_death(const struct apart *apart, bool had_ended, const char *next);
 
 /* ---- In the collector ---- */

@@ -1,5 +1,5 @@
-/* Has the collector of a recorded process write a snapshot. The collector is found by asking all that
- * listen on this machine (in this network namespace) whether the process is theirs: it may be
+/* Has the collector of a recorded process write a snapshot. The collector is found by asking all
+ * that listen on this machine (in this network namespace) whether the process is theirs: it may be
  * `tidemark record`, or one in the background that nobody has started by hand. */
 #ifndef TIDEMARK_COMMANDS_ASK_SNAPSHOT_H
 #define TIDEMARK_COMMANDS_ASK_SNAPSHOT_H
@@ -25,7 +25,8 @@ int ask_snapshot(const struct ask_snapshot *ask);
 /* A process id. False: it is none. */
 bool ask_snapshot_parse_pid(const char *text, pid_t *pid);
 
-/* The same of one process, for a command that reads it: its path. 0, or the exit status, complained. */
+/* The same of one process, for a command that reads it: its path. 0, or the exit status,
+ * complained. */
 int ask_snapshot_of(const char *command, pid_t pid, const struct wire_wish *wish,
                     struct strbuf *path);
 

@@ -1,4 +1,5 @@
-/* The option --filter, as all commands of call paths have it: its complaint, and the paths that pass. */
+/* The option --filter, as all commands of call paths have it: its complaint, and the paths that
+ * pass. */
 #include "commands/filter_options.h"
 
 #include "aggregate/match.h"

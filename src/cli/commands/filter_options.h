@@ -16,8 +16,8 @@ struct profile;
 
 /* True, or false and the sentence has been said. NULL is right. */
 bool filter_is_right(const struct options_command *command, const char *filter);
-/* The paths of a profile that pass, by node, to be freed. 0, or the status, and the sentence has been said; NULL and
- * 0 where `filter` is NULL. */
+/* The paths of a profile that pass, by node, to be freed. 0, or the status, and the sentence has
+ * been said; NULL and 0 where `filter` is NULL. */
 int filter_paths(const char *name, const struct profile *profile, const char *filter,
                  bool **passes);
 

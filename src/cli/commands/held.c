@@ -1,5 +1,5 @@
-/* The command `tidemark held`. It reads one profile, or two, or has one written of a process that is
- * being recorded, and shows who keeps the live blocks. */
+/* The command `tidemark held`. It reads one profile, or two, or has one written of a process that
+ * is being recorded, and shows who keeps the live blocks. */
 #include "commands/commands.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Standard error is a file in memory meanwhile (held_stderr.h), which has no name and needs no disk.
- * Of descriptors only the real one is kept, duplicated. */
+/* Standard error is a file in memory meanwhile (held_stderr.h), which has no name and needs no
+ * disk. Of descriptors only the real one is kept, duplicated. */
 #include "commands/held_stderr.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Standard error while a program is recorded: it is the program's. What this process would write
- * there, be it a library's or a dying collector's, is held back until the program has ended, or with
- * --quiet dropped. */
+ * there, be it a library's or a dying collector's, is held back until the program has ended, or
+ * with --quiet dropped. */
 #ifndef TIDEMARK_COMMANDS_HELD_STDERR_H
 #define TIDEMARK_COMMANDS_HELD_STDERR_H
 

@@ -1,5 +1,5 @@
-/* The options --of and --region, which commands that show a metric share: which memory it is of, and
- * which part of the program asked for it. */
+/* The options --of and --region, which commands that show a metric share: which memory it is of,
+ * and which part of the program asked for it. */
 #ifndef TIDEMARK_COMMANDS_LEVEL_OPTIONS_H
 #define TIDEMARK_COMMANDS_LEVEL_OPTIONS_H
 
@@ -30,8 +30,8 @@
 extern const char level_and_region[];
 
 struct profile;
-/* Makes the profile one of that level, or cuts it down to a region (NULL: none); or complains: an exit status, 0
- * where it is one. Not both. */
+/* Makes the profile one of that level, or cuts it down to a region (NULL: none); or complains: an
+ * exit status, 0 where it is one. Not both. */
 int level_take(const char *command, struct profile *profile, int of, const char *region);
 
 #endif

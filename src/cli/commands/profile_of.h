@@ -1,4 +1,5 @@
-/* What leaks, held and content are asked about: a profile, or a process of which one is written for it. */
+/* What leaks, held and content are asked about: a profile, or a process of which one is written for
+ * it. */
 #ifndef TIDEMARK_COMMANDS_PROFILE_OF_H
 #define TIDEMARK_COMMANDS_PROFILE_OF_H
 

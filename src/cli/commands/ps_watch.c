@@ -1,5 +1,6 @@
-/* Looks at the machine again and again (ps_watch.h). Each look is a table on the terminal, with what grew since
- * the first, or a line in a file of history, or both. The terminal keeps the last table when it ends. */
+/* Looks at the machine again and again (ps_watch.h). Each look is a table on the terminal, with
+ * what grew since the first, or a line in a file of history, or both. The terminal keeps the last
+ * table when it ends. */
 #include "commands/ps_watch.h"
 
 #include <errno.h>
@@ -131,8 +132,8 @@ static void ps_watch_print_foot(const struct watch *watch, const struct system_m
     strbuf_release(&text);
 }
 
-/* As many rows as the terminal has lines for, beside head, headings, others, total and foot: on a narrow one
- * sentences take more lines. */
+/* As many rows as the terminal has lines for, beside head, headings, others, total and foot: on a
+ * narrow one sentences take more lines. */
 static uint64_t ps_watch_rows(const struct watch *watch, uint64_t asked, size_t columns)
 {
     size_t lines = watch->on_screen ? ps_watch_lines() : 0, others = columns < 80 ? 10 : 8;

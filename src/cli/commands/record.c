@@ -1,6 +1,6 @@
-/* tidemark record: starts a program with the recorder preloaded, has a process of its own collect for
- * it and for its children (apart.h), and stands in for it towards whoever started us (signals, job
- * control, exit status). The collector says at the end what came out. */
+/* tidemark record: starts a program with the recorder preloaded, has a process of its own collect
+ * for it and for its children (apart.h), and stands in for it towards whoever started us (signals,
+ * job control, exit status). The collector says at the end what came out. */
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -640,8 +640,8 @@ static bool cmd_record_was_killed(const struct apart *apart)
     return WIFSIGNALED(apart->wait_status) && WTERMSIG(apart->wait_status) == SIGKILL;
 }
 
-/* One that ends by a fault or a limit of its own would do so again. Windows of the recording, and what a
- * job's directory says of its ranks, were the dead one's. */
+/* One that ends by a fault or a limit of its own would do so again. Windows of the recording, and
+ * what a job's directory says of its ranks, were the dead one's. */
 static bool cmd_record_may_renew(const struct job *job, const struct record_options *options)
 {
     return !job->ended && job->renewals < RENEWALS_MAX && cmd_record_was_killed(&job->apart) &&
@@ -661,8 +661,8 @@ static char *cmd_record_next_output(const char *pattern, unsigned number)
     return output;
 }
 
-/* Another one listens under the session's name, for processes that begin from now on. Those that run go on
- * unrecorded. */
+/* Another one listens under the session's name, for processes that begin from now on. Those that
+ * run go on unrecorded. */
 static bool cmd_record_renew(struct job *job, const struct record_options *options)
 {
     struct collector_options wanted = record_collector_options(options);

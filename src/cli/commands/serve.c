@@ -100,7 +100,8 @@ static void cmd_serve_say(const struct server *server, const char *url,
         fputs("Ctrl-C ends it.\n", stderr);
 }
 
-/* Every user of this machine can read the browser's arguments: they have a ticket, not the token. */
+/* Every user of this machine can read the browser's arguments: they have a ticket, not the
+ * token. */
 static void cmd_serve_open_browser(struct server *server)
 {
     extern char **environ;

@@ -1,6 +1,6 @@
 /* Limits that a recorded program shares with what records it. Most are the program's alone: the
- * recorder keeps no descriptor, locks nothing, and its memory is in no core. What it cannot keep out
- * of is said before the program starts. */
+ * recorder keeps no descriptor, locks nothing, and its memory is in no core. What it cannot keep
+ * out of is said before the program starts. */
 #ifndef TIDEMARK_COMMANDS_SHARED_LIMITS_H
 #define TIDEMARK_COMMANDS_SHARED_LIMITS_H
 

@@ -1,4 +1,5 @@
-/* tidemark snapshot: asks the collector of a recorded process for a snapshot, and says where it is. */
+/* tidemark snapshot: asks the collector of a recorded process for a snapshot, and says where it
+ * is. */
 #include "commands/commands.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Memory for reading (allowance.h). The limit is what the process has already plus the allowance, by
- * /proc/self/statm and MemAvailable. When the last reader ends, the limit is what it was before. */
+/* Memory for reading (allowance.h). The limit is what the process has already plus the allowance,
+ * by /proc/self/statm and MemAvailable. When the last reader ends, the limit is what it was
+ * before. */
 #include "base/allowance.h"
 
 #include <errno.h>

@@ -15,8 +15,8 @@
 bool array_make_room(void *array, size_t *room, size_t count, size_t item_bytes);
 /* The same, where nothing can go on without: ends the tool (base/memory.h). */
 void array_need_room(void *array, size_t *room, size_t count, size_t item_bytes);
-/* Both with whatever bits beyond what was there, for items that are written before they are read. Pages
- * that are never written take no memory then. */
+/* Both with whatever bits beyond what was there, for items that are written before they are read.
+ * Pages that are never written take no memory then. */
 bool array_make_bare_room(void *array, size_t *room, size_t count, size_t item_bytes);
 void array_need_bare_room(void *array, size_t *room, size_t count, size_t item_bytes);
 

@@ -28,8 +28,8 @@ static _Atomic bool guarded_open_catches;
 static struct sigaction guarded_open_before;
 static uintptr_t guarded_open_page;
 
-/* As without us: what the instruction has raised comes again at once, and what somebody has sent is sent
- * again. It is delivered when the handler returns. */
+/* As without us: what the instruction has raised comes again at once, and what somebody has sent is
+ * sent again. It is delivered when the handler returns. */
 static void guarded_open_leave_to_others(int number, const siginfo_t *info)
 {
     sigaction(number, &guarded_open_before, NULL);
@@ -37,8 +37,8 @@ static void guarded_open_leave_to_others(int number, const siginfo_t *info)
         raise(number);
 }
 
-/* A page behind the end of its file becomes zeros, which libdw takes for damage. The mapping is private,
- * and its file is whoever's. Of an unguarded thread it is what it was without us. */
+/* A page behind the end of its file becomes zeros, which libdw takes for damage. The mapping is
+ * private, and its file is whoever's. Of an unguarded thread it is what it was without us. */
 static void guarded_open_on_bus_error(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
@@ -85,7 +85,8 @@ void guarded_open_restore(struct guarded_open before)
     guarded_open_held = before;
 }
 
-/* Files whose length is 0 and that have bytes all the same are the kernel's: some wait when read. */
+/* Files whose length is 0 and that have bytes all the same are the kernel's: some wait when
+ * read. */
 static bool guarded_open_is_file(const struct stat *status)
 {
     return S_ISREG(status->st_mode) && status->st_size > 0 &&
@@ -125,8 +126,8 @@ static bool guarded_open_is_below_root(const char *path)
     return length && !strncmp(path, root, length) && path[length] == '/';
 }
 
-/* As a process would whose root that is. Kernels before Linux 5.6 cannot: there links lead where they
- * lead for us. */
+/* As a process would whose root that is. Kernels before Linux 5.6 cannot: there links lead where
+ * they lead for us. */
 static int guarded_open_in_root(const char *path, int flags)
 {
     const char *root = guarded_open_held.root;

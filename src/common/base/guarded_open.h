@@ -1,10 +1,11 @@
 /* Files that a library opens for us, of paths that somebody else chose: a debug link, the name of a
  * split file or of an alternate one in a program's debug information. While a thread is guarded, a
  * file that is opened for reading has to be regular and begin as an ELF file, and nothing is waited
- * for. What loses its end while such a thread reads it in memory (another program truncates the file)
- * reads as zeros, and SIGBUS does not come.
+ * for. What loses its end while such a thread reads it in memory (another program truncates the
+ * file) reads as zeros, and SIGBUS does not come.
  *
- * This works because guarded_open.c stands before libc's open() for all libraries of the command. */
+ * This works because guarded_open.c stands before libc's open() for all libraries of the
+ * command. */
 #ifndef TIDEMARK_BASE_GUARDED_OPEN_H
 #define TIDEMARK_BASE_GUARDED_OPEN_H
 

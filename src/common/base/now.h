@@ -33,7 +33,8 @@ static inline long now_ask_kernel(clockid_t clock, struct timespec *now)
 #endif
 }
 
-/* In ns since the clock's own beginning; 0: there is no such clock, as of a process that is gone. */
+/* In ns since the clock's own beginning; 0: there is no such clock, as of a process that is
+ * gone. */
 static inline uint64_t now_ns(clockid_t clock)
 {
     struct timespec now;

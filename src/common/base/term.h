@@ -27,8 +27,8 @@ void term_progress(const char *format, ...) __attribute__((format(printf, 1, 2))
 void term_progress_end(void);
 
 /* A pager for what goes to stdout: $TIDEMARK_PAGER, else $PAGER, else "less"; LESS is FRX unless
- * set. `out`, guarded (term_guard.h), is stdout itself where there is no terminal, no pager is wanted ("cat" or empty) or it
- * cannot be started. Close it in any case. */
+ * set. `out`, guarded (term_guard.h), is stdout itself where there is no terminal, no pager is
+ * wanted ("cat" or empty) or it cannot be started. Close it in any case. */
 struct term_pager {
     FILE *out;
     pid_t pid; /* 0: none */

@@ -1,6 +1,6 @@
-/* Guarded streams (term_guard.h). A guarded stream is a fopencookie() stream over a descriptor. Each
- * write is read character by character; what may pass is copied, the rest is written as an escape.
- * The beginning of a character that a write has cut is held for the next write. */
+/* Guarded streams (term_guard.h). A guarded stream is a fopencookie() stream over a descriptor.
+ * Each write is read character by character; what may pass is copied, the rest is written as an
+ * escape. The beginning of a character that a write has cut is held for the next write. */
 #include "base/term_guard.h"
 
 #include <errno.h>

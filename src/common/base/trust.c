@@ -1,5 +1,5 @@
-/* Looks at owner and mode (trust.h). Access control lists show in the mode: its group bits are their
- * mask. */
+/* Looks at owner and mode (trust.h). Access control lists show in the mode: its group bits are
+ * their mask. */
 #include "base/trust.h"
 
 #include <unistd.h>

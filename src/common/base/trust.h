@@ -1,5 +1,5 @@
-/* Whose hands a file is in. A file that names code or places to us, or speaks for a binary, may come
- * from root, from ourselves, and from nobody else. */
+/* Whose hands a file is in. A file that names code or places to us, or speaks for a binary, may
+ * come from root, from ourselves, and from nobody else. */
 #ifndef TIDEMARK_BASE_TRUST_H
 #define TIDEMARK_BASE_TRUST_H
 

@@ -210,7 +210,8 @@ static bool allocated_type_of_member(struct strbuf *type, struct piece class, st
            allocated_type_is_grower(function) && allocated_type_take(type, first);
 }
 
-/* make_unique<T>() and make_unique<T[]>(n): what the constructor allocates has a path through it. */
+/* make_unique<T>() and make_unique<T[]>(n): what the constructor allocates has a path through
+ * it. */
 static bool allocated_type_of_maker(struct strbuf *type, struct piece function, bool has_lines)
 {
     static const char *const makers[] = {"make_unique", "make_unique_for_overwrite", NULL};

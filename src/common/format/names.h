@@ -23,8 +23,8 @@ void name_add_place(struct strbuf *out, const char *file, unsigned line, size_t 
 /* The last component of a path. */
 const char *name_base(const char *path);
 
-/* Is this a frame of the C, C++, Rust or Python library, which allocates on someone else's behalf? Any
- * argument may be NULL. */
+/* Is this a frame of the C, C++, Rust or Python library, which allocates on someone else's behalf?
+ * Any argument may be NULL. */
 bool name_is_library(const char *function, const char *linkage, const char *file,
                      const char *module);
 

@@ -1,5 +1,6 @@
-/* The pieces of mappings by address (mappings.h): a sorted array of leaves, which are sorted arrays.
- * Each change finds its place anew, by address, so no place must be kept right over a change. */
+/* The pieces of mappings by address (mappings.h): a sorted array of leaves, which are sorted
+ * arrays. Each change finds its place anew, by address, so no place must be kept right over a
+ * change. */
 #include "accounting/mappings.h"
 
 #include <stdlib.h>

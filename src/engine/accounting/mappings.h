@@ -7,8 +7,8 @@
  *                            ▼
  *   all      │ mapping │ mapping │ …                   what one call mapped, by number
  *
- * A call maps one *mapping*. Unmapping the middle of it leaves two *pieces* of the mapping. Its life
- * is over with its last piece.
+ * A call maps one *mapping*. Unmapping the middle of it leaves two *pieces* of the mapping. Its
+ * life is over with its last piece.
  *
  * Invariants
  *   pieces are disjoint and ascending, over all leaves; no leaf is empty
@@ -16,9 +16,9 @@
  *   mapping.bytes = sum of its pieces' bytes > 0;   mapping.pieces = their number
  *   two neighbouring leaves have more than MAPPINGS_JOIN pieces together
  *
- * The last invariant bounds memory: a piece takes at most 24 / (MAPPINGS_JOIN / 2 / MAPPINGS_LEAF) =
- * 55 bytes, its mapping 40. The tree has two levels: the array of a million pieces' leaves has 256
- * KiB, and a split, which moves half of that, comes once in MAPPINGS_LEAF / 2 insertions. */
+ * The last invariant bounds memory: a piece takes at most 24 / (MAPPINGS_JOIN / 2 / MAPPINGS_LEAF)
+ * = 55 bytes, its mapping 40. The tree has two levels: the array of a million pieces' leaves has
+ * 256 KiB, and a split, which moves half of that, comes once in MAPPINGS_LEAF / 2 insertions. */
 #ifndef TIDEMARK_ACCOUNTING_MAPPINGS_H
 #define TIDEMARK_ACCOUNTING_MAPPINGS_H
 

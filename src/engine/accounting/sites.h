@@ -150,8 +150,8 @@ void sites_know_frees(struct sites *sites);
 void sites_sample(struct sites *sites);
 /* Likewise: how long calls took is told. */
 void sites_know_times(struct sites *sites);
-/* The program has begun to map: until now a site's share in the peak of blocks and mappings together
- * was that in the peak of these sites. */
+/* The program has begun to map: until now a site's share in the peak of blocks and mappings
+ * together was that in the peak of these sites. */
 void sites_know_all_peaks(struct sites *sites);
 
 /* Forgets what has happened, not what is alive: sites that have no live blocks (those not to keep)

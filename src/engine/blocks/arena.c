@@ -11,7 +11,8 @@
 
 #define SMALLEST_BYTES ((size_t)1 << 16)
 #define HUGE_FROM      ((size_t)4 << 20)
-/* What is kept: of each size from SMALLEST_BYTES on so many, if no more than that has to be cleared. */
+/* What is kept: of each size from SMALLEST_BYTES on so many, if no more than that has to be
+ * cleared. */
 #define KEPT_SIZES     5
 #define KEPT_OF_A_SIZE 32
 #define KEPT_USED_MOST ((size_t)256 << 10) /* to map it anew costs a fault a page */

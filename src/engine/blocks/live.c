@@ -55,8 +55,8 @@ static struct live_block *live_table_take_slot(struct live_table *table, uint64_
     return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
 }
 
-/* Apart from live_table_place_far(), whose calls would otherwise each pay for the stack guard of this
- * one. */
+/* Apart from live_table_place_far(), whose calls would otherwise each pay for the stack guard of
+ * this one. */
 static void __attribute__((noinline, cold)) live_table_double_slots(struct live_table *table)
 {
     struct live_table old = *table;

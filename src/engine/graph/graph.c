@@ -1,7 +1,7 @@
 /* Begins and frees a graph, and finds the block that an address lies in. An index has for each page
  * the first block that reaches into it; the blocks of one page are searched by halves. Blocks of
- * many pages would fill the index, so they stand in a sorted list of their own. A few blocks need no
- * index: to map it would take longer than to search them. */
+ * many pages would fill the index, so they stand in a sorted list of their own. A few blocks need
+ * no index: to map it would take longer than to search them. */
 #include "graph/graph.h"
 
 #include <errno.h>

@@ -19,8 +19,8 @@
  *   block number of an edge = edge & ~GRAPH_INTERIOR < count
  *
  * Memory: 4 bytes an edge, 5 bytes a block and 1 MiB for each GiB of addresses with blocks, beside
- * what reach (5 bytes a block) and dominators take; 8 bytes a root where holders are kept. Not thread-safe; different
- * graphs are independent. */
+ * what reach (5 bytes a block) and dominators take; 8 bytes a root where holders are kept. Not
+ * thread-safe; different graphs are independent. */
 #ifndef TIDEMARK_GRAPH_GRAPH_H
 #define TIDEMARK_GRAPH_GRAPH_H
 
@@ -106,8 +106,8 @@ int graph_begin(struct graph *graph, const struct graph_block *blocks, size_t co
 void graph_release(struct graph *graph);
 
 /* Roots' places are kept, and ranges become nodes: memory that is no block, and that pointers lead
- * from and to. Sorted by address and disjoint, beside blocks too; they must outlive the graph. Before
- * anything is added. 0 or -ENOMEM. */
+ * from and to. Sorted by address and disjoint, beside blocks too; they must outlive the graph.
+ * Before anything is added. 0 or -ENOMEM. */
 int graph_keep_holders(struct graph *graph, const struct graph_block *ranges, size_t count);
 
 /* The words of memory that is no block: of a variable, a stack, a register. They lie from `address`
@@ -125,7 +125,8 @@ uint32_t graph_find(const struct graph *graph, uint64_t address);
 /* The same of ranges. */
 uint32_t graph_find_range(const struct graph *graph, uint64_t address);
 
-/* ---- How full blocks are ---------------------------------------------------------------------- */
+/* ---- How full blocks are
+ * ---------------------------------------------------------------------- */
 
 /* The word `at` points into the block. */
 void graph_fill_see(struct graph *graph, uint32_t number, const uint64_t *words, size_t at,
@@ -209,8 +210,8 @@ struct graph_chain {
     uint32_t *nodes; /* blocks; from graph.count on ranges. malloc'd */
     uint32_t count;  /* 0: nothing leads there */
 };
-/* The shortest one to the block, from roots of the lowest rank that has one. `ranks`: by root, below
- * GRAPH_CHAIN_RANKS. With graph_keep_holders(). 0, -ENOMEM or -ERANGE. */
+/* The shortest one to the block, from roots of the lowest rank that has one. `ranks`: by root,
+ * below GRAPH_CHAIN_RANKS. With graph_keep_holders(). 0, -ENOMEM or -ERANGE. */
 int graph_chain_find(struct graph *graph, const uint8_t *ranks, uint32_t block,
                      struct graph_chain *out);
 

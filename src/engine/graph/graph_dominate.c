@@ -3,8 +3,8 @@
  * by path compression, then each node's dominator as the nearest common ancestor in the tree of
  * the search.
  *
- * The search meets holders in the order of their ranks, so the orders of a rank are a range. An edge
- * from a higher order's rank to a lower one does not count (graph.h):
+ * The search meets holders in the order of their ranks, so the orders of a rank are a range. An
+ * edge from a higher order's rank to a lower one does not count (graph.h):
  *
  *     orders   0 │ 1 ─ ─ ─ rank 0 ─ ─ ─ │ ─ ─ rank 1 ─ ─ │ … │ ranges that nothing points to ─
  *            root                  ▲───────X (dropped)

@@ -1,4 +1,5 @@
-/* Recognises what owns a block and says how much of it is in use, by the words around a pointer (graph.h):
+/* Recognises what owns a block and says how much of it is in use, by the words around a pointer
+ * (graph.h):
  *
  *   vector        │▶ begin │ end of what is used │ end of the block │    libstdc++, libc++
  *   string        │▶ begin │ length │ capacity │                         libstdc++: capacity + 1 bytes
@@ -102,7 +103,8 @@ static bool graph_fill_is_rust_vec(const struct around *around, struct graph_fil
     return graph_fill_has(around, 0, 2) && graph_fill_is_vec_of(around, words[1], words[2], fill);
 }
 
-/* hashbrown: a control byte for each bucket, and a group of them more. Seven eighths are for use. */
+/* hashbrown: a control byte for each bucket, and a group of them more. Seven eighths are for
+ * use. */
 static bool graph_fill_is_rust_hash(const struct around *around, struct graph_fill *fill)
 {
     enum { MASK = 1, LEFT = 2, ELEMENTS = 3, GROUP = 16, SMALL = 8 };
@@ -178,8 +180,8 @@ static bool graph_fill_is_like(const struct graph_fill *a, const struct graph_fi
     return a->shape == b->shape && a->unit == b->unit && a->used_bytes == b->used_bytes;
 }
 
-/* Of the findings [first, end) of one block: the one that they agree in. Rust's Vec is the weakest and the
- * last; it counts only if there is nothing else. */
+/* Of the findings [first, end) of one block: the one that they agree in. Rust's Vec is the weakest
+ * and the last; it counts only if there is nothing else. */
 static const struct graph_fill *graph_fill_agreed(const struct graph_fill *first,
                                                   const struct graph_fill *end)
 {

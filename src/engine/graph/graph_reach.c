@@ -1,8 +1,8 @@
 /* Which blocks can be reached, and how: the classes of memcheck. First everything that the roots
  * lead to, with the better class winning. Then the rest is taken in the order of addresses: each
  * block that was not reached yet becomes the head of an island, and takes in what it leads to,
- * heads of earlier islands with their islands too. So of a ring of lost blocks one is the head. What
- * hangs below each is summed up at the end, when heads no longer change. */
+ * heads of earlier islands with their islands too. So of a ring of lost blocks one is the head.
+ * What hangs below each is summed up at the end, when heads no longer change. */
 #include "graph/graph.h"
 
 #include <errno.h>

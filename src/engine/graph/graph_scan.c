@@ -8,8 +8,8 @@
  *
  *   GLib's object      an instance, whose private data lies before it in the same block
  *
- * The others are the heuristics of memcheck (--leak-check-heuristics=all), which names them length64,
- * newarray, stdstring and multipleinheritance. */
+ * The others are the heuristics of memcheck (--leak-check-heuristics=all), which names them
+ * length64, newarray, stdstring and multipleinheritance. */
 #include "graph/graph.h"
 
 #include <stdlib.h>
@@ -60,8 +60,9 @@ static bool graph_scan_is_second_base(const struct graph *graph, uint64_t addres
            memory->is_vtable(memory->context, word);
 }
 
-/* GObjectClass of GLib, since 2.0: its type, a list, and pointers to functions, of which construct(),
- * dispose() and finalize() are always there. The type is the address of a block of GLib's. */
+/* GObjectClass of GLib, since 2.0: its type, a list, and pointers to functions, of which
+ * construct(), dispose() and finalize() are always there. The type is the address of a block of
+ * GLib's. */
 static bool graph_scan_is_instance(struct graph *graph, uint64_t address)
 {
     enum { TYPE = 0, CONSTRUCT = 2, DISPOSE = 5, FINALIZE = 6, CLASS_WORDS = 7 };
@@ -136,8 +137,8 @@ static inline void graph_scan_see_fill(struct graph *graph, uint32_t edge, const
         graph_fill_see(graph, number, words, at, count);
 }
 
-/* The next word from `at` on that may be an address in a block; `count`: there is none. Most of memory
- * has none, so it is passed over eight words at a time. */
+/* The next word from `at` on that may be an address in a block; `count`: there is none. Most of
+ * memory has none, so it is passed over eight words at a time. */
 #ifdef __x86_64__
 __attribute__((target_clones("avx2", "default")))
 #endif

@@ -1,5 +1,6 @@
 /* What each call path retains (holder_tree.h). The tree of dominators is gone through from above
- * with a mark for each path that is open: of a block whose path is open already the bytes are there. */
+ * with a mark for each path that is open: of a block whose path is open already the bytes are
+ * there. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"

@@ -6,8 +6,8 @@
  *   `table` and others ── 3 blocks, share()           no holder alone keeps them
  *
  * A group takes in what hangs below it with its own call path, however deep: a list is one group.
- * Each block that can be reached is in exactly one group, so the own bytes of all groups are those of
- * all reachable blocks.
+ * Each block that can be reached is in exactly one group, so the own bytes of all groups are those
+ * of all reachable blocks.
  *
  * Invariants
  *   groups[i].parent < i, or GRAPH_NONE
@@ -58,8 +58,8 @@ int holder_tree_make(struct holder_tree *tree, const struct graph *graph,
 int holder_tree_cut(struct holder_tree *tree, uint64_t least_bytes, unsigned depth);
 void holder_tree_release(struct holder_tree *tree);
 
-/* What each call path retains: its blocks, and what one of them dominates. A block counts once for a
- * path, however many blocks of the path lie above it. */
+/* What each call path retains: its blocks, and what one of them dominates. A block counts once for
+ * a path, however many blocks of the path lie above it. */
 struct holder_path {
     uint32_t path;
     uint64_t own_count, own_bytes, retained_count, retained_bytes;

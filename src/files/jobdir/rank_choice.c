@@ -1,5 +1,5 @@
-/* Reads lists of ranks (rank_choice.h). A list is ranges between commas; each range is read by digits
- * alone, so that signs, blanks and numbers beyond 64 bits are refused. */
+/* Reads lists of ranks (rank_choice.h). A list is ranges between commas; each range is read by
+ * digits alone, so that signs, blanks and numbers beyond 64 bits are refused. */
 #include "jobdir/rank_choice.h"
 
 #include <errno.h>

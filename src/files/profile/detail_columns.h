@@ -1,7 +1,7 @@
-/* What a profile says beyond sums (model/detail.h, and the rows of profile.h that are no metrics), as
- * tables: each column's name, type and place in the struct of a row. This is the one description of
- * them. The profile's SQL, the JSON report and the server's columns are all made from the tables in
- * detail_tables.c: a field more is a line more there. */
+/* What a profile says beyond sums (model/detail.h, and the rows of profile.h that are no metrics),
+ * as tables: each column's name, type and place in the struct of a row. This is the one description
+ * of them. The profile's SQL, the JSON report and the server's columns are all made from the tables
+ * in detail_tables.c: a field more is a line more there. */
 #ifndef TIDEMARK_PROFILE_DETAIL_COLUMNS_H
 #define TIDEMARK_PROFILE_DETAIL_COLUMNS_H
 

@@ -1,5 +1,5 @@
-/* The log is SQLite's; it is taken in by leaving the journal mode WAL (left_log.h). Somebody else who
- * reads at the same time keeps SQLite from that. */
+/* The log is SQLite's; it is taken in by leaving the journal mode WAL (left_log.h). Somebody else
+ * who reads at the same time keeps SQLite from that. */
 #include "profile/left_log.h"
 
 #include <fcntl.h>

@@ -8,8 +8,8 @@
  *   drop location_frame location              statement 6: the rows where it is the value
  *   drop timeline                             statement 13: all rows
  *
- * Only tables and columns that this version knows are written to: nothing of a layout is run as SQL.
- * Inside the room. */
+ * Only tables and columns that this version knows are written to: nothing of a layout is run as
+ * SQL. Inside the room. */
 #ifndef TIDEMARK_PROFILE_LOG_REPLAY_H
 #define TIDEMARK_PROFILE_LOG_REPLAY_H
 

@@ -78,8 +78,8 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_UNATTRIBUTED        "unattributed"
 #define PROFILE_META_UNSEEN_CONSTRUCTORS "unseen_constructors" /* integer: modules, see wire.h */
 /* integers: programs that it executed, itself or by a fork, and that are not recorded: with an
- * environment without the recorder; with privileges (setuid); statically linked, of 32 bits, for another
- * machine or with a sanitizer. Absent: none */
+ * environment without the recorder; with privileges (setuid); statically linked, of 32 bits, for
+ * another machine or with a sanitizer. Absent: none */
 #define PROFILE_META_UNFOLLOWED_ENVIRONMENT "unfollowed_environment"
 #define PROFILE_META_UNFOLLOWED_PRIVILEGED  "unfollowed_privileged"
 #define PROFILE_META_UNFOLLOWED_UNLOADABLE  "unfollowed_unloadable"
@@ -320,12 +320,12 @@ struct profile_sample {
     struct figure lost_count, lost_bytes, indirect_count, indirect_bytes;
     struct figure possible_count, possible_bytes, reachable_count, reachable_bytes;
     struct figure high_water_bytes; /* VmHWM then: the true peak by the kernel */
-    /* Known with lost_count, but not of older profiles: live blocks that began with an object of a C++
-     * class, and those of which it is known how full they are. */
+    /* Known with lost_count, but not of older profiles: live blocks that began with an object of a
+     * C++ class, and those of which it is known how full they are. */
     struct figure class_count, fill_count;
 };
-/* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go. So a
- * sample is put first, and then what belongs to it, in one or several calls. */
+/* One whose id was there is begun anew: the mappings, residencies, owners and heap of that id go.
+ * So a sample is put first, and then what belongs to it, in one or several calls. */
 int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample);
 /* Mappings of a sample by kind and file. */
 struct profile_mapping {
@@ -376,8 +376,8 @@ struct profile_block_type {
 };
 int profile_put_block_types(struct profile_writer *writer, const struct profile_block_type *rows,
                             size_t count);
-/* What is made of a call's result, by debug information (symbols.h): of an address in a module, as of
- * codes. Addresses of which nothing is known have no row. */
+/* What is made of a call's result, by debug information (symbols.h): of an address in a module, as
+ * of codes. Addresses of which nothing is known have no row. */
 enum profile_call_type_kind {
     PROFILE_CALL_MADE = 0,  /* a constructor makes an object of `bytes` of it */
     PROFILE_CALL_STRUCTURE, /* it is assigned to a pointer to a structure of `bytes` */
@@ -395,8 +395,8 @@ struct profile_call_type {
 };
 int profile_put_call_type(struct profile_writer *writer, const struct profile_call_type *row);
 
-/* How full the blocks of a call path are, as what owned them said when a look read it: of one shape. Blocks
- * of which nothing said so have no row. */
+/* How full the blocks of a call path are, as what owned them said when a look read it: of one
+ * shape. Blocks of which nothing said so have no row. */
 enum profile_fill_shape {
     PROFILE_FILL_VECTOR = 0, /* begin, end, end of the room */
     PROFILE_FILL_STRING,     /* begin, length, capacity */
@@ -465,11 +465,12 @@ struct profile_owner {
         huge_idle_bytes; /* of huge_bytes: on 4 KiB pages that no live block or use of the owner reaches; unknown where that cannot be told */
     struct figure
         shared_bytes; /* of resident_bytes: private pages that another process still shares (fork) */
-    /* Of resident_bytes, on request only: bytes on pages of nothing but zeros; on private pages that are
-     * like one before; what compressing page by page would win of the other private ones. */
+    /* Of resident_bytes, on request only: bytes on pages of nothing but zeros; on private pages
+     * that are like one before; what compressing page by page would win of the other private
+     * ones. */
     struct figure zero_bytes, copy_bytes, compressible_bytes;
-    /* Likewise, of private pages: not written for a second, for ten; not since they were filled, a second
-     * ago or more. */
+    /* Likewise, of private pages: not written for a second, for ten; not since they were filled, a
+     * second ago or more. */
     struct figure unwritten_1s_bytes, unwritten_10s_bytes, filled_bytes;
 };
 /* Adds "[file] libc.so.6", "[stack] main 1234": the owner as one frame. */
@@ -499,7 +500,8 @@ struct profile_container {
 int profile_put_containers(struct profile_writer *, const struct profile_container *rows,
                            size_t count);
 
-/* Who keeps the live blocks (engine/graph/holder_tree.h): a tree, and a list of call paths beside. */
+/* Who keeps the live blocks (engine/graph/holder_tree.h): a tree, and a list of call paths
+ * beside. */
 enum profile_holder_kind {
     PROFILE_HOLDER_VARIABLE = 0, /* `name` in `module` */
     PROFILE_HOLDER_TLS,          /* a thread's variables; `name`: the variable, or the thread */
@@ -578,8 +580,8 @@ int profile_put_node_peak(struct profile_writer *writer, const struct profile_no
 int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
                        size_t bytes);
 
-/* A profile whose writer died becomes one file again, which says `why`. 0 also where nothing is to be
- * done: it is complete, is being written, or has no log. */
+/* A profile whose writer died becomes one file again, which says `why`. 0 also where nothing is to
+ * be done: it is complete, is being written, or has no log. */
 int profile_finish_cut(const char *path, const char *why);
 /* One without figures, where no profile was begun; what has the name steps aside. */
 int profile_write_cut(const char *path, const char *why);
@@ -775,12 +777,13 @@ int profile_view_region(struct profile *view, const struct profile *profile, uin
 /* *region: index into regions. 0, or -ENOENT with a sentence. */
 int profile_find_region(const struct profile *profile, const char *name, uint32_t *region);
 
-/* Makes it one of a level of memory (model/level.h): its sites, totals, timeline and curves are that
- * level's. MEMORY_HEAP changes nothing. MEMORY_ALL has the paths of blocks and mappings; at_peak_bytes
- * are those of their joint peak. MEMORY_RESIDENT is of the look with most resident bytes that has
- * owners: live_bytes and at_peak_bytes are what is resident of an owner, and owners without a call
- * path are functions of their own below the root, "[file] libc.so.6" (the tool's bytes are left out).
- * What is not known by level is not there any more. 0, -ENOENT with a sentence, or -ENOMEM. */
+/* Makes it one of a level of memory (model/level.h): its sites, totals, timeline and curves are
+ * that level's. MEMORY_HEAP changes nothing. MEMORY_ALL has the paths of blocks and mappings;
+ * at_peak_bytes are those of their joint peak. MEMORY_RESIDENT is of the look with most resident
+ * bytes that has owners: live_bytes and at_peak_bytes are what is resident of an owner, and owners
+ * without a call path are functions of their own below the root, "[file] libc.so.6" (the tool's
+ * bytes are left out). What is not known by level is not there any more. 0, -ENOENT with a
+ * sentence, or -ENOMEM. */
 int profile_take_level(struct profile *profile, enum memory_level level);
 /* Can it be made one of that level? Never where it is one already, or one of a region. */
 bool profile_has_level(const struct profile *profile, enum memory_level level);

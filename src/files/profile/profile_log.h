@@ -36,7 +36,8 @@ struct profile_log {
 void profile_log_init(struct profile_log *log);
 void profile_log_release(struct profile_log *log);
 void profile_log_add(struct profile_log *log, int statement, const struct values *values);
-/* The row before `count` times more, its first value, which is a number, higher by one each time. */
+/* The row before `count` times more, its first value, which is a number, higher by one each
+ * time. */
 void profile_log_add_next(struct profile_log *log, size_t count);
 
 /* Appends the rows, compressed. 0, -ENOMEM, or -EFBIG: there are more than readers take. */

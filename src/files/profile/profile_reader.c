@@ -798,8 +798,8 @@ static void profile_reader_read_totals(struct reader *reader)
     profile_reader_read_timeline(reader);
 }
 
-/* Where an allocator was not seen, or events were lost, 0 allocations are not known to be none. What was
- * mapped is known, unless its events may be the lost ones. */
+/* Where an allocator was not seen, or events were lost, 0 allocations are not known to be none.
+ * What was mapped is known, unless its events may be the lost ones. */
 static void profile_reader_forget_unseen(struct profile *profile)
 {
     struct call_metrics *total = &profile->program.total;

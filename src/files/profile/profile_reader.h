@@ -22,8 +22,8 @@ struct source {
     char *left_log; /* the file whose log is taken in when it is closed (left_log.h); or NULL */
 };
 
-/* Opens plain, packed and live profiles and what FILE@PID chooses (process_choice.h), and refuses what is
- * none. 0 or -errno with a sentence. */
+/* Opens plain, packed and live profiles and what FILE@PID chooses (process_choice.h), and refuses
+ * what is none. 0 or -errno with a sentence. */
 int source_open(struct source *source, const char *path);
 /* The same for a packed one that is in memory; `name` is for the sentence. */
 int source_open_packed(struct source *source, const void *packed, size_t count, const char *name);

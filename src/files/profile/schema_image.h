@@ -1,7 +1,7 @@
 /* An empty profile as the bytes of its database: what SQLite would make of schema_create(), without
- * having it parse and run a hundred statements for each profile (doc/decisions/0106). The first page
- * lists the tables, the page of `block_column` has the names of columns, and each other page is an
- * empty table. unit/profile/schema_image compares it with SQLite's own. Inside the room. */
+ * having it parse and run a hundred statements for each profile (doc/decisions/0106). The first
+ * page lists the tables, the page of `block_column` has the names of columns, and each other page
+ * is an empty table. unit/profile/schema_image compares it with SQLite's own. Inside the room. */
 #ifndef TIDEMARK_PROFILE_SCHEMA_IMAGE_H
 #define TIDEMARK_PROFILE_SCHEMA_IMAGE_H
 

@@ -117,8 +117,8 @@ static int session_file_fail(const struct session_file *file, int error)
     return error_set(error, "cannot write the session file %s: %s", file->path, strerror(-error));
 }
 
-/* One write(), so that a kill leaves a row whole or not at all. What a full disk took of it is taken
- * back. */
+/* One write(), so that a kill leaves a row whole or not at all. What a full disk took of it is
+ * taken back. */
 static int session_file_write(struct session_file *file, int fd, const void *data, size_t bytes)
 {
     ssize_t written;

@@ -11,8 +11,8 @@
  *               4       4      8
  *
  * The room knows nothing of profiles. A row has a head, which says who the process was and how
- * large, and a body of any bytes. A layout says what bodies mean; its hash is the layout's name, and
- * rows name theirs. Room `profile` makes and reads both (profile_session.h). */
+ * large, and a body of any bytes. A layout says what bodies mean; its hash is the layout's name,
+ * and rows name theirs. Room `profile` makes and reads both (profile_session.h). */
 #ifndef TIDEMARK_SESSION_SESSION_FILE_H
 #define TIDEMARK_SESSION_SESSION_FILE_H
 
@@ -53,9 +53,9 @@ struct session_file;
  * sentence. */
 int session_file_open(struct session_file **out, const char *path, const void *layout,
                       size_t layout_bytes);
-/* From any thread; rows come one after the other. A row for which the disk has no room is taken back
- * and waits in memory, up to 16 MiB of them: it comes with a later row, or by session_file_settle().
- * 0 or -errno with a sentence. */
+/* From any thread; rows come one after the other. A row for which the disk has no room is taken
+ * back and waits in memory, up to 16 MiB of them: it comes with a later row, or by
+ * session_file_settle(). 0 or -errno with a sentence. */
 int session_file_append(struct session_file *file, const struct session_row *row, const void *body,
                         size_t bytes);
 /* Tries rows again that wait. How many still do; then the sentence says why. */

@@ -61,8 +61,8 @@ void live_set_release(struct live_set *lives);
 void live_set_begin_block(struct live_set *lives);
 
 /* One record. `serial`: the number of the block if one is born (24 bits are kept). Returns that of
- * the block that lay at the address of a free or of the beginning of a realloc, LIVE_SET_NO_SERIAL if
- * none does. */
+ * the block that lay at the address of a free or of the beginning of a realloc, LIVE_SET_NO_SERIAL
+ * if none does. */
 uint32_t live_set_record(struct live_set *lives, uint32_t stream, const struct wire_record *record,
                          uint32_t serial);
 

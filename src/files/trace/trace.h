@@ -70,9 +70,9 @@ struct trace_module {
 
 struct trace_writer;
 
-/* Creates the file, which must not be there yet, for its owner alone; with its name comes its header. While the writer lives, it
- * can be seen to (base/alive.h). When the disk is full the file ends with the last block that was
- * whole. */
+/* Creates the file, which must not be there yet, for its owner alone; with its name comes its
+ * header. While the writer lives, it can be seen to (base/alive.h). When the disk is full the file
+ * ends with the last block that was whole. */
 int trace_writer_open(struct trace_writer **writer, const char *path,
                       const struct trace_options *options);
 

@@ -9,8 +9,9 @@
 /* The place of a block of events in the file, among the blocks of all kinds. */
 size_t trace_reader_place(const struct trace *trace, size_t index);
 
-/* The net deltas of the block at a place, and the first `count` columns (NET_COLUMNS at least) of its
- * paths, which hold as long as the unpacker is not used again. -EBADMSG, -ENOMEM, with a sentence.
+/* The net deltas of the block at a place, and the first `count` columns (NET_COLUMNS at least) of
+ * its paths, which hold as long as the unpacker is not used again. -EBADMSG, -ENOMEM, with a
+ * sentence.
  */
 int trace_reader_paths(const struct trace *trace, size_t place, struct unpacker *unpacker,
                        struct byte_source *columns, size_t count, struct net_deltas *deltas);

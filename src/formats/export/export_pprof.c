@@ -1,9 +1,9 @@
 /* pprof's profile.proto, packed with gzip: a sample for each call path, with all its figures at
  * once, so that -sample_index, -base and -diff_base choose among them.
  *
- * A call path has one sample for its blocks, one for its mappings, and one for each kind of resident
- * memory that it owns: readers add up samples of one stack. What is resident and has no call path
- * (files, stacks, variables) is a sample with one frame, as "[file] libc.so.6". */
+ * A call path has one sample for its blocks, one for its mappings, and one for each kind of
+ * resident memory that it owns: readers add up samples of one stack. What is resident and has no
+ * call path (files, stacks, variables) is a sample with one frame, as "[file] libc.so.6". */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -65,9 +65,9 @@ struct export_level {
     uint64_t blocks, bytes;
 };
 struct export_level export_peak_level(const struct call_metrics *metrics);
-/* Of `born`, the blocks that are both in `peak`, alive at the peak, and in `left`, never freed: as many
- * as can be, with as many bytes. Where the one has more blocks and the other more bytes, one block at
- * least is not; where no block is in neither, no byte is. */
+/* Of `born`, the blocks that are both in `peak`, alive at the peak, and in `left`, never freed: as
+ * many as can be, with as many bytes. Where the one has more blocks and the other more bytes, one
+ * block at least is not; where no block is in neither, no byte is. */
 struct export_level export_kept(struct export_level born, struct export_level peak,
                                 struct export_level left);
 /* So many bytes in blocks of a path's mean size: at least one, and no more than it ever made. */

@@ -13,8 +13,8 @@
  * the file with the policy. */
 int permission_refused(pid_t pid, int error, const char *yama);
 
-/* May we read the memory of a process of our user only if that names us? By the policy as it was when
- * this was asked first. Thread-safe. */
+/* May we read the memory of a process of our user only if that names us? By the policy as it was
+ * when this was asked first. Thread-safe. */
 bool permission_must_be_given(void);
 
 #endif

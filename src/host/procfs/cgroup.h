@@ -73,8 +73,8 @@ int cgroup_read(pid_t pid, struct cgroup_memory *memory);
 /* A file of a group of the same hierarchy that holds one number, or "max". */
 struct figure cgroup_read_number(const struct cgroup_place *place, const char *path,
                                  const char *file);
-/* How much more the group `path` may have until the kernel kills, if it gives up what it can read again
- * from files. Unknown where there is no limit. */
+/* How much more the group `path` may have until the kernel kills, if it gives up what it can read
+ * again from files. Unknown where there is no limit. */
 struct figure cgroup_left_bytes(const struct cgroup_place *place, const char *path);
 /* The name of the file with a group's own limit of memory. */
 const char *cgroup_limit_file(const struct cgroup_place *place);

@@ -34,8 +34,8 @@ enum { MAX_NAMED = 32, NAMED_BYTES = 256 << 10 };
 /* Asking by mincore maps the file: not more of it than this. */
 #define MINCORE_BYTES (64ull << 30)
 
-/* By more than such a part the sum of the processes may be above the group's: the kernel counts in batches,
- * and processes come and go meanwhile. */
+/* By more than such a part the sum of the processes may be above the group's: the kernel counts in
+ * batches, and processes come and go meanwhile. */
 enum { SHARED_PART = 20 };
 
 /* How old a reading may be that many share: that, or so many times what it took. */
@@ -334,8 +334,8 @@ static void cgroup_parts_add_process(struct census *census, pid_t pid)
     strbuf_release(&status);
 }
 
-/* Pages that processes share since a fork are divided among them. The kernel walks all pages for that, so it
- * is asked only where the processes together have clearly more than the group. */
+/* Pages that processes share since a fork are divided among them. The kernel walks all pages for
+ * that, so it is asked only where the processes together have clearly more than the group. */
 static void cgroup_parts_divide_shared(struct census *census, uint64_t anonymous)
 {
     struct smaps_bytes bytes;

@@ -3,10 +3,11 @@
  *
  *     current = processes + page cache + tmpfs + slab + page tables + sockets + kernel's other + rest
  *
- * Sums of each kind are the kernel's (memory.stat). Within a kind the names come from the processes:
- * their unshared memory, and the files that they map or have open. What no process leads to is a
- * part of that kind without a name. The kernel counts in batches, so parts may exceed `current` by
- * some hundred KiB. In version 1 sockets are no part of it, and slab is in the kernel's other.
+ * Sums of each kind are the kernel's (memory.stat). Within a kind the names come from the
+ * processes: their unshared memory, and the files that they map or have open. What no process leads
+ * to is a part of that kind without a name. The kernel counts in batches, so parts may exceed
+ * `current` by some hundred KiB. In version 1 sockets are no part of it, and slab is in the
+ * kernel's other.
  *
  * A file's pages may be charged to another group that read it first: its part is what is cached of
  * it, at most.

@@ -1,6 +1,6 @@
-/* Addresses that a program has given to the kernel and that /proc says: what it wants back with each
- * event of epoll, and with each signal of a timer. Often such an address is the only pointer to what
- * it leads to.
+/* Addresses that a program has given to the kernel and that /proc says: what it wants back with
+ * each event of epoll, and with each signal of a timer. Often such an address is the only pointer
+ * to what it leads to.
  *
  *     /proc/PID/fdinfo/N    tfd:        5 events:       19 data:     55d0c8a3f2a0 …
  *     /proc/PID/timers      signal: 34/000055d0c8a3f2a0

@@ -1,6 +1,6 @@
 /* Reads the end of a module's variables from its program headers (module_end.h), by pread. The
- * writable segment that holds the mapping's offset in the file gives the distance from the mapping's
- * begin to the segment's end in memory. */
+ * writable segment that holds the mapping's offset in the file gives the distance from the
+ * mapping's begin to the segment's end in memory. */
 #include "procfs/module_end.h"
 
 #include <elf.h>
@@ -73,7 +73,8 @@ static uint64_t module_end_of(const struct smaps_mapping *data, pid_t pid)
     return end;
 }
 
-/* Of the last module whose file stays what it is: how far behind the beginning of `data` it ends. */
+/* Of the last module whose file stays what it is: how far behind the beginning of `data` it
+ * ends. */
 static struct {
     pthread_mutex_t lock;
     uint64_t inode, offset_bytes, data_bytes, end_bytes; /* inode 0: of none yet */

@@ -88,7 +88,8 @@ static int page_table_scan(struct pages *pages, uint64_t start, uint64_t end,
     return count < 0 ? -errno : count;
 }
 
-/* Asks for one page: what the kernel does not know it says at once, and the same of all processes. */
+/* Asks for one page: what the kernel does not know it says at once, and the same of all
+ * processes. */
 static int page_table_probe_scan(struct pages *pages)
 {
     static _Atomic uint64_t known; /* categories; 0: nobody has asked yet */

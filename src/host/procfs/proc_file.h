@@ -27,8 +27,8 @@ int proc_open(pid_t pid, const char *file);
 /* Adds a file without a size to `content`: reads until the end or `max` bytes. */
 int proc_read_fd(int fd, size_t max, struct strbuf *content);
 int proc_read_list_at(const char *path, size_t max, struct strbuf *content);
-/* The same of a file that the kernel makes in one piece, as it does all but lists (maps, mountinfo):
- * a read that leaves room was the last. */
+/* The same of a file that the kernel makes in one piece, as it does all but lists (maps,
+ * mountinfo): a read that leaves room was the last. */
 int proc_read(pid_t pid, const char *file, size_t max, struct strbuf *content);
 int proc_read_at(const char *path, size_t max, struct strbuf *content);
 

@@ -74,8 +74,8 @@ int stacks_read(struct stacks *stacks, pid_t pid, const struct smaps *smaps, str
                 const struct stacks_place *places, size_t place_count);
 void stacks_release(struct stacks *stacks); /* may be used again afterwards */
 
-/* The listed threads' stack pointers, or places, for smaps_classify(): malloc'd, only those that are
- * known. */
+/* The listed threads' stack pointers, or places, for smaps_classify(): malloc'd, only those that
+ * are known. */
 int stacks_pointers(const struct stacks *stacks, const struct stacks_place *places,
                     size_t place_count, uint64_t **pointers, size_t *count);
 

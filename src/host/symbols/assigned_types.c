@@ -1,6 +1,7 @@
-/* Looks for what has a call's result (assigned_types.h): call_result.h says where it is at each instruction
- * behind the call, and the variables, parameters and constructors in scope there are asked whether they
- * are there. A location in DWARF is true for whatever way led to an address, so one is enough. */
+/* Looks for what has a call's result (assigned_types.h): call_result.h says where it is at each
+ * instruction behind the call, and the variables, parameters and constructors in scope there are
+ * asked whether they are there. A location in DWARF is true for whatever way led to an address, so
+ * one is enough. */
 #include "symbols/assigned_types.h"
 
 #include <dwarf.h>
@@ -12,8 +13,9 @@
 
 enum { MOST_LINKS = 16, MOST_DEPTH = 100 };
 
-/* To a pointer of what kind the result is assigned; the first that there is counts. What was inlined
- * behind the call may see a part of it: a list's link, say. Anything may be seen as characters. */
+/* To a pointer of what kind the result is assigned; the first that there is counts. What was
+ * inlined behind the call may see a part of it: a list's link, say. Anything may be seen as
+ * characters. */
 enum assigned_kind { ASSIGNED_HERE, ASSIGNED_BESIDE, ASSIGNED_BYTES, ASSIGNED_KINDS };
 
 struct typing_call {
@@ -58,7 +60,8 @@ static bool assigned_types_peel(Dwarf_Die *type, const char **name)
     return false;
 }
 
-/* What a variable, parameter or member that is a pointer points to. False: it is none, or to void. */
+/* What a variable, parameter or member that is a pointer points to. False: it is none, or to
+ * void. */
 static bool assigned_types_pointee(Dwarf_Die *holder, Dwarf_Die *type)
 {
     *type = *holder;

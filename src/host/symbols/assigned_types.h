@@ -1,5 +1,5 @@
-/* The type that a call's result has in the program, by debug information: what it is assigned to, or what
- * a constructor makes of it.
+/* The type that a call's result has in the program, by debug information: what it is assigned to,
+ * or what a constructor makes of it.
  *
  *     struct node *node = xmalloc(sizeof *node);       node   a variable, wherever the compiler keeps it
  *     Mesh *mesh = new Mesh(path);                     Mesh   the constructor that is called or inlined

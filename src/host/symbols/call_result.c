@@ -1,5 +1,5 @@
-/* Follows a call's result (call_result.h). An instruction is taken apart into its prefixes, opcode and
- * operand; a row of a table says what it does to the register that it writes. */
+/* Follows a call's result (call_result.h). An instruction is taken apart into its prefixes, opcode
+ * and operand; a row of a table says what it does to the register that it writes. */
 #include "symbols/call_result.h"
 
 #include <stdbool.h>

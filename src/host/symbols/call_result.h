@@ -1,6 +1,6 @@
-/* Where the result of a call goes: follows it through the instructions behind the call, by a decoder that
- * knows the few forms that compilers put there. What it does not know ends the way, so that nothing is
- * guessed.
+/* Where the result of a call goes: follows it through the instructions behind the call, by a
+ * decoder that knows the few forms that compilers put there. What it does not know ends the way, so
+ * that nothing is guessed.
  *
  *     call malloc
  *     mov  %rax,%rbx           rax, rbx                   a variable in one of them has it

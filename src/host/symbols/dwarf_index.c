@@ -81,8 +81,8 @@ static void dwarf_add_units(struct dwarf_index *index)
     }
 }
 
-/* A range takes more than a byte of a file, in lists that each function has for itself, as compilers
- * make them. A file that is packed has some more. */
+/* A range takes more than a byte of a file, in lists that each function has for itself, as
+ * compilers make them. A file that is packed has some more. */
 static uint64_t dwarf_most_ranges(Dwarf *dwarf)
 {
     enum { LEAST = 1 << 16, TIMES = 2 };

@@ -65,7 +65,8 @@ static const char *jit_map_clean_name(struct pool *pool, const char *name, size_
     return pool_intern_n(pool, clean, length);
 }
 
-/* The digits in front of `end`, after a colon: ":14". Returns where the colon is; NULL: there are none. */
+/* The digits in front of `end`, after a colon: ":14". Returns where the colon is; NULL: there are
+ * none. */
 static const char *jit_name_number(const char *begin, const char *end, uint32_t *number)
 {
     const char *at = end;
@@ -77,8 +78,8 @@ static const char *jit_name_number(const char *begin, const char *end, uint32_t 
     return at - 1;
 }
 
-/* What V8 calls code of JavaScript: a kind, a sign for how it was compiled, a name that may be empty, a
- * file, a line and a column. */
+/* What V8 calls code of JavaScript: a kind, a sign for how it was compiled, a name that may be
+ * empty, a file, a line and a column. */
 static const char *jit_name_after_kind(const char *name)
 {
     static const char *const kinds[] = {
@@ -91,7 +92,8 @@ static const char *jit_name_after_kind(const char *name)
     return NULL;
 }
 
-/* "JS:~keep /srv/sessions.js:9:14" as function, file and line; what is not of that form is a name. */
+/* "JS:~keep /srv/sessions.js:9:14" as function, file and line; what is not of that form is a
+ * name. */
 static struct jit_code jit_name_split(struct pool *pool, const char *name, size_t length)
 {
     const char *function = jit_name_after_kind(name), *end = name + length;

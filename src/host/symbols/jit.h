@@ -1,6 +1,6 @@
 /* Perf-style maps of JIT code: lines of "START SIZE name", the numbers in hexadecimal, written by
- * the process itself to /tmp/perf-PID.map and growing while it runs. V8's names have a place in them
- * ("JS:~keep /srv/sessions.js:9:14"): where the function begins. */
+ * the process itself to /tmp/perf-PID.map and growing while it runs. V8's names have a place in
+ * them ("JS:~keep /srv/sessions.js:9:14"): where the function begins. */
 #ifndef TIDEMARK_SYMBOLS_JIT_H
 #define TIDEMARK_SYMBOLS_JIT_H
 

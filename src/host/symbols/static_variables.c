@@ -1,6 +1,6 @@
-/* Reads the static variables of a file (static_variables.h). It opens the file, collects variables from
- * the ELF symbols and the DWARF, sorts them by section and address, and counts each byte once where
- * they overlap. */
+/* Reads the static variables of a file (static_variables.h). It opens the file, collects variables
+ * from the ELF symbols and the DWARF, sorts them by section and address, and counts each byte once
+ * where they overlap. */
 #include "symbols/static_variables.h"
 
 #include <errno.h>

@@ -5,12 +5,12 @@
  *
  * One thread at a time. Strings belong to the symbols object and live as long as it does.
  *
- * symbols.c opens a module when the first address of it is asked for, in a thread of its own, so that
- * a second signal can end the wait. object_file.c maps the object
- * file for one libdwfl session that all modules share. symbol_table.c sorts the symbols once.
- * dwarf_index.c reads units, functions and inlined calls only where an address falls. dwarf_names.c
- * decides what a function is called, demangle.c makes linkage names readable, jit.c follows perf
- * maps. static_variables.h is a second door, for global variables by size. */
+ * symbols.c opens a module when the first address of it is asked for, in a thread of its own, so
+ * that a second signal can end the wait. object_file.c maps the object file for one libdwfl session
+ * that all modules share. symbol_table.c sorts the symbols once. dwarf_index.c reads units,
+ * functions and inlined calls only where an address falls. dwarf_names.c decides what a function is
+ * called, demangle.c makes linkage names readable, jit.c follows perf maps. static_variables.h is a
+ * second door, for global variables by size. */
 #ifndef TIDEMARK_SYMBOLS_SYMBOLS_H
 #define TIDEMARK_SYMBOLS_SYMBOLS_H
 

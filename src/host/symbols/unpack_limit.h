@@ -4,8 +4,8 @@
  * eighths of the memory that is free. Honest debug information is packed 3 to 10 to one.
  * TIDEMARK_READ_MEMORY replaces the 256 MiB.
  *
- * It works because unpack_limit.c stands before libelf's elf_compress() for all libraries. A section
- * that is refused stays packed, which libdw takes for a section that is damaged. */
+ * It works because unpack_limit.c stands before libelf's elf_compress() for all libraries. A
+ * section that is refused stays packed, which libdw takes for a section that is damaged. */
 #ifndef TIDEMARK_SYMBOLS_UNPACK_LIMIT_H
 #define TIDEMARK_SYMBOLS_UNPACK_LIMIT_H
 

@@ -8,8 +8,9 @@
 #include "symbols/static_variables.h"
 
 /* The list must be merged; it is unsorted afterwards. `bias`: address - address in DWARF. Ends at
- * `deadline_ns` (CLOCK_MONOTONIC), give or take a thousand entries, and says in `places` and `units_read` how far it
- * came. Variables of files and namespaces are looked for first, statics of functions then. */
+ * `deadline_ns` (CLOCK_MONOTONIC), give or take a thousand entries, and says in `places` and
+ * `units_read` how far it came. Variables of files and namespaces are looked for first, statics of
+ * functions then. */
 void variable_places_read(struct variables *variables, Dwarf *dwarf, uint64_t bias,
                           uint64_t deadline_ns);
 

@@ -1,6 +1,6 @@
-/* tidemark-alloc-driver: runs an allocation stream (alloc_stream/stream_format.h) against the allocator that it
- * was started with and says what it cost (alloc_stream/stream_result.h). Started by `tidemark
- * replay --under`, which preloads the allocator:
+/* tidemark-alloc-driver: runs an allocation stream (alloc_stream/stream_format.h) against the
+ * allocator that it was started with and says what it cost (alloc_stream/stream_result.h). Started
+ * by `tidemark replay --under`, which preloads the allocator:
  *
  *     tidemark-alloc-driver STREAM-FD RESULT-FD all|first|none [idle]
  *

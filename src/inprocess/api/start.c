@@ -119,7 +119,8 @@ static bool api_start_thread(void)
 }
 
 /* The thread and the handler are code of the module that we are a part of: a plug-in that links us
- * statically must not be unmapped from then on. (The shared library is marked so: CMakeLists.txt.) */
+ * statically must not be unmapped from then on. (The shared library is marked so:
+ * CMakeLists.txt.) */
 static void api_start_keep_module(void)
 {
     Dl_info own;

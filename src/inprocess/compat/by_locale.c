@@ -1,6 +1,6 @@
 /* Numbers as the originals print them: "%'lld" under the user's LC_NUMERIC, so that scripts for the
- * originals read these. The originals set the program's own locale for that. Here the program's locale
- * stays as it is. */
+ * originals read these. The originals set the program's own locale for that. Here the program's
+ * locale stays as it is. */
 #include "compat/interface.h"
 #include "counters/counters.h"
 

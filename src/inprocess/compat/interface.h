@@ -3,8 +3,8 @@
  * the rest is called by the program like any library.
  *
  * malloc_count.c, stack_count.c, malloc_profile.c and memprofile.c each serve the interface of that
- * name, over counters/. operations.c has malloc_count's log and check. memprofile.c writes lines of time and size by the original's rule; a test
- * replays that rule beside it. */
+ * name, over counters/. operations.c has malloc_count's log and check. memprofile.c writes lines of
+ * time and size by the original's rule; a test replays that rule beside it. */
 #ifndef TIDEMARK_COMPAT_INTERFACE_H
 #define TIDEMARK_COMPAT_INTERFACE_H
 
@@ -18,7 +18,8 @@
 /* ---- by_locale.c ---- */
 
 void line_add_by_locale(struct line *line, int64_t number);
-/* "exiting, total: 12,582,912, peak: 4,194,304, current: 0"; or that nothing was counted, and why. */
+/* "exiting, total: 12,582,912, peak: 4,194,304, current: 0"; or that nothing was counted, and
+ * why. */
 void line_add_totals_by_locale(struct line *line, const struct count_figures *figures);
 
 /* ---- memprofile.c ---- */

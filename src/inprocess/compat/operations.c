@@ -1,7 +1,7 @@
-/* What malloc_count can be compiled to do, here by a variable of the environment: a line for each large
- * operation (its log_operations). And its check of blocks: a free of what no malloc has given is told
- * of, as the original does where it finds no sentinel. Called from within the program's malloc: no
- * malloc, no stdio but snprintf. */
+/* What malloc_count can be compiled to do, here by a variable of the environment: a line for each
+ * large operation (its log_operations). And its check of blocks: a free of what no malloc has given
+ * is told of, as the original does where it finds no sentinel. Called from within the program's
+ * malloc: no malloc, no stdio but snprintf. */
 #include "compat/interface.h"
 #include "counters/counters.h"
 

@@ -1,8 +1,8 @@
-/* mlockall() as if we were not there. The counters' table has tens of MiB of addresses, of which pages are
- * resident where they are used. Locked, all of it would be resident, and it would count against what
- * the program may lock (ulimit -l). So what is ours is unlocked behind the kernel's back; where the kernel
- * refuses because of it, each mapping that is not ours is locked by itself. Runs inside other
- * programs: no malloc, no stdio, errno kept. */
+/* mlockall() as if we were not there. The counters' table has tens of MiB of addresses, of which
+ * pages are resident where they are used. Locked, all of it would be resident, and it would count
+ * against what the program may lock (ulimit -l). So what is ours is unlocked behind the kernel's
+ * back; where the kernel refuses because of it, each mapping that is not ours is locked by itself.
+ * Runs inside other programs: no malloc, no stdio, errno kept. */
 #include "counters/counters.h"
 
 #include <errno.h>

@@ -37,8 +37,8 @@ struct count_watch {
     char rest[65536 - 2];
 };
 extern struct count_watch count_watch;
-/* Called after each change of an observed program, NULL: by nobody. A free has no `block`, an allocation
- * has no `old`. */
+/* Called after each change of an observed program, NULL: by nobody. A free has no `block`, an
+ * allocation has no `old`. */
 extern void (*count_log)(const void *old, size_t old_size, const void *block, size_t size);
 /* Called before the free of what no allocation has given, NULL: by nobody. */
 extern void (*count_unknown_freed)(const void *block);

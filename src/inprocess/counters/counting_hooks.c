@@ -1,5 +1,6 @@
-/* malloc and its family, as the program calls them: the real function, and the counters around it. Shared by the preloaded library and the drop-in ones. Runs inside other
- * programs: no malloc, no stdio, errno as the real function left it.
+/* malloc and its family, as the program calls them: the real function, and the counters around it.
+ * Shared by the preloaded library and the drop-in ones. Runs inside other programs: no malloc, no
+ * stdio, errno as the real function left it.
  *
  * A block is counted after the real call that made it and before the one that ends it, since in
  * between another thread may be given the same address. A realloc changes the level once, by the
@@ -20,12 +21,12 @@ void __attribute__((noinline, cold)) count_find_real(void)
 }
 
 /* ---- Calls within calls ----
- * A foreign malloc may call what we hook, and return another address than the inner call did. Therefore
- * the outermost call of malloc's family counts, and all calls from deeper on the stack until it returns
- * are parts of it. */
+ * A foreign malloc may call what we hook, and return another address than the inner call did.
+ * Therefore the outermost call of malloc's family counts, and all calls from deeper on the stack
+ * until it returns are parts of it. */
 
-/* The outermost call's frame; beside it lies, as long as that call is under way, the address that it
- * returns to: longjmp() leaves a call without a word. */
+/* The outermost call's frame; beside it lies, as long as that call is under way, the address that
+ * it returns to: longjmp() leaves a call without a word. */
 __thread uintptr_t count_outermost;
 static __thread uintptr_t outermost_returns_to;
 
@@ -57,7 +58,8 @@ static inline void counting_hooks_leave(void)
     count_outermost = 0;
 }
 
-/* Several threads may hide something at once: all calls go the long way until the last of them has ended. */
+/* Several threads may hide something at once: all calls go the long way until the last of them has
+ * ended. */
 void count_hide(bool hide)
 {
     static uint32_t hiding;

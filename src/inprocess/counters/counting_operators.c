@@ -1,15 +1,15 @@
-/* C++'s operators, as the program calls them: the real one, and the counters around it. libstdc++'s call malloc and
- * free, those of foreign allocators do not. An exception passes through: nothing of ours is held meanwhile.
- * Runs inside other programs: no malloc, no stdio, errno as the real function left it. Not in the static archive,
- * where malloc alone is counted. */
+/* C++'s operators, as the program calls them: the real one, and the counters around it. libstdc++'s
+ * call malloc and free, those of foreign allocators do not. An exception passes through: nothing of
+ * ours is held meanwhile. Runs inside other programs: no malloc, no stdio, errno as the real
+ * function left it. Not in the static archive, where malloc alone is counted. */
 #include "counters/counting_hooks.h"
 #include "counters/own_operators.h"
 
 #include <stdlib.h>
 
-/* The operators of C++ call malloc, and leave by exceptions, for which they allocate: there each call
- * counts, and the address tells which one is the operator's. It is the block that this thread has
- * counted last. */
+/* The operators of C++ call malloc, and leave by exceptions, for which they allocate: there each
+ * call counts, and the address tells which one is the operator's. It is the block that this thread
+ * has counted last. */
 static inline void counting_operators_nested_begin(void)
 {
     struct count_slot *slot = count_slot_current;
@@ -70,8 +70,9 @@ static bool counting_operators_nested_around(const struct count_slot *slot, cons
     return size != LEDGER_UNKNOWN && (uintptr_t)block - (uintptr_t)slot->last < size;
 }
 
-/* The block that was counted last is this one. An aligned size may have been rounded up on its way to
- * aligned_alloc, and what stands in front of a block adds to its size: what was asked for counts. */
+/* The block that was counted last is this one. An aligned size may have been rounded up on its way
+ * to aligned_alloc, and what stands in front of a block adds to its size: what was asked for
+ * counts. */
 static void counting_operators_put_right(struct count_slot *slot, void *block, size_t size)
 {
     uint64_t counted = ledger_size(block);

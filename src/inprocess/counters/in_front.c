@@ -1,7 +1,7 @@
-/* Whether another malloc stands between the program and the counters: of a library that the linker put
- * ahead of ours, or in the program itself. One that hands on to ours is counted. One that does not is
- * said to be there, because figures without it would be wrong. Runs inside other programs: no malloc,
- * no stdio. */
+/* Whether another malloc stands between the program and the counters: of a library that the linker
+ * put ahead of ours, or in the program itself. One that hands on to ours is counted. One that does
+ * not is said to be there, because figures without it would be wrong. Runs inside other programs:
+ * no malloc, no stdio. */
 #include "counters/counters.h"
 #include "interpose/real.h"
 

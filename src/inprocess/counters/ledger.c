@@ -17,7 +17,8 @@ static _Atomic uint32_t leaf_count;
 
 enum { LEAF_BYTES = (1 << LEDGER_LEAF_SHIFT) / 8 + LEDGER_GUARD };
 
-/* ---- Leaves that mlockall(MCL_FUTURE) does not lock: what mremap() makes longer keeps its flags ---- */
+/* ---- Leaves that mlockall(MCL_FUTURE) does not lock: what mremap() makes longer keeps its flags
+ * ---- */
 
 enum { SEED_BYTES = 1 << 16 };
 static _Atomic(char *) seed; /* NULL: there is none, or another thread is at it */

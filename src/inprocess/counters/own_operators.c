@@ -1,6 +1,6 @@
 /* See own_operators.h. Runs inside other programs, and uses neither malloc's hooks nor stdio. What
- * throws and what knows the handler is the program's C++ runtime: it is referred to weakly, because a
- * C program has none. The linker exports both from an executable that has them inside. */
+ * throws and what knows the handler is the program's C++ runtime: it is referred to weakly, because
+ * a C program has none. The linker exports both from an executable that has them inside. */
 #include "counters/own_operators.h"
 #include "interpose/real.h"
 
@@ -17,8 +17,8 @@ typedef void new_handler(void);
 __attribute__((weak)) new_handler *_ZSt15get_new_handlerv(void);
 __attribute__((weak, noreturn)) void _ZSt17__throw_bad_allocv(void);
 
-/* Ours by name, or what the program has in front of them: an array's operator calls the plain one, as
- * libstdc++'s does. */
+/* Ours by name, or what the program has in front of them: an array's operator calls the plain one,
+ * as libstdc++'s does. */
 void *_Znwm(size_t size), *_ZnwmSt11align_val_t(size_t size, size_t alignment);
 void _ZdlPv(void *block), _ZdlPvSt11align_val_t(void *block, size_t alignment);
 

@@ -1,6 +1,6 @@
-/* The real functions of a program that is linked statically: the linker knows them as __real_NAME, and the program's
- * calls come to __wrap_NAME, which are our hooks (--wrap). Nothing is looked up, because there is no loader. Runs inside
- * other programs: no malloc, no stdio. */
+/* The real functions of a program that is linked statically: the linker knows them as __real_NAME,
+ * and the program's calls come to __wrap_NAME, which are our hooks (--wrap). Nothing is looked up,
+ * because there is no loader. Runs inside other programs: no malloc, no stdio. */
 #include "counters/counters.h"
 #include "interpose/real.h"
 
@@ -10,7 +10,8 @@
 
 struct real real;
 
-/* Every C library has these, and they take the others out of libc.a with them; a few of the others some lack. */
+/* Every C library has these, and they take the others out of libc.a with them; a few of the others
+ * some lack. */
 extern void *__real_malloc(size_t), *__real_calloc(size_t, size_t), *__real_realloc(void *, size_t);
 extern void __real_free(void *);
 #define OPTIONAL __attribute__((weak))

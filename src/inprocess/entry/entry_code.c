@@ -1,7 +1,7 @@
-/* Instruction lengths by tables: a class for each opcode byte says which operands follow. What is not in
- * them (AVX-512, rare system instructions) is "not known", and then the function is left alone. Jumps
- * into a function's beginning are looked for in all of its instructions; behind one that is not known,
- * at every byte. See entry_code.h. */
+/* Instruction lengths by tables: a class for each opcode byte says which operands follow. What is
+ * not in them (AVX-512, rare system instructions) is "not known", and then the function is left
+ * alone. Jumps into a function's beginning are looked for in all of its instructions; behind one
+ * that is not known, at every byte. See entry_code.h. */
 #include "entry/entry_code.h"
 
 #include <string.h>
@@ -303,8 +303,8 @@ static bool entry_code_is_jumped_into(const uint8_t *function, size_t bytes,
     return false;
 }
 
-/* A call is the last that is moved, so it returns to where it did: the longer forms cannot be in the way
- * of the jump. Of calls through a register or any other memory that is not so. */
+/* A call is the last that is moved, so it returns to where it did: the longer forms cannot be in
+ * the way of the jump. Of calls through a register or any other memory that is not so. */
 static bool entry_code_is_call(const struct entry_instruction *instruction)
 {
     return (instruction->flow == ENTRY_FLOW_CALL && instruction->bytes == 5) ||
@@ -388,8 +388,9 @@ bool entry_code_jump(uint8_t *to, uintptr_t from, uintptr_t target)
     return entry_code_put_relative(to + 1, from + ENTRY_JUMP_BYTES, target);
 }
 
-/* push *place; jmp target, or jmp *target; place: the address behind the call, which therefore returns
- * to the function and not to the copy. Who unwinds the stack meanwhile sees the function. */
+/* push *place; jmp target, or jmp *target; place: the address behind the call, which therefore
+ * returns to the function and not to the copy. Who unwinds the stack meanwhile sees the
+ * function. */
 static size_t entry_code_move_call(const uint8_t *from, const struct entry_instruction *instruction,
                                    uint8_t *to, uintptr_t at)
 {

@@ -1,5 +1,6 @@
 /* Reads x86-64 machine code as far as a jump over a function's beginning needs it: how long an
- * instruction is, where it jumps, and whether it can be moved. Nothing here writes into the program. */
+ * instruction is, where it jumps, and whether it can be moved. Nothing here writes into the
+ * program. */
 #ifndef TIDEMARK_ENTRY_ENTRY_CODE_H
 #define TIDEMARK_ENTRY_ENTRY_CODE_H
 
@@ -42,8 +43,8 @@ enum entry_fault {
     ENTRY_MACHINE,   /* not x86-64 */
 };
 
-/* The beginning of a function, from `skipped` on (an endbr64 stays where it is), that gives way to a
- * jump: `bytes` of whole instructions. */
+/* The beginning of a function, from `skipped` on (an endbr64 stays where it is), that gives way to
+ * a jump: `bytes` of whole instructions. */
 struct entry_beginning {
     unsigned skipped, bytes;
 };

@@ -1,6 +1,7 @@
-/* Follows the code from an address, the way that goes straight on first and the targets of conditional
- * jumps if that one leads nowhere (entry_frame.h). Calls are passed over: they leave the stack as it was.
- * An instruction that changes the stack pointer in an unknown way ends its way. */
+/* Follows the code from an address, the way that goes straight on first and the targets of
+ * conditional jumps if that one leads nowhere (entry_frame.h). Calls are passed over: they leave
+ * the stack as it was. An instruction that changes the stack pointer in an unknown way ends its
+ * way. */
 #include "entry/entry_frame.h"
 
 #include <string.h>
@@ -110,7 +111,8 @@ static bool entry_frame_pops(const struct decoded *decoded, struct way *way)
     if (pushes) {
         entry_frame_push(way);
     } else if (decoded->opcode >= 0x58 && decoded->opcode <= 0x5f) {
-        /* push $1; pop %rbp is a short mov, and a function that is jumped to saves it for its own use. */
+        /* push $1; pop %rbp is a short mov, and a function that is jumped to saves it for its own
+         * use. */
         if (decoded->opcode == 0x5d && !(decoded->rex & 1) && way->moved >= way->pushed) {
             way->bp_popped = true;
             way->bp_slot = way->moved;
@@ -133,8 +135,8 @@ static bool entry_frame_back_to_bp(struct way *way)
     return true;
 }
 
-/* Does it write to the stack pointer in another way? mov, xchg, and, or with rsp as the operand that is
- * written. */
+/* Does it write to the stack pointer in another way? mov, xchg, and, or with rsp as the operand
+ * that is written. */
 static bool entry_frame_writes_sp(const struct decoded *decoded)
 {
     uint8_t form = decoded->rest[0];
@@ -216,8 +218,8 @@ static void entry_frame_put_off(struct follow *follow, struct way way, uintptr_t
 
 static bool entry_frame_go(struct follow *follow, uintptr_t address, struct way *at_return);
 
-/* By its name, or because no way through it leads to a `ret` with the stack as it was: a function that ends in a
- * call of one that does not return runs on into its neighbour. */
+/* By its name, or because no way through it leads to a `ret` with the stack as it was: a function
+ * that ends in a call of one that does not return runs on into its neighbour. */
 static bool entry_frame_never_returns(const struct follow *follow, uintptr_t function)
 {
     const struct entry_code *code = follow->code;
@@ -319,7 +321,8 @@ static bool entry_frame_go(struct follow *follow, uintptr_t address, struct way 
     return false;
 }
 
-/* Was the address put there by a call that does not come back? What follows belongs to something else. */
+/* Was the address put there by a call that does not come back? What follows belongs to something
+ * else. */
 static bool entry_frame_is_beyond_end(const struct follow *follow, uintptr_t address)
 {
     int32_t distance;

@@ -1,7 +1,7 @@
-/* Where the caller's frame is, for x86-64 code that has no call frame information (musl's C library): said by
- * the instructions themselves. Whatever way leads from an address to a `ret`, it takes down the frame: what the
- * pops and additions on that way add up to is the distance to the return address. Nothing is run and
- * nothing written. */
+/* Where the caller's frame is, for x86-64 code that has no call frame information (musl's C
+ * library): said by the instructions themselves. Whatever way leads from an address to a `ret`, it
+ * takes down the frame: what the pops and additions on that way add up to is the distance to the
+ * return address. Nothing is run and nothing written. */
 #ifndef TIDEMARK_ENTRY_ENTRY_FRAME_H
 #define TIDEMARK_ENTRY_ENTRY_FRAME_H
 
@@ -23,7 +23,8 @@ struct entry_frame {
     int64_t cfa_offset, bp_offset;
 };
 
-/* `address`: where the code goes on, as a return address says. False: no way to a `ret` is understood. */
+/* `address`: where the code goes on, as a return address says. False: no way to a `ret` is
+ * understood. */
 bool entry_frame_find(const struct entry_code *code, uintptr_t address, struct entry_frame *frame);
 
 #endif

@@ -1,6 +1,6 @@
-/* Trampolines and the jumps to them; see entry_jump.h. All trampolines of a call lie in one mapping within
- * reach of a 32-bit jump. It is written first and then made executable, never both at once. The
- * program's code is writable only while the jumps are written. */
+/* Trampolines and the jumps to them; see entry_jump.h. All trampolines of a call lie in one mapping
+ * within reach of a 32-bit jump. It is written first and then made executable, never both at once.
+ * The program's code is writable only while the jumps are written. */
 #include "entry/entry_jump.h"
 
 #include <string.h>
@@ -91,8 +91,8 @@ static enum entry_fault entry_write(struct entry_point *points, unsigned count, 
     return ENTRY_OK;
 }
 
-/* Of a thread whose returns the processor compares with a stack of its own, calls cannot be moved. The
- * instruction does nothing where there is none. */
+/* Of a thread whose returns the processor compares with a stack of its own, calls cannot be moved.
+ * The instruction does nothing where there is none. */
 static bool entry_has_shadow_stack(void)
 {
     uint64_t pointer = 0;

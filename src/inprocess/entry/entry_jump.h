@@ -8,7 +8,8 @@
  * program. `original` is the function as it was.
  *
  * May not: run while another thread can be in the function. Runs inside other people's programs: no
- * malloc, no stdio, system calls by number. x86-64 only; elsewhere each attempt says ENTRY_MACHINE. */
+ * malloc, no stdio, system calls by number. x86-64 only; elsewhere each attempt says
+ * ENTRY_MACHINE. */
 #ifndef TIDEMARK_ENTRY_ENTRY_JUMP_H
 #define TIDEMARK_ENTRY_ENTRY_JUMP_H
 
@@ -22,9 +23,9 @@ struct entry_point {
     struct entry_beginning beginning;
 };
 
-/* Makes the trampolines of all, in memory of its own: *memory, of *bytes bytes, for good. If there is memory
- * already, of functions that are gone, it is taken if it is large and near enough. Nothing of the program
- * changes. The first fault, and then there is no new memory. */
+/* Makes the trampolines of all, in memory of its own: *memory, of *bytes bytes, for good. If there
+ * is memory already, of functions that are gone, it is taken if it is large and near enough.
+ * Nothing of the program changes. The first fault, and then there is no new memory. */
 enum entry_fault entry_prepare(struct entry_point *points, unsigned count, void **memory,
                                size_t *bytes);
 

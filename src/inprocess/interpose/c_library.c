@@ -1,5 +1,6 @@
-/* Chooses between the names that glibc and musl have for one thing (c_library.h), by weak references: what
- * the program's C library lacks is NULL. Runs inside the profiled program: no malloc, no stdio. */
+/* Chooses between the names that glibc and musl have for one thing (c_library.h), by weak
+ * references: what the program's C library lacks is NULL. Runs inside the profiled program: no
+ * malloc, no stdio. */
 #include "interpose/c_library.h"
 
 #include <stddef.h>

@@ -388,8 +388,8 @@ void *real_find_operator(const char *name)
     return real_original_of(search.found ? search.found : search.before);
 }
 
-/* The C library is where _exit lives: malloc in the same segment is its own. musl's calloc calls malloc by its
- * name. */
+/* The C library is where _exit lives: malloc in the same segment is its own. musl's calloc calls
+ * malloc by its name. */
 bool real_is_glibc(void)
 {
     struct range range = {.address = (uintptr_t)real.malloc};

@@ -36,7 +36,8 @@ struct real {
 };
 extern struct real real;
 
-/* The part of a module, as the loader mapped it, that holds an address: code, where it is a function's. */
+/* The part of a module, as the loader mapped it, that holds an address: code, where it is a
+ * function's. */
 bool real_code_around(const void *function, uintptr_t *lo, uintptr_t *hi);
 
 /* Fills `real`. Cheap to call again; false if the program has no malloc that we could call. */
@@ -65,8 +66,8 @@ bool real_is_glibc(void);
 bool real_is_passed_over(void);
 
 /* Whether `ip` is the allocator's own code: of the module that the real malloc lives in (of ours,
- * where BFM is in it: page_events.h), or of an operator new or delete of another module. (Not all of that
- * module: libstdc++ also makes the exception that operator new throws.) */
+ * where BFM is in it: page_events.h), or of an operator new or delete of another module. (Not all
+ * of that module: libstdc++ also makes the exception that operator new throws.) */
 bool real_is_allocator(uintptr_t ip);
 /* Whether `ip` is of a module that is there to be the program's allocator (jemalloc, tcmalloc): it
  * supplies malloc, and is neither the C library, nor the program, nor ourselves. What such a module
@@ -83,8 +84,8 @@ void *real_find(const char *name);
 bool real_defines(const struct dl_phdr_info *module, const char *name);
 const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name);
 
-/* A jump to a hook is about to stand at the beginning of `function`, and `original` does what that did:
- * it is what we call from now on. Whether that is so. */
+/* A jump to a hook is about to stand at the beginning of `function`, and `original` does what that
+ * did: it is what we call from now on. Whether that is so. */
 void real_move(void *function, void *original);
 bool real_is_moved(const void *function);
 /* The module of `function` has an allocator that we stand in front of. */

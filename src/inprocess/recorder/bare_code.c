@@ -1,6 +1,7 @@
-/* The C library's frames are read from its instructions (entry_frame.h). The program's own call frame
- * information is there also where no PT_GNU_EH_FRAME leads to it: the section's place stands in the file's
- * table of sections, and from there it goes the way of what programs register (bare_code.h). */
+/* The C library's frames are read from its instructions (entry_frame.h). The program's own call
+ * frame information is there also where no PT_GNU_EH_FRAME leads to it: the section's place stands
+ * in the file's table of sections, and from there it goes the way of what programs register
+ * (bare_code.h). */
 #include "recorder/bare_code.h"
 
 #include <elf.h>

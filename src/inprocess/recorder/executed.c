@@ -1,6 +1,7 @@
-/* Reads the head of the file, as far as "#!" lines lead at the most four scripts on, and of an ELF file the
- * dynamic section: the libraries that it needs, and by its hash table whether a sanitizer's run-time is
- * linked into it (executed.h). Each reading is one pread() of a few bytes, checked for its length. */
+/* Reads the head of the file, as far as "#!" lines lead at the most four scripts on, and of an ELF
+ * file the dynamic section: the libraries that it needs, and by its hash table whether a
+ * sanitizer's run-time is linked into it (executed.h). Each reading is one pread() of a few bytes,
+ * checked for its length. */
 #include "recorder/executed.h"
 
 #include <elf.h>

@@ -1,5 +1,6 @@
-/* What becomes of our library in a program that is about to be executed, by what its file says. Runs inside
- * the profiled program, in children of vfork too: system calls only, no malloc, no stdio. */
+/* What becomes of our library in a program that is about to be executed, by what its file says.
+ * Runs inside the profiled program, in children of vfork too: system calls only, no malloc, no
+ * stdio. */
 #ifndef TIDEMARK_RECORDER_EXECUTED_H
 #define TIDEMARK_RECORDER_EXECUTED_H
 

@@ -1,6 +1,7 @@
-/* Looks for allocators in a module's symbol tables, and hooks their functions; see families.h. The table
- * of exports is searched by its hash; the full table (.symtab) is read from the module's file, where
- * all names end with "alloc" that say that an allocator is there: one search of the names tells. */
+/* Looks for allocators in a module's symbol tables, and hooks their functions; see families.h. The
+ * table of exports is searched by its hash; the full table (.symtab) is read from the module's
+ * file, where all names end with "alloc" that say that an allocator is there: one search of the
+ * names tells. */
 #include "recorder/families.h"
 
 #include <elf.h>
@@ -695,7 +696,8 @@ static int families_examine(struct dl_phdr_info *info, size_t size, void *contex
     if (survey->index++ < survey->from || (!is_program && families_is_system(info)))
         return 0;
     struct examination *examination = survey->examination;
-    /* What was found comes with its count: most modules have nothing, and its pages stay untouched. */
+    /* What was found comes with its count: most modules have nothing, and its pages stay
+     * untouched. */
     memset(examination, 0, offsetof(struct examination, found));
     examination->info = info;
     examination->is_program = is_program;

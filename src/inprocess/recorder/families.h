@@ -1,6 +1,7 @@
-/* Allocators that nobody binds by name: static ones, jemalloc's mallocx, mimalloc's mi_malloc, a malloc
- * in the program itself (interpose/families.def). Their functions are hooked at their beginnings
- * (entry/entry_jump.h) while the program has one thread; where that cannot be it is told (unseen.h).
+/* Allocators that nobody binds by name: static ones, jemalloc's mallocx, mimalloc's mi_malloc, a
+ * malloc in the program itself (interpose/families.def). Their functions are hooked at their
+ * beginnings (entry/entry_jump.h) while the program has one thread; where that cannot be it is told
+ * (unseen.h).
  *
  *   module ─▶ has it a marker's name? ─▶ its functions of the list ─▶ entry_prepare(), entry_set()
  *             in .dynsym, in .symtab of its file                      or unseen_tell()
@@ -46,8 +47,8 @@ struct family_entry {
     size_t (*usable)(const void *block); /* NULL: its blocks' usable sizes are not known */
 };
 
-/* A call of such a function, and what its hooks do at `frame`, from whose caller `start` is: the real
- * call, and the records. For hooks that are called otherwise (hooks_python.c). */
+/* A call of such a function, and what its hooks do at `frame`, from whose caller `start` is: the
+ * real call, and the records. For hooks that are called otherwise (hooks_python.c). */
 struct family_call {
     const struct family_entry *entry;
     uintptr_t arguments[5];

@@ -1,6 +1,6 @@
-/* Programs that the program executes. What will not be recorded is counted beforehand (leaving.h), because
- * nobody is there to count it afterwards. Calls are passed on as they are, but for the environment of
- * programs that our library would harm, which goes without us. */
+/* Programs that the program executes. What will not be recorded is counted beforehand (leaving.h),
+ * because nobody is there to count it afterwards. Calls are passed on as they are, but for the
+ * environment of programs that our library would harm, which goes without us. */
 #include "recorder/hooks.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
-/* What stands in front of an allocator's functions that were hooked at their beginnings (families.h): one
- * hook for each thing that a function does, whatever its name and the order of its arguments. A hook is
- * jumped to from the function, with the function's arguments and, as the sixth, its family_entry. Runs
- * inside the profiled program: no malloc of our own, no stdio, errno as the real function left it. */
+/* What stands in front of an allocator's functions that were hooked at their beginnings
+ * (families.h): one hook for each thing that a function does, whatever its name and the order of
+ * its arguments. A hook is jumped to from the function, with the function's arguments and, as the
+ * sixth, its family_entry. Runs inside the profiled program: no malloc of our own, no stdio, errno
+ * as the real function left it. */
 #include "recorder/families.h"
 
 #include <string.h>
@@ -188,7 +189,8 @@ FAMILY_HOOK family_releases(PARAMETERS)
     return family_release(thread, frame, &start, &call);
 }
 
-/* The old life ends before the real call (hooks_malloc.c), if it was recorded or the new one will be. */
+/* The old life ends before the real call (hooks_malloc.c), if it was recorded or the new one will
+ * be. */
 struct family_resizing {
     const struct family_call *call;
     void *old;

@@ -1,7 +1,7 @@
-/* What stands in front of functions that the user has named (--allocator-functions): one hook for each
- * thing that such a function does. Jumped to as those of hooks_family.c are. Of calls among such functions
- * only the outermost is an event; what they ask of malloc is the memory that their blocks lie in
- * (pools.h). */
+/* What stands in front of functions that the user has named (--allocator-functions): one hook for
+ * each thing that such a function does. Jumped to as those of hooks_family.c are. Of calls among
+ * such functions only the outermost is an event; what they ask of malloc is the memory that their
+ * blocks lie in (pools.h). */
 #include "recorder/families.h"
 
 #include "recorder/hooks.h"
@@ -38,8 +38,8 @@ static uintptr_t pool_do(const struct pool_call *call)
     return call->entry->original(at[0], at[1], at[2], at[3], at[4]);
 }
 
-/* Of a frame that was left by longjmp inside the real function nothing is left as soon as the stack is used
- * again. */
+/* Of a frame that was left by longjmp inside the real function nothing is left as soon as the stack
+ * is used again. */
 static bool pool_is_nested(const struct thread *thread, uintptr_t frame)
 {
     return thread_frame_is_nested(thread->pool_frame, frame) &&
@@ -95,8 +95,8 @@ static uintptr_t pool_allocate(struct thread *thread, uintptr_t frame,
     return result;
 }
 
-/* The old block's life ends before the call, as its place may be another thread's before that is over. If
- * the call fails it begins anew. */
+/* The old block's life ends before the call, as its place may be another thread's before that is
+ * over. If the call fails it begins anew. */
 static uintptr_t pool_resize(struct thread *thread, uintptr_t frame,
                              const struct unwind_start *start, const struct pool_call *call)
 {
@@ -115,8 +115,8 @@ static uintptr_t pool_resize(struct thread *thread, uintptr_t frame,
     return result;
 }
 
-/* Without an old block a resize is an allocation. A function that only allocates has no argument for the
- * old block. */
+/* Without an old block a resize is an allocation. A function that only allocates has no argument
+ * for the old block. */
 POOL_HOOK pool_allocates_or_resizes(PARAMETERS)
 {
     KEEPS_VECTORS();

@@ -83,8 +83,8 @@ HOOK void *dlmopen(Lmid_t names, const char *file, int mode)
 }
 HOOKED(dlmopen)
 
-/* libgcc_s may come with a library that was loaded later, and out of our sight: then the caller's own
- * look-up finds it. */
+/* libgcc_s may come with a library that was loaded later, and out of our sight: then the caller's
+ * own look-up finds it. */
 typedef void (*frames_function)(void *frames);
 void __register_frame(void *frames); /* libgcc declares them nowhere */
 void __deregister_frame(void *frames);

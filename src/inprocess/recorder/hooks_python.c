@@ -1,7 +1,7 @@
-/* What stands in front of PyObject_Malloc, PyMem_Malloc and their kind (hooks_python.h), set as Python
- * says that allocators are set: by PyMem_SetAllocator(). What the interpreter's allocator calls inside,
- * malloc for what is large and mmap for arenas, is the allocator's. Runs inside the profiled program: no
- * malloc of our own, no stdio, errno as the real function left it. */
+/* What stands in front of PyObject_Malloc, PyMem_Malloc and their kind (hooks_python.h), set as
+ * Python says that allocators are set: by PyMem_SetAllocator(). What the interpreter's allocator
+ * calls inside, malloc for what is large and mmap for arenas, is the allocator's. Runs inside the
+ * profiled program: no malloc of our own, no stdio, errno as the real function left it. */
 #include "recorder/hooks_python.h"
 
 #include "recorder/families.h"
@@ -130,9 +130,9 @@ PYTHON_HOOK void hooks_python_free(void *domain, void *block)
 
 /* ---- Taking over ---- */
 
-/* Others stand before us, and call us: tracemalloc, debug hooks. Each keeps what was before it in its
- * context, a variable of the interpreter's. (They are not called to find out: whoever comes by here may
- * be called by them, with their locks held.) */
+/* Others stand before us, and call us: tracemalloc, debug hooks. Each keeps what was before it in
+ * its context, a variable of the interpreter's. (They are not called to find out: whoever comes by
+ * here may be called by them, with their locks held.) */
 static bool hooks_python_leads_to_us(const void *context, unsigned depth)
 {
     enum { WORDS = 8, DEPTH_MOST = 3 };
@@ -147,8 +147,8 @@ static bool hooks_python_leads_to_us(const void *context, unsigned depth)
     return false;
 }
 
-/* PYTHONMALLOC and the interpreter's development mode set allocators anew when it begins. What was before
- * us then is what they have set. */
+/* PYTHONMALLOC and the interpreter's development mode set allocators anew when it begins. What was
+ * before us then is what they have set. */
 static void hooks_python_take_over(struct domain *domain)
 {
     struct python_allocator now;

@@ -1,8 +1,8 @@
-/* For hooks that stand in front of functions which their callers may have been compiled together with. A
- * compiler that sees both knows which registers the function leaves alone (gcc -fipa-ra), and the caller
- * keeps values there. So such a hook keeps all of them: the general ones by an attribute, and the
- * vectors' lower halves, where numbers with a point are, by KEEPS_VECTORS() at its beginning. Sources with
- * such hooks are compiled for general registers only. */
+/* For hooks that stand in front of functions which their callers may have been compiled together
+ * with. A compiler that sees both knows which registers the function leaves alone (gcc -fipa-ra),
+ * and the caller keeps values there. So such a hook keeps all of them: the general ones by an
+ * attribute, and the vectors' lower halves, where numbers with a point are, by KEEPS_VECTORS() at
+ * its beginning. Sources with such hooks are compiled for general registers only. */
 #ifndef TIDEMARK_RECORDER_KEPT_REGISTERS_H
 #define TIDEMARK_RECORDER_KEPT_REGISTERS_H
 

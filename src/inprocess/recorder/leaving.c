@@ -1,6 +1,6 @@
-/* Asks what ld.so will ask: is our library in the environment's LD_PRELOAD, and what becomes of it in that
- * program (leaving.h, executed.h)? What is counted stands in the shared header; the child of a fork
- * that has recorded nothing yet has none, and sends its count to the collector. */
+/* Asks what ld.so will ask: is our library in the environment's LD_PRELOAD, and what becomes of it
+ * in that program (leaving.h, executed.h)? What is counted stands in the shared header; the child
+ * of a fork that has recorded nothing yet has none, and sends its count to the collector. */
 #include "recorder/leaving.h"
 
 #include <errno.h>

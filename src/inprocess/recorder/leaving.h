@@ -1,7 +1,7 @@
-/* Programs that are about to be executed. What will not be recorded although it should be, because nothing of
- * us gets there, is counted, so that nobody takes a profile for all of a run. What our library would harm gets
- * an environment without it. Runs inside the profiled program, in children of vfork too: no malloc, no stdio,
- * errno kept. */
+/* Programs that are about to be executed. What will not be recorded although it should be, because
+ * nothing of us gets there, is counted, so that nobody takes a profile for all of a run. What our
+ * library would harm gets an environment without it. Runs inside the profiled program, in children
+ * of vfork too: no malloc, no stdio, errno kept. */
 #ifndef TIDEMARK_RECORDER_LEAVING_H
 #define TIDEMARK_RECORDER_LEAVING_H
 
@@ -15,8 +15,8 @@ struct leaving {
     char *const *preload;      /* the entry there that must go without us; NULL: none */
 };
 
-/* Before the call that executes `file`, which is searched for in PATH if `search` says so (NULL: not
- * known), and with that environment. */
+/* Before the call that executes `file`, which is searched for in PATH if `search` says so (NULL:
+ * not known), and with that environment. */
 struct leaving leaving_begin(const char *file, bool search, char *const *environment);
 /* The same for a program that is open. */
 struct leaving leaving_begin_open(int file, char *const *environment);

@@ -1,6 +1,6 @@
-/* mlockall() as if we were not there: it locks what is the program's, and neither our memory nor our
- * library counts against what the program may lock (ulimit -l). Runs inside the profiled program: no
- * malloc, no stdio. */
+/* mlockall() as if we were not there: it locks what is the program's, and neither our memory nor
+ * our library counts against what the program may lock (ulimit -l). Runs inside the profiled
+ * program: no malloc, no stdio. */
 #ifndef TIDEMARK_RECORDER_LOCKED_H
 #define TIDEMARK_RECORDER_LOCKED_H
 

@@ -1,5 +1,5 @@
-/* Which blocks of named allocators live where (pools.h). Both sets are trees of spans (spans.h); the
- * tag of a block is its pool, and lists lead from each pool to its blocks. */
+/* Which blocks of named allocators live where (pools.h). Both sets are trees of spans (spans.h);
+ * the tag of a block is its pool, and lists lead from each pool to its blocks. */
 #include "recorder/pools.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@ LARGE_STATIC static struct spans spans;
 LARGE_STATIC static uint32_t pool_lists[POOL_LISTS];
 static uint32_t memory_root, block_root;
 
-/* In the child of a fork that came while another thread of the parent was at it, half of a change is there:
- * all is forgotten then. */
+/* In the child of a fork that came while another thread of the parent was at it, half of a change
+ * is there: all is forgotten then. */
 void pools_begin(bool follow)
 {
     if (spans_begin_in_child(&spans)) {

@@ -1,14 +1,15 @@
-/* What lies where, for allocators of the program's own that have no word for us but the names of their
- * functions (--allocator-functions). Their blocks lie in other blocks or in mappings, and end in ways that
- * nobody tells: with the memory that they lie in, with their pool, or when their place is given away again.
+/* What lies where, for allocators of the program's own that have no word for us but the names of
+ * their functions (--allocator-functions). Their blocks lie in other blocks or in mappings, and end
+ * in ways that nobody tells: with the memory that they lie in, with their pool, or when their place
+ * is given away again.
  *
  *   memory   every live block of malloc's and every mapping, by address
  *   blocks   every live block of a pool, by address; and in a list with others of its pool
  *
- * The memory that a block of a pool is cut from counts no more from then on: it is told to be a chunk. Both
- * are under one lock, which is taken only where such functions are named. A signal handler that interrupts its
- * holder does without: a block is recorded then, and its place is not known. Runs inside the profiled
- * program: no malloc, errno kept. */
+ * The memory that a block of a pool is cut from counts no more from then on: it is told to be a
+ * chunk. Both are under one lock, which is taken only where such functions are named. A signal
+ * handler that interrupts its holder does without: a block is recorded then, and its place is not
+ * known. Runs inside the profiled program: no malloc, errno kept. */
 #ifndef TIDEMARK_RECORDER_POOLS_H
 #define TIDEMARK_RECORDER_POOLS_H
 

@@ -1,5 +1,5 @@
-/* Reads and copies lists of libraries, which blanks and colons separate as for ld.so (preloads.h). What the
- * user preloads stays as it is. */
+/* Reads and copies lists of libraries, which blanks and colons separate as for ld.so (preloads.h).
+ * What the user preloads stays as it is. */
 #include "recorder/preloads.h"
 
 #include <string.h>
@@ -30,8 +30,8 @@ bool preloads_has_us(const char *entry)
     return false;
 }
 
-/* A library goes with the separator behind it, the last one with the separator before it. Returns the
- * length. */
+/* A library goes with the separator behind it, the last one with the separator before it. Returns
+ * the length. */
 static size_t preloads_copy_list(char *to, const char *from)
 {
     size_t length = 0;

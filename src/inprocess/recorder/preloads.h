@@ -1,5 +1,5 @@
-/* Our name in LD_PRELOAD: is it there, and the list without it. Runs inside the profiled program: no malloc,
- * no stdio. */
+/* Our name in LD_PRELOAD: is it there, and the list without it. Runs inside the profiled program:
+ * no malloc, no stdio. */
 #ifndef TIDEMARK_RECORDER_PRELOADS_H
 #define TIDEMARK_RECORDER_PRELOADS_H
 
@@ -10,7 +10,8 @@
 char *const *preloads_entry(char *const *environment);
 /* Are we in the list of such an entry? */
 bool preloads_has_us(const char *entry);
-/* Copies an entry without us into as many bytes as it has. False: nothing would be left in its list. */
+/* Copies an entry without us into as many bytes as it has. False: nothing would be left in its
+ * list. */
 bool preloads_copy_others(char *to, const char *entry);
 
 #endif

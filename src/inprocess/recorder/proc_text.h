@@ -1,5 +1,5 @@
-/* Reads a text file of /proc from its beginning to its end. Runs inside the profiled program: system
- * calls only, no malloc, no stdio. */
+/* Reads a text file of /proc from its beginning to its end. Runs inside the profiled program:
+ * system calls only, no malloc, no stdio. */
 #ifndef TIDEMARK_RECORDER_PROC_TEXT_H
 #define TIDEMARK_RECORDER_PROC_TEXT_H
 
@@ -23,7 +23,8 @@ void proc_text_close(struct proc_text *text);
 int proc_text_next(struct proc_text *text);
 /* The number that comes next, and what stands behind it. */
 uint64_t proc_text_number(struct proc_text *text, unsigned base, int *behind);
-/* Passes over what is left until `end`; `last` is what was read last. False: nothing comes behind. */
+/* Passes over what is left until `end`; `last` is what was read last. False: nothing comes
+ * behind. */
 bool proc_text_skip(struct proc_text *text, int last, int end);
 /* Whether `word` comes next; reads until the first character that differs, which is `*last`. */
 bool proc_text_is_next(struct proc_text *text, const char *word, int *last);

@@ -22,7 +22,8 @@ static struct runtime_end {
     {.function = "Py_FinalizeEx", .request = WIRE_REQUEST_LOOK, .of_python = true},
     /* Ruby unmaps the pages of its objects, and leaves what they had allocated. */
     {.function = "ruby_vm_destruct", .request = WIRE_REQUEST_LOOK_LOST},
-    /* libgcrypt, GCRYCTL_TERM_SECMEM: it unmaps its secure memory, as GnuPG wants it at its ends. */
+    /* libgcrypt, GCRYCTL_TERM_SECMEM: it unmaps its secure memory, as GnuPG wants it at its
+     * ends. */
     {.function = "gcry_control", .request = WIRE_REQUEST_LOOK_LOST, .command = 25},
 };
 

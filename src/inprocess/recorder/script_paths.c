@@ -1,7 +1,7 @@
-/* Merges native and interpreted frames (script_paths.h). Each thread has a cache from (native path, hash
- * of the interpreted frames) to the node, so that a path is merged once. Functions get numbers: by their
- * address, which is forgotten when the block there is freed, and by name, file and first line, so that
- * a function that is made again and again has one number. */
+/* Merges native and interpreted frames (script_paths.h). Each thread has a cache from (native path,
+ * hash of the interpreted frames) to the node, so that a path is merged once. Functions get
+ * numbers: by their address, which is forgotten when the block there is freed, and by name, file
+ * and first line, so that a function that is made again and again has one number. */
 #include "recorder/script_paths.h"
 
 #include <errno.h>
@@ -61,8 +61,8 @@ static struct functions {
     char name[NAME_BYTES], file[FILE_BYTES], text[NAME_BYTES + FILE_BYTES + 1];
 } * functions;
 
-/* The interpreter's module, and the program if it is nothing but that: their frames say nothing to who
- * reads a script's paths. And the C library, where threads begin. */
+/* The interpreter's module, and the program if it is nothing but that: their frames say nothing to
+ * who reads a script's paths. And the C library, where threads begin. */
 static struct python_span hidden[2], libc;
 
 static bool script_paths_is_in(const struct python_span *span, uintptr_t ip)
@@ -240,8 +240,8 @@ static bool script_paths_match(const struct mixture *mixture)
     return calls == ends;
 }
 
-/* Where the frames outside of all interpreted ones are the interpreter's or the C library's, the path
- * begins with the script. */
+/* Where the frames outside of all interpreted ones are the interpreter's or the C library's, the
+ * path begins with the script. */
 static bool script_paths_is_beginning(const struct mixture *mixture, uint32_t from)
 {
     for (uint32_t i = from; i < mixture->native_count; i++)
@@ -331,8 +331,8 @@ script_paths_thread_new(struct thread *thread)
     return thread->script;
 }
 
-/* What a signal handler or a hook inside a hook asks for (no memory) is the native path: the frames may
- * be half made. */
+/* What a signal handler or a hook inside a hook asks for (no memory) is the native path: the frames
+ * may be half made. */
 static uint32_t script_paths_capture(struct unwind_memory *memory, const struct unwind_start *start)
 {
     uint32_t native = unwind_capture(memory, start);

@@ -1,13 +1,13 @@
-/* Call paths of interpreted programs: what the unwinder found, with the interpreter's frames in place of
- * its native ones. A capture that stands in front of the unwinder (thread_capture).
+/* Call paths of interpreted programs: what the unwinder found, with the interpreter's frames in
+ * place of its native ones. A capture that stands in front of the unwinder (thread_capture).
  *
  *   native path, from unwind/      malloc … list_append, _PyEval_EvalFrameDefault, … main, _start
  *   frames, from runtimes/         parse:5, load:8, <module>:11
  *   mixed                          parse:5, load:8, <module>:11
  *
- * Native frames outside of the interpreter's module stay where they are: what an extension calls, and
- * what it is called by. Where native and interpreted frames cannot be told to belong together, all
- * interpreted ones stand below the innermost native ones.
+ * Native frames outside of the interpreter's module stay where they are: what an extension calls,
+ * and what it is called by. Where native and interpreted frames cannot be told to belong together,
+ * all interpreted ones stand below the innermost native ones.
  *
  * Runs inside the profiled program: no malloc, no stdio, errno kept. */
 #ifndef TIDEMARK_RECORDER_SCRIPT_PATHS_H
@@ -18,14 +18,15 @@
 #include <stdint.h>
 #include "unwind/unwind.h"
 
-/* A module that was loaded: captures follow the interpreter from now on, if it is one. True: it is. */
+/* A module that was loaded: captures follow the interpreter from now on, if it is one. True: it
+ * is. */
 bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program);
 
 /* The session's memory is gone. While nobody else runs. */
 void script_paths_renew(void);
 
-/* A block of the interpreter's is about to be freed: it may be a function, whose address another one
- * will have. Cheap where it is none. */
+/* A block of the interpreter's is about to be freed: it may be a function, whose address another
+ * one will have. Cheap where it is none. */
 void script_paths_block_ends(uintptr_t block);
 
 /* Called by each thread when it first runs interpreted code. */

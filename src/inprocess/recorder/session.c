@@ -102,8 +102,8 @@ static int session_connect_to(const char *name)
     return -1;
 }
 
-/* Once, when a program begins: whom it names later stays its tracer. One that is attached to may have
- * named somebody already. */
+/* Once, when a program begins: whom it names later stays its tracer. One that is attached to may
+ * have named somebody already. */
 static void session_let_trace(uint32_t tracer)
 {
     if (tracer && !permitted_calls_is_forbidden(CALL_TRACER))

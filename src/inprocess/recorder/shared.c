@@ -98,9 +98,9 @@ struct range {
     struct pool *pool; /* it is the pool; NULL: a piece with a mapping of its own */
 };
 
-/* The first pieces of each kind lie in one mapping, because most processes are short and each mapping costs
- * system calls, and room in what the kernel and the collector tell of the process. What has no room in
- * it has a mapping of its own.
+/* The first pieces of each kind lie in one mapping, because most processes are short and each
+ * mapping costs system calls, and room in what the kernel and the collector tell of the process.
+ * What has no room in it has a mapping of its own.
  *
  *   start │ piece │ piece │ … │ not yet given │       used: up to here; the range is all of it
  */
@@ -209,7 +209,8 @@ static void *shared_map_plain(size_t bytes)
     return shared_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
-/* The program's core is its own: where it may have so much (ulimit -c), our memory takes no part. */
+/* The program's core is its own: where it may have so much (ulimit -c), our memory takes no
+ * part. */
 static void shared_leave_out_of_cores(void *memory, size_t bytes)
 {
     if (!permitted_calls_is_forbidden(CALL_LIMITS))
@@ -217,9 +218,9 @@ static void shared_leave_out_of_cores(void *memory, size_t bytes)
 }
 
 /* ---- Memory that mlockall() does not lock ----
- * After mlockall(MCL_FUTURE) each new mapping is locked, and fails where the program may not lock so
- * much. A mapping that mremap() makes longer stays what it was. So a seed that is not locked grows by
- * what is wanted, wherever there is room, and its beginning is the next seed.
+ * After mlockall(MCL_FUTURE) each new mapping is locked, and fails where the program may not lock
+ * so much. A mapping that mremap() makes longer stays what it was. So a seed that is not locked
+ * grows by what is wanted, wherever there is room, and its beginning is the next seed.
  *
  *   mremap(seed, SEED_BYTES, SEED_BYTES + bytes)  ─▶  │ seed │ bytes … │
  */
@@ -493,8 +494,8 @@ static char *shared_chunk_new(enum wire_chunk_kind kind)
 
 /* ---- Giving back ---- */
 
-/* False: it is not ours any more. A pool that nobody has wanted for a whole session goes as other ranges
- * do. */
+/* False: it is not ours any more. A pool that nobody has wanted for a whole session goes as other
+ * ranges do. */
 static bool shared_give_back_pool(struct range *range)
 {
     struct pool *pool = range->pool;

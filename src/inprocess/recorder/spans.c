@@ -12,7 +12,8 @@ enum { LOCK_TRIES = 100000 };
 
 /* ---- The lock ---- */
 
-/* A handler that interrupts the holder and never returns (longjmp) leaves it held: then we do without. */
+/* A handler that interrupts the holder and never returns (longjmp) leaves it held: then we do
+ * without. */
 bool spans_lock(struct spans *spans, struct thread *thread)
 {
     unsigned most = __atomic_load_n(&spans->is_stuck, __ATOMIC_RELAXED) ? 1 : LOCK_TRIES;

@@ -1,10 +1,10 @@
-/* Spans of addresses that do not overlap, in a treap: a binary tree by address whose nodes have random
- * priorities, which makes it as flat as a tree of random insertions. Nodes are taken from batches,
- * which a fork copies and which are never given back.
+/* Spans of addresses that do not overlap, in a treap: a binary tree by address whose nodes have
+ * random priorities, which makes it as flat as a tree of random insertions. Nodes are taken from
+ * batches, which a fork copies and which are never given back.
  *
  * One lock guards what is made of the nodes of one `struct spans`, several trees perhaps. A signal
- * handler that interrupts its holder does without. Runs inside the profiled program: no malloc, errno
- * kept. */
+ * handler that interrupts its holder does without. Runs inside the profiled program: no malloc,
+ * errno kept. */
 #ifndef TIDEMARK_RECORDER_SPANS_H
 #define TIDEMARK_RECORDER_SPANS_H
 
@@ -42,8 +42,8 @@ bool spans_lock(struct spans *spans, struct thread *thread);
 void spans_unlock(struct spans *spans);
 /* All nodes are free: the caller empties its trees, and nobody else is at it. */
 void spans_forget(struct spans *spans);
-/* In the child of a fork. True: half of a change may be there, so all nodes were taken back, and the
- * caller empties its trees. */
+/* In the child of a fork. True: half of a change may be there, so all nodes were taken back, and
+ * the caller empties its trees. */
 bool spans_begin_in_child(struct spans *spans);
 
 static inline struct span_node *spans_node(const struct spans *spans, uint32_t number)

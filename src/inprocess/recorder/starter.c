@@ -104,7 +104,8 @@ static long starter_fork_unseen(void)
     return syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 }
 
-/* Descriptor 4 is then the process that we are started for; or there is none, and it is waited for. */
+/* Descriptor 4 is then the process that we are started for; or there is none, and it is waited
+ * for. */
 static void starter_keep_pidfd(pid_t starter)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, starter, 0);

@@ -131,9 +131,9 @@ static void thread_watch_end(struct thread *thread)
         pthread_setspecific((pthread_key_t)(key - 1), thread);
 }
 
-/* A thread's state belongs to its ring and passes with it to the next thread. Threads go on pointing
- * to their states when a session is over, so that those stay, and each is its thread's again in the
- * next session. */
+/* A thread's state belongs to its ring and passes with it to the next thread. Threads go on
+ * pointing to their states when a session is over, so that those stay, and each is its thread's
+ * again in the next session. */
 enum { BATCH = 256, BATCHES = 512 };
 struct thread_batch {
     struct thread *of_ring[BATCH]; /* of the session's; NULL: not yet used */

@@ -1,5 +1,5 @@
-/* Finds the interpreter by its exports, and reads frames, code objects and texts by a layout: one row of
- * offsets for each version (python.h). */
+/* Finds the interpreter by its exports, and reads frames, code objects and texts by a layout: one
+ * row of offsets for each version (python.h). */
 #include "runtimes/python.h"
 
 #include <string.h>
@@ -84,8 +84,8 @@ static struct python_span python_segments(const struct dl_phdr_info *info)
     return span;
 }
 
-/* False: what the interpreter says of itself is not as 3.13 said it, or it has no lock (its frames and
- * its allocator are others then). */
+/* False: what the interpreter says of itself is not as 3.13 said it, or it has no lock (its frames
+ * and its allocator are others then). */
 static bool python_read_offsets(const uint64_t *words)
 {
     struct layout *own = &python.own;

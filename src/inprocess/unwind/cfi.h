@@ -45,7 +45,8 @@ int cfi_find_row(const struct cfi_module *module, uintptr_t pc, struct cfi_row *
 /* The code that the entry for pc covers. As above. */
 int cfi_find_function(const struct cfi_module *module, uintptr_t pc, uintptr_t *lo, uintptr_t *hi);
 
-/* Of entries without a header: the code from the lowest to the highest that they cover. As above. */
+/* Of entries without a header: the code from the lowest to the highest that they cover. As
+ * above. */
 int cfi_bounds(const struct cfi_module *module, uintptr_t *lo, uintptr_t *hi);
 
 /* A place in a buffer that is never read beyond its end: reads past it give 0 and set `bad`. */

@@ -1,6 +1,6 @@
-/* A write of ours inside the program, which would not have written there. Where the reader of a pipe has
- * gone or a file has its full size (ulimit -f), the kernel sends SIGPIPE or SIGXFSZ to the thread that
- * writes, which ends most programs. The signal of a write of ours is taken back. */
+/* A write of ours inside the program, which would not have written there. Where the reader of a
+ * pipe has gone or a file has its full size (ulimit -f), the kernel sends SIGPIPE or SIGXFSZ to the
+ * thread that writes, which ends most programs. The signal of a write of ours is taken back. */
 #ifndef TIDEMARK_UNWIND_OWN_WRITE_H
 #define TIDEMARK_UNWIND_OWN_WRITE_H
 

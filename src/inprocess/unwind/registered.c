@@ -63,8 +63,8 @@ int registered_find_row(uintptr_t pc, struct cfi_row *row)
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-/* A section ends with an entry of length 0. Some unwinders take single entries instead, which have no
- * end that could be found. */
+/* A section ends with an entry of length 0. Some unwinders take single entries instead, which have
+ * no end that could be found. */
 static bool registered_measure(struct section *section, uintptr_t start)
 {
     uint32_t words[2];

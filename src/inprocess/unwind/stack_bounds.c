@@ -9,8 +9,8 @@
 #include <sys/auxv.h>
 #include "unwind/permitted_calls.h"
 
-/* glibc's loader's: the stack pointer when the program started. musl has none: the random bytes that the
- * kernel put on the stack lie a little above. */
+/* glibc's loader's: the stack pointer when the program started. musl has none: the random bytes
+ * that the kernel put on the stack lie a little above. */
 extern void *__libc_stack_end __attribute__((weak));
 
 /* How far below what is proven a stack pointer may be for asking page by page. Beyond that it is

@@ -1,7 +1,7 @@
 /* Three kinds of code without tables are known. Code of GHC runs in a room that StgRun made on the
- * stack, and StgRun's table says where that room ends. Code of Go keeps a frame pointer, which leads
- * to the goroutine's stack where C code is called. A fiber of boost.context begins with the address
- * that it returns to in the frame pointer. Whatever cannot be verified is not followed. */
+ * stack, and StgRun's table says where that room ends. Code of Go keeps a frame pointer, which
+ * leads to the goroutine's stack where C code is called. A fiber of boost.context begins with the
+ * address that it returns to in the frame pointer. Whatever cannot be verified is not followed. */
 #include "unwind/untabled.h"
 
 #if defined(__x86_64__)
@@ -15,8 +15,8 @@
 
 /* ---- Return addresses ------------------------------------------------------------------------ */
 
-/* The eight bytes before an address, the last one highest: no byte at the address itself is read, since
- * a call may be the last instruction of its page. False: they cannot be read. */
+/* The eight bytes before an address, the last one highest: no byte at the address itself is read,
+ * since a call may be the last instruction of its page. False: they cannot be read. */
 static bool untabled_read_before(uintptr_t ip, uint64_t *bytes)
 {
     if (ip < PAGE_BYTES || ip >> 47 || !stack_word_readable(ip - 8)) {

@@ -46,8 +46,8 @@ struct unwind_host {
     uintptr_t (*module_of)(uintptr_t ip);
     /* As map_private, but the child of a fork has it as it was. */
     void *(*map_kept)(size_t bytes);
-    /* Of code without call frame information, by its instructions. False: not known. NULL: nobody reads
-     * instructions. */
+    /* Of code without call frame information, by its instructions. False: not known. NULL: nobody
+     * reads instructions. */
     bool (*frame_of_code)(uintptr_t ip, struct unwind_frame *frame);
 };
 
@@ -88,8 +88,8 @@ uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp);
 /* Captures with this memory so far that could not be walked to the end. */
 uint64_t unwind_failures(const struct unwind_memory *memory);
 
-/* Where the stack of the first caller begins whose code lies neither in the module of `start` nor in
- * that of the address `inside`: what is below belongs to those two. 0: not known. Slow; takes no
+/* Where the stack of the first caller begins whose code lies neither in the module of `start` nor
+ * in that of the address `inside`: what is below belongs to those two. 0: not known. Slow; takes no
  * memory. */
 uintptr_t unwind_stack_beyond(const struct unwind_start *start, uintptr_t inside);
 
@@ -104,8 +104,8 @@ uint32_t unwind_path_caller(uint32_t node);
  * that lead through it (their numbers stay valid, new captures get new numbers). */
 void unwind_code_gone(uintptr_t lo, uintptr_t hi);
 
-/* The program has registered call frame information for code of its own, as __register_frame() takes
- * it: entries up to one of length 0. Before it goes. */
+/* The program has registered call frame information for code of its own, as __register_frame()
+ * takes it: entries up to one of length 0. Before it goes. */
 void unwind_frames_added(const void *frames);
 void unwind_frames_removed(const void *frames);
 

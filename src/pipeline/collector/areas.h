@@ -41,10 +41,10 @@ enum area_owner {
     AREA_OWNERS,
 };
 
-/* A range that the recorder, the kernel or the replay claims for AREA_TOOL, AREA_STACK or AREA_MMAP.
- * Claims are not trusted. Pruning removes claims that are empty or above user space, and cuts a
- * claim where an earlier one overlaps it. A claim of another kind of mapping than the kernel shows
- * there does not count. */
+/* A range that the recorder, the kernel or the replay claims for AREA_TOOL, AREA_STACK or
+ * AREA_MMAP. Claims are not trusted. Pruning removes claims that are empty or above user space, and
+ * cuts a claim where an earlier one overlaps it. A claim of another kind of mapping than the kernel
+ * shows there does not count. */
 struct area_claim {
     uint64_t start, end;
     enum area_owner owner;

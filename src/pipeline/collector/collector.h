@@ -94,8 +94,8 @@ bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms);
 size_t collector_active(const struct collector *collector);
 /* Those of them that have not ended yet (the others complete their profiles). */
 size_t collector_running(const struct collector *collector);
-/* One of those that have not ended, until the collector is asked for anything else. `path`: its profile's,
- * which may not be there yet; NULL: not chosen yet. False: there are not so many. */
+/* One of those that have not ended, until the collector is asked for anything else. `path`: its
+ * profile's, which may not be there yet; NULL: not chosen yet. False: there are not so many. */
 struct collector_process {
     pid_t pid;
     const char *program, *path;
@@ -109,8 +109,9 @@ void collector_tell_end(struct collector *collector, pid_t pid, enum process_ima
                         int status);
 /* Leaves everything that still runs. */
 void collector_detach(struct collector *collector);
-/* The same, without waiting for what is completed meanwhile; for signals. Asked twice more, it gives
- * up names of functions that are not known yet: the profiles have the figures all the same. */
+/* The same, without waiting for what is completed meanwhile; for signals. Asked twice more, it
+ * gives up names of functions that are not known yet: the profiles have the figures all the
+ * same. */
 void collector_leave(struct collector *collector);
 /* Has a snapshot taken of every process that runs; `why` is told of it. Returns at once. */
 void collector_snapshot(struct collector *collector, const char *why);
@@ -127,11 +128,11 @@ size_t collector_passed_over(const struct collector *collector);
 /* So many small processes are rows of the session's file, which is called so; NULL if there are
  * none. */
 size_t collector_rows(const struct collector *collector, const char **path);
-/* When they have ended: so many more found no room on the disk, for five seconds once. Then error_text()
- * says why. */
+/* When they have ended: so many more found no room on the disk, for five seconds once. Then
+ * error_text() says why. */
 size_t collector_rows_without_room(struct collector *collector);
-/* The one of them with the highest peak: its pid (0: there is none whose peak is known), program (the
- * name may be cut) and peak. */
+/* The one of them with the highest peak: its pid (0: there is none whose peak is known), program
+ * (the name may be cut) and peak. */
 pid_t collector_largest_row(const struct collector *collector, char program[64],
                             uint64_t *peak_bytes);
 

@@ -1,5 +1,5 @@
-/* Copies a program's memory with several threads (graph_copy.h). Runs of pages are cut into pieces, and
- * each thread takes the next piece that nobody has taken. */
+/* Copies a program's memory with several threads (graph_copy.h). Runs of pages are cut into pieces,
+ * and each thread takes the next piece that nobody has taken. */
 #include "collector/graph_copy.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* Whose the memory of roots is (graph_held.h). Areas have owners; a thread's variables lie around its
- * thread pointer: at the top of its stack, or, of the first thread, in memory that the loader has
- * mapped. */
+/* Whose the memory of roots is (graph_held.h). Areas have owners; a thread's variables lie around
+ * its thread pointer: at the top of its stack, or, of the first thread, in memory that the loader
+ * has mapped. */
 #include "collector/graph_held.h"
 
 #include <elf.h>

@@ -1,6 +1,6 @@
 /* What a graph look keeps for the question who holds what (profile_build/held.h): whose the memory
- * is that roots lie in, which memory is a node between roots and blocks, and the chain of pointers to
- * a block that was asked for. Inside the room. */
+ * is that roots lie in, which memory is a node between roots and blocks, and the chain of pointers
+ * to a block that was asked for. Inside the room. */
 #ifndef TIDEMARK_COLLECTOR_GRAPH_HELD_H
 #define TIDEMARK_COLLECTOR_GRAPH_HELD_H
 
@@ -15,11 +15,12 @@ struct graph_held {
 };
 #define GRAPH_HELD_INIT ((struct graph_held){NULL, NULL})
 
-/* Memory that the program has mapped itself. What nobody has seen mapped is the C library's: stacks of
- * threads that have ended lie there, with what they left. */
+/* Memory that the program has mapped itself. What nobody has seen mapped is the C library's: stacks
+ * of threads that have ended lie there, with what they left. */
 bool graph_held_is_range(const struct graph_look_asked *asked, const struct area *area);
 
-/* Takes over the graph, which was begun, and its blocks. `memory_fd`: /proc/PID/mem. 0 or -errno. */
+/* Takes over the graph, which was begun, and its blocks. `memory_fd`: /proc/PID/mem. 0 or
+ * -errno. */
 int graph_held_begin(struct graph_held *held, const struct graph_look_asked *asked, int memory_fd,
                      struct graph *graph);
 /* While the program stands still. 0, -ENOMEM, -ERANGE. A block that is not there has no chain. */

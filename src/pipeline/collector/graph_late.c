@@ -1,5 +1,5 @@
-/* Compares the mappings of a process that stands with those that were read before (graph_late.h). Both
- * lists are sorted by address, so one sweep goes through them together. */
+/* Compares the mappings of a process that stands with those that were read before (graph_late.h).
+ * Both lists are sorted by address, so one sweep goes through them together. */
 #include "collector/graph_late.h"
 
 #include <errno.h>

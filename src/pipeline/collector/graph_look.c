@@ -116,8 +116,8 @@ static uint64_t graph_look_root_start(const struct sweep *sweep, const struct ar
 }
 
 /* glibc's main arena lies among the C library's variables and points to the headers of free chunks.
- * Such a header begins 8 bytes before the end of the block in front of it, if that one's size leaves
- * no gap: there it would read as a pointer into that block. */
+ * Such a header begins 8 bytes before the end of the block in front of it, if that one's size
+ * leaves no gap: there it would read as a pointer into that block. */
 static bool graph_look_is_chunk_header(const struct graph_block *block, uint64_t address)
 {
     enum { HEADER = 16, SMALLEST = 32, ALIGNMENT = 16 };
@@ -344,8 +344,8 @@ static int graph_look_visit_late(const struct page_table_run *run, void *context
     return 0;
 }
 
-/* A program that ran on may have memory by now that the areas do not have. No block that is known lies
- * there, but pointers may. */
+/* A program that ran on may have memory by now that the areas do not have. No block that is known
+ * lies there, but pointers may. */
 static int graph_look_add_late(struct sweep *sweep)
 {
     struct page_table_range *ranges;
@@ -640,8 +640,8 @@ static void *graph_look_thread(void *context)
     return NULL;
 }
 
-/* With the thread's end the kernel lets go of all threads of the program that it holds, also of those
- * that could not be stopped in time. */
+/* With the thread's end the kernel lets go of all threads of the program that it holds, also of
+ * those that could not be stopped in time. */
 static int graph_look_run_on_thread(struct graph_look_job *job)
 {
     pthread_t thread;

@@ -66,8 +66,8 @@ struct graph_look {
  * -ENOMEM, -EPERM (its memory or its threads are not to be had), -ESRCH; the rows do not know it
  * then. */
 int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out);
-/* The classes of blocks and nothing else: stops nothing, and leaves the rows alone. Blocks that come
- * and go meanwhile may be wrong. 0 or -errno. */
+/* The classes of blocks and nothing else: stops nothing, and leaves the rows alone. Blocks that
+ * come and go meanwhile may be wrong. 0 or -errno. */
 int graph_look_take_types(const struct graph_look_asked *asked, struct block_types *types);
 /* Fills in what a sample says of all blocks, from rows that know it. */
 void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample *sample);

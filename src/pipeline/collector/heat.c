@@ -1,5 +1,5 @@
-/* Scans a process for written pages, on a thread of its own (heat.h). Stamps lie in chunks of 2 MiB of
- * addresses, which are found by number. */
+/* Scans a process for written pages, on a thread of its own (heat.h). Stamps lie in chunks of 2 MiB
+ * of addresses, which are found by number. */
 #include "collector/heat.h"
 
 #include <errno.h>

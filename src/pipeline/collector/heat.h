@@ -1,13 +1,13 @@
-/* When the private pages of a process were written last. The recorder has made a userfaultfd for it and handed
- * it over; all else is done from outside, each `interval`:
+/* When the private pages of a process were written last. The recorder has made a userfaultfd for it
+ * and handed it over; all else is done from outside, each `interval`:
  *
  *   register     private mappings that can be written, new ones too      UFFDIO_REGISTER, write protection
  *   scan         pages written since the last scan, protected again      PAGEMAP_SCAN
  *   stamp        when a page was found written first, and last
  *
- * Writes go on at once: the kernel takes the protection away by itself (UFFD_FEATURE_WP_ASYNC, Linux 6.7).
- * A stamp is never before the write, and an interval behind it at most. Memory: 4 KiB for 2 MiB that were
- * written. With the last descriptor the kernel forgets all of it. */
+ * Writes go on at once: the kernel takes the protection away by itself (UFFD_FEATURE_WP_ASYNC,
+ * Linux 6.7). A stamp is never before the write, and an interval behind it at most. Memory: 4 KiB
+ * for 2 MiB that were written. With the last descriptor the kernel forgets all of it. */
 #ifndef TIDEMARK_COLLECTOR_HEAT_H
 #define TIDEMARK_COLLECTOR_HEAT_H
 

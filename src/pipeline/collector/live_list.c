@@ -1,6 +1,6 @@
 /* The sorted copy of the live blocks (live_list.h). Regions are counted in a hash table and sorted
- * one by one, by counting. What is no region, or crowded in one, is sorted in place by radix, a byte
- * of the address at a time (American flag sort), with insertion for short buckets. */
+ * one by one, by counting. What is no region, or crowded in one, is sorted in place by radix, a
+ * byte of the address at a time (American flag sort), with insertion for short buckets. */
 #include "collector/live_list.h"
 
 #include <errno.h>
@@ -15,11 +15,12 @@
 
 enum { BUCKETS = 256, BUCKET_BITS = 8 };
 
-/* More and smaller regions would be sorted sooner, but each is a place that the copying writes to at
- * random. A region's groups have a few blocks each. */
+/* More and smaller regions would be sorted sooner, but each is a place that the copying writes to
+ * at random. A region's groups have a few blocks each. */
 enum { REGION_SHIFT = 21, REGIONS_FIRST = 64, REGIONS_MOST = 65536, GROUP_BITS = 13 };
 
-/* From here on the list is worth huge pages: it is written at as many places as there are regions. */
+/* From here on the list is worth huge pages: it is written at as many places as there are
+ * regions. */
 #define HUGE_FROM ((size_t)4 << 20)
 
 int live_list_reserve(struct live_list *list, size_t capacity)

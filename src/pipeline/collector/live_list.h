@@ -47,7 +47,8 @@ struct live_list {
 int live_list_reserve(struct live_list *list, size_t capacity);
 void live_list_release(struct live_list *list);
 
-/* ---- Filling: all blocks are expected, then the list is laid out, then the same ones are put ---- */
+/* ---- Filling: all blocks are expected, then the list is laid out, then the same ones are put
+ * ---- */
 
 /* False: no memory. */
 bool live_list_expect(struct live_list *list, uint64_t address);

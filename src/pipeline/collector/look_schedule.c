@@ -26,8 +26,8 @@
 #define STANDING_NS    20000000u
 #define STEADY_PART    256
 
-/* Looks may take a hundredth of the run; of a short one a twentieth, but no more than that: a program of
- * half a second would be looked at when its peak is over. */
+/* Looks may take a hundredth of the run; of a short one a twentieth, but no more than that: a
+ * program of half a second would be looked at when its peak is over. */
 #define BUDGET_PART       100
 #define BUDGET_SHORT_PART 20
 #define BUDGET_SHORT_NS   60000000u
@@ -43,8 +43,8 @@
 #define HELD_LEAST_BLOCKS 1000u
 #define HELD_MOST_BLOCKS  2000000u
 
-/* What the parts of a control group take: hundreds of files are asked. A look at a peak goes without
- * them where that is more than looks may take. */
+/* What the parts of a control group take: hundreds of files are asked. A look at a peak goes
+ * without them where that is more than looks may take. */
 #define CONTAINER_NS 20000000u
 
 /* The end waits for us: no longer than this, and no more memory than these blocks take (800 MB). */
@@ -81,7 +81,8 @@ struct look_schedule {
     bool denied;                  /* the last one was: not before the end again */
     char complaint[192];
     int graph_error; /* of the last look that was to make a graph */
-    /* What is lost is found at the end, or in the look that begins now, or is known before the end. */
+    /* What is lost is found at the end, or in the look that begins now, or is known before the
+     * end. */
     enum { LOST_AT_END, LOST_NOW, LOST_KNOWN } lost;
 
     struct look *done; /* and not taken yet */
@@ -249,8 +250,8 @@ static bool look_schedule_has_room_for_graph(struct look_schedule *looks)
     return has_room;
 }
 
-/* Who holds what is found after the program has gone on: at a snapshot always, and at the end if it is
- * asked for, or is no more than looks may take. */
+/* Who holds what is found after the program has gone on: at a snapshot always, and at the end if it
+ * is asked for, or is no more than looks may take. */
 static bool look_schedule_affords_held(const struct look_schedule *looks, const struct look *look)
 {
     enum { HELD_BYTES = 96 }; /* a block, with its graph */

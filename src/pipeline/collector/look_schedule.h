@@ -42,9 +42,9 @@ void look_schedule_free(struct look_schedule *looks);
 void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns);
 /* One that is asked for, and waited for; returns when it is over. */
 void look_schedule_mark(struct look_schedule *looks, const struct wire_wish *wish, uint64_t now_ns);
-/* The same before an interpreter ends, which lets go of its objects: their types, and who keeps them only
- * if that is wanted anyway. `lost_now`: it throws away the memory that points to others, so what is lost
- * is found now, and not at the end. */
+/* The same before an interpreter ends, which lets go of its objects: their types, and who keeps
+ * them only if that is wanted anyway. `lost_now`: it throws away the memory that points to others,
+ * so what is lost is found now, and not at the end. */
 void look_schedule_before_end(struct look_schedule *looks, uint64_t now_ns, bool lost_now);
 /* The last one, at a process that waits or that we are about to leave; returns when it is over. */
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns);

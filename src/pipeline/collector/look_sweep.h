@@ -1,6 +1,6 @@
-/* The pass over the page table of one look: which ranges are asked for, and what each run is said to
- * be. Where contents are wanted, resident pages are read (page_content.h); what was read is never
- * kept. */
+/* The pass over the page table of one look: which ranges are asked for, and what each run is said
+ * to be. Where contents are wanted, resident pages are read (page_content.h); what was read is
+ * never kept. */
 #ifndef TIDEMARK_COLLECTOR_LOOK_SWEEP_H
 #define TIDEMARK_COLLECTOR_LOOK_SWEEP_H
 

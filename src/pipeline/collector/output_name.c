@@ -174,7 +174,8 @@ static void output_name_make_unique(struct strbuf *name)
     free(wanted);
 }
 
-/* A part of the path, from `from`, that the program has a say in leads neither up nor to the root. */
+/* A part of the path, from `from`, that the program has a say in leads neither up nor to the
+ * root. */
 static void output_name_keep_below(struct strbuf *name, size_t from)
 {
     const char *part = name->data + from;

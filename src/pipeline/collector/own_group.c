@@ -1,5 +1,5 @@
-/* Moves this process by cgroup.procs of a group around the limited one (own_group.h). The groups of a
- * path are its prefixes. Which of them limit is asked from the outermost to the innermost. */
+/* Moves this process by cgroup.procs of a group around the limited one (own_group.h). The groups of
+ * a path are its prefixes. Which of them limit is asked from the outermost to the innermost. */
 #include "collector/own_group.h"
 
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 #include "procfs/process.h"
 
 #define LOOK_NS 3000000u
-/* Recording ends when we have a part of the limit, and so little is left, or less than twice what we have: a table
- * that is full is copied into one of twice the size. */
+/* Recording ends when we have a part of the limit, and so little is left, or less than twice what
+ * we have: a table that is full is copied into one of twice the size. */
 enum { SHORT_PART = 8 };
 
 static struct {

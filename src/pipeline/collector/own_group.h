@@ -1,8 +1,8 @@
 /* The collector's own control group, where that is the program's.
  *
- * A program that fits into its limit of memory or processes must fit with us beside it. So the collector
- * leaves a limited group that it shares with the program for one around it, where it may. It makes no
- * group. Where it may not leave, the recording ends before the kernel would kill. */
+ * A program that fits into its limit of memory or processes must fit with us beside it. So the
+ * collector leaves a limited group that it shares with the program for one around it, where it may.
+ * It makes no group. Where it may not leave, the recording ends before the kernel would kill. */
 #ifndef TIDEMARK_COLLECTOR_OWN_GROUP_H
 #define TIDEMARK_COLLECTOR_OWN_GROUP_H
 
@@ -13,14 +13,15 @@
 /* The first program has come: leaves what limits both. */
 void own_group_leave(pid_t program);
 
-/* Is our memory still the program's, is there little left, and do we have much of it? Any thread; reads
- * files at most every few milliseconds. */
+/* Is our memory still the program's, is there little left, and do we have much of it? Any thread;
+ * reads files at most every few milliseconds. */
 bool own_group_is_short(uint64_t now_ns);
 
 /* Before own_group_leave(): whom it moves beside this process. */
 void own_group_take_along(pid_t companion);
 
-/* Is there room for so many bytes of ours, twice? True where no limit is shared with the program. */
+/* Is there room for so many bytes of ours, twice? True where no limit is shared with the
+ * program. */
 bool own_group_has_room(uint64_t bytes);
 
 #endif

@@ -1,6 +1,6 @@
 /* Makes the rows of owners (owners.h) from the areas and what the sweep has found in them. Rows of
- * one owner are found by hash. Proportional bytes are computed for each area, from what smaps says of
- * its mapping. */
+ * one owner are found by hash. Proportional bytes are computed for each area, from what smaps says
+ * of its mapping. */
 #include "collector/owners.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Tells pages of zeros, copies and compressible pages (page_content.h). Without memory for more numbers a
- * page counts as new. */
+/* Tells pages of zeros, copies and compressible pages (page_content.h). Without memory for more
+ * numbers a page counts as new. */
 #include "collector/page_content.h"
 
 #include <errno.h>

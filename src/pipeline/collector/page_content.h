@@ -1,6 +1,6 @@
-/* What the pages of one look hold: nothing but zeros, the same as a page before, or what a compressor
- * makes smaller. So it is known what the kernel could win with no zeros written (and with a zero page),
- * with KSM, and with zswap or zram.
+/* What the pages of one look hold: nothing but zeros, the same as a page before, or what a
+ * compressor makes smaller. So it is known what the kernel could win with no zeros written (and
+ * with a zero page), with KSM, and with zswap or zram.
  *
  *   page ─▶ blank? ─▶ seen? ─▶ LZ4, one page in `stride`
  *              │         │             │

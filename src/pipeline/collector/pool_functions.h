@@ -30,7 +30,8 @@ int pool_functions_parse(struct pool_functions *functions, const char *text);
 void pool_functions_put(const struct pool_functions *functions, struct wire_header *header);
 /* What a process's recorder has found of them. */
 void pool_functions_learn(struct pool_functions *functions, const struct wire_header *header);
-/* Which of them no process had: names between commas; lists of which none was there by their names. */
+/* Which of them no process had: names between commas; lists of which none was there by their
+ * names. */
 void pool_functions_add_missing(const struct pool_functions *functions, struct strbuf *names);
 
 #endif

@@ -140,8 +140,8 @@ static void look_read_container(struct look *look)
 
 /* ---- Mappings ------------------------------------------------------------------------------ */
 
-/* A mapping up to this long is taken for variables alone: most modules' are, and a short process would pay
- * for opening each of them. */
+/* A mapping up to this long is taken for variables alone: most modules' are, and a short process
+ * would pay for opening each of them. */
 enum { LOOK_BSS_SMALL = 64 << 10 };
 
 /* What the recorder says is its own, and where threads' stack pointers are. */

@@ -237,8 +237,8 @@ static void process_image_begin_heat(struct process_image *image)
     }
 }
 
-/* --for counts from where the recorder is ready: a busy machine may let a short one pass between its
- * hello and that. */
+/* --for counts from where the recorder is ready: a busy machine may let a short one pass between
+ * its hello and that. */
 static void process_image_begin_time(struct process_image *image, struct clock_reading now)
 {
     uint64_t ticks = atomic_load(&image->view.header->start_ticks);

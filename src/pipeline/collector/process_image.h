@@ -39,7 +39,8 @@ int process_image_launch(struct process_image *image);
 /* Instead: it runs on unrecorded, for want of a thread. */
 void process_image_refuse(struct process_image *image, int error);
 pid_t process_image_pid(const struct process_image *image);
-/* The image's own. The path of its profile is NULL while it is not chosen, as in a directory of jobs. */
+/* The image's own. The path of its profile is NULL while it is not chosen, as in a directory of
+ * jobs. */
 const char *process_image_program(const struct process_image *image);
 const char *process_image_path(const struct process_image *image);
 
@@ -49,7 +50,8 @@ void process_image_end(struct process_image *image, enum process_image_end how, 
  * thread that calls process_image_end(). */
 void process_image_note_unfollowed(struct process_image *image, enum wire_unfollowed kind,
                                    int difference);
-/* A userfaultfd of the process (heat.h), taken over. By the thread that calls process_image_end(). */
+/* A userfaultfd of the process (heat.h), taken over. By the thread that calls
+ * process_image_end(). */
 void process_image_take_watch(struct process_image *image, int fd);
 /* Asks for a snapshot: a profile of this moment, NAME.snap-N.tmk beside its own. `why` is copied.
  * `answer`: -1, or a socket (taken over) that is told what came of it as wire.h says. Returns at

@@ -39,9 +39,9 @@ struct ring_merge;
 struct tracer;
 struct writer;
 
-/* While events come, a profile and a trace are committed this often. Writing a large profile may take
- * only a part of the time, so a larger one is committed less often; but what is in the file is never
- * older than IMAGE_FLUSH_MOST_NS, unless writing takes more than a third of that. */
+/* While events come, a profile and a trace are committed this often. Writing a large profile may
+ * take only a part of the time, so a larger one is committed less often; but what is in the file is
+ * never older than IMAGE_FLUSH_MOST_NS, unless writing takes more than a third of that. */
 #define IMAGE_FLUSH_NS      1500000000u
 #define IMAGE_FLUSH_PART    50
 #define IMAGE_FLUSH_MOST_NS 2000000000u

@@ -243,7 +243,8 @@ void process_image_take_name(void *context, uint32_t number, const char *name)
     event_sink_name(&image->sink, number, name);
 }
 
-/* What it waited for us in its exit is no part of how long it ran; other threads may have gone on. */
+/* What it waited for us in its exit is no part of how long it ran; other threads may have gone
+ * on. */
 static uint64_t process_image_end_ticks(const struct process_image *image, uint64_t now_ticks)
 {
     uint64_t exit_ticks = atomic_load(&image->view.header->exit_ticks);
@@ -264,8 +265,9 @@ static uint64_t process_image_exit_wait_ns(const struct process_image *image,
                : 0;
 }
 
-/* One for all that is written: what has not changed since is not written again, and a moment of it would be
- * another one by a later rate. The peak of a curve would lie beside that of the program. */
+/* One for all that is written: what has not changed since is not written again, and a moment of it
+ * would be another one by a later rate. The peak of a curve would lie beside that of the
+ * program. */
 static struct clock_scale process_image_scale(struct process_image *image, struct clock_reading now)
 {
     if (!image->tick_ns)

@@ -1,6 +1,6 @@
 /* Finds types of Python objects (python_objects.h). Each address that stands where a type would is
- * followed once. Parts that objects keep beside themselves are listed while the objects are seen, and
- * looked up among the blocks afterwards. */
+ * followed once. Parts that objects keep beside themselves are listed while the objects are seen,
+ * and looked up among the blocks afterwards. */
 #include "collector/python_objects.h"
 
 #include <stdbool.h>

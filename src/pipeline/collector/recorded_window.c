@@ -1,6 +1,6 @@
 /* The window of time that is recorded (recorded_window.h). A gate scans the records for a mark
- * whose name matches the pattern, and opens or shuts there, or for the moment at which --for is up. An eventfd wakes the collector's
- * poll(). */
+ * whose name matches the pattern, and opens or shuts there, or for the moment at which --for is up.
+ * An eventfd wakes the collector's poll(). */
 #include "collector/recorded_window.h"
 
 #include <errno.h>

@@ -188,8 +188,8 @@ static void residency_pin(struct residency *residency, size_t block, uint64_t by
     }
 }
 
-/* The k-th of n gets free * (k + 1) / n - free * k / n: together exactly what is free. The remainders
- * are summed up, because a division for each block would be half of the sweep. */
+/* The k-th of n gets free * (k + 1) / n - free * k / n: together exactly what is free. The
+ * remainders are summed up, because a division for each block would be half of the sweep. */
 static void residency_share_out(struct residency *residency, uint64_t free_bytes, bool is_pinned)
 {
     uint64_t count = residency->open_last - residency->open_first + 1;
@@ -409,7 +409,8 @@ static void residency_came_to(struct figure *figure, uint64_t bytes)
     *figure = figure_add(*figure, figure_of(bytes)); /* the unknown stays so */
 }
 
-/* More pages of the mapping are there than smaps has said. They are private: others are not swept. */
+/* More pages of the mapping are there than smaps has said. They are private: others are not
+ * swept. */
 static void residency_came(struct smaps_bytes *bytes, struct profile_sample *sample, uint64_t more)
 {
     struct figure *const sums[] = {&bytes->rss,

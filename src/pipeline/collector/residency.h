@@ -46,7 +46,8 @@ struct residency_bytes {
 void residency_bytes_add(struct residency_bytes *to, const struct residency_bytes *from);
 void residency_bytes_take(struct residency_bytes *to, const struct residency_bytes *from);
 
-/* What a byte of the run under the sweep counts as: the places of these figures in residency_bytes. */
+/* What a byte of the run under the sweep counts as: the places of these figures in
+ * residency_bytes. */
 struct residency_kinds {
     unsigned count;
     uint8_t places[sizeof(struct residency_bytes) / sizeof(uint64_t)];
@@ -115,9 +116,9 @@ void residency_release(struct residency *residency);
 /* ---- Sums ---- */
 
 /* Fills the ledger of `sample`, whose resident_bytes is known: areas that were not swept count with
- * what smaps says. smaps and the page table are read one after the other, so a mapping that was swept
- * counts with the higher of both readings: what has come in between is added to `smaps` and to the
- * sample, what has gone is the ledger's rest. So the rest is never below 0. */
+ * what smaps says. smaps and the page table are read one after the other, so a mapping that was
+ * swept counts with the higher of both readings: what has come in between is added to `smaps` and
+ * to the sample, what has gone is the ledger's rest. So the rest is never below 0. */
 void residency_sum(const struct residency *residency, struct smaps *smaps,
                    struct profile_sample *sample);
 

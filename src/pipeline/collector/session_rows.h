@@ -35,8 +35,8 @@ const char *session_rows_path(const struct session_rows *rows);
 int session_rows_append(struct session_rows *rows, const struct session_row *row, const void *body,
                         size_t bytes);
 size_t session_rows_count(struct session_rows *rows);
-/* At the end, by one thread: rows that found the disk full are tried again for five seconds. How many
- * found no room; then error_text() says why. */
+/* At the end, by one thread: rows that found the disk full are tried again for five seconds. How
+ * many found no room; then error_text() says why. */
 size_t session_rows_settle(struct session_rows *rows);
 
 /* The row with the highest peak; pid 0: there is none whose peak is known. */

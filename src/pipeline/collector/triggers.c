@@ -1,6 +1,7 @@
-/* Fires snapshots at thresholds (triggers.h). A table says of each kind what its level reads like and
- * which way its figure crosses it; a level has a hysteresis of an eighth. The control group's files are read every 10 to 50 ms, and a pressure-stall descriptor is
- * polled where that is permitted. */
+/* Fires snapshots at thresholds (triggers.h). A table says of each kind what its level reads like
+ * and which way its figure crosses it; a level has a hysteresis of an eighth. The control group's
+ * files are read every 10 to 50 ms, and a pressure-stall descriptor is polled where that is
+ * permitted. */
 #include "collector/triggers.h"
 
 #include <errno.h>

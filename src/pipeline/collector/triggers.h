@@ -15,8 +15,8 @@
  *                    or its tasks wait for memory (pressure stall information), where permitted
  *
  * A trigger fires once when its figure crosses the level. It fires again only after the figure was
- * below 7/8 of the level; `free`, which falls, after it was above 9/8. A trigger that follows events
- * instead of a level fires at most once in ten seconds. */
+ * below 7/8 of the level; `free`, which falls, after it was above 9/8. A trigger that follows
+ * events instead of a level fires at most once in ten seconds. */
 #ifndef TIDEMARK_COLLECTOR_TRIGGERS_H
 #define TIDEMARK_COLLECTOR_TRIGGERS_H
 

@@ -1,5 +1,6 @@
 /* Measures how long a tick is (clock.h). A reading takes the pair of tick counter and
- * CLOCK_MONOTONIC with the smallest gap of five, or the first one whose gap is hardly larger than the smallest so far. Two readings far apart give the rate. */
+ * CLOCK_MONOTONIC with the smallest gap of five, or the first one whose gap is hardly larger than
+ * the smallest so far. Two readings far apart give the rate. */
 #include "profile_build/clock.h"
 
 #include <stdbool.h>

@@ -8,7 +8,8 @@
 #include "base/array.h"
 #include "graph/holder_tree.h"
 
-/* Rows are for people: what keeps less than a thousandth is summed up, and so is what lies deeper. */
+/* Rows are for people: what keeps less than a thousandth is summed up, and so is what lies
+ * deeper. */
 enum { LEAST_PART = 1000, DEPTH = 6, PATHS = 200 };
 
 struct holder {

@@ -1,5 +1,5 @@
-/* What a look keeps of the graph of the live blocks until it is known what variables are called: then
- * held_solve() finds who keeps what (graph/holder_tree.h), as rows of a profile.
+/* What a look keeps of the graph of the live blocks until it is known what variables are called:
+ * then held_solve() finds who keeps what (graph/holder_tree.h), as rows of a profile.
  *
  *     look          sweep ──▶ graph, roots with their addresses, places, ranges
  *     profile       names of variables ──▶ holders ──▶ dominators ──▶ tree, cut ──▶ rows
@@ -44,8 +44,8 @@ struct held {
 };
 
 /* Which holders come first (graph.h): variables, then stacks and registers, then memory
- * that nobody has seen mapped (the C library keeps stacks of threads that have ended), and what of the
- * allocator's may be blocks that are not known. */
+ * that nobody has seen mapped (the C library keeps stacks of threads that have ended), and what of
+ * the allocator's may be blocks that are not known. */
 unsigned held_rank(enum profile_holder_kind kind);
 /* The place of an address; NULL: none is known. */
 const struct held_place *held_place_at(const struct held *held, uint64_t address);

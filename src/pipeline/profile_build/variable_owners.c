@@ -125,8 +125,8 @@ static size_t variable_owners_first(const struct variable_module *module, uint64
     return low;
 }
 
-/* One that is too small for a row of its own is seen once, in the piece that it begins in or is seen
- * in first. */
+/* One that is too small for a row of its own is seen once, in the piece that it begins in or is
+ * seen in first. */
 static void variable_owners_add_small(struct variable_owners *owners, struct variable_share *small,
                                       const struct globals_place *place)
 {

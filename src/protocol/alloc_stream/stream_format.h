@@ -1,5 +1,6 @@
 /* An allocation stream, recorded, as `tidemark-alloc-driver` runs it again. Written by
- * whatif/stream_author into an unnamed file, read by the driver on the same machine a moment later; never kept.
+ * whatif/stream_author into an unnamed file, read by the driver on the same machine a moment later;
+ * never kept.
  *
  *   header │ chunk │ chunk │ chunk │ … │ seats │ epochs
  *            └─ seat, bytes, where the seat's next chunk is │ operations of that seat, in order

@@ -1,5 +1,6 @@
-/* Reads an allocation stream (stream_format.h), a seat at a time, and believes nothing in it. Needs no memory
- * but what the caller gives: it runs where the only allocator is the one that is measured. */
+/* Reads an allocation stream (stream_format.h), a seat at a time, and believes nothing in it. Needs
+ * no memory but what the caller gives: it runs where the only allocator is the one that is
+ * measured. */
 #ifndef TIDEMARK_ALLOC_STREAM_STREAM_READER_H
 #define TIDEMARK_ALLOC_STREAM_STREAM_READER_H
 

@@ -266,7 +266,8 @@ struct wire_ring {
                              * it */
     /* written by the thread, once */
     _Atomic uint64_t thread_pointer; /* glibc: lies in the thread's stack, but the main thread's */
-    /* by the thread: that of sigaltstack(), which only the kernel points to; 0: none, or not known */
+    /* by the thread: that of sigaltstack(), which only the kernel points to; 0: none, or not
+     * known */
     _Atomic uint64_t signal_stack;
 };
 
@@ -345,10 +346,10 @@ struct wire_module {
 };
 
 /* ---- Frames of interpreted programs ---------------------------------------------------------
- * A frame that an interpreter runs is a node with this bit in its ip, the number of its function, and
- * its line (0: not known). The function is an entry of the module log without a build id, whose range is
- * all of its lines and whose path is "NAME\nFILE". No address of a program on x86-64 has the bit; on other
- * machines there are no such frames. */
+ * A frame that an interpreter runs is a node with this bit in its ip, the number of its function,
+ * and its line (0: not known). The function is an entry of the module log without a build id, whose
+ * range is all of its lines and whose path is "NAME\nFILE". No address of a program on x86-64 has
+ * the bit; on other machines there are no such frames. */
 #define WIRE_SCRIPT_BIT (1ull << 47)
 enum { WIRE_SCRIPT_LINE_BITS = 20, WIRE_SCRIPT_FUNCTIONS = 1 << 27 };
 
@@ -652,9 +653,9 @@ static inline bool wire_is_recorder_name(const char *path, size_t bytes)
     return false;
 }
 
-/* What stands in front of the library's name where `tidemark record` preloads it. Such a path leads to
- * the same file as without, and tells the library that it belongs to a session: where it finds none
- * it starts no collector of its own, as it does when somebody preloads it by hand. */
+/* What stands in front of the library's name where `tidemark record` preloads it. Such a path leads
+ * to the same file as without, and tells the library that it belongs to a session: where it finds
+ * none it starts no collector of its own, as it does when somebody preloads it by hand. */
 #define WIRE_SESSION_MARK "/././."
 
 static inline bool wire_is_of_session(const char *path)

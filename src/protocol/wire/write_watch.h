@@ -1,9 +1,10 @@
-/* What recorder and collector share to find out which pages a program writes (collector/heat.h): a userfaultfd
- * that lets writes pass and only takes the kernel's note of them. The recorder makes one in the program, because
- * it belongs to the memory of who makes it, and hands it over; its own is closed at once.
+/* What recorder and collector share to find out which pages a program writes (collector/heat.h): a
+ * userfaultfd that lets writes pass and only takes the kernel's note of them. The recorder makes
+ * one in the program, because it belongs to the memory of who makes it, and hands it over; its own
+ * is closed at once.
  *
- * linux/userfaultfd.h of Linux 6.7, here because the headers that we are built with may be older. Header only;
- * async-signal-safe. */
+ * linux/userfaultfd.h of Linux 6.7, here because the headers that we are built with may be older.
+ * Header only; async-signal-safe. */
 #ifndef TIDEMARK_WIRE_WRITE_WATCH_H
 #define TIDEMARK_WIRE_WRITE_WATCH_H
 

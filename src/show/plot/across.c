@@ -1,5 +1,5 @@
-/* Draws bars that lie across the picture, each with its name at the left and its figure behind it. Places are
- * rows, from the top down. A bar is a stack of the chart's series. */
+/* Draws bars that lie across the picture, each with its name at the left and its figure behind it.
+ * Places are rows, from the top down. A bar is a stack of the chart's series. */
 #include <math.h>
 #include <stdio.h>
 #include "base/human.h"

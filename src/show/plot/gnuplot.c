@@ -121,7 +121,8 @@ static void plot_gnuplot_add_title(struct strbuf *out, const struct chart *chart
     strbuf_release(&title);
 }
 
-/* Names of places, from the top down; bars are boxes between where they begin and where they end. */
+/* Names of places, from the top down; bars are boxes between where they begin and where they
+ * end. */
 static void plot_gnuplot_add_across(struct strbuf *out, const struct chart *chart)
 {
     for (size_t i = 0; i < chart->stack_count; i++)

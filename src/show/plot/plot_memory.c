@@ -150,7 +150,8 @@ static double plot_memory_highest(const struct chart *chart, bool resident)
     return highest;
 }
 
-/* Where one level would lie flat on the floor of the other's scale, resident memory has a scale of its own. */
+/* Where one level would lie flat on the floor of the other's scale, resident memory has a scale of
+ * its own. */
 static void plot_memory_part_scales(struct chart *chart)
 {
     enum { READABLE_PART = 4 };

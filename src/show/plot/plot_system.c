@@ -1,6 +1,6 @@
-/* Draws what `tidemark ps` wrote: a history as curves of the rows that once had most, one answer as bars. A
- * process that is not there has no curve; in a stack it has nothing. Only PSS and USS can be stacked, because
- * a page that several processes share is in the RSS of each. */
+/* Draws what `tidemark ps` wrote: a history as curves of the rows that once had most, one answer as
+ * bars. A process that is not there has no curve; in a stack it has nothing. Only PSS and USS can
+ * be stacked, because a page that several processes share is in the RSS of each. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

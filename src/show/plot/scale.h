@@ -16,8 +16,8 @@ struct scale_tick {
     char label[40];
 };
 enum { SCALE_TICKS_MAX = 32 };
-/* The first round value at or above the axis's upper end, where there are about `most` ticks; the end itself where
- * the axis is none of steps. */
+/* The first round value at or above the axis's upper end, where there are about `most` ticks; the
+ * end itself where the axis is none of steps. */
 double scale_ceiling(const struct chart_axis *axis, size_t most);
 /* About `most` ticks at most (never more than SCALE_TICKS_MAX), rising, within the axis. Returns
  * how many; at least one where the axis has any extent. */

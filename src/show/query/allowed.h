@@ -1,5 +1,5 @@
-/* What a query may do: a list of what is allowed, so that what a later SQLite can do is refused. Inside
- * the room. */
+/* What a query may do: a list of what is allowed, so that what a later SQLite can do is refused.
+ * Inside the room. */
 #ifndef TIDEMARK_QUERY_ALLOWED_H
 #define TIDEMARK_QUERY_ALLOWED_H
 

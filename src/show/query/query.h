@@ -2,8 +2,8 @@
  * database that `tidemark unpack` makes, with one table more: `functions`, as the report counts
  * them.
  *
- * Only reading: an authorizer has a list of what is allowed (allowed.c); the database itself is open
- * for reading only.
+ * Only reading: an authorizer has a list of what is allowed (allowed.c); the database itself is
+ * open for reading only.
  *
  * The database is unpacked into a file that has lost its name. */
 #ifndef TIDEMARK_QUERY_QUERY_H

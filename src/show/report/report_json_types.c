@@ -1,5 +1,5 @@
-/* Writes types as JSON: all that are known, most at the peak first, and what is of no known type; and
- * what was alive at a look. */
+/* Writes types as JSON: all that are known, most at the peak first, and what is of no known type;
+ * and what was alive at a look. */
 #include <errno.h>
 #include <stdlib.h>
 #include "aggregate/live_types.h"

@@ -367,8 +367,8 @@ static void report_text_add_counts(struct text *text)
     strbuf_release(&line);
 }
 
-/* Of a look at the end, or before an interpreter threw away what points to others: it knows what can still
- * be reached. */
+/* Of a look at the end, or before an interpreter threw away what points to others: it knows what
+ * can still be reached. */
 static void report_text_add_lost(struct text *text)
 {
     const struct profile_sample *sample = facts_graph_sample(text->profile);

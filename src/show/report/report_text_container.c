@@ -1,5 +1,5 @@
-/* What the memory of the program's control group was made of: why a container of 1 GiB was full with
- * a heap of 200 MiB. */
+/* What the memory of the program's control group was made of: why a container of 1 GiB was full
+ * with a heap of 200 MiB. */
 #include "report/report_text.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Writes the section on containers: how full the vectors, strings and hash tables are that each call path
- * made, as their owners said when the last look read them. */
+/* Writes the section on containers: how full the vectors, strings and hash tables are that each
+ * call path made, as their owners said when the last look read them. */
 #include "report/report_text.h"
 
 #include <errno.h>

@@ -195,8 +195,8 @@ static void report_text_owners_add_when(struct strbuf *line, const struct text *
                 is_later ? "later" : "earlier");
 }
 
-/* How far the look was from the highest moment: in bytes by the kernel's count, in time by readings.
- * Not said if it is less than a part of what was found. */
+/* How far the look was from the highest moment: in bytes by the kernel's count, in time by
+ * readings. Not said if it is less than a part of what was found. */
 static void report_text_owners_add_distance(struct text *text, const struct profile_sample *sample,
                                             unsigned least_part)
 {

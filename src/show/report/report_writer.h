@@ -37,8 +37,8 @@ void report_json_path(struct writer *writer, uint32_t node);
 /* An object of all metrics, the derived ones too. */
 void report_json_metrics(struct writer *writer, const char *name, const struct call_metrics *call);
 
-/* report_json_detail.c: peaks, curves, distributions, exchanges, stacks, globals, samples, sources; each
- * null where there is none. */
+/* report_json_detail.c: peaks, curves, distributions, exchanges, stacks, globals, samples, sources;
+ * each null where there is none. */
 void report_json_detail(struct writer *writer);
 void report_json_peaks(struct writer *writer);
 void report_json_distributions(struct writer *writer);

@@ -148,8 +148,8 @@ static void answer_add_identity(struct MHD_Response *response, uint64_t tag, boo
     char text[32];
     answer_write_tag(text, tag, packed);
     MHD_add_response_header(response, "ETag", text);
-    /* The browser keeps nothing of a profile: when the server has ended, somebody else may listen at
-     * its port, and pages from there could read it. */
+    /* The browser keeps nothing of a profile: when the server has ended, somebody else may listen
+     * at its port, and pages from there could read it. */
     MHD_add_response_header(response, "Cache-Control",
                             generation ? "no-store" : "private, no-cache");
     snprintf(text, sizeof text, "%llu", (unsigned long long)generation);

@@ -46,8 +46,8 @@ void columns_add_u32(struct columns_document *document, const char *name, const 
 /* Whole 64-bit words, for BigUint64Array. */
 void columns_add_words(struct columns_document *document, const char *name, const void *rows,
                        size_t count, size_t stride, size_t offset);
-/* The numbers of a detail table's rows, from the column called `first` on (NULL: the first). Columns
- * have the names of the table's; call paths are called "node". */
+/* The numbers of a detail table's rows, from the column called `first` on (NULL: the first).
+ * Columns have the names of the table's; call paths are called "node". */
 void columns_add_table(struct columns_document *document, const struct detail_table *table,
                        const char *first, const void *rows, size_t count);
 void columns_add_bytes(struct columns_document *document, const char *name, const void *bytes,

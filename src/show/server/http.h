@@ -1,6 +1,6 @@
 /* What the files of the server share. server.c opens and closes, access.c decides which requests
- * are allowed, ticket.c lets our own browser in, answer.c answers, clients.c limits connections, listeners.c tells pages of new
- * versions. Inside the room.
+ * are allowed, ticket.c lets our own browser in, answer.c answers, clients.c limits connections,
+ * listeners.c tells pages of new versions. Inside the room.
  *
  * A pool of libmicrohttpd's threads answers requests. The data that these threads share is
  * read-only, except profiles (served_profile.h), parts, clients and listeners: each of these has

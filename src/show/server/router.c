@@ -1,5 +1,6 @@
 /* Parses a request's target into a route (router.h). Only plain characters are accepted, and names
- * must not begin with a dot. The query says nothing: a secret in it would stand in logs and histories. */
+ * must not begin with a dot. The query says nothing: a secret in it would stand in logs and
+ * histories. */
 #include "server/router.h"
 
 #include <arpa/inet.h>

@@ -159,7 +159,8 @@ static void single_file_write_sources(struct writing *writing)
     free(wanted);
 }
 
-/* ---- Profiles, their regions and levels ------------------------------------------------------------ */
+/* ---- Profiles, their regions and levels
+ * ------------------------------------------------------------ */
 
 /* A page has nobody to ask for a region; all of them are in it where that costs little beside the
  * whole (1,000 call paths are some 30 KB). */

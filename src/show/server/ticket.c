@@ -41,7 +41,8 @@ static bool ticket_end_of(struct ticket_end *end, const struct sockaddr *address
     return end->port;
 }
 
-/* "0100007F:1F90", or four such words before the colon: each as the processor reads it in memory. */
+/* "0100007F:1F90", or four such words before the colon: each as the processor reads it in
+ * memory. */
 static bool ticket_read_end(struct ticket_end *end, const char *text)
 {
     unsigned word[4];

@@ -1,6 +1,6 @@
 /* Who has the resident memory, for the page: the owners of the look that found most, those that are
- * shown alike as one, as the text report has them. The largest have rows; the others of a kind are one row, so that
- * all rows add up to what was resident. */
+ * shown alike as one, as the text report has them. The largest have rows; the others of a kind are
+ * one row, so that all rows add up to what was resident. */
 #include "server/web_summary.h"
 
 #include <errno.h>

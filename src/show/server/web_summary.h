@@ -19,8 +19,8 @@ int web_owners_write(struct json *json, const struct resources *resources, const
 int web_summary_write_ranks(struct json *json, const struct resources *resources, const char *name);
 int resources_add_rank_timeline(struct columns_document *document, const struct profile *profile);
 
-/* trace_moments.c: of a trace, who held memory at a moment: "at/NS", "at/peak". 0; -ENOENT: that is no
- * moment; -ENODATA: there is no trace, with a sentence; -ENOMEM. */
+/* trace_moments.c: of a trace, who held memory at a moment: "at/NS", "at/peak". 0; -ENOENT: that is
+ * no moment; -ENODATA: there is no trace, with a sentence; -ENOMEM. */
 int resources_make_at(const struct resources *resources, const char *name, struct strbuf *out,
                       struct strbuf *why);
 

@@ -1,5 +1,5 @@
-/* All programs that are watched, on one screen; one of them is opened by Enter and left by Esc. The screen of a
- * program is top_screen_of()'s, with the model that the list has of it.
+/* All programs that are watched, on one screen; one of them is opened by Enter and left by Esc. The
+ * screen of a program is top_screen_of()'s, with the model that the list has of it.
  *
  *   3 programs, 2 still being recorded, live … together
  *     live   growth   rate   peak   resident   program

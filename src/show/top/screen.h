@@ -4,8 +4,8 @@
 
 #include "top/top_model.h"
 
-/* Shows the model until the user leaves it. `one_of_many`: Esc goes back to all of them. True: the user wants to
- * quit. */
+/* Shows the model until the user leaves it. `one_of_many`: Esc goes back to all of them. True: the
+ * user wants to quit. */
 bool top_screen_of(struct top_model *model, bool one_of_many);
 
 #endif

@@ -7,8 +7,9 @@
  *
  * `find` looks for a process's profile among the open files of all processes. `model` knows call
  * sites again by their names, since indices differ between readings. `screen` draws all of it anew
- * after each key and each reading; `overview` has several programs, a model each (`watched`). `terminal` gives the terminal back on every way out: after a
- * crash it writes bytes that were prepared before, since nothing of ncurses may be called there. */
+ * after each key and each reading; `overview` has several programs, a model each (`watched`).
+ * `terminal` gives the terminal back on every way out: after a crash it writes bytes that were
+ * prepared before, since nothing of ncurses may be called there. */
 #ifndef TIDEMARK_TOP_TOP_H
 #define TIDEMARK_TOP_TOP_H
 

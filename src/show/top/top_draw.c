@@ -1,5 +1,6 @@
-/* Puts text on the screen for top's screens (top_draw.h). Pictures of the plot room come with the sequences that a
- * terminal takes for colours; they become ncurses' attributes here, because ncurses would show them. */
+/* Puts text on the screen for top's screens (top_draw.h). Pictures of the plot room come with the
+ * sequences that a terminal takes for colours; they become ncurses' attributes here, because
+ * ncurses would show them. */
 #include "top/top_draw.h"
 
 #include <ncurses.h>

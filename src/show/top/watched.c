@@ -1,5 +1,6 @@
-/* Keeps a model for each program that is watched (watched.h). Each profile is read again when it has changed. A
- * program that ended stays in the list. Figures of programs are of different moments, within two seconds. */
+/* Keeps a model for each program that is watched (watched.h). Each profile is read again when it
+ * has changed. A program that ended stays in the list. Figures of programs are of different
+ * moments, within two seconds. */
 #include "top/watched.h"
 
 #include <math.h>

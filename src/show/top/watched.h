@@ -26,11 +26,13 @@ struct watched {
     size_t count, room;
 };
 
-/* Those that options->paths names; without any, all that are being recorded, as far as this user may see. */
+/* Those that options->paths names; without any, all that are being recorded, as far as this user
+ * may see. */
 void watched_init(struct watched *programs, const struct top_options *options);
 void watched_release(struct watched *programs);
 
-/* Looks for new ones where none were named, and reads what has changed. True: there is something new. */
+/* Looks for new ones where none were named, and reads what has changed. True: there is something
+ * new. */
 bool watched_look(struct watched *programs);
 void watched_sort(struct watched *programs, enum watched_sort sort);
 bool watched_any_is_written(const struct watched *programs);

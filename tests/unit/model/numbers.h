@@ -1,5 +1,5 @@
-/* The structs of metrics.h with plain numbers for figures, so that tests compute expected values and
- * compare them: UINT64_MAX is the unknown. Layouts are the same; the structs may alias. */
+/* The structs of metrics.h with plain numbers for figures, so that tests compute expected values
+ * and compare them: UINT64_MAX is the unknown. Layouts are the same; the structs may alias. */
 #ifndef TIDEMARK_TESTS_NUMBERS_H
 #define TIDEMARK_TESTS_NUMBERS_H
 

@@ -55,8 +55,8 @@ static void every_beginning_gives_a_line_of_the_width_that_is_left(void **state)
     }
 }
 
-/* A path of a run-time that compiles: outermost first, each frame a function or unnamed code ("") of a
- * module, or of none. */
+/* A path of a run-time that compiles: outermost first, each frame a function or unnamed code ("")
+ * of a module, or of none. */
 enum { FRAMES = 8 };
 struct path {
     struct profile profile;

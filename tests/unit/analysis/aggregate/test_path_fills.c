@@ -1,4 +1,5 @@
-/* Whose containers' fill is sure: by what functions are called, or by nearly all of a path's blocks. */
+/* Whose containers' fill is sure: by what functions are called, or by nearly all of a path's
+ * blocks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* What names say of functions, and which functions of random call trees are wrappers: by definition,
- * each rule on its own. */
+/* What names say of functions, and which functions of random call trees are wrappers: by
+ * definition, each rule on its own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +88,8 @@ static void names_of_others_are_not(void **state)
 enum { MAIN = 1, WRAPPER, FIRST_OWNER, OWNERS = 30 };
 
 /* main → owner i → wrapper, `per_owner` lines of each owner; with `own`, the owners ask for one
- * block themselves too. Function, code, line and node have one number where there is one of each. */
+ * block themselves too. Function, code, line and node have one number where there is one of
+ * each. */
 struct small {
     struct profile profile;
     struct profile_function functions[FIRST_OWNER + OWNERS];

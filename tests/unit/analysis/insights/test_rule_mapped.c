@@ -5,7 +5,8 @@ static struct profile_site mapped[1];
 static struct curve mapped_curve;
 static struct curve_point mapped_points[40];
 
-/* 400 mappings of 16 KiB, `live` of which stay; their level rises, or is reached in the run's first part. */
+/* 400 mappings of 16 KiB, `live` of which stay; their level rises, or is reached in the run's first
+ * part. */
 static struct built *mapping(uint64_t live, bool rises)
 {
     struct built *built = built_new();

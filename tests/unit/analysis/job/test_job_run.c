@@ -212,8 +212,8 @@ static void a_damaged_file_costs_only_itself(void **state)
     job_files_release(&files);
 }
 
-/* mpirun has just returned: a file is still empty, of another the beginning is there, and of a third
- * only the name is known. */
+/* mpirun has just returned: a file is still empty, of another the beginning is there, and of a
+ * third only the name is known. */
 static void what_is_being_written_is_not_damaged(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Histories of `ps --record` and answers of `ps --json`: read as they were written, refused with a line. */
+/* Histories of `ps --record` and answers of `ps --json`: read as they were written, refused with a
+ * line. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@ static int read_text(struct history *history, const char *text, struct strbuf *w
     return error;
 }
 
-/* A number that was used again is another process, and what a second run of the command does not tell of is gone. */
+/* A number that was used again is another process, and what a second run of the command does not
+ * tell of is gone. */
 static void the_golden_history_reads_as_it_was_written(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
-/* A stream says what the trace said: random streams are written as allocation streams and run here by lanes
- * that take turns at random, each going on whenever what it waits for is there. Every lane must
- * make its own calls in order, on the blocks that it made them on when they were recorded, and none
- * may wait for ever. */
+/* A stream says what the trace said: random streams are written as allocation streams and run here
+ * by lanes that take turns at random, each going on whenever what it waits for is there. Every lane
+ * must make its own calls in order, on the blocks that it made them on when they were recorded, and
+ * none may wait for ever. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

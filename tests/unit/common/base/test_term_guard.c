@@ -1,4 +1,5 @@
-/* Guarded streams: safe text leaves as it is, whatever the writes' boundaries; nothing else does. */
+/* Guarded streams: safe text leaves as it is, whatever the writes' boundaries; nothing else
+ * does. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* Graphs with known answers, and random ones against the plainest way to find the same: every block
- * for every word, classes by repeating until nothing changes, dominators by taking each node out. */
+ * for every word, classes by repeating until nothing changes, dominators by taking each node
+ * out. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

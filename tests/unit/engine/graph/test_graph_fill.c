@@ -1,5 +1,5 @@
-/* How full blocks are said to be by the words beside pointers to them: each shape, what nearly is one, and
- * owners that do not agree. */
+/* How full blocks are said to be by the words beside pointers to them: each shape, what nearly is
+ * one, and owners that do not agree. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

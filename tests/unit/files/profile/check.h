@@ -185,8 +185,8 @@ static inline void make_random(struct random_profile *random, unsigned *seed)
     for (size_t i = 0; i < random->site_count; i++)
         random->sites[i].node = random->ids[random->site_nodes[i]];
     fill_random(&random->program, sizeof random->program, seed);
-    /* Where events were lost, no allocations are not known to be none: such a profile comes back with
-     * unknown figures, which test_profile_writer.c has a test of. */
+    /* Where events were lost, no allocations are not known to be none: such a profile comes back
+     * with unknown figures, which test_profile_writer.c has a test of. */
     if (figure_zero(random->program.total.alloc_count))
         random->program.total.alloc_count = figure_of(1);
 }

@@ -142,7 +142,8 @@ static void version_1_has_the_kernels_in_one_sum(void **state)
     tree_remove(&tree);
 }
 
-/* The kernel counts the group in batches, and a process at once: names are never more than the sum. */
+/* The kernel counts the group in batches, and a process at once: names are never more than the
+ * sum. */
 static void names_are_parts_of_the_kernels_sums(void **state)
 {
     (void)state;
@@ -209,8 +210,8 @@ static void have_known_memory(void *shared)
     write_file(known->memory_file, SHARED);
 }
 
-/* Two processes have it, by a fork. Beside it each has what it shares with us, which is of our group: some MiB
- * with sanitizers, by which the last of both has less. */
+/* Two processes have it, by a fork. Beside it each has what it shares with us, which is of our
+ * group: some MiB with sanitizers, by which the last of both has less. */
 static void share_memory(void *shared)
 {
     have_known_memory(shared);

@@ -104,7 +104,8 @@ static void what_is_not_known_ends_the_way(void **state)
     assert_int_equal(result.count, 1); /* it is not whole */
 }
 
-/* Lengths and effects of what compilers put between: all leave rbx alone, and rax where it is said. */
+/* Lengths and effects of what compilers put between: all leave rbx alone, and rax where it is
+ * said. */
 static void instructions_have_their_lengths(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Frames by instructions, compared with what the call frame information of the C library's tens of thousands of
- * calls says: where a frame is found it is the right one. */
+/* Frames by instructions, compared with what the call frame information of the C library's tens of
+ * thousands of calls says: where a frame is found it is the right one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,8 @@ static void frames_are_those_of_the_tables(void **state)
     (void)state;
     printf("%u calls: %u right, %u wrong, %u unknown, %u without a caller\n", tally.calls,
            tally.right, tally.wrong, tally.unknown, tally.ended);
-    /* Wrong are some that follow a call of a function which does not return: no walk comes there. */
+    /* Wrong are some that follow a call of a function which does not return: no walk comes
+     * there. */
     assert_true(tally.calls > 10000);
     assert_true(tally.right > tally.calls / 100 * 80);
     assert_true(tally.wrong < tally.calls / 500);

@@ -1,5 +1,5 @@
-/* Functions of all the beginnings that compilers make, called before and after a hook was put in front
- * of them: the hook sees each call with its arguments, and the function does what it did. */
+/* Functions of all the beginnings that compilers make, called before and after a hook was put in
+ * front of them: the hook sees each call with its arguments, and the function does what it did. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include "entry/entry_jump.h"
 
-/* Each adds its arguments and a number of its own. They have pages of their own: those are not executable
- * while the jumps are written. */
+/* Each adds its arguments and a number of its own. They have pages of their own: those are not
+ * executable while the jumps are written. */
 long begins_with_push(long a, long b), begins_with_endbr(long a, long b),
     begins_with_variable(long a, long b), begins_with_jump_if(long a, long b),
     begins_with_jump(long a, long b), begins_with_call(long a, long b),
@@ -115,8 +115,8 @@ static void one_that_cannot_be_hooked_leaves_all_alone(void **state)
     assert_null(memory);
 }
 
-/* A call in the beginning returns into the function, and not into the copy: who walks the stack finds
- * the function. */
+/* A call in the beginning returns into the function, and not into the copy: who walks the stack
+ * finds the function. */
 static void a_moved_call_returns_into_the_function(void **state)
 {
     struct entry_beginning beginning;

@@ -41,7 +41,8 @@ static void test_the_next_session_takes_it_again(void **state)
     assert_ptr_not_equal(private_map(BYTES), second); /* once only */
 }
 
-/* mlockall() of the program's: such memory cannot be emptied, and is not given out as if it were. */
+/* mlockall() of the program's: such memory cannot be emptied, and is not given out as if it
+ * were. */
 static void test_what_is_locked_is_not_taken_again(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* What a graph look copies of a process, and what it finds that was mapped late: of this process. */
+/* What a graph look copies of a process, and what it finds that was mapped late: of this
+ * process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

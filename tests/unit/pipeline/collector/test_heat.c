@@ -1,5 +1,5 @@
-/* When pages were written, of this process, which writes a known pattern. On a kernel that cannot tell there is
- * nothing to test but that it is said. */
+/* When pages were written, of this process, which writes a known pattern. On a kernel that cannot
+ * tell there is nothing to test but that it is said. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include "collector/heat.h"
 #include "wire/write_watch.h"
 
-/* Scans come when the tests want them, and not while they write: a page that is half full then is written
- * again. */
+/* Scans come when the tests want them, and not while they write: a page that is half full then is
+ * written again. */
 enum { PAGE = 4096, PAGES = 600, MS = 1000 };
 #define INTERVAL_NS 60000000000u
 

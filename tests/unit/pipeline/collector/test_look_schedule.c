@@ -185,7 +185,8 @@ static void what_a_look_has_found_is_the_peak(void **state)
     replay_free(sink.replay);
 }
 
-/* The process has stood since the look under way began: the look that is over has seen it, so none is due. */
+/* The process has stood since the look under way began: the look that is over has seen it, so none
+ * is due. */
 static void where_a_look_has_seen_it_stand_none_is_due(void **state)
 {
     (void)state;

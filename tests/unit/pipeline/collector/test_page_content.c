@@ -99,7 +99,8 @@ static void of_shared_pages_only_zeros_are_told(void **state)
     page_content_release(&content);
 }
 
-/* Of four times as many pages as are compressed one in four is; those between are said to be like it. */
+/* Of four times as many pages as are compressed one in four is; those between are said to be like
+ * it. */
 static void of_many_pages_some_are_compressed(void **state)
 {
     (void)state;

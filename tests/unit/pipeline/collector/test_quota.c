@@ -1,4 +1,5 @@
-/* What all images of a collector share: descriptors and turns, of which none is ever given twice. */
+/* What all images of a collector share: descriptors and turns, of which none is ever given
+ * twice. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
