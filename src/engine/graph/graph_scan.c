@@ -138,8 +138,9 @@ static inline void graph_scan_see_fill(struct graph *graph, uint32_t edge, const
 }
 
 /* The next word from `at` on that may be an address in a block; `count`: there is none. Most of
- * memory has none, so it is passed over eight words at a time. */
-#ifdef __x86_64__
+ * memory has none, so it is passed over eight words at a time. The loader chooses the clone before
+ * ThreadSanitizer's runtime is there, which the choosing function would call. */
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx2", "default")))
 #endif
 static size_t
