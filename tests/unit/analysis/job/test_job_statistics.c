@@ -173,50 +173,48 @@ static void combined_peaks_are_those_of_every_moment(void **state)
     }
 }
 
-static void missing_ranks_are_found_in_runs(void **state)
+/* Ranks 2, 3 and 7 of ten. */
+static void make_three_of_ten(struct job *job, const char *recorded_ranks)
 {
-    (void)state;
     struct job_summary summary = {0};
-    struct job job;
-    int64_t first, last = -1;
     add(&summary, 2, 1);
     add(&summary, 3, 1);
     add(&summary, 7, 1);
     summary.ranks[0].size = 10;
-    job_init(&job, &summary, "", "", NULL);
-    assert_int_equal(job.size, 10);
-    assert_int_equal(job.missing, 7);
-    int64_t wanted[][2] = {{0, 1}, {4, 6}, {8, 9}};
+    job_init(job, &summary, "", "", recorded_ranks);
+    assert_int_equal(job->size, 10);
+}
+
+static void expect_missing(const struct job *job, const int64_t wanted[3][2])
+{
+    int64_t first, last = -1;
     for (int i = 0; i < 3; i++) {
-        assert_true(job_next_missing(&job, last, &first, &last));
+        assert_true(job_next_missing(job, last, &first, &last));
         assert_int_equal(first, wanted[i][0]);
         assert_int_equal(last, wanted[i][1]);
     }
-    assert_false(job_next_missing(&job, last, &first, &last));
+    assert_false(job_next_missing(job, last, &first, &last));
+}
+
+static void missing_ranks_are_found_in_runs(void **state)
+{
+    (void)state;
+    struct job job;
+    make_three_of_ten(&job, NULL);
+    assert_int_equal(job.missing, 7);
     assert_int_equal(job.left_out, 0);
+    expect_missing(&job, (const int64_t[3][2]){{0, 1}, {4, 6}, {8, 9}});
     job_release(&job);
 }
 
 static void ranks_that_were_left_out_are_not_missing(void **state)
 {
     (void)state;
-    struct job_summary summary = {0};
     struct job job;
-    int64_t first, last = -1;
-    add(&summary, 2, 1);
-    add(&summary, 3, 1);
-    add(&summary, 7, 1);
-    summary.ranks[0].size = 10;
-    job_init(&job, &summary, "", "", "0-:4,5");
+    make_three_of_ten(&job, "0-:4,5");
     assert_int_equal(job.missing, 4);
     assert_int_equal(job.left_out, 3); /* 1, 6 and 9 */
-    int64_t wanted[][2] = {{0, 0}, {4, 5}, {8, 8}};
-    for (int i = 0; i < 3; i++) {
-        assert_true(job_next_missing(&job, last, &first, &last));
-        assert_int_equal(first, wanted[i][0]);
-        assert_int_equal(last, wanted[i][1]);
-    }
-    assert_false(job_next_missing(&job, last, &first, &last));
+    expect_missing(&job, (const int64_t[3][2]){{0, 0}, {4, 5}, {8, 8}});
     job_release(&job);
 }
 
