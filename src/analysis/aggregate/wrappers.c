@@ -339,7 +339,7 @@ static bool wrapper_count_outer_frames(struct search *search)
 static const struct wanted {
     uint32_t callers, most_of_one;
 } wanted[] = {
-    [WRAPPER_NAME_PLAIN] = {16, 25},     [WRAPPER_NAME_MAKES] = {1, 100},
+    [WRAPPER_NAME_PLAIN] = {16, 25},     [WRAPPER_NAME_MAKES] = {2, 90},
     [WRAPPER_NAME_ALLOCATES] = {1, 100}, [WRAPPER_NAME_GENERIC] = {1, 100},
     [WRAPPER_NAME_PURE] = {1, 100},
 };
