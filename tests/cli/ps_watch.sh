@@ -115,7 +115,7 @@ if command -v gnuplot >/dev/null; then
 else
     echo " 89 50 4e 47"
 fi
-tidemark ps --json | tidemark plot - -t -w 80 | grep -c 'its own (USS)'
+tidemark ps --json | tidemark plot - -t -w 80 | grep -c '^[█#] its own (USS)'
 
 echo "== what does not go together"
 for options in '--sort growth' '--for 1s' '--watch --root /proc' '--watch -j' '--every 1ms'; do
