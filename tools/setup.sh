@@ -50,6 +50,7 @@ perl            recorded as a real program
 ghostscript     recorded as a real program
 redis-tools     recorded as a real program: redis-server, without the service
 chromium        tests look at the web view
+firefox-esr     and in this one, too
 gnuplot-nox     pictures by tidemark plot
 zsh             reads its completions
 fish            reads its own

@@ -104,10 +104,16 @@ struct tidemark_counters {
     uint64_t total_bytes;   /* of all allocations and reallocations ever */
     uint64_t count;         /* of these */
     uint64_t live_count;    /* blocks allocated and not freed */
+    /* Of a process that is recorded; else unknown, and of a thread. Peaks are since the start, and
+     * no reset changes them. Resident is the kernel's count, with shared pages and ours. */
+    uint64_t mapped_bytes;      /* what the program has mapped itself (mmap, brk), not its malloc */
+    uint64_t mapped_peak_bytes; /* most that this was at once */
+    uint64_t resident_bytes, resident_peak_bytes;
 };
 #define TIDEMARK_COUNTERS_INIT                                                                     \
     {                                                                                              \
         sizeof(struct tidemark_counters), TIDEMARK_UNKNOWN, TIDEMARK_UNKNOWN, TIDEMARK_UNKNOWN,    \
+            TIDEMARK_UNKNOWN, TIDEMARK_UNKNOWN, TIDEMARK_UNKNOWN, TIDEMARK_UNKNOWN,                \
             TIDEMARK_UNKNOWN, TIDEMARK_UNKNOWN                                                     \
     }
 

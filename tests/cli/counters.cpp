@@ -9,6 +9,7 @@
 #include <cstring>
 #include <new>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <tidemark/tidemark.h>
 #include <unistd.h>
@@ -106,6 +107,40 @@ static void single_figures()
     small.live_count = 7;
     tidemark_read_counters(TIDEMARK_PROCESS, &small);
     std::printf("an older struct is %s\n", small.live_count == 7 ? "left alone" : "overrun");
+}
+
+/* ---- What is mapped and what is resident ---- */
+
+static void mapped()
+{
+    enum { BYTES = 32 << 20 };
+    std::puts("-- mapped");
+    tidemark_counters start = read(TIDEMARK_PROCESS);
+    void *area = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    tidemark_counters made = read(TIDEMARK_PROCESS);
+    std::memset(area, 1, BYTES);
+    tidemark_counters full = read(TIDEMARK_PROCESS), own = read(TIDEMARK_THREAD);
+    munmap(area, BYTES);
+    tidemark_counters gone = read(TIDEMARK_PROCESS);
+    std::printf("made:");
+    print_change("mapped", start.mapped_bytes, made.mapped_bytes);
+    print_change("current", start.current_bytes, made.current_bytes);
+    std::printf("\ngone:");
+    print_change("mapped", start.mapped_bytes, gone.mapped_bytes);
+    print_change("peak", made.mapped_bytes, gone.mapped_peak_bytes);
+    std::printf("\nresident: ");
+    if (full.resident_bytes == TIDEMARK_UNKNOWN && gone.resident_peak_bytes == TIDEMARK_UNKNOWN)
+        std::puts("unknown");
+    else /* to half a MiB, by which the kernel's count may be late */
+        std::printf(
+            "%s, %s, peak %s\n",
+            full.resident_bytes + (1 << 19) >= made.resident_bytes + BYTES ? "touched" : "no",
+            gone.resident_bytes + BYTES <= full.resident_bytes + (1 << 19) ? "gone" : "kept",
+            gone.resident_peak_bytes + (1 << 19) >= full.resident_bytes ? "kept" : "lost");
+    std::printf("a thread's:");
+    print_change("mapped", own.mapped_bytes, own.mapped_bytes);
+    print_change("resident", own.resident_bytes, own.resident_bytes);
+    std::putchar('\n');
 }
 
 /* ---- Many threads: each keeps a block and frees one that another has made, in turn ---- */
@@ -287,6 +322,8 @@ int main(int argc, char **argv)
     single_figures();
     std::fflush(stdout);
     forked();
+    mapped();
+    std::fflush(stdout);
     many_threads();
     one_thread(TIDEMARK_PROCESS, "process, after threads");
     changed();

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { allocationTimes, report } from "./profiles.mjs";
-import { serve } from "./serve.mjs";
+import { colorSchemes, serve } from "./serve.mjs";
 import { exact, Session } from "./session.mjs";
 import { views } from "./views.mjs";
 
@@ -90,7 +90,7 @@ export function testRegion(world) {
         assert.equal(await session.fact("Entered").getAttribute("title"), "2");
         assert.equal(await session.fact("Resident at most").count(), 0, "unknown, and not 0");
 
-        for (const colorScheme of ["light", "dark"]) {
+        for (const colorScheme of colorSchemes) {
             await page.emulateMedia({ colorScheme });
             for (const view of views) {
                 await session.go(view, { region: "solve" });

@@ -1,11 +1,12 @@
 /* node e2e/run.mjs TIDEMARK TOOLS: every view in a real browser on real profiles. TOOLS: the folder
- * of the programs of tests/web, built. Exit status 77: no browser here. */
+ * of the programs of tests/web, built. BROWSER=firefox: in Firefox. Exit status 77: no browser
+ * here. */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
-import { browse, chromiumPath, serve, stopAll } from "./serve.mjs";
+import { browse, browserPath, serve, stopAll } from "./serve.mjs";
 import { makeProfiles } from "./profiles.mjs";
 import { testAccess } from "./access.mjs";
 import { testCompare } from "./compare.mjs";
@@ -31,8 +32,8 @@ if (!tidemark || !tools) {
     console.error("Usage: node e2e/run.mjs TIDEMARK TOOLS");
     process.exit(2);
 }
-if (!existsSync(chromiumPath)) {
-    console.log(`skipped: no browser at ${chromiumPath}; install chromium, or set CHROMIUM`);
+if (!existsSync(browserPath)) {
+    console.log(`skipped: no browser at ${browserPath}; install it, or set CHROMIUM or FIREFOX`);
     process.exit(77);
 }
 

@@ -1,9 +1,17 @@
 /* Starts `tidemark serve` on profiles and a browser to look at it. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { chromium } from "playwright-core";
+import { chromium, firefox } from "playwright-core";
 
-export const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+/* BROWSER=firefox: Debian's Firefox, by WebDriver BiDi. */
+export const isFirefox = process.env.BROWSER === "firefox";
+export const browserPath = isFirefox
+    ? (process.env.FIREFOX ?? "/usr/bin/firefox-esr")
+    : (process.env.CHROMIUM ?? "/usr/bin/chromium");
+
+/* What pages can be shown in: WebDriver BiDi has no dark screen and no paper yet. */
+export const colorSchemes = isFirefox ? ["light"] : ["light", "dark"];
+export const withoutPaper = isFirefox && "Firefox cannot be told to print, or that it is dark";
 
 const running = new Set();
 
@@ -42,8 +50,13 @@ export async function serve(tidemark, files, options = []) {
 }
 
 export async function browse() {
+    if (isFirefox)
+        return firefox.launch({
+            executablePath: browserPath,
+            channel: "moz-firefox",
+        });
     return chromium.launch({
-        executablePath: chromiumPath,
+        executablePath: browserPath,
         args: ["--no-sandbox", "--disable-gpu"],
     });
 }

@@ -1,7 +1,7 @@
 /* Every view opens on every profile, says nothing wrong on the console, and can be read by all. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { serve } from "./serve.mjs";
+import { colorSchemes, serve, withoutPaper } from "./serve.mjs";
 import { Session } from "./session.mjs";
 
 export const views = [
@@ -64,7 +64,7 @@ const offTheSide = (page) =>
 export function testViews(world) {
     test("each view opens, light and dark, without errors and serious findings of axe", async () => {
         const session = await Session.open(world.browser, world.server);
-        for (const colorScheme of ["light", "dark"]) {
+        for (const colorScheme of colorSchemes) {
             await session.page.emulateMedia({ colorScheme });
             for (const [view, query] of [...views.map((view) => [view, {}]), ...variants]) {
                 const where = `${view} ${JSON.stringify(query)}, ${colorScheme}`;
@@ -151,7 +151,7 @@ export function testViews(world) {
         }
     });
 
-    test("on paper a view is whole, light, and without buttons", async () => {
+    test("on paper a view is whole, light, and without buttons", { skip: withoutPaper }, async () => {
         const session = await Session.open(world.browser, world.server, { colorScheme: "dark" });
         const { page } = session;
         await page.emulateMedia({ media: "print", colorScheme: "dark" });
@@ -176,7 +176,7 @@ export function testViews(world) {
         await session.close();
     });
 
-    test("what canvases show is light on paper, and then dark again", async () => {
+    test("what canvases show is light on paper, and then dark again", { skip: withoutPaper }, async () => {
         const session = await Session.open(world.browser, world.server, { colorScheme: "dark" });
         const { page } = session;
         /* the mean of all pixels that were drawn on, 0 to 255, of the largest canvas; as it is when

@@ -290,6 +290,8 @@ static void outcome_count_of_program(const struct replay *replay, struct replay_
         .current_bytes = replay->live_bytes,
         .peak_bytes = replay->watches_all ? replay->watched_peak_bytes : replay->peak_bytes,
         .live_count = replay_state_live_blocks(replay, replay_state_mode_of(replay)),
+        .mapped_bytes = replay->timeline.mapped_bytes,
+        .mapped_peak_bytes = replay->mapped.peak_bytes,
     };
     for (size_t i = 0; i < replay->threads.count; i++) {
         out->total_bytes += replay->threads.all[i].counts.alloc_bytes;
@@ -311,6 +313,8 @@ bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_co
             .total_bytes = thread->counts.alloc_bytes,
             .count = thread->counts.alloc_count,
             .live_count = UINT64_MAX,
+            .mapped_bytes = UINT64_MAX,
+            .mapped_peak_bytes = UINT64_MAX,
         };
     return !tid || thread;
 }

@@ -183,7 +183,8 @@ size_t replay_changed_region_blocks(struct replay *replay, replay_visit_regions 
  * such thread. */
 struct replay_counters {
     uint64_t current_bytes, peak_bytes, total_bytes, count;
-    uint64_t live_count; /* UINT64_MAX: not known (of threads) */
+    /* UINT64_MAX: not known (of threads). What is mapped: by the program itself. */
+    uint64_t live_count, mapped_bytes, mapped_peak_bytes;
 };
 bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_counters *out);
 /* From here on peak_bytes in there is the highest level since now. */

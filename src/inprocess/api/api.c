@@ -99,6 +99,8 @@ static int api_nobody_counts(struct tidemark_counters *counters)
 {
     counters->current_bytes = counters->peak_bytes = TIDEMARK_UNKNOWN;
     counters->total_bytes = counters->count = counters->live_count = TIDEMARK_UNKNOWN;
+    counters->mapped_bytes = counters->mapped_peak_bytes = TIDEMARK_UNKNOWN;
+    counters->resident_bytes = counters->resident_peak_bytes = TIDEMARK_UNKNOWN;
     return -ENODATA;
 }
 

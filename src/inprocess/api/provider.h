@@ -24,7 +24,8 @@ struct tidemark_recorder {
     void (*pause)(void);
     void (*resume)(void);
     int (*snapshot)(const char *name);
-    /* The whole struct is the callee's to fill; struct_bytes is right. */
+    /* As much of the struct as struct_bytes says is the callee's to fill: an older library asks for
+     * fewer. What the callee does not know is unknown there already. */
     int (*read_counters)(enum tidemark_scope scope, struct tidemark_counters *counters);
     int (*reset_peak)(enum tidemark_scope scope);
     void (*pool_chunk)(const void *chunk);

@@ -107,6 +107,12 @@ API int api_read_counters(enum tidemark_scope scope, struct tidemark_counters *c
     counters->total_bytes = answer.total_bytes;
     counters->count = answer.count;
     counters->live_count = answer.live_count;
+    if (counters->struct_bytes < sizeof *counters) /* an older libtidemark-api */
+        return 0;
+    counters->mapped_bytes = answer.mapped_bytes;
+    counters->mapped_peak_bytes = answer.mapped_peak_bytes;
+    counters->resident_bytes = answer.resident_bytes;
+    counters->resident_peak_bytes = answer.resident_peak_bytes;
     return 0;
 }
 

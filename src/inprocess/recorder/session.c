@@ -606,7 +606,12 @@ static void session_read_answer(const struct wire_answer *from, struct session_a
         .peak_bytes = atomic_load_explicit(&from->peak_bytes, memory_order_relaxed),
         .total_bytes = atomic_load_explicit(&from->total_bytes, memory_order_relaxed),
         .count = atomic_load_explicit(&from->count, memory_order_relaxed),
-        .live_count = atomic_load_explicit(&from->live_count, memory_order_relaxed)};
+        .live_count = atomic_load_explicit(&from->live_count, memory_order_relaxed),
+        .mapped_bytes = atomic_load_explicit(&from->mapped_bytes, memory_order_relaxed),
+        .mapped_peak_bytes = atomic_load_explicit(&from->mapped_peak_bytes, memory_order_relaxed),
+        .resident_bytes = atomic_load_explicit(&from->resident_bytes, memory_order_relaxed),
+        .resident_peak_bytes =
+            atomic_load_explicit(&from->resident_peak_bytes, memory_order_relaxed)};
 }
 
 /* A request that was given up stays the collector's to answer: the number tells them apart. */

@@ -59,6 +59,7 @@ void session_wake_collector(void);
  * errno. */
 struct session_answer {
     uint64_t current_bytes, peak_bytes, total_bytes, count, live_count;
+    uint64_t mapped_bytes, mapped_peak_bytes, resident_bytes, resident_peak_bytes;
 };
 int session_ask(enum wire_request request, uint32_t asker, unsigned patience_ms,
                 struct session_answer *answer);

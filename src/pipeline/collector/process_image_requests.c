@@ -12,6 +12,7 @@
 #include "collector/look_schedule.h"
 #include "collector/ring_merge.h"
 #include "collector/tracer.h"
+#include "procfs/usage.h"
 
 /* ---- Triggers ---- */
 
@@ -78,16 +79,33 @@ static void process_image_replay_until_now(struct process_image *image)
     }
 }
 
+/* What is resident, by the kernel's count. Of a thread nobody knows that. */
+static void process_image_answer_resident(struct process_image *image, uint32_t asker)
+{
+    struct wire_answer *answer = &image->view.header->answer;
+    struct usage usage = {.resident_bytes = FIGURE_UNKNOWN, .peak_resident_bytes = FIGURE_UNKNOWN};
+    if (!asker)
+        usage_read(image->pid, &usage); /* what it cannot read stays unknown */
+    atomic_store_explicit(&answer->resident_bytes, figure_or(usage.resident_bytes, UINT64_MAX),
+                          memory_order_relaxed);
+    atomic_store_explicit(&answer->resident_peak_bytes,
+                          figure_or(usage.peak_resident_bytes, UINT64_MAX), memory_order_relaxed);
+}
+
 static void process_image_answer_counters(struct process_image *image, uint32_t asker)
 {
     struct wire_answer *answer = &image->view.header->answer;
-    struct replay_counters counters = {0};
+    struct replay_counters counters = {.mapped_bytes = UINT64_MAX, .mapped_peak_bytes = UINT64_MAX};
     replay_counters(image->sink.replay, asker, &counters); /* of an unknown thread: it has none */
     atomic_store_explicit(&answer->current_bytes, counters.current_bytes, memory_order_relaxed);
     atomic_store_explicit(&answer->peak_bytes, counters.peak_bytes, memory_order_relaxed);
     atomic_store_explicit(&answer->total_bytes, counters.total_bytes, memory_order_relaxed);
     atomic_store_explicit(&answer->count, counters.count, memory_order_relaxed);
     atomic_store_explicit(&answer->live_count, counters.live_count, memory_order_relaxed);
+    atomic_store_explicit(&answer->mapped_bytes, counters.mapped_bytes, memory_order_relaxed);
+    atomic_store_explicit(&answer->mapped_peak_bytes, counters.mapped_peak_bytes,
+                          memory_order_relaxed);
+    process_image_answer_resident(image, asker);
 }
 
 /* The look, and the profile as it is now. */

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x435458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x445458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -406,6 +406,8 @@ enum wire_request {
 
 struct wire_answer {
     _Atomic uint64_t current_bytes, peak_bytes, total_bytes, count, live_count;
+    /* UINT64_MAX: not known, as of a thread. */
+    _Atomic uint64_t mapped_bytes, mapped_peak_bytes, resident_bytes, resident_peak_bytes;
 };
 
 /* ---- Header -------------------------------------------------------------------------------- */
