@@ -179,6 +179,9 @@ void rule_teardown_growth(struct inquiry *inquiry);
 void rule_leak_possible(struct inquiry *inquiry);
 /* rule_mapped.c */
 void rule_mapping_growth(struct inquiry *inquiry);
+/* rule_owner.c */
+bool rule_heap_is_small(const struct inquiry *inquiry);
+void rule_resident_owner(struct inquiry *inquiry);
 /* rule_blocks.c */
 void rule_small_blocks(struct inquiry *inquiry);
 void rule_size_waste(struct inquiry *inquiry);

@@ -83,7 +83,7 @@ static void rule_peaks_report(struct inquiry *inquiry, const struct site *site)
 
 void rule_peak_one_site(struct inquiry *inquiry)
 {
-    if (rule_number(inquiry->total->peak_bytes) < PEAK_BYTES)
+    if (rule_number(inquiry->total->peak_bytes) < PEAK_BYTES || rule_heap_is_small(inquiry))
         return;
     for (size_t i = 0; i < inquiry->site_count; i++)
         if ((double)rule_number(inquiry->sites[i].metrics.at_peak_bytes) >

@@ -17,6 +17,7 @@ const struct rule rules[] = {
     {"large-recycling", rule_large_recycling, true, INSIGHT_NOTICE, RANK_COST},
     {"realloc-constant-growth", rule_realloc_growth, true, INSIGHT_WARNING, RANK_FAULT},
     {"copy-growth", rule_copy_growth, true, INSIGHT_WARNING, RANK_FAULT},
+    {"resident-owner", rule_resident_owner, false, INSIGHT_INFO, RANK_HINT},
     {"peak-one-site", rule_peak_one_site, false, INSIGHT_NOTICE, RANK_HINT},
     {"secondary-peak", rule_secondary_peak, false, INSIGHT_NOTICE, RANK_COST},
     {"fragmentation", rule_fragmentation, false, INSIGHT_SEVERE, RANK_FAULT},
