@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world check-truth check-storm check-faults check-attach check-takeover check-types check-python fuzz bench install uninstall clean
+.PHONY: help demo build check check-asan check-tsan check-world check-truth check-storm check-faults check-attach check-takeover check-types check-python check-firefox fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -21,6 +21,7 @@ help:
 	@echo 'make check-attach  500 kills of attach beside services with one thread and many, 200 cycles (half an hour)'
 	@echo 'make check-takeover  20 rounds of 30, 60 and 90 processes whose collector is killed at random'
 	@echo 'make check-python  lines of Python against tracemalloc, for each interpreter of PYTHONS'
+	@echo 'make check-firefox  every view of the web view in Firefox; CI does that in Chromium'
 	@echo 'make check-types  types of what real programs allocate, and for how much they are known'
 	@echo 'make fuzz     ten minutes of each fuzzer (doc/FUZZING.md)'
 	@echo 'make bench    the benchmarks'
@@ -60,6 +61,13 @@ check-tsan:
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS)
 	$(CTEST) --preset tsan -j $(JOBS) -R '^unit/.*(ring|merge|shared|thread|tracer|look_schedule|offline)'
+
+check-firefox:
+	@tools/setup.sh build test firefox
+	@tools/web.sh needed
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release -j $(JOBS)
+	cd web && BROWSER=firefox node e2e/run.mjs ../$(TIDEMARK) ../build/release/tests/web
 
 check-world:
 	@tools/setup.sh build test

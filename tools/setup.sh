@@ -50,7 +50,6 @@ perl            recorded as a real program
 ghostscript     recorded as a real program
 redis-tools     recorded as a real program: redis-server, without the service
 chromium        tests look at the web view
-firefox-esr     and in this one, too
 gnuplot-nox     pictures by tidemark plot
 zsh             reads its completions
 fish            reads its own
@@ -74,6 +73,10 @@ libc6-dev-arm64-cross
 libgcc-12-dev-arm64-cross
 '
 
+firefox_packages='
+firefox-esr     make check-firefox looks at the web view in it
+'
+
 installed() {
     # npm comes with some packages of nodejs
     [ "$1" != npm ] || ! command -v npm >/dev/null || return 0
@@ -92,7 +95,8 @@ for group in "$@"; do
     case $group in
     build) wanted=$wanted$build_packages ;;
     test) wanted=$wanted$test_packages ;;
-    *) echo "setup.sh: no group '$group'; there are build and test" >&2; exit 2 ;;
+    firefox) wanted=$wanted$firefox_packages ;;
+    *) echo "setup.sh: no group '$group'; there are build, test and firefox" >&2; exit 2 ;;
     esac
 done
 

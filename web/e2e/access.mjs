@@ -38,7 +38,7 @@ export function testAccess(world) {
         assert.deepEqual(await page.context().cookies(), []);
         assert.ok(!page.url().includes(tokenOf(world.server)), "the token is out of the address");
         await page.goto(other.url);
-        await page.goBack();
+        await session.back();
         await shown(page);
         await page.evaluate((url) => void (location.href = url), other.url);
         await page.waitForURL(other.url);

@@ -184,8 +184,7 @@ export function testInteraction(world) {
         assert.equal(hashOf(hash).get("inclusive"), "1");
         const before = await session.text(".main");
         await session.go("leaks", Object.fromEntries(hashOf(hash)));
-        await page.goBack();
-        await session.settle();
+        await session.back();
         assert.equal(await session.state(), hash);
         assert.equal(await session.text(".main"), before);
         const other = await session.page.context().newPage();

@@ -153,9 +153,8 @@ export function testRegion(world) {
         await page.locator(".nav a", { hasText: "Flame graph" }).click();
         await session.settle();
         assert.equal(query(await session.state()).get("region"), "load", "from view to view");
-        await page.goBack();
-        await page.goBack();
-        await session.settle();
+        await session.back();
+        await session.back();
         assert.deepEqual(await session.json("Functions"), all, "back undoes");
 
         await session.go("functions", { region: "load" });

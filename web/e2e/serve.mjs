@@ -54,6 +54,8 @@ export async function browse() {
         return firefox.launch({
             executablePath: browserPath,
             channel: "moz-firefox",
+            /* A page that comes back from Firefox' cache of whole pages is told of by no event. */
+            firefoxUserPrefs: { "browser.sessionhistory.max_total_viewers": 0 },
         });
     return chromium.launch({
         executablePath: browserPath,

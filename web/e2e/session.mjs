@@ -66,6 +66,14 @@ export class Session {
         );
         await this.settle();
     }
+    /* As the button does: Firefox brings a page back from its cache without the load event that
+     * page.goBack() waits for. */
+    async back() {
+        const from = this.page.url();
+        await this.page.evaluate(() => void setTimeout(() => history.back()));
+        await this.page.waitForURL((url) => url.href !== from);
+        await this.settle();
+    }
     async settle() {
         await this.page.waitForSelector(".main .view > *, .main [role=alert]");
         await this.page.evaluate(

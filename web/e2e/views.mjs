@@ -151,116 +151,137 @@ export function testViews(world) {
         }
     });
 
-    test("on paper a view is whole, light, and without buttons", { skip: withoutPaper }, async () => {
-        const session = await Session.open(world.browser, world.server, { colorScheme: "dark" });
-        const { page } = session;
-        await page.emulateMedia({ media: "print", colorScheme: "dark" });
-        await session.go("summary");
-        assert.equal(await page.locator("nav").isVisible(), false);
-        assert.equal(await page.locator(".head button:visible, .head input:visible").count(), 0);
-        assert.match(
-            await page.evaluate(() => getComputedStyle(document.body).backgroundColor),
-            /rgb\(255, 255, 255\)/,
-        );
-        const cut = await page.evaluate(
-            () =>
-                document.querySelector(".main").scrollHeight -
-                document.querySelector(".main").clientHeight,
-        );
-        assert.equal(cut, 0);
-        assert.ok(
-            await page.evaluate(() => document.documentElement.scrollHeight > innerHeight),
-            "all of it is on the pages",
-        );
-        session.noErrors();
-        await session.close();
-    });
-
-    test("what canvases show is light on paper, and then dark again", { skip: withoutPaper }, async () => {
-        const session = await Session.open(world.browser, world.server, { colorScheme: "dark" });
-        const { page } = session;
-        /* the mean of all pixels that were drawn on, 0 to 255, of the largest canvas; as it is when
-         * the browser prints */
-        await page.evaluate(() => {
-            window.pixels = (canvas, width = canvas.width) => {
-                /* by a copy: who reads from a canvas makes it slow, and the browser says so */
-                const copy = new OffscreenCanvas(width, canvas.height).getContext("2d", {
-                    willReadFrequently: true,
-                });
-                copy.drawImage(canvas, 0, 0);
-                return copy.getImageData(0, 0, width, canvas.height).data;
-            };
-            window.brightness = () => {
-                const canvas = [...document.querySelectorAll(".main canvas")].sort(
-                    (a, b) => b.width * b.height - a.width * a.height,
-                )[0];
-                const data = window.pixels(canvas);
-                let sum = 0,
-                    drawn = 0;
-                for (let at = 0; at < data.length; at += 4)
-                    if (data[at + 3] === 255) {
-                        sum += (data[at] + data[at + 1] + data[at + 2]) / 3;
-                        drawn++;
-                    }
-                return drawn ? sum / drawn : NaN;
-            };
-            addEventListener("beforeprint", () =>
-                queueMicrotask(() => {
-                    window.onPaper = window.brightness();
-                }),
+    test(
+        "on paper a view is whole, light, and without buttons",
+        { skip: withoutPaper },
+        async () => {
+            const session = await Session.open(world.browser, world.server, {
+                colorScheme: "dark",
+            });
+            const { page } = session;
+            await page.emulateMedia({ media: "print", colorScheme: "dark" });
+            await session.go("summary");
+            assert.equal(await page.locator("nav").isVisible(), false);
+            assert.equal(
+                await page.locator(".head button:visible, .head input:visible").count(),
+                0,
             );
-        });
-        for (const [view, query] of [
-            ["flame", {}],
-            ["flame", { opt: "colour:life" }],
-            ["resident", { opt: "list:heap" }],
-            ["summary", {}],
-        ]) {
-            await session.go(view, query);
+            assert.match(
+                await page.evaluate(() => getComputedStyle(document.body).backgroundColor),
+                /rgb\(255, 255, 255\)/,
+            );
+            const cut = await page.evaluate(
+                () =>
+                    document.querySelector(".main").scrollHeight -
+                    document.querySelector(".main").clientHeight,
+            );
+            assert.equal(cut, 0);
+            assert.ok(
+                await page.evaluate(() => document.documentElement.scrollHeight > innerHeight),
+                "all of it is on the pages",
+            );
+            session.noErrors();
+            await session.close();
+        },
+    );
+
+    test(
+        "what canvases show is light on paper, and then dark again",
+        { skip: withoutPaper },
+        async () => {
+            const session = await Session.open(world.browser, world.server, {
+                colorScheme: "dark",
+            });
+            const { page } = session;
+            /* the mean of all pixels that were drawn on, 0 to 255, of the largest canvas; as it is when
+             * the browser prints */
             await page.evaluate(() => {
-                window.onPaper = NaN;
-            });
-            const before = await page.evaluate(() => window.brightness());
-            await page.pdf();
-            const [printed, after] = await page.evaluate(() => [
-                window.onPaper,
-                window.brightness(),
-            ]);
-            await page.emulateMedia({ colorScheme: "light" });
-            await page.waitForFunction((dark) => window.brightness() !== dark, before);
-            const light = await page.evaluate(() => window.brightness());
-            await page.emulateMedia({ colorScheme: "dark" });
-            await page.waitForFunction((dark) => window.brightness() === dark, before);
-            const where = `${view} ${JSON.stringify(query)}: ${before}, printed ${printed}, ${after}, light ${light}`;
-            assert.ok(Math.abs(light - before) > 5, where); /* else the figures would say nothing */
-            assert.ok(Math.abs(printed - light) < Math.abs(printed - before) / 4, where);
-            assert.equal(after, before, where);
-        }
-        await session.go("timeline"); /* a plot has no ground of its own: by its letters */
-        const ink = () =>
-            page.evaluate(() => {
-                const data = window.pixels(
-                    document.querySelector(".uplot canvas"),
-                    70 * devicePixelRatio,
+                window.pixels = (canvas, width = canvas.width) => {
+                    /* by a copy: who reads from a canvas makes it slow, and the browser says so */
+                    const copy = new OffscreenCanvas(width, canvas.height).getContext("2d", {
+                        willReadFrequently: true,
+                    });
+                    copy.drawImage(canvas, 0, 0);
+                    return copy.getImageData(0, 0, width, canvas.height).data;
+                };
+                window.brightness = () => {
+                    const canvas = [...document.querySelectorAll(".main canvas")].sort(
+                        (a, b) => b.width * b.height - a.width * a.height,
+                    )[0];
+                    const data = window.pixels(canvas);
+                    let sum = 0,
+                        drawn = 0;
+                    for (let at = 0; at < data.length; at += 4)
+                        if (data[at + 3] === 255) {
+                            sum += (data[at] + data[at + 1] + data[at + 2]) / 3;
+                            drawn++;
+                        }
+                    return drawn ? sum / drawn : NaN;
+                };
+                addEventListener("beforeprint", () =>
+                    queueMicrotask(() => {
+                        window.onPaper = window.brightness();
+                    }),
                 );
-                let sum = 0,
-                    drawn = 0;
-                for (let at = 0; at < data.length; at += 4)
-                    if (data[at + 3] > 128) {
-                        sum += data[at];
-                        drawn++;
-                    }
-                return sum / drawn;
             });
-        const dark = await ink();
-        await page.emulateMedia({ media: "print", colorScheme: "dark" });
-        await session.settle();
-        const printed = await ink();
-        await page.emulateMedia({ media: "screen", colorScheme: "dark" });
-        await session.settle();
-        assert.ok(dark > 150 && printed < 100, `letters at the axis: ${dark}, printed ${printed}`);
-        assert.equal(await ink(), dark);
-        session.noErrors();
-        await session.close();
-    });
+            for (const [view, query] of [
+                ["flame", {}],
+                ["flame", { opt: "colour:life" }],
+                ["resident", { opt: "list:heap" }],
+                ["summary", {}],
+            ]) {
+                await session.go(view, query);
+                await page.evaluate(() => {
+                    window.onPaper = NaN;
+                });
+                const before = await page.evaluate(() => window.brightness());
+                await page.pdf();
+                const [printed, after] = await page.evaluate(() => [
+                    window.onPaper,
+                    window.brightness(),
+                ]);
+                await page.emulateMedia({ colorScheme: "light" });
+                await page.waitForFunction((dark) => window.brightness() !== dark, before);
+                const light = await page.evaluate(() => window.brightness());
+                await page.emulateMedia({ colorScheme: "dark" });
+                await page.waitForFunction((dark) => window.brightness() === dark, before);
+                const where = `${view} ${JSON.stringify(query)}: ${before}, printed ${printed}, ${after}, light ${light}`;
+                assert.ok(
+                    Math.abs(light - before) > 5,
+                    where,
+                ); /* else the figures would say nothing */
+                assert.ok(Math.abs(printed - light) < Math.abs(printed - before) / 4, where);
+                assert.equal(after, before, where);
+            }
+            await session.go("timeline"); /* a plot has no ground of its own: by its letters */
+            const ink = () =>
+                page.evaluate(() => {
+                    const data = window.pixels(
+                        document.querySelector(".uplot canvas"),
+                        70 * devicePixelRatio,
+                    );
+                    let sum = 0,
+                        drawn = 0;
+                    for (let at = 0; at < data.length; at += 4)
+                        if (data[at + 3] > 128) {
+                            sum += data[at];
+                            drawn++;
+                        }
+                    return sum / drawn;
+                });
+            const dark = await ink();
+            await page.emulateMedia({ media: "print", colorScheme: "dark" });
+            await session.settle();
+            const printed = await ink();
+            await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+            await session.settle();
+            assert.ok(
+                dark > 150 && printed < 100,
+                `letters at the axis: ${dark}, printed ${printed}`,
+            );
+            assert.equal(await ink(), dark);
+            session.noErrors();
+            await session.close();
+        },
+    );
 }
