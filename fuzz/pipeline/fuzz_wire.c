@@ -153,8 +153,9 @@ static void collect(struct program *program, bool final)
     shared_view_names(view, &program->next_name, visit_name, program);
     ring_merge_pass(program->merge, final);
     ring_merge_tell_stacks(program->merge);
-    uint64_t waits, wait_ticks, lost;
-    ring_merge_tell_waits(program->merge, &waits, &wait_ticks, &lost);
+    uint64_t waits, wait_ticks;
+    ring_merge_tell_waits(program->merge, &waits, &wait_ticks);
+    ring_merge_untold_events(program->merge);
     struct origins origins = shared_view_origins(view);
     for (uint32_t i = 0, count = origins.node_count(origins.context); i < count && i < 1000; i++)
         origins.node(origins.context, i);

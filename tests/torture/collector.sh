@@ -27,7 +27,7 @@ stands_still() {
     [ "$(counted $threads)" = "$before" ]
 }
 end_and_account() { # the program is killed, the collector completes the profile
-    kill -KILL "$program"
+    kill -KILL "$program" 2>/dev/null
     until_true [ ! -d "/proc/$recorder" ]
     local said number
     number=$(counted $threads)
@@ -60,6 +60,15 @@ until_true counted_more_than $threads $(($(counted $threads) + 1000000))
 memory_is_bounded drop
 kill -CONT "$collector"
 until_true counted_more_than $threads $(($(counted $threads) + 100000))
+end_and_account drop
+
+# Killed while its rings are full: nobody tells in the stream how much did not fit, and it is known all the same.
+start --on-full=drop
+kill -STOP "$collector"
+until_true counted_more_than $threads $(($(counted $threads) + 1000000))
+kill -KILL "$program"
+until_true [ ! -e "/proc/$program/exe" ]
+kill -CONT "$collector"
 end_and_account drop
 
 # Stopped, then killed, while all threads wait for it: they go on, unrecorded, for as long as they like.

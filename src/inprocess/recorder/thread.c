@@ -422,8 +422,13 @@ static void thread_record_wait(struct thread *thread, unsigned bytes)
 static void thread_add_lost(struct thread *thread, int64_t events)
 {
     PROBE(lost, events);
-    __atomic_fetch_add(&thread->lost, (uint64_t)events, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&thread->ring->untold_events, (uint64_t)events, memory_order_relaxed);
     atomic_fetch_add_explicit(&thread->ring->lost_events, (uint64_t)events, memory_order_relaxed);
+}
+
+static bool thread_has_untold(const struct thread *thread)
+{
+    return atomic_load_explicit(&thread->ring->untold_events, memory_order_relaxed) != 0;
 }
 
 void thread_count_lost(struct thread *thread)
@@ -435,14 +440,15 @@ void thread_count_lost(struct thread *thread)
  * the hook that asked for room. */
 static void thread_record_lost(struct thread *thread)
 {
-    uint64_t lost = __atomic_exchange_n(&thread->lost, 0, __ATOMIC_RELAXED);
+    _Atomic uint64_t *untold = &thread->ring->untold_events;
+    uint64_t lost = atomic_exchange_explicit(untold, 0, memory_order_relaxed);
     struct recording recording = {thread, true};
     uint64_t ticks;
     struct wire_record *record = lost ? thread_record_begin(&recording, 16, &ticks) : NULL;
     if (record) {
         thread_record_word0(record, WIRE_LOST, lost);
     } else if (lost) { /* signal handlers took the room: another time */
-        __atomic_fetch_add(&thread->lost, lost, __ATOMIC_RELAXED);
+        atomic_fetch_add_explicit(untold, lost, memory_order_relaxed);
         thread_add_lost(thread, -1); /* the mark itself is no event */
     }
 }
@@ -477,7 +483,7 @@ bool thread_make_room(struct thread *thread, unsigned bytes)
     thread_publish_for_another(thread);
     /* Once events are lost, a good part of the ring must be free before we go on: else the small
      * records of frees would slip in where those of their allocations did not fit. */
-    unsigned wanted = thread->lost ? (unsigned)(thread->mask + 1) / 4 : bytes + 16;
+    unsigned wanted = thread_has_untold(thread) ? (unsigned)(thread->mask + 1) / 4 : bytes + 16;
     bool room = thread_record_has_room(thread, wanted);
     bool waits = shared_header()->on_full == WIRE_ON_FULL_WAIT;
     /* Again if a signal handler took the room that we had waited for: nothing is lost by
@@ -491,7 +497,7 @@ bool thread_make_room(struct thread *thread, unsigned bytes)
         room = false;
     } else if (!room) {
         thread_add_lost(thread, 1);
-    } else if (thread->lost) {
+    } else if (thread_has_untold(thread)) {
         thread_record_lost(thread);
     }
     if (again)

@@ -42,7 +42,6 @@ struct thread {
     /* Where frees carry their path: theirs. They come from other places than allocations, so that
      * with one memory for both no stack would ever be the one before. */
     struct unwind_memory *free_memory;
-    uint64_t lost;     /* events since the last WIRE_LOST record */
     uintptr_t deepest; /* stack pointer of the deepest event on the thread's own stack */
     uint64_t spent;    /* where calls are timed: ticks of the last real call */
 

@@ -310,7 +310,8 @@ static void process_image_drain(struct process_image *image)
 
 static void process_image_say_lost(struct process_image *image)
 {
-    event_sink_lost(&image->sink, atomic_load(&image->view.header->lost_events));
+    event_sink_lost(&image->sink, atomic_load(&image->view.header->lost_events) +
+                                      ring_merge_untold_events(image->merge));
 }
 
 static bool process_image_is_stub(const struct process_image *image,

@@ -281,13 +281,13 @@ int process_image_take_snapshot(struct process_image *image)
     struct snapshot_moment moment = {.scale = process_image_scale(image, now),
                                      .now_ticks = process_image_end_ticks(image, now.ticks),
                                      .damaged_rings = ring_merge_damaged_rings(image->merge)};
-    uint64_t wait_ticks, lost_events;
+    uint64_t wait_ticks;
     shared_view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be
                                         * new */
     moment.node_count = shared_view_node_count(&image->view);
     shared_view_names(&image->view, &image->next_name, process_image_take_name, image);
     ring_merge_tell_stacks(image->merge);
-    ring_merge_tell_waits(image->merge, &moment.waits, &wait_ticks, &lost_events);
+    ring_merge_tell_waits(image->merge, &moment.waits, &wait_ticks);
     moment.wait_ns = clock_span_ns(moment.scale, wait_ticks);
     moment.exit_wait_ns = process_image_exit_wait_ns(image, moment.scale);
     int status = snapshot_take(&image->snapshot, image->sink.replay, &moment);

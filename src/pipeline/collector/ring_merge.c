@@ -420,16 +420,23 @@ uint64_t ring_merge_damaged_rings(const struct ring_merge *merge)
     return merge->damaged_rings;
 }
 
-void ring_merge_tell_waits(struct ring_merge *merge, uint64_t *waits, uint64_t *wait_ticks,
-                           uint64_t *lost_events)
+void ring_merge_tell_waits(struct ring_merge *merge, uint64_t *waits, uint64_t *wait_ticks)
 {
-    *waits = *wait_ticks = *lost_events = 0;
+    *waits = *wait_ticks = 0;
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
         struct wire_ring *ring = merge->cursors[i].ring;
         *waits += atomic_load_explicit(&ring->waits, memory_order_relaxed);
         *wait_ticks += atomic_load_explicit(&ring->wait_ticks, memory_order_relaxed);
-        *lost_events += atomic_load_explicit(&ring->lost_events, memory_order_relaxed);
     }
+}
+
+uint64_t ring_merge_untold_events(const struct ring_merge *merge)
+{
+    uint64_t events = 0;
+    for (uint32_t i = 0; i < merge->cursor_count; i++)
+        events +=
+            atomic_load_explicit(&merge->cursors[i].ring->untold_events, memory_order_relaxed);
+    return events;
 }
 
 uint64_t ring_merge_cost_ticks(struct ring_merge *merge)

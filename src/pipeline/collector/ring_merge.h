@@ -41,8 +41,9 @@ uint64_t ring_merge_damaged_rings(const struct ring_merge *merge);
 void ring_merge_tell_stacks(struct ring_merge *merge);
 /* The deepest of these stacks, in bytes; unknown before any is. */
 struct figure ring_merge_deepest_stack(const struct ring_merge *merge);
-/* Adds up what the rings say of waiting and of loss. */
-void ring_merge_tell_waits(struct ring_merge *merge, uint64_t *waits, uint64_t *wait_ticks,
-                           uint64_t *lost_events);
+/* Adds up what the rings say of waiting. */
+void ring_merge_tell_waits(struct ring_merge *merge, uint64_t *waits, uint64_t *wait_ticks);
+/* Events that were lost and that no record has told of: no room came for one before the end. */
+uint64_t ring_merge_untold_events(const struct ring_merge *merge);
 
 #endif

@@ -254,7 +254,7 @@ struct wire_ring {
     _Atomic uint32_t tid;           /* as gettid() says */
     _Atomic uint32_t waits;         /* times that the ring was full */
     _Atomic uint64_t wait_ticks;    /* time spent waiting for the collector */
-    _Atomic uint64_t lost_events;   /* not recorded: --on-full=drop; told in the stream as well */
+    _Atomic uint64_t lost_events;   /* not recorded: --on-full=drop */
     _Atomic uint64_t deepest_bytes; /* of its stack, at any event; 0: not known (WIRE_STACK) */
     _Atomic uint32_t deepest_node;  /* the call path there */
     _Atomic uint32_t cost; /* of recording, in 1024 ticks, modulo 2^32; WIRE_SAMPLE_ADAPTS only.
@@ -269,6 +269,8 @@ struct wire_ring {
     /* by the thread: that of sigaltstack(), which only the kernel points to; 0: none, or not
      * known */
     _Atomic uint64_t signal_stack;
+    /* by the thread: of lost_events, those that no WIRE_LOST in the stream has told of yet */
+    _Atomic uint64_t untold_events;
 };
 
 /* ---- Sampling ------------------------------------------------------------------------------

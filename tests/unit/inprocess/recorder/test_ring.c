@@ -267,8 +267,10 @@ static void fill_and_drop(void)
         uint64_t lost = atomic_load(&thread_current->ring->lost_events);
         drain();
         CHECK_EQUAL(program_now().lost_events, told);
+        CHECK_EQUAL(ring_merge_untold_events(merge), lost - told);
         hook_free(0);
         drain();
+        CHECK_EQUAL(ring_merge_untold_events(merge), 0);
         events++;
         CHECK_EQUAL(lost > told, true);
         CHECK_EQUAL(atomic_load(&thread_current->ring->lost_events), lost);
