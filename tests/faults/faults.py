@@ -68,6 +68,12 @@ LIBC_KNOWS = {"rt_sigprocmask"}  # of tools: pthread_create() does not look
 STICKY = {"ENOSPC", "EIO", "ENOMEM", "EMFILE", "EACCES", "EPERM", "ENOSYS"}
 
 
+def patience():
+    """Seconds after which a run hangs: more where others have the processors, too."""
+    share = os.getloadavg()[0] / (4 * (os.cpu_count() or 1))
+    return round(SECONDS * min(max(share, 1), 5))
+
+
 def errors_of(role, call):
     if role != "recorder" and (call in NEVER or call in LIBC_KNOWS):
         return []
@@ -147,7 +153,7 @@ class Scenario:
         told = directory / "told"
         work = directory / "work"
         work.mkdir()
-        command = [str(self.options.tools / "faults_inject"), "--seconds", str(SECONDS + self.grace), "--grace",
+        command = [str(self.options.tools / "faults_inject"), "--seconds", str(patience() + self.grace), "--grace",
                    str(self.grace), "--result", str(told)]
         done = subprocess.run(command + arguments + self.command(), cwd=work, env=self.environment(),
                               stdin=subprocess.DEVNULL, capture_output=True)
@@ -317,7 +323,7 @@ class Attached(Scenario):
         self.pid.value = target.pid
         run = super().run(directory, arguments)
         try:
-            out = target.communicate(b"end\n", timeout=SECONDS)[0]
+            out = target.communicate(b"end\n", timeout=patience())[0]
         except subprocess.TimeoutExpired:
             target.kill()
             out = b"the target hangs"
