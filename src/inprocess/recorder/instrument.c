@@ -223,8 +223,6 @@ void instrument_begin(const struct unwind_host *host, enum wire_stacks stacks, u
     shadow_init(host, max_depth, instrument_left_deepest);
     if (shadow_own) /* in the child of a fork */
         shadow_forget_deepest(shadow_own);
-    if (atomic_load(&instrument.seen))
-        atomic_store(&shared_header()->instrumented, 1);
     instrument.ready = true;
 }
 
@@ -234,7 +232,6 @@ static void instrument_see(void)
 {
     if (atomic_exchange(&instrument.seen, true))
         return;
-    atomic_store(&shared_header()->instrumented, 1);
     if (thread_capture == unwind_capture)
         thread_capture = instrument_capture;
 }

@@ -547,8 +547,6 @@ struct wire_header {
     _Atomic uint32_t end_kind;   /* enum wire_end_kind */
     _Atomic int32_t end_status;
     _Atomic uint32_t exit_waiting;        /* the program is in its exit and waits */
-    _Atomic uint32_t instrumented;        /* 1: function hooks were called: sizes of stacks are
-                                        * exact */
     _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given
                                            * our functions: loaded with RTLD_DEEPBIND */
     _Atomic uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS];
