@@ -253,12 +253,23 @@ void facts_add_end(struct strbuf *out, const struct profile *profile)
     strbuf_release(&oom);
 }
 
+struct figure facts_owned_by_program(const struct profile *profile)
+{
+    const struct profile_sample *sample = facts_owners_sample(profile);
+    struct figure bytes = sample ? figure_of(0) : FIGURE_UNKNOWN;
+    for (size_t i = 0; sample && i < profile->owner_count; i++)
+        if (profile->owners[i].sample == sample->id &&
+            profile->owners[i].kind != PROFILE_OWNER_TOOL)
+            bytes = figure_add(bytes, profile->owners[i].resident_bytes);
+    return bytes;
+}
+
 struct figure facts_resident_peak(const struct profile *profile)
 {
     struct figure most = FIGURE_UNKNOWN;
     for (size_t i = 0; i < profile->bucket_count; i++)
         most = figure_max(most, profile->buckets[i].physical.max);
-    return most;
+    return figure_known(most) ? figure_max(most, facts_owned_by_program(profile)) : most;
 }
 
 /* ---- Warnings ------------------------------------------------------------------------------ */

@@ -100,7 +100,12 @@ const struct facts_words *facts_words(const struct profile *profile);
  * end", of one under way "alive now". */
 const char *facts_of_what_is_left(const struct profile *profile);
 
-/* Highest resident (program's own) bytes seen; unknown if never sampled. */
+/* Resident bytes of all owners but the tool, at the look that found most, page by page; unknown
+ * without one. */
+struct figure facts_owned_by_program(const struct profile *profile);
+
+/* Highest resident (program's own) bytes seen; unknown if never sampled. The kernel's counters lag
+ * behind: a look may have seen more than they said. */
 struct figure facts_resident_peak(const struct profile *profile);
 
 /* The last look at which the graph of the live blocks was made; NULL: there is none. And its

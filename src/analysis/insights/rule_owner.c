@@ -14,16 +14,6 @@ struct owner_sum {
     uint64_t key, bytes, count;
 };
 
-/* Resident bytes of all owners but the tool. */
-static uint64_t rule_owner_total(const struct profile *profile, uint32_t sample)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < profile->owner_count; i++)
-        if (profile->owners[i].sample == sample && profile->owners[i].kind != PROFILE_OWNER_TOOL)
-            bytes += rule_number(profile->owners[i].resident_bytes);
-    return bytes;
-}
-
 static bool rule_owner_is_mapped(const struct profile_owner *owner, uint32_t sample)
 {
     return owner->sample == sample && owner->kind == PROFILE_OWNER_MAPPING && owner->path;
@@ -105,7 +95,7 @@ void rule_resident_owner(struct inquiry *inquiry)
         inquiry_silent(inquiry, "not recorded: who has the resident memory");
         return;
     }
-    uint64_t resident = rule_owner_total(inquiry->profile, sample->id);
+    uint64_t resident = rule_number(facts_owned_by_program(inquiry->profile));
     struct owner_sum owner = rule_owner_largest(inquiry, sample->id);
     if (owner.bytes >= OWNER_BYTES && (double)owner.bytes > OWNER_SHARE * (double)resident)
         rule_owner_report(inquiry, &owner, sample->id, resident);
@@ -114,8 +104,7 @@ void rule_resident_owner(struct inquiry *inquiry)
 /* Is what blocks hold next to nothing beside what is resident? */
 bool rule_heap_is_small(const struct inquiry *inquiry)
 {
-    const struct profile_sample *sample = facts_owners_sample(inquiry->profile);
     uint64_t peak;
-    return sample && figure_get(inquiry->total->peak_bytes, &peak) &&
-           peak < rule_owner_total(inquiry->profile, sample->id) / 10;
+    return figure_get(inquiry->total->peak_bytes, &peak) &&
+           peak < rule_number(facts_owned_by_program(inquiry->profile)) / 10;
 }

@@ -338,6 +338,16 @@ static void report_text_owners_add_first_row(struct text *text, const struct pro
     report_text_owners_add_through(text, row, whole);
 }
 
+/* The program's rows, which the first screen is of: ours are in the section. */
+static size_t report_text_owners_keep_programs(struct profile_owner *rows, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].kind != PROFILE_OWNER_TOOL)
+            rows[kept++] = rows[i];
+    return kept;
+}
+
 void report_first_owners(struct text *text)
 {
     const struct profile_sample *sample = facts_owners_sample(text->profile);
@@ -346,18 +356,15 @@ void report_first_owners(struct text *text)
     if (!sample)
         return;
     struct profile_owner *rows = report_text_owners_of(text, sample, &count);
-    strbuf_addf(&rest, "%s ", figure_human_bytes(sample->resident_bytes).text);
+    struct figure whole = facts_owned_by_program(text->profile);
+    strbuf_addf(&rest, "%s ", figure_human_bytes(whole).text);
     strbuf_addf(&rest, "after %s, whose it is", human_duration(sample->time_ns).text);
     report_part_title(text, "Resident", rest.data);
     report_text_owners_add_distance(text, sample, FIRST_LEAST_PART);
     uint32_t *order = NULL;
-    size_t kept = 0;
-    for (size_t i = 0; rows && i < count; i++) /* the program's; ours is in the section */
-        if (rows[i].kind != PROFILE_OWNER_TOOL)
-            rows[kept++] = rows[i];
     if (rows)
-        report_text_owners_add_top(text, rows, kept, FIRST_ROWS,
-                                   figure_double(sample->resident_bytes),
+        report_text_owners_add_top(text, rows, report_text_owners_keep_programs(rows, count),
+                                   FIRST_ROWS, figure_double(whole),
                                    report_text_owners_add_first_row, &order);
     free(order);
     free(rows);
