@@ -243,7 +243,8 @@ struct pace {
  *   stamp_ms ascends from `oldest` to `newest`
  *   dirty_pages = number of set bits of `dirty` in the heap's regions
  *   slivers = sum over the free chunks of what lies in no page that could be given back
- *   kept = dirty_pages * PAGE_BYTES - tree_used - record_pages * PAGE_BYTES - slivers (heap_kept) */
+ *   kept = dirty_pages * PAGE_BYTES - tree_used - record_pages * PAGE_BYTES - slivers
+ *                                                                              (heap_kept) */
 struct heap {
     struct lock lock;
     /* The tree component. */

@@ -451,20 +451,22 @@ struct profile_owner {
     uint32_t sample;
     int kind;
     uint32_t path; /* blocks, mapping: who asked; allocator: whose blocks pin it; 0: none */
-    const char *
-        name; /* file: its path; stack: the thread's name; globals: the variable; mapping: file or segment; else what it is ("whole free pages", "changed during the look", "before the recording"); NULL: none */
-    const char *module;          /* globals: the module's path; else NULL */
-    struct figure thread;        /* stack: tid */
-    struct figure count;         /* blocks, mappings, threads */
-    struct figure virtual_bytes; /* asked for, or mapped */
-    struct figure
-        resident_bytes; /* of the whole table and sample these add up to sample.resident_bytes */
+    /* File: its path; stack: the thread's name; globals: the variable; mapping: file or segment;
+     * else what it is ("whole free pages", "changed during the look", "before the recording");
+     * NULL: none. */
+    const char *name;
+    const char *module;           /* globals: the module's path; else NULL */
+    struct figure thread;         /* stack: tid */
+    struct figure count;          /* blocks, mappings, threads */
+    struct figure virtual_bytes;  /* asked for, or mapped */
+    struct figure resident_bytes; /* of all rows of a sample: add up to sample.resident_bytes */
     struct figure proportional_bytes, swapped_bytes;
     struct figure huge_bytes; /* of resident_bytes: in transparent huge pages */
-    struct figure
-        huge_idle_bytes; /* of huge_bytes: on 4 KiB pages that no live block or use of the owner reaches; unknown where that cannot be told */
-    struct figure
-        shared_bytes; /* of resident_bytes: private pages that another process still shares (fork) */
+    /* Of huge_bytes: on 4 KiB pages that no live block or use of the owner reaches; unknown where
+     * that cannot be told. */
+    struct figure huge_idle_bytes;
+    /* Of resident_bytes: private pages that another process still shares, since a fork. */
+    struct figure shared_bytes;
     /* Of resident_bytes, on request only: bytes on pages of nothing but zeros; on private pages
      * that are like one before; what compressing page by page would win of the other private
      * ones. */
@@ -507,13 +509,13 @@ enum profile_holder_kind {
     PROFILE_HOLDER_TLS,          /* a thread's variables; `name`: the variable, or the thread */
     PROFILE_HOLDER_STACK,        /* `name`: the thread's */
     PROFILE_HOLDER_REGISTERS,
-    PROFILE_HOLDER_MAPPING, /* memory that the program has mapped: by `path`, or of file `name` */
-    PROFILE_HOLDER_ALLOCATOR, /* its memory beside known blocks: blocks that are not known may be there */
-    PROFILE_HOLDER_BLOCKS,  /* of `path` */
-    PROFILE_HOLDER_SEVERAL, /* what no holder keeps alone; `name`: the first of them */
-    PROFILE_HOLDER_LOST,    /* what nobody keeps */
-    PROFILE_HOLDER_REST,    /* `merged` rows that are too small or too deep */
-    PROFILE_HOLDER_PATH,    /* of the list: what the blocks of `path` retain, wherever they are */
+    PROFILE_HOLDER_MAPPING,   /* memory that the program has mapped: by `path`, or of file `name` */
+    PROFILE_HOLDER_ALLOCATOR, /* its memory beside known blocks, where unknown ones may be */
+    PROFILE_HOLDER_BLOCKS,    /* of `path` */
+    PROFILE_HOLDER_SEVERAL,   /* what no holder keeps alone; `name`: the first of them */
+    PROFILE_HOLDER_LOST,      /* what nobody keeps */
+    PROFILE_HOLDER_REST,      /* `merged` rows that are too small or too deep */
+    PROFILE_HOLDER_PATH,      /* of the list: what the blocks of `path` retain, wherever they are */
     PROFILE_HOLDER_KINDS
 };
 extern const char *const profile_holder_names[]; /* "variable" "thread-local" "stack" … */

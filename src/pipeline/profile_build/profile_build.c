@@ -28,8 +28,7 @@ enum { FRAMES_MAX = 64 };
 struct module {
     struct origins_module entry; /* with another path: */
     char *path;
-    char *
-        function; /* of an interpreted function, whose file is `path`; NULL: a module of the loader's */
+    char *function; /* interpreted, its file is `path`; NULL: a module of the loader's */
     uint32_t first; /* and the first entry of that file, which stands for it in the profile */
     int symbols;    /* handle */
     bool used;      /* an address of it is in the profile */

@@ -403,7 +403,7 @@ enum wire_request {
     WIRE_REQUEST_RESET_PEAK,
     WIRE_REQUEST_SNAPSHOT, /* look at the process, bring the profile up to date */
     WIRE_REQUEST_LOOK, /* look at the process: an interpreter is about to let go of everything */
-    WIRE_REQUEST_LOOK_LOST, /* … and to throw away its heap: what is lost is found now, not at the end */
+    WIRE_REQUEST_LOOK_LOST, /* … and to throw away its heap: what is lost is found now */
 };
 
 struct wire_answer {
@@ -448,7 +448,7 @@ enum wire_end_kind {
 enum wire_unfollowed {
     WIRE_UNFOLLOWED_ENVIRONMENT = 0, /* its environment has no LD_PRELOAD with us */
     WIRE_UNFOLLOWED_PRIVILEGED,      /* setuid, setgid: its loader ignores that */
-    WIRE_UNFOLLOWED_UNLOADABLE, /* statically linked, of 32 bits or for another machine, with a sanitizer */
+    WIRE_UNFOLLOWED_UNLOADABLE,      /* static, of 32 bits, for another machine, with a sanitizer */
     WIRE_UNFOLLOWED_KINDS,
     WIRE_FOLLOWED = WIRE_UNFOLLOWED_KINDS,
 };
@@ -636,9 +636,9 @@ enum { WIRE_ANSWER_BYTES = 8192 };
 struct wire_welcome {
     uint64_t magic;
     int32_t error; /* 0, or why this process is not recorded (errno) */
-    uint32_t
-        tracer; /* pid of the collector, where the kernel lets only those read a process's memory whom
-                      * that has named (Yama's scope 1); 0: nobody need be named */
+    /* Pid of the collector, where the kernel lets only those read a process's memory whom that has
+     * named (Yama's scope 1); 0: nobody need be named. */
+    uint32_t tracer;
 };
 
 /* Is the module at `path`, of so many bytes, the recorder's own? What it maps and keeps is not the
