@@ -131,8 +131,8 @@ struct replay_region_site {
 
 /* Of the whole program. Plain numbers are of the recording itself and always known. */
 struct program_metrics {
-    struct call_metrics
-        total; /* peak_bytes/peak_ticks: the global high-water mark; at_peak_* too */
+    /* Its peak_bytes and peak_ticks are the global high-water mark, its at_peak_* too. */
+    struct call_metrics total;
     struct figure live_peak_count; /* most blocks alive at once */
     uint64_t foreign_frees;   /* frees and reallocs of blocks whose allocation was not seen: they
                                  come from before the recording, or from the parent of a fork */
@@ -189,8 +189,8 @@ struct thread_metrics {
     uint64_t waits, wait_ticks; /* for the collector */
     /* its calls by kind; they add up to alloc_count (with pool_count) */
     struct figure malloc_count, calloc_count, aligned_count, new_count, realloc_count;
-    struct figure
-        live_bytes; /* of the blocks that this thread allocated, whoever freed the others */
+    /* Of the blocks that this thread allocated, whoever freed the others. */
+    struct figure live_bytes;
     struct figure peak_bytes, peak_ticks;                       /* high-water mark of that */
     struct figure freed_elsewhere_count, freed_elsewhere_bytes; /* its blocks that others freed */
     struct figure alloc_time, free_time;                        /* ticks inside the allocator */

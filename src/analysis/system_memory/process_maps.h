@@ -30,8 +30,8 @@ struct maps {
     struct smaps smaps;
     struct maps_group *kinds, *files, total;
     size_t kind_count, file_count;
-    uint32_t
-        *order; /* of the mappings; in order of address: all, and the groups do not point to it */
+    /* Of the mappings; in order of address: all, and the groups do not point to it. */
+    uint32_t *order;
     enum maps_order sorted_by;
     bool lists_all; /* each mapping is shown */
 };

@@ -92,8 +92,8 @@ struct whatif_row {
     struct whatif_figure end_bytes;
     struct whatif_figure cpu_ns, wall_ns, system_ns; /* the driver's share taken out of
                                                        the first */
-    struct figure
-        calls_ns; /* in all calls together, without touching: from one in 16 that is timed */
+    /* In all calls together, without touching: from one in 16 that is timed. */
+    struct figure calls_ns;
     struct whatif_figure faults, failed_calls;
     struct {
         struct figure median_ns, p99_ns; /* of single calls; unknown: there are none */

@@ -10,8 +10,8 @@
 #include "trace/trace.h"
 
 struct showing {
-    struct served_source
-        *shown; /* jobs, profiles and traces as they were given, then the jobs' ranks */
+    /* Jobs, profiles and traces as they were given, then the jobs' ranks. */
+    struct served_source *shown;
     size_t count, room;
     const char *directory; /* NULL: nothing had to be made */
     /* its own */

@@ -30,8 +30,8 @@ struct gather_site {
 };
 
 struct gather {
-    struct call_metrics
-        blank; /* of a site that nothing is known of yet: 0 where the format says it */
+    /* Of a site that nothing is known of yet: 0 where the format says it. */
+    struct call_metrics blank;
     struct intern strings, modules, locations, paths;
     struct strbuf *texts; /* of strings, by number - 1 */
     size_t text_capacity;
@@ -58,8 +58,8 @@ struct gather {
         bool is_number;
     } * facts;
     size_t fact_count, fact_capacity;
-    struct program_metrics
-        program; /* total is made of the sites, but for peak_* where it is known */
+    /* Total is made of the sites, but for peak_* where it is known. */
+    struct program_metrics program;
     struct figure duration_ns;
     const char *tool;      /* that wrote it, where the format has another's name; else NULL */
     bool names_from_files; /* names that are not in it may come from files it names */

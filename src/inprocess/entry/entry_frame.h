@@ -18,8 +18,8 @@ struct entry_code {
 struct entry_frame {
     bool ends;    /* nothing returns from there: it has no caller */
     bool from_bp; /* the offset counts from the frame pointer, else from the stack pointer */
-    bool
-        bp_saved; /* the caller's frame pointer lies at the CFA + bp_offset; else it is unchanged */
+    /* The caller's frame pointer lies at the CFA + bp_offset; else it is unchanged. */
+    bool bp_saved;
     int64_t cfa_offset, bp_offset;
 };
 

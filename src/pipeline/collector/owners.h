@@ -53,8 +53,8 @@ struct owners_request {
 };
 
 struct owners {
-    struct profile_owner
-        *rows; /* by kind, path and name; `sample` is 0. Strings are the request's */
+    /* By kind, path and name; `sample` is 0. Strings are the request's. */
+    struct profile_owner *rows;
     size_t count, capacity;
     struct proc_touched *touched; /* by address */
     size_t touched_count;

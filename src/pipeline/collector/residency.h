@@ -39,8 +39,8 @@
 struct residency_bytes {
     uint64_t resident, swapped, huge, forked, blank, copy;
     uint64_t watched, cold_1s, cold_10s, filled; /* heat.h */
-    uint64_t
-        spared; /* by compressing, times the bytes of a page: so that nothing is lost by rounding */
+    /* By compressing, times the bytes of a page: so that nothing is lost by rounding. */
+    uint64_t spared;
 };
 
 void residency_bytes_add(struct residency_bytes *to, const struct residency_bytes *from);
