@@ -231,6 +231,15 @@ set -u
 export LC_ALL=C HOME=$PWD
 record() { timeout -k 5 90 "$TIDEMARK" record -q -o "$PROFILES/%p.tmk" -- "$@"; }
 skip() { echo "skip: $*"; exit 77; }
+free_port() { python3 -c '
+import random, socket
+while True:
+    for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+        with socket.socket(socket.AF_INET, kind) as tried:
+            try: tried.bind(("127.0.0.1", port := random.randrange(12000, 32000) if kind == 1 else port))
+            except OSError: break
+    else:
+        print(port); break'; }
 numbers() { awk -v n="$1" 'BEGIN { for (i = 1; i <= n; i++) print i * 7919 % 100003 }'; }
 """
 

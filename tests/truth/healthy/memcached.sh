@@ -1,11 +1,12 @@
 # truth: healthy
 # what: memcached keeps 20,000 values
 # needs: memcached python3
-record memcached -u root -p 11311 -l 127.0.0.1 -P $PWD/pid -m 32 &
+port=$(free_port)
+record memcached -u root -p $port -l 127.0.0.1 -P $PWD/pid -m 32 &
 sleep 1.5
-python3 - <<'X'
-import socket
-s=socket.create_connection(('127.0.0.1',11311)); f=s.makefile('rb')
+python3 - $port <<'X'
+import socket,sys
+s=socket.create_connection(('127.0.0.1',int(sys.argv[1]))); f=s.makefile('rb')
 for i in range(20000):
     s.sendall(b'set k%d 0 0 200\r\n'%i+b'x'*200+b'\r\n'); f.readline()
 for i in range(5000):

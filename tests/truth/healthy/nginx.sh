@@ -1,7 +1,7 @@
 # truth: healthy
 # what: nginx serves sixty requests in two workers
-# needs: nginx curl
-port=$((20000 + $$ % 10000))
+# needs: nginx curl python3
+port=$(free_port)
 mkdir -p html && numbers 20000 >html/n && chmod 755 . .. html && chmod 644 html/n
 cat >conf <<C
 daemon off; master_process on; worker_processes 2; pid $PWD/pid; error_log $PWD/error; user root;
