@@ -8,7 +8,7 @@ done
 
 # It runs on when record is through, which lets go of the streams; and is recorded to its end.
 daemon_names() {
-    sed -E 's/pid [0-9]+/pid N/; s/\.[0-9]+\.tmk/.PID.tmk/'
+    sed -E 's/pid [0-9]+/pid N/; s/\.[0-9]+\.tmk/.PID.tmk/; s/@[0-9]+/@PID/'
 }
 is_complete() {
     [ -e goes.cli_daemon.*.tmk ] &&
@@ -30,3 +30,12 @@ touch stays
 echo "status $?"
 cat said
 rm stays
+# In a directory of jobs the same.
+touch stays
+timeout 20 "$BIN/tidemark" record --job=jobs "$CLI/cli_daemon" stays >said 2>&1 </dev/null
+echo "job: status $?"
+daemon_names <said | sed -E 's#jobs/[^ :]*/#jobs/ID/#; s/cli_daemon\.[^ ]*\.PID/cli_daemon.HOST.PID/'
+grep -c '^end ' jobs/*/*.entry | cut -d: -f2 | sort | paste -sd ' '
+rm stays
+until_true sh -c '[ $(cat jobs/*/*.entry | grep -c "^end exit") = 2 ]'
+tidemark job -f json jobs | jq -c '[.ranks[] | [.state, .peak_bytes]] | sort'

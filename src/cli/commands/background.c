@@ -60,7 +60,12 @@ static void background_say_one(const struct collector_process *process)
                 (int)process->pid);
     strbuf_addf(&line, is_there ? "  so far       tidemark report " : "  its profile  ");
     text_add_safe_string(&line, process->path);
-    strbuf_addf(&line, "%s\n", is_there ? "" : " (a small one: a row of the session's file)");
+    strbuf_add_char(&line, '\n');
+    if (!is_there && process->rows) {
+        strbuf_add_string(&line, "  if small     ");
+        text_add_safe_string(&line, process->rows);
+        strbuf_addf(&line, "@%d\n", (int)process->pid);
+    }
     fputs(line.data, stderr);
     strbuf_release(&line);
 }

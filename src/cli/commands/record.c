@@ -537,6 +537,8 @@ static void cmd_record_sum_up_foreground(struct job *job, const struct record_op
     bool is_its_daemon = !job->wait_status && background_has(job->collector, started);
     if (!is_its_daemon && !job->summed_up)
         cmd_record_sum_up(job, options, program);
+    if (is_its_daemon && !job->quiet && options->job)
+        cmd_record_say_job(job->collector, options->job);
     if (is_its_daemon && !job->quiet)
         cmd_record_say_errors(job->collector);
     if (!job->quiet)

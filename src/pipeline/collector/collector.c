@@ -255,8 +255,10 @@ bool collector_running_at(const struct collector *collector, size_t index,
         const struct process_image *image = collector->members[i].image;
         if (collector->members[i].ending || index-- > 0)
             continue;
+        const struct session_rows *rows = collector->options.rows;
         *process = (struct collector_process){
-            process_image_pid(image), process_image_program(image), process_image_path(image)};
+            process_image_pid(image), process_image_program(image), process_image_path(image),
+            rows ? session_rows_path(rows) : NULL};
         return true;
     }
     return false;

@@ -99,6 +99,7 @@ size_t collector_running(const struct collector *collector);
 struct collector_process {
     pid_t pid;
     const char *program, *path;
+    const char *rows; /* the session's file, where it may become a row; NULL: it never does */
 };
 bool collector_running_at(const struct collector *collector, size_t index,
                           struct collector_process *process);

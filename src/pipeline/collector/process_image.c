@@ -791,7 +791,7 @@ const char *process_image_program(const struct process_image *image)
 /* In a directory of jobs the image's own thread chooses it. */
 const char *process_image_path(const struct process_image *image)
 {
-    return image->options.job ? NULL : image->path;
+    return image->path;
 }
 
 static void process_image_wake(struct process_image *image)
