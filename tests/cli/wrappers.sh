@@ -25,3 +25,15 @@ printf '[function."parse_header"]\nlive = "1 kB"\n[function."my_malloc"]\nlive =
 tidemark check -b budget.toml --json run.tmk | jq -c '.verdicts[] | [.scope, .state, .value]'
 tidemark diff --json run.tmk run.tmk | jq -r '[.. | .function? // empty] | unique | map(select(. == "my_malloc" or . == "parse_header")) | join(" ")'
 tidemark export --to folded -m leaked -o - run.tmk | grep -c my_malloc || true
+through() { # the functions of a JSON, with their wrappers
+    jq -r '[.. | objects | select(.function? == "parse_header" or .function? == "load_index") | "\(.through // "-") \(.function)"] | unique | join(", ")'
+}
+echo "== and name the wrapper in front"
+tidemark job -f json run.tmk run.tmk | jq '{functions}' | through
+tidemark job --width 100 run.tmk run.tmk | grep -o 'my_malloc ← [a-z_]*' | sort -u | paste -sd ' '
+tidemark job --not-through '^my_malloc$' -f json run.tmk run.tmk | jq -c '.functions[0] | [.through, .function]'
+tidemark diff --json run.tmk run.tmk | jq '{functions}' | through
+tidemark check -b budget.toml --json run.tmk | through
+tidemark record -q --trace -o traced.tmk "$VICTIMS/wrapped"
+tidemark blocks --json traced.tmt | jq -s '[.[].frames[0]]' | through
+tidemark events --filter parse_header traced.tmt | grep -o 'my_malloc ← parse_header' | sort -u

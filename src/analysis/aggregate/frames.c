@@ -166,20 +166,13 @@ void frame_add_columns(struct strbuf *out, const struct style *style, const char
 
 enum { THROUGH_MOST = 24, NAME_BESIDE_THROUGH = 20 };
 
-/* "my_malloc ← ", where `room` columns are enough for it and the name. The columns that it
- * takes. */
-static size_t frame_show_through(struct strbuf *out, const struct style *style,
-                                 const struct profile *profile, struct frame frame,
-                                 const char *name, size_t room)
+size_t frame_add_wrapper(struct strbuf *out, const struct style *style, const char *wrapper,
+                         const char *name, size_t room)
 {
-    if (!frame.through)
-        return 0;
-    struct strbuf through = STRBUF_INIT, wrapper = STRBUF_INIT;
+    struct strbuf through = STRBUF_INIT;
     size_t core;
     name_core(name, &core);
-    frame_add_through(&wrapper, profile, frame);
-    name_add_short(&through, wrapper.data, THROUGH_MOST);
-    strbuf_release(&wrapper);
+    name_add_short(&through, wrapper, THROUGH_MOST);
     strbuf_add_string(&through, style_sign(style, " ← ", " <- "));
     size_t columns = text_width(through.data);
     if (columns + (core < NAME_BESIDE_THROUGH ? core : NAME_BESIDE_THROUGH) > room)
@@ -187,6 +180,19 @@ static size_t frame_show_through(struct strbuf *out, const struct style *style,
     else
         style_add(out, style, TONE_DIM, through.data);
     strbuf_release(&through);
+    return columns;
+}
+
+static size_t frame_show_through(struct strbuf *out, const struct style *style,
+                                 const struct profile *profile, struct frame frame,
+                                 const char *name, size_t room)
+{
+    if (!frame.through)
+        return 0;
+    struct strbuf wrapper = STRBUF_INIT;
+    frame_add_through(&wrapper, profile, frame);
+    size_t columns = frame_add_wrapper(out, style, wrapper.data, name, room);
+    strbuf_release(&wrapper);
     return columns;
 }
 
@@ -217,6 +223,9 @@ void frame_add_tight_line(struct strbuf *out, const struct style *style,
         frame_add_place(&place, profile, frame, room * 9 / 20);
     else if (core + 2 + NARROW / 3 < room)
         frame_add_place(&place, profile, frame, room - core - 2);
+    size_t place_columns = text_width(place.data) + 2;
+    if (place_columns < room)
+        used += frame_show_through(out, style, profile, frame, name.data, room - place_columns);
     frame_add_columns(out, style, name.data, place.data, used, false);
     strbuf_release(&name);
     strbuf_release(&place);
@@ -359,6 +368,24 @@ bool *frames_of_libraries(const struct profile *profile)
         free(hidden);
         return NULL;
     }
+    return hidden;
+}
+
+bool *frames_of_libraries_in_trace(const struct profile *profile)
+{
+    struct profile asking = *profile;
+    bool *is_caller = calloc(profile->node_count + 1, sizeof *is_caller), *hidden = NULL;
+    asking.sites = calloc(profile->node_count + 1, sizeof *asking.sites);
+    asking.site_count = 0;
+    for (size_t i = 1; is_caller && i < profile->node_count; i++)
+        is_caller[profile->nodes[i].parent] = true;
+    for (size_t i = 1; is_caller && asking.sites && i < profile->node_count; i++)
+        if (!is_caller[i])
+            asking.sites[asking.site_count++].path = (uint32_t)i;
+    if (is_caller && asking.sites)
+        hidden = frames_of_libraries(&asking);
+    free(is_caller);
+    free(asking.sites);
     return hidden;
 }
 

@@ -47,6 +47,10 @@ void frame_add_through(struct strbuf *out, const struct profile *profile, struct
  * shortened to `columns`, and safe. */
 void frame_add_owner(struct strbuf *out, const struct profile *profile, struct frame frame,
                      const char *arrow, size_t columns);
+/* "my_malloc ← " on a line, in front of `name`, where `room` columns are enough for both; else
+ * nothing. The columns that it takes. */
+size_t frame_add_wrapper(struct strbuf *out, const struct style *style, const char *wrapper,
+                         const char *name, size_t room);
 /* "src/mesh.cpp:77", as seen from where the program was started, in at most `columns`; where no
  * file is known the library, or nothing. Safe. */
 void frame_add_place(struct strbuf *out, const struct profile *profile, struct frame frame,
@@ -79,6 +83,10 @@ void frame_write(struct json *json, const struct profile *profile, struct frame 
  * of a run-time of JavaScript or Java that is hidden where its program's own functions have names?
  * NULL: out of memory. To be freed. */
 bool *frames_of_libraries(const struct profile *profile);
+
+/* The same of the names of a trace, which come without figures: each path that no other goes on
+ * from counts as one that asks. */
+bool *frames_of_libraries_in_trace(const struct profile *profile);
 
 /* Walks a path from its innermost frame outwards, over what `hidden` (by index of profile->lines)
  * does not hide. */

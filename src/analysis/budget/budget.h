@@ -79,6 +79,10 @@ struct budget {
     size_t suppression_count, suppression_room;
     double tolerance; /* of growth limits that are just true: a share */
     bool has_tolerance;
+    /* Only call paths that pass count, by node of the profile and of the baseline. The words for
+     * people; NULL: all count. */
+    const char *filter;
+    const bool *passes, *passes_baseline;
     /* its own */
     char **strings;
     size_t string_count, string_room;
@@ -128,6 +132,7 @@ struct budget_offender {
     struct budget_frame {
         char *function, *file; /* file: NULL, not known */
         uint32_t line;         /* 0: not known */
+        char *through;         /* the wrapper that it asked through (aggregate/wrappers.h); NULL */
     } frames[BUDGET_FRAMES];   /* innermost first; library frames are passed over */
 };
 

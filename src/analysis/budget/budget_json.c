@@ -15,6 +15,8 @@ static void budget_json_write_offender(struct json *json, const struct budget_of
     for (size_t i = 0; i < offender->frame_count; i++) {
         json_object(json, NULL);
         json_string(json, "function", offender->frames[i].function);
+        if (offender->frames[i].through)
+            json_string(json, "through", offender->frames[i].through);
         json_string(json, "file", offender->frames[i].file);
         if (offender->frames[i].line)
             json_unsigned(json, "line", offender->frames[i].line);
@@ -92,6 +94,8 @@ int budget_json(FILE *out, const struct budget_check *check)
     json_string(&json, "file", check->file);
     json_string(&json, "baseline", check->baseline_file);
     json_string(&json, "budget", check->budget->path);
+    if (check->budget->filter)
+        json_string(&json, "filter", check->budget->filter);
     json_bool(&json, "kept", !check->exceeded && !check->unknown);
     json_unsigned(&json, "exceeded", check->exceeded);
     json_unsigned(&json, "unknown", check->unknown);

@@ -24,6 +24,10 @@ static void budget_text_add_frame(struct strbuf *out, const struct style *style,
     struct strbuf place = STRBUF_INIT;
     if (frame->file)
         name_add_place(&place, frame->file, frame->line, style->columns * 2 / 5);
+    size_t taken = used + text_width(place.data) + 2;
+    if (frame->through && taken < style->columns)
+        used +=
+            frame_add_wrapper(out, style, frame->through, frame->function, style->columns - taken);
     frame_add_columns(out, style, frame->function, place.data, used, false);
     strbuf_release(&place);
 }
@@ -125,6 +129,11 @@ int budget_text(FILE *out, const struct budget_check *check, const struct style 
         strbuf_addf(&text, "  %s: %zu of %zu not kept\n", safe.data, bad, check->count);
     else
         strbuf_addf(&text, "  %s: all of %zu kept\n", safe.data, check->count);
+    if (check->budget->filter) {
+        strbuf_add_string(&text, "  only call paths that pass the filter ");
+        text_add_safe_string(&text, check->budget->filter);
+        strbuf_add_char(&text, '\n');
+    }
     for (size_t i = 0; i < check->count; i++)
         if (check->verdicts[i].state != BUDGET_KEPT)
             budget_text_add_verdict(&text, style, &check->verdicts[i]);

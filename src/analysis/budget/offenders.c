@@ -17,13 +17,15 @@ enum { LOOKED_AT = 64 }; /* sites, of which those that look alike are joined */
 /* ---- One ----------------------------------------------------------------------------------- */
 
 static int budget_find_offenders_add_frame(struct budget_offender *to, const char *function,
-                                           const char *file, uint32_t line)
+                                           const char *through, const char *file, uint32_t line)
 {
     struct budget_frame *frame = &to->frames[to->frame_count];
-    *frame = (struct budget_frame){strdup(function), file ? strdup(file) : NULL, line};
-    if (!frame->function || (file && !frame->file)) {
+    *frame = (struct budget_frame){strdup(function), file ? strdup(file) : NULL, line,
+                                   through && *through ? strdup(through) : NULL};
+    if (!frame->function || (file && !frame->file) || (through && *through && !frame->through)) {
         free(frame->function);
         free(frame->file);
+        free(frame->through);
         return -ENOMEM;
     }
     to->frame_count++;
@@ -35,6 +37,7 @@ void budget_offender_release(struct budget_offender *offender)
     for (size_t i = 0; i < offender->frame_count; i++) {
         free(offender->frames[i].function);
         free(offender->frames[i].file);
+        free(offender->frames[i].through);
     }
     offender->frame_count = 0;
 }
@@ -152,17 +155,22 @@ static int budget_find_offenders_fill(struct budget_offender *offender,
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, profile, hidden, of.path);
-    struct strbuf name = STRBUF_INIT;
+    struct strbuf name = STRBUF_INIT, through = STRBUF_INIT;
     int error = 0;
     *offender = (struct budget_offender){.value = of.value, .before = NAN};
     do {
         uint32_t line;
         const char *file = frame_file(profile, frame, &line);
         strbuf_reset(&name);
+        strbuf_reset(&through);
         frame_add_name(&name, profile, frame);
-        error = budget_find_offenders_add_frame(offender, name.data, file, line);
+        if (!offender->frame_count)
+            frame_add_through(&through, profile, frame);
+        error = budget_find_offenders_add_frame(offender, name.data,
+                                                through.length ? through.data : NULL, file, line);
     } while (!error && offender->frame_count < BUDGET_FRAMES && frame_walk_next(&walk, &frame));
     strbuf_release(&name);
+    strbuf_release(&through);
     return error;
 }
 
@@ -257,7 +265,7 @@ static int budget_find_offenders_take_grown(struct budget_verdict *verdict,
     *offender = (struct budget_offender){diff_of(&path->figure), path->figure.before, 0, {{0}}};
     for (uint32_t node = path->node;
          offender->frame_count < BUDGET_FRAMES && diff_frame_next(difference, &node, &frame);)
-        if (budget_find_offenders_add_frame(offender, frame.function, frame.file,
+        if (budget_find_offenders_add_frame(offender, frame.function, frame.through, frame.file,
                                             frame.line[1] ? frame.line[1] : frame.line[0]))
             return -ENOMEM;
     return 0;

@@ -10,6 +10,7 @@
 #include "diff/diff_tree.h"
 #include "aggregate/facts.h"
 #include "aggregate/frames.h"
+#include "aggregate/functions.h"
 #include "aggregate/metric_choice.h"
 
 struct diff_private {
@@ -298,6 +299,34 @@ static int diff_pass_over(struct diff *difference, bool *const *hidden)
     return error;
 }
 
+static void diff_say_through(struct identity *identity, const char *through)
+{
+    if (!identity->through)
+        identity->through = through;
+    else if (strcmp(identity->through, through) != 0)
+        identity->through = "";
+}
+
+/* Of each function, the wrapper through which all its paths ask. */
+static void diff_find_wrappers(struct diff *difference, size_t run, const bool *hidden)
+{
+    const struct profile *profile = difference->runs[run].profile;
+    const struct identities *identities = &difference->own->identities;
+    const bool *wanted = difference->runs[run].wanted;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        struct frame_walk walk;
+        uint32_t path = profile->sites[i].path;
+        struct frame frame = frame_walk_begin(&walk, profile, hidden, path);
+        if (!frame.code || (wanted && !wanted[path]))
+            continue;
+        uint32_t key = function_key(profile, frame.code, frame.line);
+        const char *through =
+            frame.through ? frame_function(profile, frame_at(frame.through_code, frame.through))
+                          : NULL;
+        diff_say_through(&identities->of[identities->by_key[run][key]], through ? through : "");
+    }
+}
+
 static int diff_name_and_pass(struct diff *difference)
 {
     const struct profile *profiles[DIFF_RUNS_MAX];
@@ -311,6 +340,9 @@ static int diff_name_and_pass(struct diff *difference)
     }
     if (!error)
         error = identities_init(&difference->own->identities, profiles, difference->run_count);
+    for (size_t i = 0; i < difference->run_count && !error; i++)
+        if (difference->options.hide_std && !difference->callers_only)
+            diff_find_wrappers(difference, i, hidden[i]);
     if (!error)
         error = diff_pass_over(difference, hidden);
     for (size_t i = 0; i < difference->run_count; i++)
@@ -410,6 +442,12 @@ const char *diff_function_file(const struct diff *difference, uint32_t identity)
     return difference->own->identities.of[identity].file;
 }
 
+const char *diff_function_through(const struct diff *difference, uint32_t identity)
+{
+    const char *through = difference->own->identities.of[identity].through;
+    return through && *through ? through : NULL;
+}
+
 double diff_function_value(const struct diff *difference, uint32_t identity, size_t run)
 {
     return difference->own->by_function[identity * difference->run_count + run];
@@ -432,7 +470,9 @@ bool diff_frame_next(const struct diff *difference, uint32_t *node, struct diff_
         return false;
     *frame = (struct diff_frame){own->identities.of[site->function].name,
                                  own->identities.of[site->function].file,
-                                 {site->line[0], site->line[1]}};
+                                 {site->line[0], site->line[1]},
+                                 site->callee ? NULL
+                                              : diff_function_through(difference, site->function)};
     return true;
 }
 

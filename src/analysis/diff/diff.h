@@ -83,6 +83,7 @@ struct diff_path {
 struct diff_frame {
     const char *function, *file; /* file: NULL, not known; as in the last group that has it */
     uint32_t line[2];
+    const char *through; /* of the innermost: diff_function_through(); else NULL */
 };
 
 struct diff {
@@ -109,6 +110,9 @@ void diff_release(struct diff *difference);
 
 const char *diff_function_name(const struct diff *difference, uint32_t identity);
 const char *diff_function_file(const struct diff *difference, uint32_t identity);
+/* The wrapper that it asks through (aggregate/wrappers.h), on all paths of all runs; NULL: none, or
+ * not the same everywhere. */
+const char *diff_function_through(const struct diff *difference, uint32_t identity);
 /* The figures of one run, normalised. */
 double diff_function_value(const struct diff *difference, uint32_t identity, size_t run);
 double diff_path_value(const struct diff *difference, uint32_t node, size_t run);

@@ -50,11 +50,21 @@ static void diff_json_write_totals(struct json *json, const struct diff *differe
     json_end(json);
 }
 
+/* What a function has asked for itself it asked for through the wrapper. */
+static const char *diff_json_through(const struct diff *difference,
+                                     const struct diff_function *function)
+{
+    return difference->options.inclusive ? NULL
+                                         : diff_function_through(difference, function->identity);
+}
+
 static void diff_json_write_function(struct json *json, const struct diff *difference,
                                      const struct diff_function *function)
 {
     json_object(json, NULL);
     json_string(json, "function", diff_function_name(difference, function->identity));
+    if (diff_json_through(difference, function))
+        json_string(json, "through", diff_json_through(difference, function));
     json_string(json, "file", diff_function_file(difference, function->identity));
     diff_json_write_figure(json, &function->figure);
     json_array(json, "runs");
@@ -86,6 +96,8 @@ static void diff_json_write_path(struct json *json, const struct diff *differenc
     for (uint32_t node = path->node; diff_frame_next(difference, &node, &frame);) {
         json_object(json, NULL);
         json_string(json, "function", frame.function);
+        if (frame.through)
+            json_string(json, "through", frame.through);
         json_string(json, "file", frame.file);
         diff_json_write_line(json, "line_before", frame.line[DIFF_BEFORE]);
         diff_json_write_line(json, "line_after", frame.line[DIFF_AFTER]);

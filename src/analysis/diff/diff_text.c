@@ -344,6 +344,17 @@ static void diff_text_add_place(struct strbuf *out, const struct style *style, c
         strbuf_add_string(out, behind);
 }
 
+/* "my_alloc ← ", where there is room for it; the columns that it takes. */
+static size_t diff_text_add_through(struct writing *writing, const char *through, const char *name,
+                                    const char *place, size_t used)
+{
+    const struct style *style = &writing->show->style;
+    size_t taken = used + (*place ? text_width(place) + 2 : 0);
+    return through && taken < style->columns
+               ? frame_add_wrapper(&writing->out, style, through, name, style->columns - taken)
+               : 0;
+}
+
 static void diff_text_add_function(struct writing *writing, size_t at)
 {
     const struct diff_function *function = &writing->difference->functions[at];
@@ -354,6 +365,10 @@ static void diff_text_add_function(struct writing *writing, size_t at)
     size_t used = diff_text_names_begin(writing);
     diff_text_add_place(&place, style, name,
                         diff_function_file(writing->difference, function->identity), "", used);
+    if (!writing->difference->options.inclusive)
+        used += diff_text_add_through(
+            writing, diff_function_through(writing->difference, function->identity), name,
+            place.data, used);
     frame_add_columns(&writing->out, style, name, place.data, used, false);
     strbuf_release(&place);
 }
@@ -382,6 +397,7 @@ static void diff_text_add_frame(struct writing *writing, const struct diff_frame
     }
     diff_text_add_line_numbers(&lines, style, frame);
     diff_text_add_place(&place, style, frame->function, frame->file, lines.data, used);
+    used += diff_text_add_through(writing, frame->through, frame->function, place.data, used);
     frame_add_columns(&writing->out, style, frame->function, place.data, used, false);
     strbuf_release(&place);
     strbuf_release(&lines);

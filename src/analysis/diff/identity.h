@@ -17,6 +17,9 @@ struct identities {
     struct identity {
         const char *name; /* to be shown: the function's */
         const char *file; /* the last profile's that has it; NULL: not known */
+        /* The wrapper that it asks through on all paths that count, by name; "": not the same on
+         * all, or none; NULL: not said. */
+        const char *through;
     } * of;
     uint32_t **by_key; /* by profile, by function key (aggregate/functions.h) */
     /* its own */

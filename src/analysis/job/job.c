@@ -177,7 +177,8 @@ static int job_compare_scaled(const void *left, const void *right, void *context
 
 static struct job_scaled job_new_scaled(const struct job_entry *entry, size_t jobs)
 {
-    struct job_scaled scaled = {.name = entry->name, .module = entry->module};
+    struct job_scaled scaled = {
+        .name = entry->name, .module = entry->module, .through = entry->through};
     scaled.means = memory_resize(NULL, jobs, sizeof *scaled.means);
     scaled.most = memory_resize(NULL, jobs, sizeof *scaled.most);
     memset(scaled.means, 0, jobs * sizeof *scaled.means);
@@ -212,6 +213,9 @@ static void job_take(struct scaling *scaling, size_t job)
                             sizeof *scaling->all);
             scaling->all[scaling->count++] = job_new_scaled(entry, scaling->job_count);
         }
+        if (entry->through && scaling->all[number].through &&
+            strcmp(entry->through, scaling->all[number].through))
+            scaling->all[number].through = "";
         scaling->all[number].means[job] = statistics_sum_mean(sum, scaling->jobs[job]->ranks);
         scaling->all[number].most[job] = sum->max;
     }

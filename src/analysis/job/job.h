@@ -66,10 +66,10 @@ int job_scaling_json(FILE *out, struct job *const *jobs, size_t count);
 
 /* One function over several jobs. */
 struct job_scaled {
-    const char *name, *module;
-    double *means;  /* bytes per rank at the peak, by job */
-    uint64_t *most; /* of any rank */
-    double slope;   /* of the means; NAN: in one job only */
+    const char *name, *module, *through; /* "": through no wrapper, or not the same in all */
+    double *means;                       /* bytes per rank at the peak, by job */
+    uint64_t *most;                      /* of any rank */
+    double slope;                        /* of the means; NAN: in one job only */
 };
 /* Those of all jobs, most bytes per rank in the last first. *count of them; release with
  * job_scaled_free(). */

@@ -241,6 +241,15 @@ static const char *job_digest_function_name(const struct profile *profile, struc
     }
 }
 
+/* Of each path: one function may ask through a wrapper here and without it there. */
+static void job_digest_say_through(struct taking *taking, uint32_t entry, struct frame frame)
+{
+    struct strbuf name = STRBUF_INIT;
+    frame_add_through(&name, taking->profile, frame);
+    job_summary_through(&taking->digest->entries[entry], name.length ? name.data : "");
+    strbuf_release(&name);
+}
+
 static uint32_t job_digest_function_entry(struct taking *taking, struct frame frame)
 {
     uint32_t *entry = &taking->entry[frame.line];
@@ -249,6 +258,7 @@ static uint32_t job_digest_function_entry(struct taking *taking, struct frame fr
                                    job_digest_function_name(taking->profile, frame),
                                    job_digest_module_name(taking->profile, frame.code)) +
                  1;
+    job_digest_say_through(taking, *entry - 1, frame);
     return *entry - 1;
 }
 

@@ -177,7 +177,9 @@ static void job_json_write_entry(struct json *json, const struct job *job, uint3
     json_object(json, NULL);
     if (entry->kind == JOB_FUNCTION)
         json_string(json, "function", *entry->name ? entry->name : NULL);
-    else
+    if (entry->kind == JOB_FUNCTION && entry->through && *entry->through)
+        json_string(json, "through", entry->through);
+    if (entry->kind != JOB_FUNCTION)
         json_bool(json, "mpi", entry->kind == JOB_LIBRARY_MPI);
     json_string(json, "module", *entry->module ? entry->module : NULL);
     job_json_write_sums(json, "at_peak", job, entry, JOB_AT_PEAK);

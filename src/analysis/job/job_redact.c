@@ -17,6 +17,8 @@ static void job_redact_entry(struct job_entry *entry, const struct redact_texts 
 {
     redact_text_hash(texts, REDACT_NAMES, "function_", &entry->name);
     redact_text_hash(texts, REDACT_NAMES, "module_", &entry->module);
+    if (entry->through && *entry->through)
+        redact_text_hash(texts, REDACT_NAMES, "function_", &entry->through);
 }
 
 size_t job_redact(struct job_summary *summary, const struct redact_texts *texts)

@@ -124,7 +124,8 @@ static void job_scaling_add_points(struct job_text *text, const struct job_scale
     for (size_t i = points->first; i < points->past; i++)
         job_cell_bytes(text, scaled->means[i] > 0 ? job_whole(scaled->means[i]) : FIGURE_UNKNOWN);
     job_cell(text, "");
-    job_name(text, scaled->name, scaled->module, 10 + 10 * (points->past - points->first));
+    job_name(text, scaled->name, scaled->through, scaled->module,
+             10 + 10 * (points->past - points->first));
 }
 
 /* Each function that does not shrink while there are more ranks, with its points. */
@@ -190,6 +191,8 @@ static void job_scaling_write_scaled(struct json *json, const struct job_scaled 
 {
     json_object(json, NULL);
     json_string(json, "function", *scaled->name ? scaled->name : NULL);
+    if (scaled->through && *scaled->through)
+        json_string(json, "through", scaled->through);
     json_string(json, "module", *scaled->module ? scaled->module : NULL);
     json_double(json, "slope", scaled->slope);
     json_array(json, "mean");

@@ -134,6 +134,15 @@ uint32_t job_summary_entry(struct job_summary *summary, enum job_kind kind, cons
     return number;
 }
 
+void job_summary_through(struct job_entry *entry, const char *through)
+{
+    if (!through || (entry->through && !strcmp(entry->through, through)))
+        return;
+    char *agreed = memory_copy_string(entry->through ? "" : through);
+    free(entry->through);
+    entry->through = agreed;
+}
+
 static void job_summary_index_entries(struct job_summary *summary)
 {
     bool is_new;
@@ -146,6 +155,7 @@ static void job_summary_release_entry(struct job_entry *entry)
 {
     free(entry->name);
     free(entry->module);
+    free(entry->through);
 }
 
 static void job_summary_sum_merge(struct job_sum *into, const struct job_sum *from)
@@ -262,6 +272,7 @@ void job_summary_merge(struct job_summary *into, struct job_summary *from)
     for (size_t i = 0; i < from->entry_count; i++) {
         const struct job_entry *entry = &from->entries[i];
         new_numbers[i] = job_summary_entry(into, entry->kind, entry->name, entry->module);
+        job_summary_through(&into->entries[new_numbers[i]], entry->through);
         for (int figure = 0; figure < JOB_FIGURES; figure++)
             job_summary_sum_merge(&into->entries[new_numbers[i]].of[figure], &entry->of[figure]);
     }

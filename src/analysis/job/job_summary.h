@@ -108,6 +108,9 @@ enum job_kind {
 struct job_entry {
     enum job_kind kind;
     char *name, *module; /* name: "" of libraries and of unnamed code; module: file name or "" */
+    /* The wrapper that a function asks through (aggregate/wrappers.h): its name where it is one and
+     * the same on all paths of all ranks; "" where it is not, or there is none; NULL: not said. */
+    char *through;
     struct job_sum of[JOB_FIGURES];
 };
 
@@ -147,6 +150,8 @@ void job_summary_add_rank(struct job_summary *summary, const struct job_rank *ra
 /* The entry of that name; a new one is all zero. Indices change in job_summary_sort() only. */
 uint32_t job_summary_entry(struct job_summary *summary, enum job_kind kind, const char *name,
                            const char *module);
+/* A path of the entry asks through that wrapper; "": through none, or through several. */
+void job_summary_through(struct job_entry *entry, const char *through);
 /* Adds one rank's figure. */
 void job_sum_add(struct job_sum *sum, uint64_t bytes, uint32_t rank);
 

@@ -113,11 +113,15 @@ static void job_summary_put_rank(struct strbuf *out, const struct job_rank *rank
     job_summary_put_levels(out, rank->resident_max);
 }
 
+/* The kind JOB_KINDS is that of a function with a wrapper, whose name follows. */
 static void job_summary_put_entry(struct strbuf *out, const struct job_entry *entry)
 {
-    bytes_put(out, entry->kind);
+    bool has_through = entry->kind == JOB_FUNCTION && entry->through && *entry->through;
+    bytes_put(out, has_through ? JOB_KINDS : entry->kind);
     bytes_put_string(out, entry->name);
     bytes_put_string(out, entry->module);
+    if (has_through)
+        bytes_put_string(out, entry->through);
     for (int i = 0; i < JOB_FIGURES; i++) {
         const struct job_sum *sum = &entry->of[i];
         bytes_put(out, sum->ranks);
@@ -234,15 +238,20 @@ static void job_summary_get_sum(struct bytes_reader *reader, struct job_sum *sum
 
 static void job_summary_get_entry(struct bytes_reader *reader, struct job_summary *summary)
 {
-    enum job_kind kind = (enum job_kind)bytes_get_below(reader, JOB_KINDS - 1);
+    uint64_t kind = bytes_get_below(reader, JOB_KINDS);
+    bool has_through = kind == JOB_KINDS;
     char *name = job_summary_get_name(reader), *module = job_summary_get_name(reader);
+    char *through = has_through ? job_summary_get_name(reader) : memory_copy_string("");
     size_t before = summary->entry_count;
-    uint32_t number = job_summary_entry(summary, kind, name, module);
-    reader->failed |= number != before; /* there already */
+    uint32_t number =
+        job_summary_entry(summary, has_through ? JOB_FUNCTION : (enum job_kind)kind, name, module);
+    reader->failed |= number != before || (has_through && !*through); /* there already */
+    job_summary_through(&summary->entries[number], through);
     for (int i = 0; i < JOB_FIGURES; i++)
         job_summary_get_sum(reader, &summary->entries[number].of[i]);
     free(name);
     free(module);
+    free(through);
 }
 
 static void job_summary_get_end(struct bytes_reader *reader, struct job_summary *summary,

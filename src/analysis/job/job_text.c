@@ -9,6 +9,7 @@
 #include "base/human.h"
 #include "base/text.h"
 #include "aggregate/facts.h"
+#include "aggregate/frames.h"
 #include "job/job_text.h"
 #include "model/figure_human.h"
 #include "format/names.h"
@@ -99,7 +100,8 @@ static void job_text_add_nameless(struct job_text *text, const char *module, siz
     strbuf_release(&line);
 }
 
-void job_name(struct job_text *text, const char *name, const char *module, size_t used)
+void job_name(struct job_text *text, const char *name, const char *through, const char *module,
+              size_t used)
 {
     size_t columns = text->style.columns > used + 12 ? text->style.columns - used : 12;
     struct strbuf place = STRBUF_INIT, shown = STRBUF_INIT;
@@ -109,6 +111,9 @@ void job_name(struct job_text *text, const char *name, const char *module, size_
     }
     name_add_place(&place, module, 0, columns * 2 / 5);
     size_t place_width = *module ? text_width(place.data) : 0;
+    if (through && *through)
+        columns -= frame_add_wrapper(&text->out, &text->style, through, name,
+                                     columns - (place_width ? place_width + 2 : 0));
     name_add_short(&shown, name, columns - (place_width ? place_width + 2 : 0));
     strbuf_add_string(&text->out, shown.data);
     if (place_width) {

@@ -28,7 +28,8 @@ void job_row(struct job_text *text, const struct text_column *columns);
 void job_cell(struct job_text *text, const char *cell);
 void job_cell_bytes(struct job_text *text, struct figure bytes); /* "-": unknown */
 /* The rest of a line whose first `used` columns are taken: a function and its module. */
-void job_name(struct job_text *text, const char *name, const char *module, size_t used);
+void job_name(struct job_text *text, const char *name, const char *through, const char *module,
+              size_t used);
 /* "rank 7", or its file where no number is known. Safe. */
 void job_add_rank_name(struct strbuf *out, const struct job_rank *rank);
 struct figure job_whole(double bytes);

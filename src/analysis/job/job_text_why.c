@@ -68,6 +68,11 @@ static void job_add_cause(struct job_text *text, const struct diff *first, doubl
                     human_bytes((uint64_t)whole).text);
     strbuf_add_string(&line, " is what ");
     text_add_safe_string(&line, *entry->name ? entry->name : entry->module);
+    if (entry->through && *entry->through) {
+        strbuf_add_string(&line, ", through ");
+        text_add_safe_string(&line, entry->through);
+        strbuf_add_char(&line, ',');
+    }
     strbuf_add_string(&line, " asked for.");
     job_note(text, line.data);
     strbuf_release(&line);
@@ -94,7 +99,7 @@ static void job_add_diff(struct job_text *text, const struct diff *one)
     job_cell_bytes(text, figure_of(one->most));
     job_cell_bytes(text, figure_of(one->least));
     job_cell(text, "");
-    job_name(text, entry->name, entry->module, 35);
+    job_name(text, entry->name, entry->through, entry->module, 35);
 }
 
 void job_add_why(struct job_text *text)
@@ -143,7 +148,7 @@ static void job_add_sum(struct job_text *text, const struct job_entry *entry, do
     job_cell(text, rank);
     job_cell(text, imbalance);
     job_cell(text, "");
-    job_name(text, entry->name, entry->module, 45);
+    job_name(text, entry->name, entry->through, entry->module, 45);
 }
 
 void job_add_functions(struct job_text *text)

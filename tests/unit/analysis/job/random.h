@@ -92,7 +92,11 @@ static inline void random_digest(struct job_summary *digest, uint32_t number, un
             bytes[f][i] = 0;
         if (random_below(3) == 0 || !job_rank_counts(&rank))
             continue;
+        static const char *const wrappers[] = {"my_alloc", "", "xmalloc"};
         uint32_t entry = job_summary_entry(digest, (enum job_kind)(f % JOB_KINDS), name, "lib");
+        if (f % JOB_KINDS == JOB_FUNCTION) /* most functions ask through the same one everywhere */
+            job_summary_through(&digest->entries[entry],
+                                f % 4 ? wrappers[f % 3] : wrappers[random_below(3)]);
         for (int i = 0; i < JOB_FIGURES; i++) {
             bytes[f][i] = random_below(4) ? random_bytes(56) : 0;
             job_sum_add(&digest->entries[entry].of[i], bytes[f][i], number);

@@ -194,6 +194,34 @@ static void damaged_bytes_are_refused_or_read(void **state)
     strbuf_release(&bytes);
 }
 
+/* A function's wrapper is named where all its paths in all ranks go through it, and nowhere else. */
+static void a_wrapper_is_named_where_all_agree(void **state)
+{
+    (void)state;
+    static const char *const said[][3] = {{"my_alloc", "my_alloc", "my_alloc"},
+                                          {"my_alloc", "", "my_alloc"},
+                                          {"my_alloc", "xmalloc", "my_alloc"},
+                                          {"", "", ""}};
+    static const char *const agreed[] = {"my_alloc", "", "", ""};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        struct job_summary all = {0}, read;
+        for (int rank = 0; rank < 3; rank++) {
+            struct job_summary one = {0};
+            uint32_t entry = job_summary_entry(&one, JOB_FUNCTION, "parse", "lib");
+            job_summary_through(&one.entries[entry], said[i][rank]);
+            job_summary_merge(&all, &one);
+        }
+        assert_string_equal(all.entries[0].through, agreed[i]);
+        struct strbuf bytes = STRBUF_INIT;
+        job_summary_write(&bytes, &all);
+        assert_int_equal(job_summary_read(&read, bytes.data, bytes.length), 0);
+        assert_string_equal(read.entries[0].through, agreed[i]);
+        strbuf_release(&bytes);
+        job_summary_release(&all);
+        job_summary_release(&read);
+    }
+}
+
 static void levels_stay_bounds(void **state)
 {
     (void)state;
@@ -214,6 +242,7 @@ int main(void)
         cmocka_unit_test(sums_are_those_of_brute_force),
         cmocka_unit_test(ends_are_the_ranks_with_most_and_least),
         cmocka_unit_test(damaged_bytes_are_refused_or_read),
+        cmocka_unit_test(a_wrapper_is_named_where_all_agree),
         cmocka_unit_test(levels_stay_bounds),
     };
     random_begin();
