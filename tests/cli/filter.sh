@@ -50,3 +50,50 @@ for command in "at at.tmt peak" "insight at.tmk"; do
     try tidemark $command --filter '!('
     sentence 'expression'
 done
+
+# By size, thread and age where the figures exist, several at once, and a sentence where they do not.
+cat >sizes.c <<'P'
+#include <stdlib.h>
+static void *volatile kept[60];
+__attribute__((noinline)) static void *small(int i) { return kept[i] = malloc(1000 + i); }
+__attribute__((noinline)) static void *large(int i) { return kept[i] = malloc(100000 + i); }
+int main(void)
+{
+    for (int i = 0; i < 20; i++)
+        small(i), large(20 + i);
+    return 0;
+}
+P
+cc -g -O1 -o sizes sizes.c
+tidemark record -q --trace --held -o sizes.tmk ./sizes
+sized() { tidemark report --json --sort=count --filter "$1" sizes.tmk | jq -rc '[.sections[0].sites[] | select(.function != "?") | [.function, .metrics.alloc_count]]'; }
+for filter in 'size:>=100000' 'size:<=1000' 'size:>100019' '!size:>=100000 & function:small|large' 'size:>1K & !large' 'size:>500 & size:<90K & small'; do
+    echo "$filter: $(sized "$filter")"
+done
+count() { tidemark "$@" sizes.tmt --json | grep -c '"function"'; }
+echo "blocks: $(count blocks --filter 'size:>=100030 & large') $(count blocks --filter '!size:>=100030 & large') $(count blocks --filter 'small & thread:1' --top 0) $(count blocks --filter 'small & !thread:1' --top 0) $(count blocks --filter 'small & age:>=0s') $(count blocks --filter 'small & age:>1h')"
+echo "events: $(count events --filter 'small & size:<1005') $(count events --filter 'small & !thread:1')"
+while read -r command; do
+    try tidemark $command
+    sentence filter
+done <<'P'
+report --filter thread:1 sizes.tmk
+annotate --filter age:>1s sizes.tmk
+leaks --filter region:a sizes.tmk
+at --filter size:>1K sizes.tmt peak
+events --filter age:>1s sizes.tmt
+blocks --filter region:a sizes.tmt
+report --filter size:64K sizes.tmk
+report --filter !region:a sizes.tmk
+check --budget b.toml --update --filter a sizes.tmk
+held --by library --filter a sizes.tmk
+P
+printf '[program]\nlive = "1 MB"\n' >b.toml
+for filter in large small no_such; do
+    tidemark check -b b.toml --filter $filter --json sizes.tmk | jq -c '[.filter, .kept, .verdicts[0].value]'
+done
+held() { tidemark held --json --by path "$@" sizes.tmk | jq -c '[.holders[].function] | sort'; }
+echo "held: $(held) $(held --filter small) $(held --filter '!small')"
+tidemark held --filter small sizes.tmk | grep -c -e 'pass the filter small' -e ' small '
+tidemark html --filter 'small & a"b' -o page.html sizes.tmk 2>said
+grep -o 'data-search="[^"]*"' page.html

@@ -108,6 +108,27 @@ static int budget_judge_find_paths(const struct profile *profile, const struct b
     return scoped->paths || all ? 0 : -ENOMEM;
 }
 
+/* Suppressed leaks do not count. To be freed. */
+static bool *budget_judge_and_leaks(const struct profile *profile, const bool *paths,
+                                    const bool *leaks)
+{
+    bool *both = malloc(profile->node_count + 1);
+    for (size_t i = 0; both && i < profile->node_count; i++)
+        both[i] = (!paths || paths[i]) && (!leaks || leaks[i]);
+    return both;
+}
+
+/* Of these paths those that pass the filter. 0 or -ENOMEM. */
+static int budget_judge_filter(struct scoped *scoped, const bool *passes)
+{
+    if (!passes || !scoped->profile)
+        return 0;
+    bool *paths = budget_judge_and_leaks(scoped->profile, scoped->paths, passes);
+    free(scoped->paths);
+    scoped->paths = paths;
+    return paths ? 0 : -ENOMEM;
+}
+
 static int budget_judge_unknown(struct budget_verdict *verdict, const char *why)
 {
     verdict->state = BUDGET_UNKNOWN;
@@ -121,16 +142,6 @@ static void budget_judge_set_most(struct budget_verdict *verdict)
     verdict->most = limit->most;
     if (limit->is_growth)
         verdict->most = verdict->baseline + limit->most * (limit->is_share ? verdict->baseline : 1);
-}
-
-/* Suppressed leaks do not count. To be freed. */
-static bool *budget_judge_and_leaks(const struct profile *profile, const bool *paths,
-                                    const bool *leaks)
-{
-    bool *both = malloc(profile->node_count + 1);
-    for (size_t i = 0; both && i < profile->node_count; i++)
-        both[i] = (!paths || paths[i]) && (!leaks || leaks[i]);
-    return both;
 }
 
 /* Of paths that not all limits are about. */
@@ -223,11 +234,15 @@ static int budget_judge_limit(struct judging *judging, const struct budget_limit
                                        .baseline = NAN,
                                        .most = limit->is_growth ? NAN : limit->most};
     int error = budget_judge_find_paths(check->profile, limit, judging->hidden, &now);
+    if (!error)
+        error = budget_judge_filter(&now, check->budget->passes);
     verdict->nothing_matches = !error && budget_judge_has_none(&now);
     if (!error && limit->is_growth && !check->baseline)
         error = budget_judge_unknown(verdict, "there is no --baseline");
     else if (!error && limit->is_growth)
         error = budget_judge_find_paths(check->baseline, limit, judging->hidden_baseline, &then);
+    if (!error)
+        error = budget_judge_filter(&then, check->budget->passes_baseline);
     if (!error && verdict->state != BUDGET_UNKNOWN)
         error = judge_measured(judging, verdict, &then, &now);
     budget_judge_release_scoped(&now);

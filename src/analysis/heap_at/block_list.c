@@ -58,6 +58,13 @@ static bool block_list_is_wanted(const struct blocks *blocks, const struct repla
 {
     const struct blocks_options *options = blocks->options;
 
+    const struct match_conditions *conditions = &options->conditions;
+    if (!match_in_range(&conditions->size, block->size_bytes) ||
+        (conditions->age.is_said &&
+         (block->birth_ticks > blocks->ticks ||
+          !match_in_range(&conditions->age, block_list_age_ns(blocks, block)))) ||
+        (conditions->has_thread && !match_thread(conditions, block_list_tid_of(blocks, block))))
+        return false;
     return block->size_bytes >= options->least_bytes &&
            (!options->least_age_ns ||
             (block->birth_ticks <= blocks->ticks &&
@@ -137,10 +144,10 @@ static int block_list_name_blocks(struct blocks *blocks, size_t count)
     if (error)
         return error;
     if (blocks->options->pattern &&
-        match_paths(blocks->profile, blocks->options->pattern, &blocks->wanted))
+        match_frames(blocks->profile, blocks->options->pattern, &blocks->wanted))
         return heap_at_no_memory();
     block_list_match(blocks);
-    blocks->hidden = blocks->options->style.hide_std ? frames_of_libraries(blocks->profile)
+    blocks->hidden = blocks->options->style.hide_std ? frames_of_libraries_in_trace(blocks->profile)
                                                      : calloc(blocks->profile->line_count + 1, 1);
     return blocks->hidden ? 0 : heap_at_no_memory();
 }

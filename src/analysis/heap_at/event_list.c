@@ -199,9 +199,14 @@ static bool events_is_wanted(const struct stream *stream, uint32_t number,
         return false;
     if (options->tid != UINT64_MAX && events_tid_of(stream, number) != options->tid)
         return false;
-    if ((options->least_bytes || options->most_bytes != UINT64_MAX) &&
+    if ((options->least_bytes || options->most_bytes != UINT64_MAX ||
+         options->conditions.size.is_said) &&
         (!what.has_size || record->size_bytes < options->least_bytes ||
-         record->size_bytes > options->most_bytes))
+         record->size_bytes > options->most_bytes ||
+         !match_in_range(&options->conditions.size, record->size_bytes)))
+        return false;
+    if (options->conditions.has_thread &&
+        !match_thread(&options->conditions, events_tid_of(stream, number)))
         return false;
     return !stream->wanted || (what.has_path && stream->wanted[events_node_of(stream, record)]);
 }
@@ -635,9 +640,9 @@ static int events_name_paths(struct stream *stream)
 
     if (offline_names(stream->trace, SIZE_MAX, NULL, &stream->profile))
         return -EBADMSG;
-    if (options->pattern && match_paths(stream->profile, options->pattern, &stream->wanted))
+    if (options->pattern && match_frames(stream->profile, options->pattern, &stream->wanted))
         return events_no_memory();
-    stream->hidden = options->style.hide_std ? frames_of_libraries(stream->profile)
+    stream->hidden = options->style.hide_std ? frames_of_libraries_in_trace(stream->profile)
                                              : calloc(stream->profile->line_count + 1, 1);
     return stream->hidden ? 0 : events_no_memory();
 }

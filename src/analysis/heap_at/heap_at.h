@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "aggregate/match.h"
 #include "model/level.h"
 #include "profile/profile.h"
 #include "offline/offline.h"
@@ -73,8 +74,9 @@ struct blocks_options {
     enum memory_level of;     /* heap, mapped or all: a trace has no pages */
     enum blocks_order order;
     uint64_t least_bytes, least_age_ns;
-    uint64_t tid;        /* UINT64_MAX: any thread's */
-    const char *pattern; /* NULL: any path */
+    uint64_t tid;                       /* UINT64_MAX: any thread's */
+    const char *pattern;                /* a filter (aggregate/match.h); NULL: any path */
+    struct match_conditions conditions; /* of the filter */
     /* NULL, or called now and then while the trace is replayed. */
     void (*progress)(void *context, uint64_t events, uint64_t of_events);
     void *context;
@@ -92,6 +94,7 @@ struct events_options {
     uint64_t least_bytes, most_bytes;
     uint64_t address; /* 0: all; else only blocks that it lies in */
     const char *pattern;
+    struct match_conditions conditions; /* of the pattern; no age: an event has none */
     bool stacks;
     uint64_t *shown; /* NULL, or counts what is printed */
 };

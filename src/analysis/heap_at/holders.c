@@ -169,7 +169,7 @@ int holders_filter(struct holders *holders, const char *filter)
     struct profile *profile = holders->profile;
     bool *passes;
     size_t kept = 0;
-    int error = match_paths(profile, filter, &passes);
+    int error = match_frames(profile, filter, &passes);
     if (error)
         return error_set(error, "out of memory while looking at a trace");
     holders->filter = filter;

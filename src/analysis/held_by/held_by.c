@@ -228,6 +228,20 @@ int held_by_find(struct held_by *holders, const struct profile *now, const struc
     return error;
 }
 
+/* Children come behind their parents. */
+void held_by_filter(struct held_by *holders, const char *filter, const bool *now,
+                    const bool *before)
+{
+    holders->filter = filter;
+    for (size_t i = 0; i < holders->count; i++) {
+        struct held_by_row *row = &holders->rows[i];
+        row->is_left_out = !row->of->path || !(row->is_old ? before : now)[row->of->path];
+    }
+    for (size_t i = holders->count; i-- > 0;)
+        if (!holders->rows[i].is_left_out && holders->rows[i].parent != HELD_BY_NONE)
+            holders->rows[holders->rows[i].parent].is_left_out = false;
+}
+
 void held_by_release(struct held_by *holders)
 {
     free(holders->now.hidden);
@@ -262,7 +276,7 @@ uint32_t *held_by_children(const struct held_by *holders, uint32_t parent, size_
     uint32_t *children = calloc(holders->count + 1, sizeof *children);
     *count = 0;
     for (uint32_t i = 0; children && i < holders->count; i++)
-        if (holders->rows[i].parent == parent)
+        if (holders->rows[i].parent == parent && !holders->rows[i].is_left_out)
             children[(*count)++] = i;
     if (*count)
         qsort_r(children, *count, sizeof *children, held_by_compare, (void *)holders);

@@ -32,6 +32,7 @@ struct held_by_row {
     uint64_t key;
     struct held_by_sum own, retained, old; /* old: retained in the older profile */
     uint64_t merged;
+    bool is_left_out; /* neither its call path nor one below it passes the filter */
 };
 #define HELD_BY_NONE UINT32_MAX
 
@@ -44,6 +45,7 @@ struct held_by_side {
 struct held_by {
     struct held_by_side now, before; /* before.profile NULL: there is one profile */
     enum held_by_what by;
+    const char *filter;       /* for people; NULL: all rows are shown */
     struct held_by_row *rows; /* a parent comes before its children */
     size_t count, room;
     struct held_by_sum held, lost, old_held, old_lost;
@@ -63,6 +65,10 @@ const char *held_by_missing(const struct profile *profile);
 int held_by_find(struct held_by *holders, const struct profile *now, const struct profile *before,
                  enum held_by_what by);
 void held_by_release(struct held_by *holders);
+/* Leaves out rows whose blocks' call paths, and those below them, do not pass; by node of the
+ * profiles. What is held in all stays. */
+void held_by_filter(struct held_by *holders, const char *filter, const bool *now,
+                    const bool *before);
 
 /* ---- Showing --------------------------------------------------------------------------------- */
 

@@ -71,6 +71,8 @@ int held_by_json(FILE *out, const struct held_by *holders)
     struct json json = json_begin(out, true);
     json_object(&json, NULL);
     held_by_json_when(&json, holders->now.sample);
+    if (holders->filter)
+        json_string(&json, "filter", holders->filter);
     held_by_json_sum(&json, "held", &holders->held);
     held_by_json_sum(&json, "lost", &holders->lost);
     if (holders->before.profile) {
@@ -82,7 +84,8 @@ int held_by_json(FILE *out, const struct held_by *holders)
     }
     json_array(&json, "holders");
     for (uint32_t i = 0; i < holders->count; i++)
-        held_by_json_row(&json, holders, i);
+        if (!holders->rows[i].is_left_out)
+            held_by_json_row(&json, holders, i);
     json_end(&json);
     json_end(&json);
     return json_finish(&json);

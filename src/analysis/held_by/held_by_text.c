@@ -187,6 +187,11 @@ static void held_by_add_verdict(struct strbuf *out, const struct held_by *holder
         strbuf_add_char(out, ' ');
         held_by_add_when(out, holders->before.sample);
     }
+    if (holders->filter) {
+        strbuf_add_string(out, "\nonly call paths that pass the filter ");
+        text_add_safe_string(out, holders->filter);
+        strbuf_add_string(out, ", and what holds them");
+    }
     strbuf_add_string(out, "\n\n");
 }
 

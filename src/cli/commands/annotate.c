@@ -157,10 +157,10 @@ int cmd_annotate(int argc, char **argv)
         return options_usage_error(&command, operand == argc
                                                  ? "no profile given"
                                                  : "more than a profile and a place given");
+    if (!filter_is_right(&command, arguments.filter, &arguments.region))
+        return OPTIONS_EXIT_FAILURE;
     if (arguments.region && arguments.of)
         return options_usage_error(&command, "%s", level_and_region);
-    if (!filter_is_right(&command, arguments.filter))
-        return OPTIONS_EXIT_FAILURE;
     cmd_annotate_settle(&arguments, operand + 1 < argc ? argv[operand + 1] : NULL);
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "commands/level_options.h"
+#include "aggregate/match.h"
 #include "commands/filter_options.h"
 #include "commands/moment_options.h"
 #include "commands/output.h"
@@ -98,8 +99,13 @@ int cmd_at(int argc, char **argv)
                                                                    : "more than one moment given");
     if (arguments.of == MEMORY_RESIDENT)
         return options_usage_error(&command, LEVEL_NOT_IN_TRACE);
-    if (!filter_is_right(&command, arguments.filter))
+    if (!filter_is_right(&command, arguments.filter, NULL))
         return OPTIONS_EXIT_FAILURE;
+    struct match_conditions conditions;
+    match_conditions(&conditions, arguments.filter);
+    if (conditions.size.is_said)
+        return options_usage_error(&command, "--filter size: is known of single blocks: ask "
+                                             "tidemark blocks --at=MOMENT");
     status = moments_parse(&command, argv[operand + 1], &moment);
     if (status)
         return status;

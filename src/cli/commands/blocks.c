@@ -11,7 +11,7 @@
 #include "commands/moment_options.h"
 #include "commands/output.h"
 #include "heap_at/heap_at.h"
-#include "aggregate/match.h"
+#include "commands/filter_options.h"
 
 struct arguments {
     struct blocks_options blocks;
@@ -35,9 +35,10 @@ static const struct option_entry entries[] = {
      TO(blocks.least_age_ns), false, NULL},
     {"thread", 0, OPTION_NUMBER, "TID", "only those that this thread allocated", TO(blocks.tid),
      false, NULL},
-    {"function", 'f', OPTION_STRING, "REGEX",
-     "only those whose call path has a function, file or module that matches", TO(blocks.pattern),
-     false, NULL},
+    {"filter", 'f', OPTION_STRING, "REGEX",
+     "only those whose call path has a function, file or module that matches; size:, age:, thread:",
+     TO(blocks.pattern), false, NULL},
+    {"function", 0, OPTION_STRING, "REGEX", "--filter", TO(blocks.pattern), true, NULL},
     OPTION_GROUP("Which of them first"),
     {"sort", 's', OPTION_CHOICE, BLOCKS_ORDER_CHOICE,
      "the largest, oldest, lowest, or path by path (default: size)", TO(order), false, NULL},
@@ -63,7 +64,7 @@ static const struct options_command command = {
     .epilogue = "Examples:\n"
                 "  tidemark blocks run.tmt\n"
                 "  tidemark blocks run.tmt --at peak --sort age --older-than 10s --depth 5\n"
-                "  tidemark blocks run.tmt --function 'cache::' --json | jq .size_bytes\n",
+                "  tidemark blocks run.tmt --filter 'cache::' --json | jq .size_bytes\n",
 };
 
 enum { USUAL_TOP = 20 };
@@ -110,20 +111,20 @@ int cmd_blocks(int argc, char **argv)
     struct arguments arguments = {.common = MOMENTS_ARGUMENTS(NOT_GIVEN, 0),
                                   .blocks.tid = UINT64_MAX};
     int operand = options_parse_one(&command, argc, argv, &arguments, "trace"), status;
-    char why[160];
 
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
     status = moments_parse(&command, arguments.at, &arguments.blocks.at);
     if (status)
         return status;
-    if (match_check(arguments.blocks.pattern, why, sizeof why))
-        return options_usage_error(&command, "--function is no regular expression: %s", why);
+    if (!filter_of_trace(&command, arguments.blocks.pattern, &arguments.blocks.conditions))
+        return OPTIONS_EXIT_FAILURE;
     if (arguments.common.top == NOT_GIVEN)
         arguments.common.top = arguments.common.json ? 0 : USUAL_TOP;
     if (arguments.of == MEMORY_RESIDENT)
         return options_usage_error(&command, LEVEL_NOT_IN_TRACE);
-    if (arguments.of != MEMORY_HEAP && arguments.blocks.tid != UINT64_MAX)
+    if (arguments.of != MEMORY_HEAP &&
+        (arguments.blocks.tid != UINT64_MAX || arguments.blocks.conditions.has_thread))
         return options_usage_error(&command, "which thread has mapped something is not known: "
                                              "--thread is for --of=heap");
     arguments.blocks.of = (enum memory_level)arguments.of;

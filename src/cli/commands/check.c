@@ -19,6 +19,7 @@
 #include "base/term.h"
 #include "base/text.h"
 #include "budget/budget.h"
+#include "commands/filter_options.h"
 #include "commands/known_leaks.h"
 #include "commands/output.h"
 #include "commands/whole_file.h"
@@ -28,7 +29,7 @@ enum { USUAL_MOST_COLUMNS = 120, EXIT_EXCEEDED = 1 };
 #define USUAL_HEADROOM 0.10
 
 struct arguments {
-    const char *budget, *baseline, *tolerance, *headroom, *junit, *sarif;
+    const char *budget, *baseline, *tolerance, *headroom, *junit, *sarif, *filter;
     struct known_leaks suppressions;
     int format, colour;
     uint64_t width;
@@ -53,6 +54,7 @@ static const struct option_entry entries[] = {
     {"suppressions", 'S', OPTION_CALL, "FILE",
      "known leaks, as LeakSanitizer or valgrind take them; may be repeated", 0, false,
      cmd_check_add_suppressions},
+    {"filter", 0, OPTION_STRING, "REGEX", FILTER_HELP, TO(filter), false, NULL},
     {"allow-loss", 0, OPTION_FLAG, NULL,
      "check recordings that are not whole too, whose figures are too small", TO(allow_loss), false,
      NULL},
@@ -153,6 +155,7 @@ struct checking {
     const char *file;
     struct profile *profile, *baseline;
     struct budget budget;
+    bool *passes[2]; /* the filter, of the profile and of the baseline */
     struct suppressions suppressions;
     double headroom;
 };
@@ -301,6 +304,18 @@ static void cmd_check_doubt_baseline(const struct checking *checking)
             checking->baseline->sample_bytes ? checking->arguments->baseline : checking->file);
 }
 
+static int cmd_check_filter(struct checking *checking)
+{
+    const char *filter = checking->arguments->filter;
+    int status = filter_paths("check", checking->profile, filter, &checking->passes[0]);
+    if (!status && checking->baseline)
+        status = filter_paths("check", checking->baseline, filter, &checking->passes[1]);
+    checking->budget.filter = filter;
+    checking->budget.passes = checking->passes[0];
+    checking->budget.passes_baseline = checking->passes[1];
+    return status;
+}
+
 static int cmd_check_profile(struct checking *checking)
 {
     const struct arguments *arguments = checking->arguments;
@@ -319,6 +334,7 @@ static int cmd_check_profile(struct checking *checking)
         cmd_check_doubt_baseline(checking);
     int status = cmd_check_read_budget(checking);
     status = status ? status : cmd_check_read_all_suppressions(checking);
+    status = status ? status : cmd_check_filter(checking);
     return status ? status : cmd_check_judge(checking);
 }
 
@@ -348,10 +364,17 @@ int cmd_check(int argc, char **argv)
         cmd_check_take_share("headroom", arguments.headroom, &checking.headroom))
         return OPTIONS_EXIT_FAILURE;
     checking.budget.has_tolerance = arguments.tolerance != NULL;
+    if (!filter_is_right(&command, arguments.filter, NULL))
+        return OPTIONS_EXIT_FAILURE;
+    if (arguments.filter && arguments.update)
+        return options_usage_error(&command, "--filter is for checking: a budget that --update "
+                                             "writes is of all call paths");
     checking.file = argv[operand];
     int status = cmd_check_profile(&checking);
     budget_release(&checking.budget);
     suppressions_release(&checking.suppressions);
+    free(checking.passes[0]);
+    free(checking.passes[1]);
     profile_free(checking.profile);
     profile_free(checking.baseline);
     free(arguments.suppressions.files);

@@ -259,13 +259,13 @@ int cmd_diff(int argc, char **argv)
     if (arguments.by == BY_TYPE && arguments.filter)
         return options_usage_error(&command,
                                    "--filter is of functions and call paths, not of types");
+    if (!filter_is_right(&command, arguments.filter, &arguments.region))
+        return OPTIONS_EXIT_FAILURE;
     if (arguments.region && arguments.of)
         return options_usage_error(&command, "%s", level_and_region);
     if (arguments.by == BY_TYPE && arguments.region)
         return options_usage_error(&command,
                                    "--region is of functions and call paths, not of types");
-    if (!filter_is_right(&command, arguments.filter))
-        return OPTIONS_EXIT_FAILURE;
     if (count > DIFF_RUNS_MAX)
         return options_usage_error(&command, "more than %d profiles given", DIFF_RUNS_MAX);
     return cmd_diff_read_and_compare(argv + operand, count, behind ? count - behind : 1,

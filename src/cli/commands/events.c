@@ -12,7 +12,7 @@
 #include "commands/moment_options.h"
 #include "commands/output.h"
 #include "heap_at/heap_at.h"
-#include "aggregate/match.h"
+#include "commands/filter_options.h"
 
 enum { PIPE_COLUMNS = 160 };
 
@@ -66,9 +66,10 @@ static const struct option_entry entries[] = {
     {"address", 'a', OPTION_CALL, "ADDRESS",
      "the story of this address: every block that it lay in, and how long it lived",
      TO(events.address), false, cmd_events_take_address},
-    {"function", 'f', OPTION_STRING, "REGEX",
-     "only those whose call path has a function, file or module that matches", TO(events.pattern),
-     false, NULL},
+    {"filter", 'f', OPTION_STRING, "REGEX",
+     "only those whose call path has a function, file or module that matches; size:, thread:",
+     TO(events.pattern), false, NULL},
+    {"function", 0, OPTION_STRING, "REGEX", "--filter", TO(events.pattern), true, NULL},
     OPTION_GROUP("How to show them"),
     {"stacks", 0, OPTION_FLAG, NULL, "with their whole call paths", TO(events.stacks), false, NULL},
     HIDE_STD_ENTRY(COMMON),
@@ -100,12 +101,14 @@ int cmd_events(int argc, char **argv)
     int operand = options_parse_one(&command, argc, argv, &arguments, "trace"), status;
     uint64_t shown = 0;
     struct trace *trace;
-    char why[160];
 
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (match_check(arguments.events.pattern, why, sizeof why))
-        return options_usage_error(&command, "--function is no regular expression: %s", why);
+    if (!filter_of_trace(&command, arguments.events.pattern, &arguments.events.conditions))
+        return OPTIONS_EXIT_FAILURE;
+    if (arguments.events.conditions.age.is_said)
+        return options_usage_error(&command, "--filter age: is of blocks that live at a moment: "
+                                             "ask tidemark blocks");
     if (arguments.events.least_bytes > arguments.events.most_bytes)
         return options_usage_error(&command,
                                    "--min-size is larger than --max-size: no event is like "

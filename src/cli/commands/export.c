@@ -158,6 +158,8 @@ static int cmd_export_write_stream(FILE *out, const struct exported *exported)
     }
     redaction_say_hidden("export", (size_t)hidden);
     int status = level_take("export", profile, exported->of, NULL);
+    if (!status && !filter_suits("export", profile, exported->options.filter))
+        status = OPTIONS_EXIT_FAILURE;
     if (!status && export_write(out, profile, exported->format, &exported->options, &why))
         status = output_complain("export", why.data);
     if (!status)
@@ -286,15 +288,16 @@ static int cmd_export_check_uses(const struct arguments *arguments,
 
 static int cmd_export_settle(const struct arguments *arguments, struct exported *exported)
 {
-    if (arguments->region && arguments->of)
+    const char *region = arguments->region;
+    if (!filter_is_right(&command, arguments->filter, &region))
+        return OPTIONS_EXIT_FAILURE;
+    if (region && arguments->of)
         return options_usage_error(&command, "%s", level_and_region);
     int status = cmd_export_settle_format(arguments, &exported->format);
     if (!status)
         status = cmd_export_check_uses(arguments, exported->format);
     if (status)
         return status;
-    if (!filter_is_right(&command, arguments->filter))
-        return OPTIONS_EXIT_FAILURE;
     const char *metric = arguments->metric ? arguments->metric : "peak";
     exported->redaction = arguments->redaction;
     exported->of = arguments->of;
@@ -304,7 +307,7 @@ static int cmd_export_settle(const struct arguments *arguments, struct exported 
                                                 .inclusive = arguments->inclusive,
                                                 .hide_std = arguments->hide_std,
                                                 .filter = arguments->filter,
-                                                .region = arguments->region,
+                                                .region = region,
                                                 .paths = &arguments->paths};
     if (!exported->options.metric)
         return options_usage_error(&command,

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/options.h"
 #include "base/term.h"
+#include "commands/filter_options.h"
 #include "commands/output.h"
 #include "commands/profile_of.h"
 #include "held_by/held_by.h"
@@ -20,6 +21,7 @@ struct arguments {
     int by, colour;
     uint64_t width, top, depth, path_to;
     bool json, pager;
+    const char *filter;
 };
 
 #define TO(field) OPTION_TO(struct arguments, field)
@@ -46,6 +48,7 @@ static const struct option_entry entries[] = {
     {"path-to", 'p', OPTION_CALL, "ADDRESS",
      "of a process: the chain of pointers from a root to the block there", 0, false,
      cmd_held_take_address},
+    FILTER_ENTRY(TO),
     OUTPUT_ENTRIES(TO, "HELD.md"),
     OPTION_GROUP_END};
 
@@ -88,6 +91,20 @@ static int cmd_held_show(const struct held_by *holders, const struct arguments *
     return error ? output_complainf("held", "cannot write: %s", strerror(-error)) : 0;
 }
 
+static int cmd_held_filter(struct held_by *holders, const struct profile *now,
+                           const struct profile *before, const char *filter)
+{
+    bool *passes[2] = {NULL, NULL};
+    int status = filter_paths("held", now, filter, &passes[0]);
+    if (!status && before)
+        status = filter_paths("held", before, filter, &passes[1]);
+    if (!status && filter)
+        held_by_filter(holders, filter, passes[0], passes[1]);
+    free(passes[0]);
+    free(passes[1]);
+    return status;
+}
+
 static int cmd_held_find(const struct profile *now, const struct profile *before,
                          const struct arguments *arguments)
 {
@@ -103,7 +120,8 @@ static int cmd_held_find(const struct profile *now, const struct profile *before
                                 (unsigned long long)arguments->path_to);
     if (held_by_find(&holders, now, before, (enum held_by_what)arguments->by))
         return output_complain("held", "out of memory");
-    int status = cmd_held_show(&holders, arguments);
+    int status = cmd_held_filter(&holders, now, before, arguments->filter);
+    status = status ? status : cmd_held_show(&holders, arguments);
     held_by_release(&holders);
     return status;
 }
@@ -140,5 +158,10 @@ int cmd_held(int argc, char **argv)
         return options_usage_error(&command, "no profile and no process given");
     if (operand + 2 < argc)
         return options_usage_error(&command, "more than two profiles given");
+    if (!filter_is_right(&command, arguments.filter, NULL))
+        return OPTIONS_EXIT_FAILURE;
+    if (arguments.filter && (arguments.by == HELD_BY_LIBRARY || arguments.path_to))
+        return options_usage_error(&command, "--filter is of call paths: not with --by=library or "
+                                             "--path-to");
     return cmd_held_of(argv + operand, argc - operand, &arguments);
 }

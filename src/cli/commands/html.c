@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/options.h"
 #include "base/term_guard.h"
+#include "commands/filter_options.h"
 #include "commands/output.h"
 #include "commands/redaction.h"
 #include "commands/showing.h"
@@ -16,7 +17,7 @@
 
 struct arguments {
     struct source_paths paths;
-    const char *output, *id;
+    const char *output, *id, *filter;
     bool force, sources, ranks;
     struct redaction_arguments redaction;
 };
@@ -38,6 +39,9 @@ static const struct option_entry entries[] = {
      "with the text of the program's source files that are known not to have changed "
      "(default: yes)",
      TO(sources), false, NULL},
+    {"filter", 'f', OPTION_STRING, "REGEX",
+     "opens with this in its search field, which takes the words of report --filter", TO(filter),
+     false, NULL},
     SOURCE_PATH_ENTRY(cmd_html_add_source_path),
     REDACTION_ENTRIES(TO),
     WRAPPER_ENTRIES,
@@ -88,6 +92,8 @@ int cmd_html(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc)
         return options_usage_error(&command, "no profile given");
+    if (!filter_is_right(&command, arguments.filter, NULL))
+        return OPTIONS_EXIT_FAILURE;
     struct showing showing;
     size_t hidden = 0;
     struct showing_options to_show = {
@@ -104,6 +110,7 @@ int cmd_html(int argc, char **argv)
         .redact = (enum redact_level)arguments.redaction.level,
         .salt = arguments.redaction.salt,
         .hidden = &hidden,
+        .search = arguments.filter,
     };
     struct strbuf name = STRBUF_INIT;
     if (arguments.output)

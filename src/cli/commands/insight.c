@@ -92,7 +92,7 @@ int cmd_insight(int argc, char **argv)
     int operand = options_parse_one(&command, argc, argv, &arguments, "profile");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (!filter_is_right(&command, arguments.filter))
+    if (!filter_is_right(&command, arguments.filter, NULL))
         return OPTIONS_EXIT_FAILURE;
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))

@@ -122,7 +122,7 @@ int cmd_leaks(int argc, char **argv)
     if (operand >= 0 && operand + 1 != argc)
         status = options_usage_error(&command, operand == argc ? "no profile and no process given"
                                                                : "more than one profile given");
-    else if (operand >= 0 && !filter_is_right(&command, arguments.filter))
+    else if (operand >= 0 && !filter_is_right(&command, arguments.filter, NULL))
         status = OPTIONS_EXIT_FAILURE;
     else if (operand >= 0)
         status = cmd_leaks_of(argv[operand], &arguments);

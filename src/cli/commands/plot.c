@@ -287,6 +287,9 @@ static int cmd_plot_open_runs(struct plot_run *runs, size_t *opened, char **path
         status = cmd_plot_open_run(&runs[*opened], showing.shown[*opened].path, arguments->of);
         if (status)
             break;
+        if (runs[*opened].profile &&
+            !filter_suits("plot", runs[*opened].profile, arguments->plot.filter))
+            status = OPTIONS_EXIT_FAILURE;
         runs[*opened].path = paths[*opened];
         if (*opened < arguments->labels.count)
             runs[*opened].label = arguments->labels.names[*opened];
@@ -343,7 +346,7 @@ int cmd_plot(int argc, char **argv)
     const char *wrong = cmd_plot_misfit(&arguments);
     if (wrong)
         return options_usage_error(&command, "%s", wrong);
-    if (!filter_is_right(&command, arguments.plot.filter))
+    if (!filter_is_right(&command, arguments.plot.filter, NULL))
         return OPTIONS_EXIT_FAILURE;
     if (cmd_plot_format_of(arguments.output) == FORMAT_NONE)
         return options_usage_error(

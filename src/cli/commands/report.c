@@ -257,6 +257,8 @@ static int cmd_report_profile(const char *path, const struct arguments *argument
     if (profile_read(&profile, path))
         return output_complain("report", error_text());
     int status = level_take("report", profile, arguments->of, arguments->region);
+    if (!status && !filter_suits("report", profile, arguments->report.filter))
+        status = OPTIONS_EXIT_FAILURE;
     const char *missing = status ? NULL : metric_missing(profile, arguments->report.metric);
     if (!status)
         status = missing ? output_complain("report", missing) : cmd_report_show(profile, arguments);
@@ -272,7 +274,7 @@ int cmd_report(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc)
         return options_usage_error(&command, "no profile given");
-    if (!filter_is_right(&command, arguments.report.filter))
+    if (!filter_is_right(&command, arguments.report.filter, &arguments.region))
         return OPTIONS_EXIT_FAILURE;
     if (arguments.region && arguments.of)
         return options_usage_error(&command, "%s", level_and_region);

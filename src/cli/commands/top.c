@@ -181,7 +181,7 @@ int cmd_top(int argc, char **argv)
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (!filter_is_right(&command, arguments.top.filter))
+    if (!filter_is_right(&command, arguments.top.filter, NULL))
         return OPTIONS_EXIT_FAILURE;
     cmd_top_settle(&arguments);
     return cmd_top_watch(&arguments, argv + operand, argc - operand);

@@ -440,13 +440,28 @@ static void single_file_write_part(FILE *out, const char *from, const char *to)
     fwrite(from, 1, (size_t)(to - from), out);
 }
 
+/* As characters by number: whatever is in it, it ends no attribute. */
+static void single_file_write_search(FILE *out, const char *search)
+{
+    fputs(" data-search=\"", out);
+    for (const char *at = search; *at; at++)
+        if ((unsigned char)*at >= 0x80 || (*at >= '0' && *at <= '9') ||
+            ((*at | 0x20) >= 'a' && (*at | 0x20) <= 'z'))
+            fputc(*at, out);
+        else
+            fprintf(out, "&#%d;", *at);
+    fputc('"', out);
+}
+
 /* Up to the place where the data goes. */
-static void single_file_write_head(FILE *out, const struct page *page)
+static void single_file_write_head(FILE *out, const struct page *page, const char *search)
 {
     struct strbuf policy = STRBUF_INIT;
     single_file_add_policy(&policy, &page->script, &page->style);
     single_file_write_part(out, page->text.data, page->html);
     fputs(" data-tidemark=\"file\"", out);
+    if (search)
+        single_file_write_search(out, search);
     single_file_write_part(out, page->html, page->charset);
     fputs(policy.data, out);
     single_file_write_part(out, page->charset, page->link);
@@ -469,7 +484,7 @@ int html_write(FILE *out, const struct html_options *options, struct strbuf *why
     struct page page = {.text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT};
     int error = single_file_load_page(&page, why);
     if (!error) {
-        single_file_write_head(out, &page);
+        single_file_write_head(out, &page, options->search);
         error = single_file_write_list(out, options);
     }
     for (size_t i = 0; i < options->shown_count && !error; i++)

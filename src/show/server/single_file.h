@@ -18,6 +18,7 @@ struct html_options {
     struct strbuf *from_disk;         /* gets a line for each source that was read from disk */
     enum redact_level redact;         /* what of a profile is hidden; sources go with places */
     const char *salt;                 /* of hashes; may be NULL */
+    const char *search;               /* stands in the search field at first; may be NULL */
     size_t *hidden;                   /* grows by the secrets found; may be NULL */
 };
 

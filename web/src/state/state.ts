@@ -43,6 +43,8 @@ export function startState(): void {
         state.value = next;
     };
     read();
+    const search = document.documentElement.dataset["search"]; /* html --filter */
+    if (search && !location.hash) go({ search }, "replace");
     addEventListener("popstate", read);
     addEventListener("hashchange", read);
 }
