@@ -7,8 +7,10 @@ for how in "" waits; do
 done
 
 # It runs on when record is through, which lets go of the streams; and is recorded to its end.
+# Its profile may have been begun, or not, and then it may become a row: both are told by their names.
 daemon_names() {
-    sed -E 's/pid [0-9]+/pid N/; s/\.[0-9]+\.tmk/.PID.tmk/; s/@[0-9]+/@PID/'
+    sed -E 's/pid [0-9]+/pid N/; s/\.[0-9]+\.tmk/.PID.tmk/; s/@[0-9]+/@PID/
+        s/^  (so far       tidemark report|its profile ) ([^ ]*)$/  profile      \2/; /^  if small     goes.session.tmk@PID$/d'
 }
 is_complete() {
     [ -e goes.cli_daemon.*.tmk ] &&

@@ -182,7 +182,7 @@ static struct identity *identity_new_identity(struct identities *identities, con
     struct strbuf shown = STRBUF_INIT;
     strbuf_add(&shown, distinct, strcspn(distinct, "\n"));
     struct identity *identity = &identities->of[identities->count];
-    *identity = (struct identity){identity_keep(identities, shown.data), NULL};
+    *identity = (struct identity){identity_keep(identities, shown.data), NULL, NULL};
     strbuf_release(&shown);
     if (!identity->name)
         return NULL;
