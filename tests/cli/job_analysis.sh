@@ -94,3 +94,9 @@ echo "--- the first rank's profile cannot be read: what the others say of the pr
 tidemark job run16 | head -1
 echo junk >run16/rank-00000.tmk
 tidemark job run16 | head -1
+
+echo "--- ranks that differ by little have as few rows as their figures tell apart"
+printf '#include <stdlib.h>\nint main(int argc, char **argv) { char *volatile p = malloc(strtoul(argv[argc - 1], 0, 10)); free(p); return 0; }\n' >little.c
+cc -o little little.c
+for bytes in 4740000 4755000 4772000; do tidemark record -q -o $bytes.tmk ./little $bytes; done
+tidemark job 47?????.tmk | sed -nE '/^Distribution/,/^$/s/^ *([0-9].*[0-9]) .*/\1/p'

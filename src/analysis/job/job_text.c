@@ -299,14 +299,38 @@ bool job_is_even(const struct statistics *peaks)
 /* How many bars of the histogram, and what the ranks in each are called. */
 enum { CLASSES = 8 };
 
+static uint64_t job_text_class_width(const struct statistics *peaks, uint64_t count)
+{
+    return (peaks->max - peaks->min) / count + 1;
+}
+
+/* So many that both ends of each print as two figures: "4.54 MiB – 4.54 MiB" says nothing. */
+static uint64_t job_text_class_count(const struct statistics *peaks)
+{
+    for (uint64_t count = CLASSES; count > 1; count--) {
+        uint64_t width = job_text_class_width(peaks, count), i = 0;
+        while (i < count) {
+            uint64_t begin = peaks->min + width * i, end = begin + width;
+            end = end > peaks->max ? peaks->max : end;
+            if (begin >= end || !strcmp(human_bytes(begin).text, human_bytes(end).text))
+                break;
+            i++;
+        }
+        if (i == count)
+            return count;
+    }
+    return 0;
+}
+
 static void job_text_add_histogram(struct job_text *text)
 {
     const struct job *job = text->job;
     const struct statistics *peaks = &job->peaks;
     size_t classes[CLASSES] = {0}, most = 0;
-    uint64_t width = (peaks->max - peaks->min) / CLASSES + 1;
-    if (job_is_even(peaks) || peaks->count < 3)
+    uint64_t count = job_text_class_count(peaks);
+    if (job_is_even(peaks) || peaks->count < 3 || !count)
         return;
+    uint64_t width = job_text_class_width(peaks, count);
     for (size_t i = 0; i < job->summary.rank_count; i++) {
         const struct job_rank *rank = &job->summary.ranks[i];
         uint64_t peak;
@@ -316,12 +340,12 @@ static void job_text_add_histogram(struct job_text *text)
         most = ++classes[class] > most ? classes[class] : most;
     }
     job_title(text, "Distribution", "ranks by their high-water mark");
-    for (int i = 0; i < CLASSES; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         size_t bar = classes[i] ? 1 + classes[i] * (text->style.columns - 40) / most : 0;
         strbuf_add_string(&text->out, "  ");
-        job_bytes(text, figure_of(peaks->min + width * (uint64_t)i), 9);
+        job_bytes(text, figure_of(peaks->min + width * i), 9);
         strbuf_add_string(&text->out, style_sign(&text->style, " – ", " - "));
-        uint64_t end = peaks->min + width * (uint64_t)(i + 1);
+        uint64_t end = peaks->min + width * (i + 1);
         job_bytes(text, figure_of(end > peaks->max ? peaks->max : end), 9);
         strbuf_addf(&text->out, "%7zu  ", classes[i]);
         style_begin(&text->out, &text->style, TONE_AREA);
