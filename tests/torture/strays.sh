@@ -133,13 +133,79 @@ C
 if cc -O1 spawns.c -o spawns 2>/dev/null; then spawned=12; else spawned=0; fi
 [ $spawned = 12 ] && SPAWNS=./spawns || SPAWNS=true
 TRUE=/bin/true SPAWNS=$SPAWNS "$TIDEMARK" record --separate -o 's.%n.%p.tmk' sh leaving.sh >out 2>err || fail "leaving: status $?: $(cat err)"
-expected=$((5 + spawned))
-grep -q "^  not recorded $expected with an emptied environment$" err || fail "leaving: not $expected: $(grep 'not recorded' err)"
+expected=$((2 + spawned))
+grep -q "^  not recorded $expected with an emptied environment, 3 with LD_PRELOAD taken away or replaced$" err ||
+    fail "leaving: not $expected and 3: $(grep 'not recorded' err)"
 told=$(for profile in s.*.tmk; do fact "$profile" unfollowed_environment; done | paste -sd+ | bc)
 [ "$told" -le $expected ] && [ "$told" -gt 0 ] || fail "leaving: the profiles tell of $told"
 profile=$(ls s.spawns.*.tmk 2>/dev/null | head -1)
 [ $spawned = 0 ] || "$TIDEMARK" report "$profile" | tr -s ' \n' ' ' | grep -q 'programs that it executed are not recorded: their environment was emptied' ||
     fail "leaving: the report does not say so: $("$TIDEMARK" report "$profile" | head -20)"
+rm -f s.*
+
+# ---- Another LD_PRELOAD ----
+# Who preloads something else in place of what there was is recorded: we stand in front of it, as of what the
+# user preloads before. Who preloads nothing is not, and that is said.
+printf 'int says_whose(void) { return 1; }\n' >other.c
+if cc -shared -fPIC other.c -o libother.so 2>/dev/null; then
+    other=$work/libother.so
+    seen='grep -c libother.so /proc/self/maps >maps; printf "%s\n" "$LD_PRELOAD"'
+    plain=$(LD_PRELOAD=$other sh -c "$seen"; cat maps)
+    for way in "env LD_PRELOAD=$other" 'perl replace.pl' 'sh replace.sh'; do
+        printf '$ENV{LD_PRELOAD} = "%s"; exec @ARGV' "$other" >replace.pl
+        printf 'LD_PRELOAD=%s exec "$@"' "$other" >replace.sh
+        "$TIDEMARK" record --separate -o 's.%n.%p.tmk' $way sh -c "$seen; exec cat maps" >out 2>err || fail "$way: status $?: $(cat out err)"
+        [ "$(session_profiles cat)" = 1 ] && ! grep -q 'not recorded' err || fail "$way: $(ls; cat err)"
+        [ "$(sed 's,^/[^:]*/\./\./\./libtidemark\.so:,,' out)" = "$plain" ] || fail "$way: $(cat out), not $plain"
+        rm -f s.*
+    done
+    # An environment that is made anew has what is in it, and nothing of us.
+    "$TIDEMARK" record -o s.tmk env -i PATH="$PATH" LD_PRELOAD="$other" sh -c "$seen" >out 2>err
+    [ "$(cat out)" = "$other" ] && grep -q '^  not recorded 1 with an emptied environment$' err || fail "env -i: $(cat out err)"
+    rm -f s.*
+    # The allocator that record has put there stays, too; the session's choice of programs holds.
+    "$TIDEMARK" record --separate -q --allocator=bfm --only=cat -o 's.%n.%p.tmk' env LD_PRELOAD="$other" cat /proc/self/maps >out
+    [ "$(session_profiles cat)" = 1 ] && grep -q libbfm.so out && grep -q libother.so out || fail "with an allocator: $(ls s.*; grep '\.so' out)"
+    rm -f s.*
+    # No room for more: it is executed as it was wanted.
+    cat >brim.c <<'C'
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static char *arguments[] = {"true", NULL}, *environment[] = {NULL, NULL, NULL};
+int main(void)
+{
+    size_t most = 32 * (size_t)sysconf(_SC_PAGESIZE) - 1; /* one string, as the kernel allows */
+    char *list = malloc(most + 1);
+    strcpy(list, "LD_PRELOAD=libc.so.6");
+    memset(list + strlen(list), ':', most - strlen(list));
+    list[most] = 0;
+    environment[0] = list;
+    environment[1] = getenv("TIDEMARK_SESSION") - strlen("TIDEMARK_SESSION=");
+    execve("/bin/true", arguments, environment);
+    return errno;
+}
+C
+    cc brim.c -o brim && "$TIDEMARK" record -o s.tmk ./brim 2>err || fail "at the brim: status $?: $(cat err)"
+    grep -q '^  not recorded 1 with LD_PRELOAD taken away or replaced$' err || fail "at the brim: $(cat err)"
+    rm -f s.*
+    # One that must come first is not put behind us.
+    cp libother.so libasan.so.99
+    "$TIDEMARK" record -o s.tmk env LD_PRELOAD="$work/libasan.so.99" sh -c 'printf "%s\n" "$LD_PRELOAD"' >out 2>err
+    [ "$(cat out)" = "$work/libasan.so.99" ] && grep -q '^  not recorded 1 statically linked.* or with a sanitizer$' err ||
+        fail "a sanitizer that is preloaded: $(cat out err)"
+    rm -f s.*
+fi
+for way in 'env -u LD_PRELOAD' 'env LD_PRELOAD=' 'env LD_PRELOAD=:'; do
+    "$TIDEMARK" record -o s.tmk $way sh -c 'printf "<%s>\n" "$LD_PRELOAD"; /bin/true' >out 2>err || fail "$way: status $?: $(cat err)"
+    [ "$(tr -d : <out)" = '<>' ] && grep -q '^  not recorded 1 with LD_PRELOAD taken away or replaced$' err || fail "$way: $(cat out err)"
+    rm -f s.*
+done
+"$TIDEMARK" record -o s.tmk sh -c 'LD_PRELOAD=; export LD_PRELOAD; /bin/true; exec /bin/true' 2>err
+grep -q '^  not recorded 2 with LD_PRELOAD taken away or replaced$' err || fail "exported empty: $(cat err)"
 rm -f s.*
 
 # Privileges, and programs that are statically linked.

@@ -627,6 +627,11 @@ static void facts_add_unfollowed(struct strbuf *out, const struct profile *profi
     facts_add_counted(out, facts_number(profile, PROFILE_META_UNFOLLOWED_ENVIRONMENT),
                       "program that it executed is not recorded: its environment was emptied",
                       "programs that it executed are not recorded: their environment was emptied");
+    facts_add_counted(out, facts_number(profile, PROFILE_META_UNFOLLOWED_PRELOAD),
+                      "program that it executed is not recorded: its LD_PRELOAD was taken away or "
+                      "replaced",
+                      "programs that it executed are not recorded: their LD_PRELOAD was taken away "
+                      "or replaced");
     facts_add_counted(out, facts_number(profile, PROFILE_META_UNFOLLOWED_PRIVILEGED),
                       "program that it executed is not recorded: it has privileges (setuid)",
                       "programs that it executed are not recorded: they have privileges (setuid)");

@@ -88,7 +88,7 @@ static bool cmd_record_find_libraries(struct libraries *libraries,
 static void cmd_record_preload(const struct libraries *libraries)
 {
     if (*libraries->allocator)
-        launch_preload(libraries->allocator);
+        launch_preload_of_session(libraries->allocator);
     launch_preload_of_session(libraries->recorder);
 }
 
@@ -299,6 +299,7 @@ static void cmd_record_say_unfollowed(const struct collector *collector)
 {
     static const char *const why[] = {
         [WIRE_UNFOLLOWED_ENVIRONMENT] = "with an emptied environment",
+        [WIRE_UNFOLLOWED_PRELOAD] = "with LD_PRELOAD taken away or replaced",
         [WIRE_UNFOLLOWED_PRIVILEGED] = "with privileges (setuid)",
         [WIRE_UNFOLLOWED_UNLOADABLE] =
             "statically linked, of 32 bits, for another machine or with a sanitizer",

@@ -81,6 +81,7 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
  * environment without the recorder; with privileges (setuid); statically linked, of 32 bits, for
  * another machine or with a sanitizer. Absent: none */
 #define PROFILE_META_UNFOLLOWED_ENVIRONMENT "unfollowed_environment"
+#define PROFILE_META_UNFOLLOWED_PRELOAD     "unfollowed_preload"
 #define PROFILE_META_UNFOLLOWED_PRIVILEGED  "unfollowed_privileged"
 #define PROFILE_META_UNFOLLOWED_UNLOADABLE  "unfollowed_unloadable"
 /* allocators that were not seen, one a line: WHAT, MODULE ("": not known) and WHY, a tab between */

@@ -1,6 +1,7 @@
 /* Programs that the program executes. What will not be recorded is counted beforehand (leaving.h),
  * because nobody is there to count it afterwards. Calls are passed on as they are, but for the
- * environment of programs that our library would harm, which goes without us. */
+ * environment of programs that our library would harm, which goes without us, and of those that
+ * have another LD_PRELOAD, which gets us in front. */
 #include "recorder/hooks.h"
 
 #include <errno.h>
@@ -17,6 +18,8 @@ HOOK int execve(const char *path, char *const *arguments, char *const *environme
 {
     struct leaving leaving = leaving_begin(path, false, environment);
     int status = REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving));
+    if (leaving_was_too_long(&leaving, errno))
+        status = REAL(execve)(path, arguments, environment);
     leaving_failed(&leaving);
     return status;
 }
@@ -27,6 +30,8 @@ HOOK int execv(const char *path, char *const *arguments)
     struct leaving leaving = leaving_begin(path, false, environ);
     int status = leaving.preload ? REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving))
                                  : REAL(execv)(path, arguments);
+    if (leaving_was_too_long(&leaving, errno))
+        status = REAL(execv)(path, arguments);
     leaving_failed(&leaving);
     return status;
 }
@@ -37,6 +42,8 @@ HOOK int execvp(const char *file, char *const *arguments)
     struct leaving leaving = leaving_begin(file, true, environ);
     int status = leaving.preload ? REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving))
                                  : REAL(execvp)(file, arguments);
+    if (leaving_was_too_long(&leaving, errno))
+        status = REAL(execvp)(file, arguments);
     leaving_failed(&leaving);
     return status;
 }
@@ -46,6 +53,8 @@ HOOK int execvpe(const char *file, char *const *arguments, char *const *environm
 {
     struct leaving leaving = leaving_begin(file, true, environment);
     int status = REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving));
+    if (leaving_was_too_long(&leaving, errno))
+        status = REAL(execvpe)(file, arguments, environment);
     leaving_failed(&leaving);
     return status;
 }
@@ -55,6 +64,8 @@ HOOK int fexecve(int file, char *const *arguments, char *const *environment)
 {
     struct leaving leaving = leaving_begin_open(file, environment);
     int status = REAL(fexecve)(file, arguments, LEAVING_ENVIRONMENT(&leaving));
+    if (leaving_was_too_long(&leaving, errno))
+        status = REAL(fexecve)(file, arguments, environment);
     leaving_failed(&leaving);
     return status;
 }
@@ -129,6 +140,8 @@ HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_action
     struct leaving leaving = leaving_begin(path, false, environment);
     int error =
         REAL(posix_spawn)(pid, path, actions, attributes, arguments, LEAVING_ENVIRONMENT(&leaving));
+    if (leaving_was_too_long(&leaving, error))
+        error = REAL(posix_spawn)(pid, path, actions, attributes, arguments, environment);
     if (error)
         leaving_failed(&leaving);
     return error;
@@ -142,6 +155,8 @@ HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
     struct leaving leaving = leaving_begin(file, true, environment);
     int error = REAL(posix_spawnp)(pid, file, actions, attributes, arguments,
                                    LEAVING_ENVIRONMENT(&leaving));
+    if (leaving_was_too_long(&leaving, error))
+        error = REAL(posix_spawnp)(pid, file, actions, attributes, arguments, environment);
     if (error)
         leaving_failed(&leaving);
     return error;
@@ -153,7 +168,7 @@ HOOK int system(const char *command)
 {
     struct leaving leaving = {.kind = WIRE_FOLLOWED};
     if (command)
-        leaving = leaving_begin("/bin/sh", false, environ);
+        leaving = leaving_begin_shell();
     int status = REAL(system)(command);
     if (status == -1)
         leaving_failed(&leaving);
@@ -163,7 +178,7 @@ HOOKED(system)
 
 HOOK FILE *popen(const char *command, const char *mode)
 {
-    struct leaving leaving = leaving_begin("/bin/sh", false, environ);
+    struct leaving leaving = leaving_begin_shell();
     FILE *pipe = REAL(popen)(command, mode);
     if (!pipe)
         leaving_failed(&leaving);

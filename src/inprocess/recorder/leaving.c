@@ -1,5 +1,6 @@
 /* Asks what ld.so will ask: is our library in the environment's LD_PRELOAD, and what becomes of it
- * in that program (leaving.h, executed.h)? What is counted stands in the shared header; the child
+ * in that program (leaving.h, executed.h)? A list that has replaced ours gets us in front again, as
+ * `record` itself would put us there. What is counted stands in the shared header; the child
  * of a fork that has recorded nothing yet has none, and sends its count to the collector. */
 #include "recorder/leaving.h"
 
@@ -75,18 +76,52 @@ static bool leaving_may_look(void)
     return !permitted_calls_is_forbidden(CALL_LIMITS);
 }
 
+static bool leaving_names_session(char *const *environment)
+{
+    static const char variable[] = WIRE_SESSION_VARIABLE "=";
+    for (; environment && *environment; environment++)
+        if (strncmp(*environment, variable, sizeof variable - 1) == 0)
+            return true;
+    return false;
+}
+
+/* An environment that still names the session was changed in that one variable. */
+static enum wire_unfollowed leaving_kind_without_us(char *const *environment)
+{
+    return leaving_names_session(environment) ? WIRE_UNFOLLOWED_PRELOAD
+                                              : WIRE_UNFOLLOWED_ENVIRONMENT;
+}
+
+/* It preloads something in place of what it had: we stood in front of that as well. Who preloads
+ * nothing has asked for that, and who makes an environment anew for all that is not in it. */
+static bool leaving_can_join(const struct leaving *leaving, const char *preload)
+{
+    return preloads_are_kept() && !preloads_has_us(preload) && !preloads_is_empty(preload) &&
+           leaving_names_session(leaving->environment);
+}
+
+static void leaving_see(struct leaving *leaving, enum executed executed, char *const *preload)
+{
+    bool has_us = preload && preloads_has_us(*preload);
+    if (preload && !has_us && preloads_has(*preload, executed_is_sanitizer))
+        executed = EXECUTED_HARMED;
+    bool is_harmed = executed == EXECUTED_HARMED;
+    leaving->joins = preload && !is_harmed && leaving_can_join(leaving, *preload);
+    if (leaving->joins || (has_us && is_harmed))
+        leaving->preload = preload;
+    leaving->kind = has_us || leaving->joins || is_harmed
+                        ? leaving_kind_of(executed)
+                        : leaving_kind_without_us(leaving->environment);
+}
+
 struct leaving leaving_begin(const char *file, bool search, char *const *environment)
 {
     int saved_errno = errno;
-    struct leaving leaving = {WIRE_FOLLOWED, environment, NULL};
-    char *const *preload = preloads_entry(environment);
-    if (!preload || !preloads_has_us(*preload)) {
-        leaving.kind = WIRE_UNFOLLOWED_ENVIRONMENT;
-    } else if (file && leaving_may_look()) {
-        enum executed executed = search ? leaving_look_for(file) : executed_look_at(file);
-        leaving.kind = leaving_kind_of(executed);
-        leaving.preload = executed == EXECUTED_HARMED ? preload : NULL;
-    }
+    struct leaving leaving = {WIRE_FOLLOWED, environment, NULL, false};
+    enum executed executed = EXECUTED_LOADS_US; /* or nothing is known of it */
+    if (file && leaving_may_look())
+        executed = search ? leaving_look_for(file) : executed_look_at(file);
+    leaving_see(&leaving, executed, preloads_entry(environment));
     if (!session_follows())
         leaving.kind = WIRE_FOLLOWED;
     else if (leaving.kind != WIRE_FOLLOWED)
@@ -108,6 +143,35 @@ struct leaving leaving_begin_open(int file, char *const *environment)
     return leaving_begin(path, false, environment);
 }
 
+static void leaving_goes_without(struct leaving *leaving)
+{
+    int saved_errno = errno;
+    leaving_failed(leaving); /* a kind of its own is counted no more */
+    leaving->joins = false;
+    leaving->preload = NULL;
+    leaving->kind =
+        session_follows() ? leaving_kind_without_us(leaving->environment) : WIRE_FOLLOWED;
+    if (leaving->kind != WIRE_FOLLOWED)
+        leaving_count(leaving->kind, 1);
+    errno = saved_errno;
+}
+
+struct leaving leaving_begin_shell(void)
+{
+    struct leaving leaving = leaving_begin("/bin/sh", false, environ);
+    if (leaving.joins)
+        leaving_goes_without(&leaving);
+    return leaving;
+}
+
+bool leaving_was_too_long(struct leaving *leaving, int error)
+{
+    if (!leaving->joins || error != E2BIG)
+        return false;
+    leaving_goes_without(leaving);
+    return true;
+}
+
 void leaving_failed(const struct leaving *leaving)
 {
     int saved_errno = errno;
@@ -116,7 +180,7 @@ void leaving_failed(const struct leaving *leaving)
     errno = saved_errno;
 }
 
-/* ---- An environment without us ---- */
+/* ---- Another environment ---- */
 
 static size_t leaving_variables(const struct leaving *leaving)
 {
@@ -128,14 +192,17 @@ static size_t leaving_variables(const struct leaving *leaving)
 
 size_t leaving_copy_bytes(const struct leaving *leaving)
 {
-    return (leaving_variables(leaving) + 1) * sizeof(char *) + strlen(*leaving->preload) + 1;
+    return (leaving_variables(leaving) + 1) * sizeof(char *) + strlen(*leaving->preload) + 1 +
+           preloads_kept_bytes();
 }
 
 char *const *leaving_copy(const struct leaving *leaving, void *to)
 {
     size_t count = leaving_variables(leaving), copied = 0;
     char **made = to, *preload = (char *)(made + count + 1);
-    bool is_left = preloads_copy_others(preload, *leaving->preload);
+    bool is_left = leaving->joins || preloads_copy_others(preload, *leaving->preload);
+    if (leaving->joins)
+        preloads_copy_behind_us(preload, *leaving->preload);
     for (char *const *from = leaving->environment; *from; from++) {
         if (from != leaving->preload)
             made[copied++] = *from;

@@ -1,5 +1,6 @@
 /* Reads and copies lists of libraries, which blanks and colons separate as for ld.so (preloads.h).
- * What the user preloads stays as it is. */
+ * What the user preloads stays as it is. What was ours when the program began is kept in a buffer,
+ * from which it comes in front of a list that has replaced ours. */
 #include "recorder/preloads.h"
 
 #include <string.h>
@@ -17,17 +18,28 @@ char *const *preloads_entry(char *const *environment)
     return NULL;
 }
 
-bool preloads_has_us(const char *entry)
+bool preloads_has(const char *entry, bool (*is)(const char *path, size_t bytes))
 {
     const char *list = entry + PREFIX_BYTES;
     while (*list) {
         size_t bytes = strcspn(list, PRELOAD_SEPARATORS);
-        if (wire_is_recorder_name(list, bytes))
+        if (is(list, bytes))
             return true;
         list += bytes;
         list += strspn(list, PRELOAD_SEPARATORS);
     }
     return false;
+}
+
+bool preloads_has_us(const char *entry)
+{
+    return preloads_has(entry, wire_is_recorder_name);
+}
+
+bool preloads_is_empty(const char *entry)
+{
+    const char *list = entry + PREFIX_BYTES;
+    return list[strspn(list, PRELOAD_SEPARATORS)] == '\0';
 }
 
 /* A library goes with the separator behind it, the last one with the separator before it. Returns
@@ -55,4 +67,53 @@ static size_t preloads_copy_list(char *to, const char *from)
 bool preloads_copy_others(char *to, const char *entry)
 {
     return preloads_copy_list(stpcpy(to, PRELOAD), entry + PREFIX_BYTES) != 0;
+}
+
+/* ---- In front again ---- */
+
+/* Paths that are longer are not put back. */
+static char kept[1024];
+static size_t kept_bytes;
+
+/* `record` marks what it preloads, and by hand only the recorder is ours. */
+static bool preloads_is_ours(const char *path, size_t bytes)
+{
+    return wire_is_recorder_name(path, bytes) || wire_is_of_session_name(path, bytes);
+}
+
+void preloads_keep(char *const *environment)
+{
+    char *const *entry = preloads_entry(environment);
+    const char *list = entry ? *entry + PREFIX_BYTES : "";
+    kept_bytes = 0;
+    for (size_t bytes; *list; list += strspn(list, PRELOAD_SEPARATORS)) {
+        bytes = strcspn(list, PRELOAD_SEPARATORS);
+        if (preloads_is_ours(list, bytes)) {
+            if (bytes + 1 > sizeof kept - kept_bytes) {
+                kept_bytes = 0;
+                return;
+            }
+            memcpy(kept + kept_bytes, list, bytes);
+            kept_bytes += bytes;
+            kept[kept_bytes++] = ':';
+        }
+        list += bytes;
+    }
+}
+
+bool preloads_are_kept(void)
+{
+    return kept_bytes;
+}
+
+size_t preloads_kept_bytes(void)
+{
+    return kept_bytes;
+}
+
+void preloads_copy_behind_us(char *to, const char *entry)
+{
+    to = stpcpy(to, PRELOAD);
+    memcpy(to, kept, kept_bytes);
+    strcpy(to + kept_bytes, entry + PREFIX_BYTES);
 }

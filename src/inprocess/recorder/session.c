@@ -311,6 +311,7 @@ static void session_hide_from_children(void)
 {
     session_drop_variable(WIRE_SESSION_VARIABLE);
     session_drop_from_preloads();
+    preloads_keep(NULL);
 }
 
 #define NO_SESSION "-"
@@ -362,6 +363,7 @@ static bool session_begin_first(void)
 {
     if (session_is_privileged() || session_is_forbidden())
         return false;
+    preloads_keep(environ);
     state = private_map(sizeof *state);
     if (!state || !real_init())
         return false;

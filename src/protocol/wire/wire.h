@@ -446,7 +446,8 @@ enum wire_end_kind {
 
 /* Programs that were executed and are not recorded, although children are followed: why not. */
 enum wire_unfollowed {
-    WIRE_UNFOLLOWED_ENVIRONMENT = 0, /* its environment has no LD_PRELOAD with us */
+    WIRE_UNFOLLOWED_ENVIRONMENT = 0, /* its environment has nothing of us */
+    WIRE_UNFOLLOWED_PRELOAD,         /* it names the session, and LD_PRELOAD is without us */
     WIRE_UNFOLLOWED_PRIVILEGED,      /* setuid, setgid: its loader ignores that */
     WIRE_UNFOLLOWED_UNLOADABLE,      /* static, of 32 bits, for another machine, with a sanitizer */
     WIRE_UNFOLLOWED_KINDS,
@@ -660,11 +661,16 @@ static inline bool wire_is_recorder_name(const char *path, size_t bytes)
  * none it starts no collector of its own, as it does when somebody preloads it by hand. */
 #define WIRE_SESSION_MARK "/././."
 
-static inline bool wire_is_of_session(const char *path)
+static inline bool wire_is_of_session_name(const char *path, size_t bytes)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash = memrchr(path, '/', bytes);
     size_t before = slash ? (size_t)(slash - path) : 0, mark = sizeof WIRE_SESSION_MARK - 1;
     return before >= mark && memcmp(slash - mark, WIRE_SESSION_MARK, mark) == 0;
+}
+
+static inline bool wire_is_of_session(const char *path)
+{
+    return wire_is_of_session_name(path, strlen(path));
 }
 
 static inline bool wire_is_recorder(const char *path)
