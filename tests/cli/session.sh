@@ -66,6 +66,22 @@ tidemark query dir@4711.1 'SELECT count(*) AS samples FROM sample'
 cp own.tmk dir/run.session.tmk@4711
 tidemark query dir/run.session.tmk@4711 'SELECT count(*) AS samples FROM sample'
 
+# A process whose figures are unknown leaves the sums unknown, and what is known of them is a lower bound.
+mkdir some
+cp own.tmk some/known.tmk
+tidemark unpack own.tmk some/unknown.tmk
+sqlite3 some/unknown.tmk "UPDATE program SET alloc_count = NULL, alloc_bytes = NULL, peak_bytes = NULL;
+    UPDATE meta SET value = 'other' WHERE key = 'program'"
+try tidemark report some
+head -5 out
+sed -n '/^Programs/,/^$/p' out
+tidemark report --json some | jq -c '., .programs[] | [.processes, .peak_bytes, .sum_bytes, .allocations, .at_least, .known_processes]'
+sqlite3 some/unknown.tmk "UPDATE meta SET value = 'solver' WHERE key = 'program'"
+tidemark report some | sed -n '/^Programs/,/^$/p'
+cp some/unknown.tmk some/known.tmk
+tidemark report some | grep '^  allocated'
+tidemark report --json some | jq -c '[.peak_bytes, .sum_bytes, .at_least, .known_processes]'
+
 # A row that was cut off costs only itself.
 head -c -100 s.session.tmk >cut.session.tmk
 try tidemark report cut.session.tmk

@@ -291,6 +291,14 @@ static void programs_count_beside(struct programs *programs)
 
 /* ---- Programs ------------------------------------------------------------------------------ */
 
+static void programs_sum_add(struct programs_sum *sum, struct figure figure)
+{
+    sum->all = figure_add(sum->all, figure);
+    if (!figure_known(figure))
+        return;
+    sum->known = sum->processes++ ? figure_add(sum->known, figure) : figure;
+}
+
 static void programs_count_process(struct programs_program *program,
                                    const struct programs_process *process, size_t index)
 {
@@ -305,15 +313,23 @@ static void programs_count_process(struct programs_program *program,
     program->lossy += process->lossy;
     program->resident_peak_bytes =
         figure_max(program->resident_peak_bytes, process->resident_peak_bytes);
-    program->alloc_count = figure_add(program->alloc_count, process->alloc_count);
-    program->alloc_bytes = figure_add(program->alloc_bytes, process->alloc_bytes);
-    program->duration_ns = figure_add(program->duration_ns, process->duration_ns);
+    program->known_peaks += figure_known(process->peak_bytes);
+    programs_sum_add(&program->alloc_count, process->alloc_count);
+    programs_sum_add(&program->alloc_bytes, process->alloc_bytes);
+    programs_sum_add(&program->duration_ns, process->duration_ns);
 }
 
 static struct programs_program programs_new(const char *name)
 {
+    const struct programs_sum none = {.all = figure_of(0), .known = FIGURE_UNKNOWN};
     return (struct programs_program){
-        .name = name, .peak_bytes = FIGURE_UNKNOWN, .resident_peak_bytes = FIGURE_UNKNOWN};
+        .name = name,
+        .peak_bytes = FIGURE_UNKNOWN,
+        .resident_peak_bytes = FIGURE_UNKNOWN,
+        .alloc_count = none,
+        .alloc_bytes = none,
+        .duration_ns = none,
+    };
 }
 
 static int programs_compare_names(const void *left, const void *right, void *context)
@@ -363,13 +379,16 @@ static int programs_compare_processes(const void *left, const void *right, void 
     return order ? order : strcmp(a->profile, b->profile);
 }
 
+/* Sums by what is known of them. */
 static int programs_compare_programs(const void *left, const void *right, void *context)
 {
     const struct programs_program *a = left, *b = right;
     enum programs_order by = *(const enum programs_order *)context;
-    int order = by == PROGRAMS_BY_COUNT   ? programs_compare_figures(a->alloc_count, b->alloc_count)
-                : by == PROGRAMS_BY_BYTES ? programs_compare_figures(a->alloc_bytes, b->alloc_bytes)
-                                          : programs_compare_figures(a->peak_bytes, b->peak_bytes);
+    int order = by == PROGRAMS_BY_COUNT
+                    ? programs_compare_figures(a->alloc_count.known, b->alloc_count.known)
+                : by == PROGRAMS_BY_BYTES
+                    ? programs_compare_figures(a->alloc_bytes.known, b->alloc_bytes.known)
+                    : programs_compare_figures(a->peak_bytes, b->peak_bytes);
     return order ? order : strcmp(a->name, b->name);
 }
 

@@ -26,14 +26,22 @@ struct programs_process {
     bool cut_short; /* its recording did not come to its end */
 };
 
+/* Over processes, of which some do not know the figure. */
+struct programs_sum {
+    struct figure all;   /* unknown where one is */
+    struct figure known; /* of those that are known: a lower bound; unknown: none is */
+    size_t processes;    /* whose figure is known */
+};
+
 struct programs_program {
     const char *name;
     size_t processes;
     size_t failed,
         lossy;      /* of them: ended by a signal or with another status than 0; lost events */
     size_t largest; /* index into processes: the one with the highest peak */
-    struct figure peak_bytes, resident_peak_bytes;       /* highest of any of them */
-    struct figure alloc_count, alloc_bytes, duration_ns; /* sums */
+    struct figure peak_bytes, resident_peak_bytes; /* highest of any of them, where one is known */
+    size_t known_peaks;                            /* processes whose peak_bytes is known */
+    struct programs_sum alloc_count, alloc_bytes, duration_ns;
 };
 
 struct programs {

@@ -6,15 +6,32 @@
 #include "programs/programs.h"
 #include "report/report.h"
 
+/* What is known where a sum is not. */
+static void report_programs_write_known(struct json *json, const struct programs_program *program)
+{
+    json_object(json, "at_least");
+    json_figure(json, "sum_bytes", program->alloc_bytes.known);
+    json_figure(json, "allocations", program->alloc_count.known);
+    json_figure(json, "duration_ns", program->duration_ns.known);
+    json_end(json);
+    json_object(json, "known_processes");
+    json_unsigned(json, "peak_bytes", program->known_peaks);
+    json_unsigned(json, "sum_bytes", program->alloc_bytes.processes);
+    json_unsigned(json, "allocations", program->alloc_count.processes);
+    json_unsigned(json, "duration_ns", program->duration_ns.processes);
+    json_end(json);
+}
+
 static void report_programs_write_sums(struct json *json, const struct programs_program *program,
                                        const struct programs *programs)
 {
     json_unsigned(json, "processes", program->processes);
     json_figure(json, "peak_bytes", program->peak_bytes);
     json_figure(json, "resident_peak_bytes", program->resident_peak_bytes);
-    json_figure(json, "sum_bytes", program->alloc_bytes);
-    json_figure(json, "allocations", program->alloc_count);
-    json_figure(json, "duration_ns", program->duration_ns);
+    json_figure(json, "sum_bytes", program->alloc_bytes.all);
+    json_figure(json, "allocations", program->alloc_count.all);
+    json_figure(json, "duration_ns", program->duration_ns.all);
+    report_programs_write_known(json, program);
     json_unsigned(json, "failed", program->failed);
     json_unsigned(json, "lossy", program->lossy);
     json_string(json, "largest",

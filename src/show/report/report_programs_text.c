@@ -50,6 +50,38 @@ static void report_programs_add_line(struct text *text, const char *label, const
     report_part_wrapped(text, string);
 }
 
+static size_t report_programs_known(const struct programs_program *program)
+{
+    size_t counts = program->alloc_count.processes, bytes = program->alloc_bytes.processes;
+    return counts < bytes ? counts : bytes;
+}
+
+static bool report_programs_is_whole(const struct programs_program *program)
+{
+    return report_programs_known(program) == program->processes;
+}
+
+static void report_programs_add_known(struct strbuf *line, size_t known, size_t processes)
+{
+    if (known < processes)
+        strbuf_addf(line, " (%s of %s processes known)", human_exact(known).text,
+                    human_exact(processes).text);
+}
+
+static void report_programs_add_allocated(struct strbuf *line, const struct programs_program *all)
+{
+    size_t known = report_programs_known(all);
+    if (!known)
+        strbuf_add_string(line, "not known of any of them");
+    else
+        strbuf_addf(line, "%s%s in %s allocations, by all together",
+                    report_programs_is_whole(all) ? "" : "at least ",
+                    figure_human_bytes(all->alloc_bytes.known).text,
+                    figure_human_count(all->alloc_count.known).text);
+    if (known)
+        report_programs_add_known(line, known, all->processes);
+}
+
 static void report_programs_add_sums(struct text *text, const struct programs *programs)
 {
     const struct programs_program *all = &programs->all;
@@ -59,11 +91,10 @@ static void report_programs_add_sums(struct text *text, const struct programs *p
     report_programs_add_safe(&line, largest->program);
     strbuf_addf(&line, " (pid %llu); peaks of processes do not add up",
                 (unsigned long long)largest->pid);
+    report_programs_add_known(&line, all->known_peaks, all->processes);
     report_programs_add_line(text, "highest peak", line.data);
     strbuf_reset(&line);
-    strbuf_addf(&line, "%s in %s allocations, by all together",
-                figure_human_bytes(all->alloc_bytes).text,
-                figure_human_count(all->alloc_count).text);
+    report_programs_add_allocated(&line, all);
     report_programs_add_line(text, "allocated", line.data);
     strbuf_reset(&line);
     if (all->failed)
@@ -117,13 +148,26 @@ static void report_programs_add_name(struct text *text, const char *name, size_t
     strbuf_release(&cut);
 }
 
+/* "12.3 MiB+": at least. */
+static void report_programs_add_sum(struct text *text, const char *figure,
+                                    const struct programs_sum *sum)
+{
+    struct strbuf cell = STRBUF_INIT;
+    strbuf_addf(&cell, "%s%s", figure,
+                figure_known(sum->known) && !figure_known(sum->all) ? "+" : "");
+    report_part_next(text, cell.data);
+    strbuf_release(&cell);
+}
+
 static void report_programs_add_program(struct text *text, const struct programs_program *program)
 {
     report_part_row(text, program_columns);
     report_part_next_figure(text, figure_human_bytes(program->peak_bytes).text);
     report_part_next(text, human_exact(program->processes).text);
-    report_part_next(text, figure_human_bytes(program->alloc_bytes).text);
-    report_part_next(text, figure_human_count(program->alloc_count).text);
+    report_programs_add_sum(text, figure_human_bytes(program->alloc_bytes.known).text,
+                            &program->alloc_bytes);
+    report_programs_add_sum(text, figure_human_count(program->alloc_count.known).text,
+                            &program->alloc_count);
     report_programs_add_name(text, program->name, NAME_AT);
 }
 
@@ -141,7 +185,10 @@ static void report_programs_add_more(struct text *text, size_t shown, size_t cou
 static void report_programs_add_programs(struct text *text, const struct programs *programs,
                                          size_t shown)
 {
-    report_part_title(text, "Programs", "peak: of the largest process; the rest: of all of them");
+    report_part_title(text, "Programs",
+                      report_programs_is_whole(&programs->all)
+                          ? "peak: of the largest process; the rest: of all of them"
+                          : "peak: of the largest process; the rest: of all of them; +: at least");
     report_part_headings(text, program_columns, PROGRAM_COLUMNS);
     for (size_t i = 0; i < shown; i++)
         report_programs_add_program(text, &programs->programs[i]);
