@@ -26,6 +26,12 @@ tidemark record -q --heat=100ms --separate -o both.tmk "$VICTIMS/warm" fork
 for file in both*.tmk; do
     rows "$file" | cut -d'|' -f1,5
 done
+echo "== watches count as descriptors: none of many processes is lost for them"
+(ulimit -n 128 && tidemark record --heat=100ms -o many.tmk sh -c 'i=0
+    while [ $i -lt 40 ]; do perl -e "select undef, undef, undef, 1.5" & i=$((i + 1)); done; wait' 2>said)
+grep 'not recorded' said
+tidemark report --json . | jq '[.profiles[] | select(.program == "perl")] | length'
+rm -f many*
 echo "== text"
 tidemark report --show=heat -n 3 -w 80 run.tmk | sed -n '/not 1 s/,$p' | cut -c1-49 | sed 's/ *$//; s/[0-9.]* MiB/N MiB/g' | tr -s ' '
 tidemark report --json run.tmk | jq '[.owners[] | select(.kind == "blocks") | .unwritten_1s_bytes != null] | unique'

@@ -573,7 +573,7 @@ static void collector_hear_watch(struct collector *collector, int fd, const stru
     struct member *member = collector_member_of(collector, peer->pid);
     close(fd);
     quota_give(QUOTA_NEWCOMER);
-    if (watch >= 0 && member && collector->options.heat_ns)
+    if (watch >= 0 && member && collector->options.heat_ns && quota_keep(QUOTA_HEAT))
         process_image_take_watch(member->image, watch);
     else if (watch >= 0)
         close(watch);

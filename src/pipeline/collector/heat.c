@@ -50,6 +50,7 @@ struct heat {
     pthread_mutex_t lock;
     pthread_cond_t woken;
     bool stops, gone;
+    bool blind; /* the last scan failed: what was written since the one before is not known */
     struct chunk **chunks;
     size_t chunk_count, chunk_room;
     struct map by_number;
@@ -108,7 +109,7 @@ unsigned heat_of(const struct heat *heat, uint64_t address)
 {
     const struct chunk *chunk = heat_find_chunk(heat, address >> CHUNK_LOG2);
     size_t at = (size_t)(address & ((1u << CHUNK_LOG2) - 1)) / heat->page_bytes;
-    if (!chunk || !chunk->last[at])
+    if (heat->blind || !chunk || !chunk->last[at])
         return 0;
     uint32_t age_ms = heat_now_ms(heat) - chunk->last[at];
     bool is_cold = age_ms >= SECOND_MS;
@@ -139,6 +140,8 @@ static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
     while (scan.start < end) {
         int found = ioctl(heat->pagemap, HEAT_SCAN, &scan);
         uint32_t now_ms = heat_now_ms(heat);
+        if (found < 0 && errno != EPERM && errno != ESRCH)
+            heat->blind = true; /* else it has just been mapped anew, or is gone */
         if (found < 0 || scan.walk_end <= scan.start)
             return;
         for (int i = 0; i < found; i++)
@@ -164,7 +167,8 @@ static void heat_scan_mappings(struct heat *heat, int fd)
 static void heat_scan(struct heat *heat)
 {
     int fd = proc_open(heat->pid, "maps");
-    heat->gone = heat->gone || fd < 0;
+    heat->gone = fd == -ESRCH;
+    heat->blind = fd < 0 && !heat->gone; /* descriptors or memory are short */
     if (fd < 0)
         return;
     heat_scan_mappings(heat, fd);

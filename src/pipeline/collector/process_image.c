@@ -223,18 +223,39 @@ static size_t process_image_pass(struct process_image *image)
     return bytes;
 }
 
+/* With what was kept for it. */
+static void process_image_drop_watch(int fd)
+{
+    if (fd < 0)
+        return;
+    close(fd);
+    quota_release(QUOTA_HEAT);
+}
+
+static void process_image_end_heat(struct process_image *image)
+{
+    process_image_drop_watch(atomic_exchange(&image->watch, 0) - 1);
+    if (!image->heat)
+        return;
+    heat_end(image->heat);
+    quota_release(QUOTA_HEAT);
+    image->heat = NULL;
+}
+
 /* What the recorder has handed over. */
 static void process_image_begin_heat(struct process_image *image)
 {
     int fd = atomic_exchange(&image->watch, 0) - 1;
     if (fd < 0)
         return;
-    if (!image->heat && image->looks) {
-        image->heat = heat_begin(image->pid, fd, image->options.heat_ns);
-        look_schedule_use_heat(image->looks, image->heat);
-    } else {
-        close(fd);
+    if (image->heat || !image->looks) {
+        process_image_drop_watch(fd);
+        return;
     }
+    image->heat = heat_begin(image->pid, fd, image->options.heat_ns);
+    if (!image->heat)
+        quota_release(QUOTA_HEAT); /* it has closed the watch */
+    look_schedule_use_heat(image->looks, image->heat);
 }
 
 /* --for counts from where the recorder is ready: a busy machine may let a short one pass between
@@ -325,10 +346,7 @@ static void process_image_forget_events(struct process_image *image)
 {
     look_schedule_free(image->looks);
     image->looks = NULL;
-    heat_end(image->heat);
-    image->heat = NULL;
-    if (atomic_load(&image->watch))
-        close(atomic_exchange(&image->watch, 0) - 1);
+    process_image_end_heat(image);
     ring_merge_free(image->merge);
     tracer_free(image->sink.tracer);
     replay_free(image->sink.replay);
@@ -830,9 +848,7 @@ void process_image_note_unfollowed(struct process_image *image, enum wire_unfoll
 
 void process_image_take_watch(struct process_image *image, int fd)
 {
-    int before = atomic_exchange(&image->watch, fd + 1) - 1;
-    if (before >= 0)
-        close(before);
+    process_image_drop_watch(atomic_exchange(&image->watch, fd + 1) - 1);
     if (atomic_load(&image->ready))
         process_image_wake(image);
 }

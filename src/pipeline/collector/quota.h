@@ -19,6 +19,7 @@
 enum {
     QUOTA_NEWCOMER = 6, /* descriptors: its socket, memory, pidfd, meter; what of it is read */
     QUOTA_LOOK = 4,     /* mappings, pages, threads */
+    QUOTA_HEAT = 2,     /* the watch that is handed over, pages */
     QUOTA_PROFILE = 7,  /* the file, the database, its log, the packed file; names of its code */
     QUOTA_BACKLOG = 16, /* images that have ended and are not complete */
 };

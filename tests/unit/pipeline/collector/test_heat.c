@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "collector/heat.h"
 #include "wire/write_watch.h"
@@ -153,6 +154,34 @@ static void what_cannot_be_watched_is_not_known(void **state)
     heat_end(NULL);
 }
 
+/* Where descriptors are short for a while, what was not seen is not cold, and is seen afterwards. */
+static void a_scan_that_fails_is_not_known(void **state)
+{
+    (void)state;
+    struct heat *heat = begin();
+    struct rlimit limit, none;
+    char *memory = memory_of(2);
+    fill(heat, memory, 6, 2 * PAGE);
+    heat_lock(heat);
+    heat_unlock(heat);
+    usleep(1100 * MS);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = (struct rlimit){0, limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    memory[0] = 7;
+    heat_lock(heat);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(of(heat, memory, i), 0);
+    heat_unlock(heat);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    heat_lock(heat);
+    assert_int_equal(of(heat, memory, 0), HEAT_KNOWN);
+    assert_int_equal(of(heat, memory, 1), HEAT_KNOWN | HEAT_COLD_1S | HEAT_FILLED);
+    heat_unlock(heat);
+    heat_end(heat);
+    munmap(memory, 2 * PAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +189,7 @@ int main(void)
         cmocka_unit_test(reading_is_no_writing),
         cmocka_unit_test(what_the_kernel_writes_counts),
         cmocka_unit_test(what_cannot_be_watched_is_not_known),
+        cmocka_unit_test(a_scan_that_fails_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
