@@ -16,7 +16,7 @@ many='$SIG{TERM} = "IGNORE"; my ($n, $s) = @ARGV;
     exit 7;'
 
 round() { # PROCESSES
-    local count=$1 file opened=0 cut=0 status recorder
+    local count=$1 file opened=0 cut=0 saved=0 lost status recorder
     rm -rf round
     mkdir round
     (cd round && exec "$TIDEMARK" record -o run.tmk -- perl -e "$many" "$count" 160) >out 2>err &
@@ -36,11 +36,15 @@ round() { # PROCESSES
             opened=$((opened + 1))
             "$TIDEMARK" report "$file" >report 2>report.err || fail "$file: $(head -3 report.err)"
             grep -q 'cut short' report && cut=$((cut + 1))
+            grep -q 'nothing was saved' report || saved=$((saved + 1))
             ;;
         *) fail "$count processes: $file is left" ;;
         esac
     done
-    echo "$count processes: $opened files, $cut of them cut short"
+    # Of whom nothing was saved is said.
+    lost=$(sed -n 's/.*; lost: \([0-9]*\) process.*/\1/p' err)
+    [ $((saved - 1 + ${lost:-0})) -le "$count" ] || fail "$count processes: $opened files and $(cat err)"
+    echo "$count processes: $opened files, $cut of them cut short, ${lost:-0} lost"
 }
 
 for ((round = 1; round <= rounds; round++)); do
@@ -57,6 +61,20 @@ grep -q 'nothing was saved' report ||
     [ "$("$TIDEMARK" report --json soon.tmk | jq -r '.meta.duration_ns')" -ge 1000000000 ] ||
     fail "killed at once: $(cat report)"
 "$TIDEMARK" report soon.tmk.old >report && grep -q 'exit status 0' report || fail "killed at once: the older one is not kept"
+
+# Those that had begun and have no file are lost, which is said: what they were, and in the named one's profile
+# how many and since when.
+rm -rf round
+mkdir round
+(cd round && exec "$TIDEMARK" record -o run.tmk -- sh -c 'for i in 1 2 3 4 5; do sleep 3 & done; sleep 0.5
+    kill -KILL $(pgrep -P $PPID -x tidemark-coll); wait; exit 6') >out 2>err
+[ $? = 6 ] && [ "$(wc -l <err)" = 1 ] || fail "lost: $(cat err)"
+lost=$(sed -n 's/.*; lost: [0-9]* process.*(\(.*, \)\{0,1\}sleep \([0-9]*\).*/\2/p' err)
+lost=$((${lost:-0} + $(find round -name 'run.sleep.*' | wc -l)))
+[ "$lost" = 5 ] || [ "$lost" = 6 ] || fail "lost: $lost of five: $(cat err; ls round)"
+[ "$(find round -name 'run.sleep.*' | wc -l)" -gt 0 ] ||
+    "$TIDEMARK" report round/run.tmk | tr -s ' \n' ' ' | grep -q 'SIGKILL; [0-9]* processes of which nothing was saved are lost with it (begun up to [0-9.]* m*s before)' ||
+    fail "lost: the report does not say so: $("$TIDEMARK" report round/run.tmk | head -8)"
 
 # Processes that ended before are rows of the file. Those that begin after it is dead are recorded by another
 # collector, as soon as that listens, and what the first one wrote stays as it is.

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/human.h"
+#include "base/now.h"
 #include "collector/collector.h"
 #include "profile/profile.h"
 
@@ -31,9 +33,10 @@ static void apart_become_collector(struct apart *apart, int socket)
 pid_t apart_fork(struct apart *apart)
 {
     int ends[2];
-    *apart = (struct apart){.socket = -1, .begun = STRBUF_INIT};
+    *apart = (struct apart){.socket = -1, .begun = STRBUF_INIT, .lost = STRBUF_INIT};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -errno;
+    apart->unsaved = unsaved_map();
     pid_t pid = fork();
     int error = errno;
     close(ends[pid == 0 ? 0 : 1]);
@@ -56,6 +59,10 @@ void apart_release(struct apart *apart)
         close(apart->socket);
     apart->socket = -1;
     strbuf_release(&apart->begun);
+    strbuf_release(&apart->lost);
+    if (apart->pid) /* else images of the collector still have places there */
+        unsaved_unmap(apart->unsaved);
+    apart->unsaved = NULL;
 }
 
 /* ---- In record ---- */
@@ -138,6 +145,16 @@ static bool apart_is_incomplete(const char *path)
     return is;
 }
 
+/* Of the program that was named: its file tells what became of the others. */
+static bool apart_is_meant(const struct apart *apart, const char *path)
+{
+    const char *end = apart->begun.data + apart->begun.length;
+    for (const char *file = apart->begun.data; file < end; file += strlen(file) + 1)
+        if (*file == COLLECTOR_FILE_MEANT && strcmp(file + 1, path) == 0)
+            return true;
+    return false;
+}
+
 static bool apart_has_begun(const struct apart *apart, const char *path)
 {
     const char *end = apart->begun.data + apart->begun.length;
@@ -148,32 +165,56 @@ static bool apart_has_begun(const struct apart *apart, const char *path)
     return false;
 }
 
+/* Names of programs are for the user alone: a profile that is passed on keeps why it was cut. */
+static void apart_add_lost(struct apart *apart, struct strbuf *why)
+{
+    uint32_t count = unsaved_count(apart->unsaved);
+    uint64_t now = now_ns(CLOCK_REALTIME), since = unsaved_oldest(apart->unsaved);
+    if (!count)
+        return;
+    strbuf_addf(why,
+                "; %u process%s of which nothing was saved %s lost with it (begun %s%s before)",
+                count, count == 1 ? "" : "es", count == 1 ? "is" : "are",
+                count == 1 ? "" : "up to ", human_duration(now > since ? now - since : 0).text);
+    strbuf_addf(&apart->lost, "; lost: %u process%s of which nothing was saved (", count,
+                count == 1 ? "" : "es");
+    unsaved_add_programs(apart->unsaved, &apart->lost);
+    strbuf_add_char(&apart->lost, ')');
+}
+
 void apart_finish_files(struct apart *apart)
 {
-    char why[80] = "the collector ended by itself";
+    struct strbuf why = STRBUF_INIT, all = STRBUF_INIT;
     int status = apart->wait_status;
     if (WIFSIGNALED(status))
-        snprintf(why, sizeof why, "the collector was killed by SIG%s",
-                 sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+        strbuf_addf(&why, "the collector was killed by SIG%s",
+                    sigabbrev_np(WTERMSIG(status)) ? sigabbrev_np(WTERMSIG(status)) : "?");
+    else
+        strbuf_add_string(&why, "the collector ended by itself");
+    strbuf_add_string(&all, why.data);
+    apart_add_lost(apart, &all);
     apart_hear_begun(apart);
     for (size_t at = 0; at < apart->begun.length;) {
         const char *file = apart->begun.data + at;
         if (*file == COLLECTOR_FILE_SOON)
-            profile_finish_cut(file + 1, why);
+            profile_finish_cut(file + 1, apart_is_meant(apart, file + 1) ? all.data : why.data);
         else if (*file == COLLECTOR_FILE_MEANT && !apart_has_begun(apart, file + 1))
-            profile_write_cut(file + 1, why);
+            profile_write_cut(file + 1, all.data);
         at += strlen(file) + 1;
     }
+    strbuf_release(&why);
+    strbuf_release(&all);
 }
 
 void apart_say_death(const struct apart *apart, bool had_ended, const char *next)
 {
     int number = WIFSIGNALED(apart->wait_status) ? WTERMSIG(apart->wait_status) : SIGABRT;
     const char *why = number == SIGABRT ? "see above" : sigdescr_np(number);
-    fprintf(stderr, "tidemark record: the collector cannot go on (%s); %s%s%s\n",
+    fprintf(stderr, "tidemark record: the collector cannot go on (%s); %s%s%s%s\n",
             why ? why : "signal",
             had_ended ? "the program had ended, its profile is not complete"
                       : "the program goes on, not recorded from here on",
+            apart->lost.length ? apart->lost.data : "",
             next ? "; what it starts is recorded beside: " : "", next ? next : "");
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "base/strbuf.h"
+#include "collector/unsaved.h"
 
 /* What record tells the collector. */
 enum apart_news {
@@ -23,13 +24,15 @@ struct apart_message {
 };
 
 struct apart {
-    int socket;          /* -1: none */
-    pid_t pid;           /* record's: the collector */
-    bool goes_on;        /* the collector goes on alone, with what runs in the background */
-    bool silent;         /* its socket is closed: its end will be seen by SIGCHLD */
-    bool ended;          /* the collector has, with */
-    int wait_status;     /* this */
-    struct strbuf begun; /* record's: COLLECTOR_FILE_…, a 0 after each */
+    int socket;              /* -1: none */
+    pid_t pid;               /* record's: the collector */
+    bool goes_on;            /* the collector goes on alone, with what runs in the background */
+    bool silent;             /* its socket is closed: its end will be seen by SIGCHLD */
+    bool ended;              /* the collector has, with */
+    int wait_status;         /* this */
+    struct strbuf begun;     /* record's: COLLECTOR_FILE_…, a 0 after each */
+    struct unsaved *unsaved; /* of both: processes that have no file or row yet; NULL: not kept */
+    struct strbuf lost;      /* record's, when it died: what they were, as people read it */
 };
 
 /* Starts the collector, a session of its own. 0 in the collector; its pid; or -errno. */

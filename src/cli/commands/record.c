@@ -596,7 +596,7 @@ static void cmd_record_collect(struct job *job, const struct record_options *opt
 {
     close(job->signals);
     collector_prepare_limits();
-    collector_tell_begun(job->collector, job->apart.socket);
+    collector_tell_begun(job->collector, job->apart.socket, job->apart.unsaved);
     if (job->renewals)
         held_stderr_prepare(true); /* record says what there is to say */
     held_stderr_begin();
@@ -696,12 +696,15 @@ static bool cmd_record_renew(struct job *job, const struct record_options *optio
 static bool cmd_record_see_death(struct job *job, const struct record_options *options,
                                  bool had_ended)
 {
-    if (!job->dead.ended) {
-        job->dead = job->apart; /* without what it holds */
-        job->dead.begun = STRBUF_INIT;
-        job->had_ended = had_ended;
-    }
+    bool is_first = !job->dead.ended;
     apart_finish_files(&job->apart);
+    if (is_first) {
+        job->dead = job->apart; /* without what it holds but for what is said of it */
+        job->dead.begun = STRBUF_INIT;
+        job->dead.unsaved = NULL;
+        job->had_ended = had_ended;
+        job->apart.lost = STRBUF_INIT;
+    }
     return cmd_record_may_renew(job, options) && cmd_record_renew(job, options);
 }
 
@@ -723,6 +726,7 @@ static int cmd_record_stand_in(struct job *job, const struct record_options *opt
         held_stderr_tell();
         if (!job->quiet)
             apart_say_death(&job->dead, job->had_ended, job->output);
+        strbuf_release(&job->dead.lost);
     }
     int status = job->wait_status;
     apart_release(&job->apart);

@@ -230,9 +230,10 @@ const char *collector_name(const struct collector *collector)
     return collector->name;
 }
 
-void collector_tell_begun(struct collector *collector, int socket)
+void collector_tell_begun(struct collector *collector, int socket, struct unsaved *unsaved)
 {
     collector->options.begun = socket;
+    collector->options.unsaved = unsaved;
 }
 
 size_t collector_active(const struct collector *collector)

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 #include "collector/process_image.h"
 #include "collector/triggers.h"
+#include "collector/unsaved.h"
 #include "trace/trace.h"
 
 /* What is told of a file, and then its name. */
@@ -54,6 +55,7 @@ struct collector_options {
     struct session_rows *rows;    /* collector_open() sets it; NULL: every process has a file */
     int finished; /* collector_open() sets it: an eventfd for images that are complete; -1: none */
     int begun;    /* a socket of messages for what becomes of files; -1: none */
+    struct unsaved *unsaved; /* processes without a file or a row (unsaved.h); NULL: not kept */
     struct trigger triggers[TRIGGERS_MAX]; /* of snapshots */
     size_t trigger_count;
 };
@@ -84,8 +86,9 @@ int collector_open(struct collector **out, const struct collector_options *optio
 const char *collector_open_error(int error);
 void collector_close(struct collector *collector);
 const char *collector_name(const struct collector *collector);
-/* Before the first process comes: who is told of files that are begun (collector_options). */
-void collector_tell_begun(struct collector *collector, int socket);
+/* Before the first process comes: who is told of files that are begun, and where processes stand
+ * until they have one (collector_options). */
+void collector_tell_begun(struct collector *collector, int socket, struct unsaved *unsaved);
 
 /* Waits until something happens, `extra_fd` (or -1) is readable or the time is up, and deals with
  * it. True if extra_fd is readable. */

@@ -677,6 +677,7 @@ static void process_image_finish(struct process_image *image)
 {
     uint64_t one = 1;
     int finished = image->options.finished;
+    process_image_note_saved(image);
     atomic_store(&image->done, true);
     if (atomic_load(&image->gives)) /* it may have come since we looked, or there was no profile */
         name_takeover_complete(image->gives);
@@ -771,6 +772,8 @@ struct process_image *process_image_new(const struct collector_options *options,
     process_image_describe(image, replaced);
     if (named)
         process_image_tell_file(image, COLLECTOR_FILE_MEANT);
+    else
+        image->unsaved = unsaved_begin(options->unsaved, image->program, now_ns(CLOCK_REALTIME));
     return image;
 }
 

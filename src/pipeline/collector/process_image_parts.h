@@ -72,7 +72,8 @@ struct process_image {
     int status;
     struct process_image_result result;
     _Atomic uint32_t forks_unfollowed[WIRE_UNFOLLOWED_KINDS];
-    _Atomic int watch; /* a userfaultfd that nobody has taken yet, + 1; 0: none */
+    _Atomic uint32_t unsaved; /* its place in options.unsaved, until it has a file or a row */
+    _Atomic int watch;        /* a userfaultfd that nobody has taken yet, + 1; 0: none */
 
     /* the thread's own from here on */
     struct view view;
@@ -188,6 +189,8 @@ void process_image_flush_if_due(struct process_image *image, uint64_t now_ns);
 bool process_image_wait_for_writer(struct process_image *image);
 /* To collector_options.begun: `what` is one of COLLECTOR_FILE_…. */
 void process_image_tell_file(const struct process_image *image, char what);
+/* It has a file or a row, or gets none. Again: nothing. */
+void process_image_note_saved(struct process_image *image);
 void process_image_write_last(struct process_image *image);
 /* The end and all that was replayed, with image->snapshot, to be released by
  * process_image_release_snapshot(). 0 or -errno, with error_text()'s sentence. */

@@ -81,6 +81,7 @@ static int process_image_append_row(struct process_image *image,
     status = status ? status : finished;
     if (status == 0)
         status = session_rows_append(image->options.rows, &row, body.data, body.length);
+    process_image_note_saved(image);
     strbuf_release(&body);
     return status;
 }

@@ -78,6 +78,11 @@ void process_image_tell_file(const struct process_image *image, char what)
     strbuf_release(&text);
 }
 
+void process_image_note_saved(struct process_image *image)
+{
+    unsaved_end(image->options.unsaved, atomic_exchange(&image->unsaved, 0));
+}
+
 static bool process_image_writer_is_ready(struct process_image *image, bool patient)
 {
     if (image->writer)
@@ -100,6 +105,7 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
     image->result.path = strdup(image->path);
     image->written = true;
     process_image_tell_file(image, COLLECTOR_FILE_BEGUN);
+    process_image_note_saved(image);
     if (image->options.embed_sources)
         profile_build_keep_sources(image->writer);
     process_image_tell_description(image, process_image_fact_for_profile);
