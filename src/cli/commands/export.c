@@ -169,10 +169,12 @@ static int cmd_export_write_stream(FILE *out, const struct exported *exported)
     return status;
 }
 
-/* A database makes its own file, in the place of the one that was opened. */
-static int cmd_export_write_database(const struct exported *exported, const char *path)
+/* A database makes its own file. */
+static int cmd_export_write_database(const struct exported *exported, struct whole_file *file)
 {
-    unlink(path);
+    const char *path = whole_file_name(file);
+    if (!path)
+        return OPTIONS_EXIT_FAILURE;
     return profile_unpack(exported->path, path) ? output_complain("export", error_text()) : 0;
 }
 
@@ -203,7 +205,7 @@ static int cmd_export_write_file(const struct exported *exported, const char *na
     int status = whole_file_open(&file, "export", name, force);
     if (status)
         return status;
-    status = !exported->format->write ? cmd_export_write_database(exported, file.temporary.data)
+    status = !exported->format->write ? cmd_export_write_database(exported, &file)
              : packing                ? cmd_export_write_packed(file.out, exported, packing, name)
                                       : cmd_export_write_stream(file.out, exported);
     return whole_file_close(&file, status);

@@ -41,12 +41,15 @@ static const struct options_command command = {
                 "  tidemark import massif.out.1234 && tidemark report massif.out.1234.tmk\n",
 };
 
-/* A profile makes its own file, in the place of the one that was opened. */
-static int cmd_import_to(const char *path, const struct import_format *format, const char *to)
+/* A profile makes its own file. */
+static int cmd_import_to(const char *path, const struct import_format *format,
+                         struct whole_file *file)
 {
     struct strbuf why = STRBUF_INIT;
     const struct import_format *as;
-    unlink(to);
+    const char *to = whole_file_name(file);
+    if (!to)
+        return OPTIONS_EXIT_FAILURE;
     int error = import_file(path, format, to, &as, &why);
     int status = error ? output_complain("import", why.length ? why.data : strerror(-error)) : 0;
     strbuf_release(&why);
@@ -74,7 +77,7 @@ static int cmd_import_write_profile(const char *path, const struct import_format
     status = status ? status : whole_file_open(&file, "import", name, force);
     if (status)
         return status;
-    return whole_file_close(&file, cmd_import_to(path, format, file.temporary.data));
+    return whole_file_close(&file, cmd_import_to(path, format, &file));
 }
 
 int cmd_import(int argc, char **argv)

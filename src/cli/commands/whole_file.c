@@ -1,8 +1,9 @@
-/* Writes a file under a temporary name beside its place and renames it when it is whole
- * (whole_file.h). Without --force the rename fails where a file exists. */
+/* Writes a file without a name and gives it one when it is whole (whole_file.h). Without --force
+ * that fails where a file exists. */
 #include "commands/whole_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,7 +35,7 @@ static int whole_file_complain_there(const char *command, const char *name)
     return status;
 }
 
-/* As any program makes files: mkstemp's mode is for its owner alone. */
+/* As any program makes files: a new one is for its owner alone. */
 static int whole_file_set_mode(int fd)
 {
     mode_t mask = umask(0);
@@ -73,9 +74,26 @@ int whole_file_spare_ours(const char *command, const char *name)
     return status;
 }
 
+/* `out` has a descriptor of its own: closing it says whether all was written, before the file has
+ * its name. */
+static int whole_file_make(struct whole_file *file)
+{
+    int error = new_file_open(&file->made, file->name);
+    if (error)
+        return error;
+    int fd = whole_file_set_mode(file->made.fd) ? -1 : fcntl(file->made.fd, F_DUPFD_CLOEXEC, 3);
+    file->out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (file->out)
+        return 0;
+    error = -errno;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
 int whole_file_open(struct whole_file *file, const char *command, const char *name, bool force)
 {
-    *file = (struct whole_file){command, name, force, NULL, STRBUF_INIT};
+    *file = (struct whole_file){command, name, force, NULL, {.fd = -1}, STRBUF_INIT};
     if (!force && !access(name, F_OK))
         return whole_file_complain_there(command, name);
     if (old_file_check(name) == -EINVAL) {
@@ -85,27 +103,49 @@ int whole_file_open(struct whole_file *file, const char *command, const char *na
         strbuf_release(&sentence);
         return status;
     }
-    strbuf_addf(&file->temporary, "%s.XXXXXX", name);
-    int fd = mkstemp(file->temporary.data);
-    file->out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (!file->out || whole_file_set_mode(fd)) {
-        int status = whole_file_complain_cannot(file, errno);
-        if (file->out)
-            return whole_file_close(file, status);
-        strbuf_release(&file->temporary);
-        return status;
-    }
-    return 0;
+    int error = whole_file_make(file);
+    if (!error)
+        return 0;
+    new_file_release(&file->made);
+    return whole_file_complain_cannot(file, -error);
 }
 
-static int whole_file_publish(const struct whole_file *file)
+const char *whole_file_name(struct whole_file *file)
+{
+    strbuf_addf(&file->temporary, "%s.XXXXXX", file->name);
+    int fd = mkstemp(file->temporary.data);
+    if (fd >= 0) {
+        close(fd);
+        unlink(file->temporary.data);
+        return file->temporary.data;
+    }
+    whole_file_complain_cannot(file, errno);
+    strbuf_reset(&file->temporary);
+    return NULL;
+}
+
+static int whole_file_put_in_place(struct whole_file *file)
 {
     const char *temporary = file->temporary.data;
-    int error = !file->force                    ? old_file_move_new(temporary, file->name)
+    int fd = file->made.fd, error;
+    if (file->temporary.length) {
+        error = !file->force                    ? old_file_move_new(temporary, file->name)
                 : rename(temporary, file->name) ? -errno
                                                 : 0;
-    if (error)
-        unlink(temporary);
+        if (error)
+            unlink(temporary);
+        return error;
+    }
+    error = file->force ? new_file_replace(&file->made, file->name)
+                        : new_file_place(&file->made, file->name);
+    if (!error)
+        close(fd);
+    return error;
+}
+
+static int whole_file_publish(struct whole_file *file)
+{
+    int error = whole_file_put_in_place(file);
     return error == -EEXIST ? whole_file_complain_there(file->command, file->name)
            : error          ? whole_file_complain_cannot(file, -error)
                             : 0;
@@ -115,10 +155,11 @@ int whole_file_close(struct whole_file *file, int status)
 {
     if (fclose(file->out) && !status)
         status = whole_file_complain_cannot(file, errno);
-    if (status)
-        unlink(file->temporary.data);
-    else
+    if (!status)
         status = whole_file_publish(file);
+    else if (file->temporary.length)
+        unlink(file->temporary.data);
+    new_file_release(&file->made);
     if (!status)
         fprintf(stderr, "tidemark %s: wrote %s\n", file->command, file->name);
     strbuf_release(&file->temporary);

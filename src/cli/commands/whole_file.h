@@ -1,18 +1,20 @@
-/* A file that is written whole or not at all: beside its place, and then put there. What is there
- * already is replaced only where that was asked for. Sentences go to stderr, "tidemark COMMAND: …";
+/* A file that is written whole or not at all: it has no name until it is whole, so that a kill leaves
+ * nothing. What is there already is replaced only where that was asked for. Sentences go to stderr, "tidemark COMMAND: …";
  * the functions return an exit status. */
 #ifndef TIDEMARK_COMMANDS_WHOLE_FILE_H
 #define TIDEMARK_COMMANDS_WHOLE_FILE_H
 
 #include <stdbool.h>
 #include <stdio.h>
+#include "base/new_file.h"
 #include "base/strbuf.h"
 
 struct whole_file {
     const char *command, *name;
     bool force; /* replace what is there */
     FILE *out;
-    struct strbuf temporary;
+    struct new_file made;
+    struct strbuf temporary; /* its name, where who writes it opens it by name; else "" */
 };
 
 /* Refuses a name that is one of the files that are read, and one that is a profile or a trace:
@@ -22,6 +24,9 @@ int whole_file_spare(const char *command, const char *name, const char *const *i
 int whole_file_spare_ours(const char *command, const char *name);
 
 int whole_file_open(struct whole_file *file, const char *command, const char *name, bool force);
+/* For who makes a file of his own, and not `out`: a name beside the place, which nobody has. NULL:
+ * a sentence was said. */
+const char *whole_file_name(struct whole_file *file);
 /* `status` is of the writing: other than 0, and the file does not appear. Says "wrote NAME". */
 int whole_file_close(struct whole_file *file, int status);
 

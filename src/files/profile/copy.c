@@ -1,36 +1,52 @@
-/* Copies a profile's database with SQLite's backup interface (copy.h). A copy that becomes a
- * profile is written as NAME.writing, synced, and renamed when it is whole. */
+/* Copies a profile's database with SQLite's backup interface (copy.h), into files that have no name
+ * yet. A copy that becomes a profile is synced, and gets its name when it is whole. */
 #include "profile/copy.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <limits.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/old_file.h"
+#include "base/new_file.h"
 #include "profile/profile.h"
 #include "profile/sqlite_errno.h"
+#include "profile/unnamed.h"
 
-int copy_database(sqlite3 *from, const char *to)
+/* A copy says of itself what its source said: that it has a log beside it. To say otherwise SQLite
+ * would begin that log, under a name. */
+static int copy_say_without_log(int fd)
+{
+    enum { VERSIONS_AT = 18 }; /* of the database's header: to write, and to read */
+    static const char without_log[] = {1, 1};
+    ssize_t written = pwrite(fd, without_log, sizeof without_log, VERSIONS_AT);
+    return written == sizeof without_log ? 0 : written < 0 ? -errno : -EIO;
+}
+
+static int copy_pages(sqlite3 *from, sqlite3 *copy)
+{
+    sqlite3_exec(copy, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", NULL, NULL, NULL);
+    sqlite3_backup *backup = sqlite3_backup_init(copy, "main", from, "main");
+    int result = backup ? sqlite3_backup_step(backup, -1) : sqlite3_errcode(copy);
+    sqlite3_backup_finish(backup);
+    return result == SQLITE_DONE ? SQLITE_OK : result;
+}
+
+int copy_database(sqlite3 *from, int fd)
 {
     sqlite3 *copy = NULL;
-    int result = sqlite3_open_v2(to, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
-    if (result == SQLITE_OK) {
-        sqlite3_exec(copy, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", NULL, NULL, NULL);
-        sqlite3_backup *backup = sqlite3_backup_init(copy, "main", from, "main");
-        result = backup ? sqlite3_backup_step(backup, -1) : sqlite3_errcode(copy);
-        sqlite3_backup_finish(backup);
-    }
-    if (result == SQLITE_DONE)
-        result = sqlite3_exec(copy, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL);
+    int result = sqlite3_open_v2(unnamed_begin(fd), &copy,
+                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
+    if (result == SQLITE_OK)
+        result = copy_pages(from, copy);
     int error = result == SQLITE_OK ? 0 : sqlite_errno(copy);
     sqlite3_close(copy);
-    return result == SQLITE_OK ? 0 : error ? error : -EIO;
+    unnamed_end();
+    if (result == SQLITE_OK)
+        return copy_say_without_log(fd);
+    return error ? error : -EIO;
 }
 
 /* ---- A copy that is a profile ---- */
@@ -47,12 +63,13 @@ static int copy_put_fact(sqlite3_stmt *statement, const struct profile_fact *fac
     return result == SQLITE_DONE ? SQLITE_OK : result;
 }
 
-static int copy_put_facts(const char *name, const struct profile_fact *facts, size_t count)
+static int copy_put_facts(int fd, const struct profile_fact *facts, size_t count)
 {
     sqlite3 *copy = NULL;
     sqlite3_stmt *statement = NULL;
     struct profile_fact complete = {"complete", NULL, 1};
-    int result = sqlite3_open_v2(name, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
+    int result = sqlite3_open_v2(unnamed_begin(fd), &copy,
+                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
     if (result == SQLITE_OK)
         result = sqlite3_exec(copy, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; BEGIN", NULL,
                               NULL, NULL);
@@ -68,6 +85,7 @@ static int copy_put_facts(const char *name, const struct profile_fact *facts, si
         result = sqlite3_exec(copy, "COMMIT", NULL, NULL, NULL);
     int error = result == SQLITE_OK ? 0 : sqlite_errno(copy);
     sqlite3_close(copy);
+    unnamed_end();
     return result == SQLITE_OK ? 0 : error ? error : -EIO;
 }
 
@@ -86,24 +104,20 @@ static void copy_sync_directory(const char *path)
 
 int copy_as_profile(sqlite3 *from, const char *to, const struct profile_fact *facts, size_t count)
 {
-    char *name;
-    if (asprintf(&name, "%s.writing", to) < 0)
-        return -ENOMEM;
-    unlink(name); /* of a writer that was killed here before */
-    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    int error = fd < 0 ? -errno : copy_database(from, name);
+    struct new_file file;
+    int error = new_file_open(&file, to), fd = file.fd;
     if (!error)
-        error = copy_put_facts(name, facts, count);
+        error = copy_database(from, fd);
+    if (!error)
+        error = copy_put_facts(fd, facts, count);
     if (!error && fsync(fd))
         error = -errno;
     if (!error)
-        error = old_file_move_new(name, to);
-    if (!error)
-        copy_sync_directory(to);
-    else if (fd >= 0)
-        unlink(name);
-    if (fd >= 0)
-        close(fd);
-    free(name);
-    return error;
+        error = new_file_place(&file, to);
+    new_file_release(&file);
+    if (error)
+        return error;
+    close(fd);
+    copy_sync_directory(to);
+    return 0;
 }

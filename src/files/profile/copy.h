@@ -6,9 +6,9 @@
 
 struct sqlite3;
 
-/* Copies what the last commit left in `from` to the empty file `to`: one file, without a log. 0 or
- * -errno (no sentence). */
-int copy_database(struct sqlite3 *from, const char *to);
+/* Copies what the last commit left in `from` to the empty file `fd`, which may have no name: one
+ * file, without a log. 0 or -errno (no sentence). */
+int copy_database(struct sqlite3 *from, int fd);
 
 struct profile_fact;
 /* The same into a file of the name `to`, which must not exist: as a finished profile with more

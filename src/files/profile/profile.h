@@ -810,9 +810,14 @@ bool profile_is_job(const struct profile *profile);
  * beside it), and when it is finished or replaced. 0: it is not there. */
 uint64_t profile_signature(const char *path);
 
-/* Writes the relational database of a profile, finished or not, to `to` (must not exist): call
- * paths and sites as rows, with the views, and all else that is in it. -EINVAL: it is one. */
+/* Writes the relational database of a profile, finished or not, to `to` (must not exist, and does
+ * when the database is whole): call paths and sites as rows, with the views, and all else that is in
+ * it. -EINVAL: it is one. */
 int profile_unpack(const char *path, const char *to);
+/* The same, open for reading, in a file of `directory` that has no name and goes with the process.
+ */
+struct sqlite3;
+int profile_unpack_open(const char *path, const char *directory, struct sqlite3 **database);
 
 /* ---- Making one in memory ------------------------------------------------------------------ */
 

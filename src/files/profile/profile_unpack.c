@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/allowance.h"
 #include "base/error.h"
+#include "base/new_file.h"
 #include "base/strbuf.h"
 #include "profile/path_blocks.h"
 #include "profile/copy.h"
@@ -20,11 +21,13 @@
 #include "profile/schema.h"
 #include "profile/values.h"
 #include "profile/sqlite_errno.h"
+#include "profile/unnamed.h"
 
 struct unpacking {
     const char *path;
     struct source source;
-    char *to; /* absolute, without symbolic links: SQLite shall follow none */
+    const char *to; /* for sentences */
+    int fd;         /* of the file, which has no name yet */
     sqlite3 *database;
     const struct detail_table *detail; /* whose blocks are being read */
 };
@@ -221,8 +224,7 @@ static int profile_unpack_run(struct unpacking *unpacking, const char *sql)
 static int profile_unpack_replace_tables(struct unpacking *unpacking)
 {
     struct strbuf sql = STRBUF_INIT;
-    strbuf_add_string(&sql, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
-                            "PRAGMA cache_size=-16384; BEGIN;"
+    strbuf_add_string(&sql, "PRAGMA synchronous=OFF; PRAGMA cache_size=-16384; BEGIN;"
                             "DROP TABLE IF EXISTS path_block; DROP TABLE IF EXISTS site_block;"
                             "DROP TABLE IF EXISTS mapped_site_block;"
                             "DROP TABLE IF EXISTS region_site_block;"
@@ -237,15 +239,17 @@ static int profile_unpack_replace_tables(struct unpacking *unpacking)
 
 static int profile_unpack_write_all_rows(struct unpacking *unpacking)
 {
-    if (sqlite3_open_v2(unpacking->to, &unpacking->database,
+    if (sqlite3_open_v2(unnamed_begin(unpacking->fd), &unpacking->database,
                         SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
                         NULL) != SQLITE_OK)
         return unpacking->database ? profile_unpack_fail_to_write(unpacking)
                                    : profile_unpack_fail_memory(unpacking);
-    /* What else is in a file that came from elsewhere shall not make us compute. */
-    sqlite3_db_config(unpacking->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    /* What else is in a file that came from elsewhere shall not make us compute. The journal, which
+     * would have a name, goes before it is too late: a defensive connection keeps it. */
     sqlite3_db_config(unpacking->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(unpacking->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_exec(unpacking->database, "PRAGMA journal_mode=OFF", NULL, NULL, NULL);
+    sqlite3_db_config(unpacking->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     int error = profile_unpack_replace_tables(unpacking);
     if (!error)
         error = profile_unpack_write_table(unpacking, "path_block", NULL, "path", 3,
@@ -271,31 +275,78 @@ static int profile_unpack_to_file(struct unpacking *unpacking)
     sqlite3 *from = unpacking->source.database;
     bool in_blocks = path_blocks_are_there(from);
     sqlite3_exec(from, "BEGIN; SELECT key FROM meta LIMIT 1", NULL, NULL, NULL);
-    int error = copy_database(from, unpacking->to);
+    int error = copy_database(from, unpacking->fd);
     if (error)
         return error_set(error, "cannot write %s: %s", unpacking->to, strerror(-error));
     return in_blocks ? profile_unpack_write_all_rows(unpacking) : 0;
 }
 
-static int profile_unpack_create_and_fill(struct unpacking *unpacking, const char *to)
+static int profile_unpack_fill(struct unpacking *unpacking)
 {
-    int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0)
-        return error_set(-errno, "cannot create %s: %s", to, strerror(errno));
-    close(fd);
-    unpacking->to = realpath(to, NULL);
-    int error =
-        unpacking->to ? profile_unpack_to_file(unpacking) : profile_unpack_fail_memory(unpacking);
+    int error = profile_unpack_to_file(unpacking);
     sqlite3_close(unpacking->database);
-    if (error)
-        unlink(to);
-    free(unpacking->to);
+    unpacking->database = NULL;
+    unnamed_end();
     return error;
 }
 
-static int profile_unpack_within(const char *path, const char *to)
+static int profile_unpack_fail_to_create(const struct unpacking *unpacking, int error)
 {
-    struct unpacking unpacking = {.path = path};
+    return error_set(error, "cannot create %s: %s", unpacking->to, strerror(-error));
+}
+
+/* It has its name when it is whole. */
+static int profile_unpack_create_and_fill(struct unpacking *unpacking)
+{
+    struct new_file file;
+    struct stat there;
+    int error = lstat(unpacking->to, &there) ? new_file_open(&file, unpacking->to) : -EEXIST;
+    if (error)
+        return profile_unpack_fail_to_create(unpacking, error);
+    int fd = unpacking->fd = file.fd;
+    error = profile_unpack_fill(unpacking);
+    if (!error && (error = new_file_place(&file, unpacking->to)))
+        profile_unpack_fail_to_create(unpacking, error);
+    new_file_release(&file);
+    if (!error)
+        close(fd);
+    return error;
+}
+
+/* ---- Into a file of a name, and into one that never has any ---------------------------------- */
+
+/* A database that only has to be read: who opened it is the last to know the file. */
+static int profile_unpack_open_filled(struct unpacking *unpacking, sqlite3 **database)
+{
+    int result = sqlite3_open_v2(
+        unnamed_begin(unpacking->fd), database,
+        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
+    unnamed_end();
+    return result == SQLITE_OK ? 0
+                               : error_set(-EIO, "cannot open the database of the profile: %s",
+                                           sqlite3_errstr(result));
+}
+
+static int profile_unpack_fill_unnamed(struct unpacking *unpacking, sqlite3 **database)
+{
+    struct new_file file;
+    int error = new_file_open(&file, unpacking->to);
+    if (error)
+        return error_set(error,
+                         "cannot create a file like %s: %s; set TMPDIR to a directory with room",
+                         unpacking->to, strerror(-error));
+    unpacking->fd = file.fd;
+    error = profile_unpack_fill(unpacking);
+    if (!error)
+        error = profile_unpack_open_filled(unpacking, database);
+    new_file_release(&file);
+    return error;
+}
+
+/* `database` NULL: to `to`. */
+static int profile_unpack_within(const char *path, const char *to, sqlite3 **database)
+{
+    struct unpacking unpacking = {.path = path, .to = to};
     int error = source_open(&unpacking.source, path);
     if (error)
         return error;
@@ -303,8 +354,10 @@ static int profile_unpack_within(const char *path, const char *to)
         error = profile_unpack_fail_damaged(&unpacking);
     else if (!unpacking.source.packed && !path_blocks_are_there(unpacking.source.database))
         error = error_set(-EINVAL, "%s is not packed: sqlite3 can open it as it is", path);
+    else if (database)
+        error = profile_unpack_fill_unnamed(&unpacking, database);
     else
-        error = profile_unpack_create_and_fill(&unpacking, to);
+        error = profile_unpack_create_and_fill(&unpacking);
     source_close(&unpacking.source);
     return error;
 }
@@ -312,7 +365,19 @@ static int profile_unpack_within(const char *path, const char *to)
 int profile_unpack(const char *path, const char *to)
 {
     allowance_begin_file(path);
-    int error = allowance_explain(profile_unpack_within(path, to));
+    int error = allowance_explain(profile_unpack_within(path, to, NULL));
     allowance_end();
+    return error;
+}
+
+int profile_unpack_open(const char *path, const char *directory, sqlite3 **database)
+{
+    struct strbuf like = STRBUF_INIT;
+    *database = NULL;
+    strbuf_addf(&like, "%s/tidemark-query.%d", directory, (int)getpid());
+    allowance_begin_file(path);
+    int error = allowance_explain(profile_unpack_within(path, like.data, database));
+    allowance_end();
+    strbuf_release(&like);
     return error;
 }

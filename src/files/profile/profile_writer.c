@@ -717,40 +717,20 @@ static bool profile_writer_leave_wal(struct profile_writer *writer)
     return done;
 }
 
-static int profile_writer_create_beside(const char *path, const char *suffix, char **name)
-{
-    if (asprintf(name, "%s%s", path, suffix) < 0) {
-        *name = NULL;
-        return -ENOMEM;
-    }
-    unlink(*name); /* of a writer that was killed here before */
-    int fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    return fd < 0 ? -errno : fd;
-}
-
-static int profile_writer_replace(struct profile_writer *writer, const char *by)
-{
-    if (!profile_writer_is_still_ours(writer))
-        return -ESTALE;
-    return rename(by, writer->path) ? -errno : 0;
-}
-
 static int profile_writer_replace_by_new(struct profile_writer *writer, struct new_file *file)
 {
     return profile_writer_is_still_ours(writer) ? new_file_replace(file, writer->path) : -ESTALE;
 }
 
-/* The complete database as one plain file: `*fd` and `*name`, which is NULL if it is the profile
- * itself. */
-static int profile_writer_settle(struct profile_writer *writer, int *fd, char **name)
+/* The complete database as one plain file: the profile itself, or where a reader holds its log open,
+ * `copy`. */
+static int profile_writer_settle(struct profile_writer *writer, struct new_file *copy)
 {
-    *name = NULL;
-    if (profile_writer_leave_wal(writer)) {
-        *fd = writer->fd;
+    *copy = (struct new_file){.fd = -1};
+    if (profile_writer_leave_wal(writer))
         return 0;
-    }
-    *fd = profile_writer_create_beside(writer->path, ".settling", name);
-    return *fd < 0 ? *fd : copy_database(writer->database, *name);
+    int error = new_file_open(copy, writer->path);
+    return error ? error : copy_database(writer->database, copy->fd);
 }
 
 static int profile_writer_pack_beside(struct profile_writer *writer, int plain_fd)
@@ -767,28 +747,36 @@ static int profile_writer_pack_beside(struct profile_writer *writer, int plain_f
     return error;
 }
 
+static int profile_writer_put_in_place(struct profile_writer *writer, struct new_file *copy,
+                                       bool pack)
+{
+    int copy_fd = copy->fd;
+    if (pack)
+        return profile_writer_pack_beside(writer, copy_fd >= 0 ? copy_fd : writer->fd);
+    if (copy_fd < 0)
+        return 0;
+    int error = profile_writer_replace_by_new(writer, copy);
+    if (!error)
+        close(copy_fd);
+    return error;
+}
+
 static int profile_writer_make_final(struct profile_writer *writer, bool pack)
 {
-    char *copy;
-    int plain_fd;
+    struct new_file copy;
     int error = profile_writer_mark_complete(writer);
     if (error)
         return error;
-    error = profile_writer_settle(writer, &plain_fd, &copy);
+    error = profile_writer_settle(writer, &copy);
+    bool is_copied = copy.fd >= 0;
     if (!error)
         profile_writer_close_database(writer);
-    if (!error && pack)
-        error = profile_writer_pack_beside(writer, plain_fd);
-    else if (!error && copy)
-        error = profile_writer_replace(writer, copy);
-    if (!error && copy)
+    if (!error)
+        error = profile_writer_put_in_place(writer, &copy, pack);
+    if (!error && is_copied)
         profile_writer_remove_log(writer); /* the reader that kept it open has its own
                                             * descriptors */
-    if (copy) {
-        unlink(copy);
-        close(plain_fd);
-    }
-    free(copy);
+    new_file_release(&copy);
     if (error == -ESTALE)
         return error_set(error,
                          "the profile %s was moved or replaced while it was recorded; "

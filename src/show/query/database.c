@@ -1,11 +1,10 @@
-/* Opens a profile for SQL (query.h). It is unpacked into a file that loses its name at once, so
- * that nothing stays behind, however this process ends. */
+/* Opens a profile for SQL (query.h). It is unpacked into a file that never has a name, so that
+ * nothing stays behind, however this process ends. */
 #include "query/database.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "aggregate/frames.h"
@@ -17,24 +16,26 @@
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-static int database_open(struct query *query, const char *path)
+static void database_set_up(struct query *query)
 {
-    int result = sqlite3_open_v2(
-        path, &query->database,
-        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
-    if (result != SQLITE_OK)
-        return error_set(-EIO, "cannot open the database of the profile: %s",
-                         sqlite3_errstr(result));
     /* What else is in a file that came from elsewhere shall not make us compute. */
     sqlite3_db_config(query->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(query->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(query->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_exec(query->database, "PRAGMA temp_store=MEMORY; PRAGMA query_only=0", NULL, NULL,
                  NULL);
-    return 0;
 }
 
-/* SQLite opens the file when it first reads: before the name goes. */
+static int database_open(struct query *query, const char *path)
+{
+    int result = sqlite3_open_v2(
+        path, &query->database,
+        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
+    return result == SQLITE_OK ? 0
+                               : error_set(-EIO, "cannot open the database of the profile: %s",
+                                           sqlite3_errstr(result));
+}
+
 static int database_touch(struct query *query)
 {
     if (sqlite3_exec(query->database, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL))
@@ -46,31 +47,14 @@ static int database_touch(struct query *query)
 static int database_open_unpacked(struct query *query, const char *path)
 {
     const char *temporary = getenv("TMPDIR");
-    struct strbuf directory = STRBUF_INIT, file = STRBUF_INIT;
-    strbuf_addf(&directory, "%s/tidemark-query.XXXXXX",
-                temporary && *temporary == '/' ? temporary : "/tmp");
-    int error = 0;
-    if (!mkdtemp(directory.data)) {
-        error = error_set(-errno, "cannot make a directory %s: %s; set TMPDIR to one with room",
-                          directory.data, strerror(errno));
-        goto done;
-    }
-    strbuf_addf(&file, "%s/profile.db", directory.data);
-    error = profile_unpack(path, file.data);
+    int error = profile_unpack_open(path, temporary && *temporary == '/' ? temporary : "/tmp",
+                                    &query->database);
     if (error == -EINVAL)
         error = database_open(query, path); /* it is rows already */
-    else if (error)
-        error_set(error, "%s", error_text());
-    else
-        error = database_open(query, file.data);
-    if (!error)
-        error = database_touch(query);
-    unlink(file.data);
-    rmdir(directory.data);
-done:
-    strbuf_release(&directory);
-    strbuf_release(&file);
-    return error;
+    if (error)
+        return error;
+    database_set_up(query);
+    return database_touch(query);
 }
 
 /* ---- The table of functions ---------------------------------------------------------------- */

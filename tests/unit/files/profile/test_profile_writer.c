@@ -1,4 +1,5 @@
 /* What is written is what is read; nothing that was there is lost. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -7,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -211,6 +213,98 @@ static void a_killed_writer_leaves_what_it_committed(void **state)
         assert_int_equal(profile->site_count, SAMPLE_SITES);
         profile_free(profile);
     }
+}
+
+/* ---- Killed while a file is being made ------------------------------------------------------ */
+
+/* The kernel kills a child at the first write behind so many bytes of a file. */
+enum { KILLED_AT = 3 << 15 };
+
+static void be_killed_while_writing(void)
+{
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){KILLED_AT, KILLED_AT});
+}
+
+static void assert_killed(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+}
+
+/* All names in the directory that begin so. */
+static unsigned count_names(const char *beginning)
+{
+    unsigned count = 0;
+    DIR *names = opendir(scratch_directory);
+    for (struct dirent *name; names && (name = readdir(names));)
+        count += !strncmp(name->d_name, beginning, strlen(beginning));
+    closedir(names);
+    return count;
+}
+
+static struct profile_writer *begun_writer(const char *path)
+{
+    struct profile_writer *writer;
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    assert_int_equal(sample_write(writer), 0);
+    assert_int_equal(profile_writer_commit(writer), 0);
+    return writer;
+}
+
+static void a_snapshot_whose_writer_is_killed_never_was(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (!pid) {
+        struct profile_writer *writer = begun_writer(scratch("snapshot.tmk"));
+        be_killed_while_writing();
+        profile_writer_copy(writer, scratch("taken.tmk"), NULL, 0);
+        _exit(0);
+    }
+    assert_killed(pid);
+    assert_int_equal(count_names("taken"), 0);
+    struct profile *profile = read_profile(scratch("snapshot.tmk"));
+    assert_int_equal(profile->site_count, SAMPLE_SITES);
+    profile_free(profile);
+}
+
+static void what_is_unpacked_has_a_name_when_it_is_whole(void **state)
+{
+    (void)state;
+    const char *path = scratch("packed.tmk"), *rows = scratch("rows.db");
+    assert_int_equal(sample_file(path, true), 0);
+    pid_t pid = fork();
+    if (!pid) {
+        be_killed_while_writing();
+        profile_unpack(path, rows);
+        _exit(0);
+    }
+    assert_killed(pid);
+    assert_int_equal(count_names("rows"), 0);
+    assert_int_equal(profile_unpack(path, rows), 0);
+    assert_int_equal(profile_unpack(path, rows), -EEXIST);
+    assert_int_equal(count_names("rows"), 1);
+}
+
+static void a_database_that_is_asked_has_no_name(void **state)
+{
+    (void)state;
+    sqlite3 *database;
+    sqlite3_stmt *statement;
+    const char *path = scratch("asked.tmk");
+    assert_int_equal(sample_file(path, true), 0);
+    unsigned before = count_names("");
+    assert_int_equal(profile_unpack_open(path, scratch_directory, &database), 0);
+    assert_int_equal(count_names(""), before);
+    assert_int_equal(
+        sqlite3_prepare_v2(database, "SELECT count(*) FROM path", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(statement, 0), SAMPLE_PATHS);
+    sqlite3_finalize(statement);
+    sqlite3_close(database);
 }
 
 static void an_existing_file_becomes_old(void **state)
@@ -419,6 +513,9 @@ int main(void)
         cmocka_unit_test(a_reader_sees_what_was_committed_last),
         cmocka_unit_test(a_reader_that_holds_on_does_not_keep_the_end_away),
         cmocka_unit_test(a_killed_writer_leaves_what_it_committed),
+        cmocka_unit_test(a_snapshot_whose_writer_is_killed_never_was),
+        cmocka_unit_test(what_is_unpacked_has_a_name_when_it_is_whole),
+        cmocka_unit_test(a_database_that_is_asked_has_no_name),
         cmocka_unit_test(an_existing_file_becomes_old),
         cmocka_unit_test(a_file_of_somebody_else_is_left_alone),
         cmocka_unit_test(links_are_renamed_and_not_followed),

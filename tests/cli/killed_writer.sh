@@ -1,0 +1,31 @@
+# Whoever writes a file is killed in the middle of it: there is no file then, and nothing beside it.
+. "$HERE/lib.sh"
+tidemark record -q -o run.tmk "$VICTIMS/basic" >/dev/null 2>&1
+mkdir place
+export TMPDIR=$PWD/place
+
+# The kernel kills at the first write behind so many KiB.
+killed() { # KIB COMMAND…
+    echo "--- $2"
+    {
+        (
+            ulimit -c 0 -f "$1"
+            shift
+            exec tidemark "$@" >/dev/null 2>&1
+        )
+    } 2>/dev/null
+    echo "status $?, $(ls place | wc -l) files"
+}
+killed 64 unpack run.tmk place/rows.db
+killed 64 query run.tmk 'SELECT count(*) FROM path'
+killed 64 export --to sqlite -o place/rows.db run.tmk
+killed 1 export --to chrome -o place/run.chrome run.tmk
+killed 1 html -o place/run.html run.tmk
+
+echo "--- whole ones"
+tidemark export --to sqlite -o place/rows.db run.tmk 2>/dev/null
+tidemark export --to jsonl -o place/run.json run.tmk 2>/dev/null
+chmod 600 place/run.json
+tidemark export --to jsonl -o place/run.json run.tmk 2>/dev/null || echo "it is there"
+(umask 027; tidemark export --to jsonl --force -o place/run.json run.tmk 2>/dev/null)
+stat -c '%a %n' place/*
