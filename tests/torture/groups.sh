@@ -75,4 +75,9 @@ wait $recorder 2>/dev/null
 age_ms=$("$TIDEMARK" query -f csv killed.tmk "SELECT ($now - (SELECT value FROM meta WHERE key = 'start_unix_ns')
     - (SELECT value FROM meta WHERE key = 'duration_ns')) / 1000000" | tail -1 | tr -d '\r')
 [ "$age_ms" -le 2500 ] || fail "killed: what is in the file is $age_ms ms old (start $start)"
+# Nobody was left to say so: the file does it itself, and once it was read it is the only one.
+[ "$("$TIDEMARK" report --json killed.tmk | jq -r .state)" = 'cut short' ] ||
+    fail "killed: $("$TIDEMARK" report --json killed.tmk | jq -c .state)"
+"$TIDEMARK" report killed.tmk | grep -q 'cut short' || fail "killed: $("$TIDEMARK" report killed.tmk | head -4)"
+[ "$(echo killed.*)" = killed.tmk ] || fail "killed: $(echo killed.*) are left"
 exit $failed
