@@ -22,13 +22,14 @@ void sites_release(struct sites *sites)
     free(sites->seeds);
     arena_release_used(&sites->hot_memory, sites->count * sizeof(struct site_hot));
     arena_release_used(&sites->cold_memory, sites->count * sizeof(struct site_cold));
-    arena_release(&sites->wide_memory);
-    arena_release(&sites->rare_memory);
+    arena_release_used(&sites->wide_memory, sites->wide_count * sizeof *sites->wide);
+    arena_release_used(&sites->rare_memory, (sites->rare_count + (size_t)1) * sizeof *sites->rare);
     arena_release(&sites->freed_memory);
     arena_release(&sites->times_memory);
     arena_release(&sites->samples_memory);
     arena_release_used(&sites->all_peaks_memory, sites->count * sizeof *sites->all_peaks);
-    arena_release(&sites->sum_memory);
+    arena_release_used(&sites->sum_memory,
+                       (sites->count / SITES_SUM_COUNT + (size_t)1) * sizeof *sites->sums);
 }
 
 size_t sites_memory_bytes(const struct sites *sites)

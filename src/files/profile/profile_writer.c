@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,9 +62,18 @@ struct profile_writer {
     struct reserve reserve;
     int64_t last_location;
     struct intern files, functions;
-    struct open_block paths;
     struct detail_writer details;
+    struct open_block paths; /* last: see profile_writer_allocate() */
 };
+
+/* The columns of the open block, most of all this, are written before they are read. */
+static struct profile_writer *profile_writer_allocate(void)
+{
+    struct profile_writer *writer = malloc(sizeof *writer);
+    if (writer)
+        memset(writer, 0, offsetof(struct profile_writer, paths.distance));
+    return writer;
+}
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
@@ -302,7 +312,7 @@ static void profile_writer_remove(struct profile_writer *writer)
 
 static int profile_writer_new(struct profile_writer **out, const char *path)
 {
-    struct profile_writer *writer = calloc(1, sizeof *writer);
+    struct profile_writer *writer = profile_writer_allocate();
     *out = NULL;
     if (!writer)
         return error_set(-ENOMEM, "out of memory");
@@ -367,7 +377,7 @@ int profile_writer_open_at_once(struct profile_writer **out, const char *path)
 
 int profile_writer_open_log(struct profile_writer **out, const char *name)
 {
-    struct profile_writer *writer = calloc(1, sizeof *writer);
+    struct profile_writer *writer = profile_writer_allocate();
     *out = writer;
     if (!writer)
         return error_set(-ENOMEM, "out of memory");
