@@ -1,6 +1,6 @@
-/* Settings of glibc's malloc for our own long-lived processes (allocator.h). Both functions are
- * mallopt() calls: fixed thresholds give freed memory back to the kernel, and few arenas serve all
- * threads. */
+/* Settings of glibc's malloc for our own long-lived processes (allocator.h). mallopt() fixes the
+ * thresholds from which freed memory goes back to the kernel, and lets few arenas serve all
+ * threads. What lies free between used blocks goes back by malloc_trim(). */
 #include "base/allocator.h"
 
 #include <malloc.h>
@@ -15,4 +15,10 @@ void allocator_give_back(void)
 void allocator_share_arenas(int count)
 {
     mallopt(M_ARENA_MAX, count);
+}
+
+void allocator_trim(size_t least_free_bytes)
+{
+    if (mallinfo2().fordblks >= least_free_bytes)
+        malloc_trim(0);
 }

@@ -72,6 +72,8 @@ struct collector {
     size_t caller_count;
     struct process_image_result *results;
     size_t result_count, result_room;
+    size_t given_back_at;   /* results that there were when malloc's free memory was last … */
+    uint64_t given_back_ns; /* … given back */
     pid_t own_child, named; /* named: the first of all, 0 if there was none */
     bool any;
     bool has_no_room; /* for a newcomer: descriptors are short */
@@ -507,7 +509,7 @@ static size_t collector_backlog(const struct collector *collector)
 /* Who calls while we are behind waits in his connect(): nobody is turned away. */
 static bool collector_is_behind(const struct collector *collector)
 {
-    return collector_backlog(collector) >= QUOTA_BACKLOG;
+    return collector_backlog(collector) >= quota_backlog();
 }
 
 static bool collector_accept_one(struct collector *collector)
@@ -880,6 +882,20 @@ static void collector_take_events(struct collector *collector, const struct poll
         ;
 }
 
+/* What images leave behind lies between what others still use: malloc keeps it, and a storm's worst
+ * moment would stay for good. */
+static void collector_give_back(struct collector *collector)
+{
+    enum { LEAST_FREE_BYTES = 4 << 20 };
+    uint64_t now_ns = now_monotonic_ns();
+    if (collector->result_count == collector->given_back_at ||
+        now_ns - collector->given_back_ns < 1000000000u)
+        return;
+    collector->given_back_at = collector->result_count;
+    collector->given_back_ns = now_ns;
+    allocator_trim(LEAST_FREE_BYTES);
+}
+
 bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
 {
     struct pollfd small[POLLS_OF_OURS + CALLERS],
@@ -896,6 +912,7 @@ bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
     collector_reap(collector, false);
     collector_launch(collector);
     collector_see_window(collector);
+    collector_give_back(collector);
     return extra;
 }
 

@@ -329,13 +329,24 @@ void process_image_flush_begin(struct process_image *image)
         process_image_release_snapshot(image);
 }
 
+/* It waits in its exit: in a moment it is a row, and a file of its own would cost both of us more
+ * than that. */
+static bool process_image_ends_as_row(const struct process_image *image)
+{
+    struct program_metrics program;
+    if (image->writer || !image->options.rows || !atomic_load(&image->view.header->exit_waiting))
+        return false;
+    replay_program(image->sink.replay, &program);
+    return process_image_is_small(image, &program);
+}
+
 void process_image_flush_if_due(struct process_image *image, uint64_t now_ns)
 {
     if (!process_image_has_joined(image) || image->gate.state == GATE_BEFORE)
         return;
     if (image->flushing && atomic_load(&image->flushed))
         process_image_flush_collect(image);
-    if (image->flushing || now_ns < image->next_flush_ns)
+    if (image->flushing || now_ns < image->next_flush_ns || process_image_ends_as_row(image))
         return;
     process_image_flush_begin(image);
     oom_watch_follow(&image->oom, image->pid);

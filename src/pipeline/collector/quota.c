@@ -12,6 +12,8 @@ enum {
     SPARE = 8, /* descriptors that nobody counts: the C library's, those of names */
     COMPLETING_LEAST = 2,
     COMPLETING_MOST = 8,
+    BACKLOG_MOST = 16,
+    BACKLOG_BEYOND_TURNS = 6,
 };
 
 static struct {
@@ -118,6 +120,15 @@ void quota_give(size_t count)
 }
 
 /* ---- Turns ---- */
+
+size_t quota_backlog(void)
+{
+    pthread_mutex_lock(&quota.lock);
+    size_t turns = quota.completing_most;
+    pthread_mutex_unlock(&quota.lock);
+    return turns && turns + BACKLOG_BEYOND_TURNS < BACKLOG_MOST ? turns + BACKLOG_BEYOND_TURNS
+                                                                : BACKLOG_MOST;
+}
 
 void quota_begin_completion(void)
 {

@@ -21,7 +21,6 @@ enum {
     QUOTA_LOOK = 4,     /* mappings, pages, threads */
     QUOTA_HEAT = 2,     /* the watch that is handed over, pages */
     QUOTA_PROFILE = 7,  /* the file, the database, its log, the packed file; names of its code */
-    QUOTA_BACKLOG = 16, /* images that have ended and are not complete */
 };
 
 /* Counts what there is: the limits are what they will be, nobody has taken anything yet. */
@@ -40,6 +39,9 @@ void quota_give(size_t count);
 
 /* ---- Turns ---- */
 
+/* So many images may have ended and not be complete, before newcomers wait: each holds a megabyte,
+ * and more of them than a few for each turn make nothing faster. */
+size_t quota_backlog(void);
 /* Waits until few others complete a profile. */
 void quota_begin_completion(void);
 void quota_end_completion(void);
