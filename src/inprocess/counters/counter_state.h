@@ -7,7 +7,8 @@
  * A slot is one thread's, then another's: its figures add up over its owners. Figures of the
  * process are sums over slots, and
  *
- *   level.current + Σ slots.pending_bytes = bytes requested and not freed = current, exactly.
+ *   level.current + Σ slots.pending_bytes − Σ slots.reserve_bytes = bytes requested and not freed
+ *                                                                 = current, exactly.
  *
  * The peak is the maximum of level.current. While a process has one thread, and as long as no slot
  * has a step, that is the maximum of current. A thread that has moved its pending bytes to the
@@ -18,7 +19,9 @@
  *   peak - peak_error_bytes ≤ maximum of current ≤ peak + peak_error_bytes,
  *   peak_error_bytes = Σ slots.step_bytes ≤ peak / 2048 + slots × COUNT_STEP_LEAST,
  *
- * and a step grows only as a thread's calls go on to need it (count_drain). */
+ * and a step grows only as a thread's calls go on to need it (count_drain). Bytes of a slot's
+ * reserve are in the level though nobody has them (reserves.c): the level with them is never above
+ * the peak, so that they cannot hide one, and they are taken back before the peak is raised. */
 #ifndef TIDEMARK_COUNTERS_COUNTER_STATE_H
 #define TIDEMARK_COUNTERS_COUNTER_STATE_H
 
@@ -29,10 +32,10 @@
 #define COUNT_OUTPUT_VARIABLE    "TIDEMARK_COUNT_OUTPUT"    /* the line is added to this file */
 #define COUNT_PEAK_VARIABLE      "TIDEMARK_COUNT_PEAK"      /* "exact": step 0 */
 
-#define COUNT_MAGIC 0x31544e4f434d4454ull /* "TDMCONT1" */
+#define COUNT_MAGIC 0x32544e4f434d4454ull /* "TDMCONT2" */
 
 enum {
-    COUNT_SLOTS = 65534,     /* threads at a time; of those beyond, calls are lost and counted */
+    COUNT_SLOTS = 65533,     /* threads at a time; of those beyond, calls are lost and counted */
     COUNT_STEP_SHIFT = 11,   /* of the peak a 2048th is shared among the slots' steps */
     COUNT_STEP_LEAST = 2048, /* bytes that a step may have however low the peak is */
     COUNT_STEP_DRAINS = 16,  /* a step grows once for so many times that it was too small */
@@ -53,7 +56,8 @@ enum count_kind {
  * that interrupt it. */
 struct count_slot {
     int32_t thread;     /* the owner's, alive or gone; 0: never used */
-    int32_t last_moved; /* which way its pending bytes went to the level: 1, -1; 0: never */
+    int8_t last_moved;  /* which way its pending bytes went to the level: 1, -1; 0: never */
+    uint8_t most_shift; /* a reserve has less than 1 << most_shift bytes; 0: none */
     uint64_t calls[COUNT_KINDS];
     uint64_t requested_bytes; /* by all allocations, ever */
     int64_t pending_bytes;    /* of current: not in the level yet */
@@ -62,9 +66,13 @@ struct count_slot {
     /* What previous owners have counted here, of requested_bytes and of allocations. */
     uint64_t before_bytes, before_count;
     int64_t step_bytes; /* of pending_bytes: kept back below this */
+    /* In the level, but nobody's. Others take it back: all changes are atomic. */
+    int64_t reserve_bytes;
     /* Times that pending_bytes went to the level: in between the bytes are in neither. */
-    uint64_t drains_begun, drains_done;
+    uint32_t drains_begun, drains_done;
 };
+
+enum count_reserving { RESERVING_OFF, RESERVING_ON, RESERVING_ENDS };
 
 struct count_state {
     uint64_t magic; /* written last */
@@ -81,13 +89,20 @@ struct count_state {
     /* a cache line that all threads share; the next one is left free, as processors fetch pairs */
     int64_t current_bytes;
     int64_t peak_bytes;
-    int64_t peak_error_bytes;        /* 0: exact, and current_bytes is current */
-    int64_t at_start_bytes;          /* of current: inherited at the fork */
-    int64_t at_start_count;          /* blocks of these */
-    int64_t earlier_peak_bytes;      /* the most of peaks that the program has reset (provide.c) */
+    int64_t peak_error_bytes;   /* 0: exact, and current_bytes is current */
+    int64_t at_start_bytes;     /* of current: inherited at the fork */
+    int64_t at_start_count;     /* blocks of these */
+    int64_t earlier_peak_bytes; /* the most of peaks that the program has reset (provide.c) */
+    int64_t moving_bytes;       /* at most so many are on their way between level and reserves */
+    int64_t peak_most_bytes;    /* the peak may be that high: it was raised meanwhile */
     char in_front[COUNT_NAME_BYTES]; /* the module whose malloc the program calls; "": ours */
-    uint64_t handed_on;              /* that one has called ours */
-    uint64_t reserved[1];
+
+    /* a pair that is mostly read */
+    uint64_t handed_on;     /* the module in front has called ours */
+    uint32_t reserving;     /* enum count_reserving */
+    uint32_t reserves_used; /* ever: the level has not been current at any time */
+    int32_t reserves_wait;  /* visits of the level until reserves are tried again */
+    uint32_t reserved[27];
 
     struct count_slot slots[COUNT_SLOTS];
 };

@@ -124,16 +124,28 @@ void count_forked(void)
 {
     for (uint32_t i = 0; i < count_state.slots_used; i++) {
         struct count_slot *slot = &count_state.slots[i];
-        count_state.current_bytes += slot->pending_bytes;
-        slot->pending_bytes = slot->step_bytes = 0;
+        count_state.current_bytes += slot->pending_bytes - slot->reserve_bytes;
+        slot->pending_bytes = slot->step_bytes = slot->reserve_bytes = 0;
         slot->drains_done = slot->drains_begun; /* a thread may have been at it */
     }
+    count_state.reserving = RESERVING_OFF;
+    count_state.reserves_used = 0;
+    count_state.moving_bytes = count_state.peak_most_bytes = 0;
     count_raise_peak(count_state.current_bytes);
     if (count_slot_current)
         count_slot_current->thread = (int32_t)syscall(SYS_gettid);
 }
 
 /* ---- The level ---- */
+
+static inline void count_tick(uint32_t *figure)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("incl %0" : "+m"(*figure)::"cc");
+#else
+    __atomic_fetch_add(figure, 1, __ATOMIC_RELAXED);
+#endif
+}
 
 static int64_t count_most_step(void)
 {
@@ -181,15 +193,14 @@ static int64_t count_kept_of(int64_t pending, const struct count_slot *slot)
 void count_drain(struct count_slot *slot)
 {
     int64_t pending = __atomic_load_n(&slot->pending_bytes, __ATOMIC_RELAXED), kept;
-    count_add(&slot->drains_begun, 1);
+    count_tick(&slot->drains_begun);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     do
         kept = count_kept_of(pending, slot);
     while (!count_replace(&slot->pending_bytes, &pending, kept));
-    int64_t moved = pending - kept;
-    count_raise_peak(__atomic_add_fetch(&count_state.current_bytes, moved, __ATOMIC_RELAXED));
+    reserves_change(slot, pending - kept);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    count_add(&slot->drains_done, 1);
+    count_tick(&slot->drains_done);
     slot->last_moved = pending > 0 ? 1 : -1;
     if (unlikely(slot->drains_done % COUNT_STEP_DRAINS == 0))
         count_grow_step(slot, pending);

@@ -66,6 +66,12 @@ void count_begin_here(void);
 struct count_slot *count_slot_begin(void);
 /* Adds a thread's pending bytes to the level that all share. */
 void count_drain(struct count_slot *slot);
+/* Reserves (reserves.c): bytes below the peak that a thread may allocate without a look at the level.
+ * A change of the level by a slot's bytes, which goes to its reserve if that has room. */
+void reserves_change(struct count_slot *slot, int64_t bytes);
+/* Of one slot, or of all, back to the level, which is current when all are back. */
+void reserves_return(struct count_slot *slot, int64_t keep);
+void reserves_end(void);
 /* In the child of a fork, which has one thread and all of its parent's slots: the thread's is its
  * own again, under its new number, and what the threads that are not there had pending is the
  * level's, as nobody will move it there any more. */
@@ -134,12 +140,49 @@ static inline void count_raise_peak(int64_t level)
         ;
 }
 
+/* ---- Reserves ----
+ * Others take a reserve back, hence the locked instruction. */
+
+static inline bool reserves_swap(int64_t *figure, int64_t *seen, int64_t to)
+{
+    return __atomic_compare_exchange_n(figure, seen, to, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+static inline bool reserves_are(enum count_reserving state)
+{
+    return __atomic_load_n(&count_state.reserving, __ATOMIC_ACQUIRE) == state;
+}
+
+/* From the slot's reserve; false: it has not enough. */
+static inline __attribute__((always_inline)) bool reserves_take(struct count_slot *slot,
+                                                                int64_t bytes)
+{
+    int64_t seen = __atomic_load_n(&slot->reserve_bytes, __ATOMIC_RELAXED);
+    return seen >= bytes && reserves_swap(&slot->reserve_bytes, &seen, seen - bytes);
+}
+
+/* Into it; false: it has no room. */
+static inline __attribute__((always_inline)) bool reserves_put(struct count_slot *slot,
+                                                               int64_t bytes)
+{
+    int64_t seen = __atomic_load_n(&slot->reserve_bytes, __ATOMIC_RELAXED);
+    if ((uint64_t)(seen + bytes) >> slot->most_shift || !reserves_are(RESERVING_ON) ||
+        !reserves_swap(&slot->reserve_bytes, &seen, seen + bytes))
+        return false;
+    /* Who ended them meanwhile has seen these bytes, or is seen here. */
+    if (unlikely(!reserves_are(RESERVING_ON)))
+        reserves_return(slot, 0);
+    return true;
+}
+
 /* ---- Changes ---- */
 
 static inline __attribute__((always_inline)) void count_level(struct count_slot *slot,
                                                               int64_t bytes)
 {
     if (likely(c_library_is_single_threaded())) {
+        if (unlikely(count_state.reserving))
+            reserves_end();
         count_raise_peak(count_sum(&count_state.current_bytes, bytes));
         return;
     }
@@ -208,13 +251,15 @@ static inline __attribute__((always_inline)) bool count_common_birth(enum count_
     bool alone = c_library_is_single_threaded();
     int64_t *level = likely(alone) ? &count_state.current_bytes : &slot->pending_bytes;
     const int64_t *most = likely(alone) ? &count_state.peak_bytes : &slot->step_bytes;
-    if (unlikely(*level + (int64_t)size > __atomic_load_n(most, __ATOMIC_RELAXED)))
+    bool fits = *level + (int64_t)size <= __atomic_load_n(most, __ATOMIC_RELAXED);
+    if (unlikely(!fits) && (alone || !reserves_take(slot, (int64_t)size)))
         return false;
     ledger_put_two(leaf + ledger_index((uintptr_t)block), size);
     slot->last = block;
     count_add(&slot->calls[kind], 1);
     count_add(&slot->requested_bytes, size);
-    count_add((uint64_t *)level, size);
+    if (likely(fits))
+        count_add((uint64_t *)level, size);
     return true;
 }
 
@@ -229,14 +274,17 @@ static inline __attribute__((always_inline)) bool count_common_death(void *block
     if (unlikely(size == LEDGER_UNKNOWN))
         return false;
     int64_t *level = &count_state.current_bytes;
+    bool fits = true;
     if (unlikely(!c_library_is_single_threaded())) {
         level = &slot->pending_bytes;
-        if (unlikely(*level - (int64_t)size < -slot->step_bytes))
+        fits = *level - (int64_t)size >= -slot->step_bytes;
+        if (unlikely(!fits) && !reserves_put(slot, (int64_t)size))
             return false;
     }
     __builtin_memset(entry, 0, 2);
     count_add(&slot->calls[COUNT_FREE], 1);
-    count_add((uint64_t *)level, -(uint64_t)size);
+    if (likely(fits))
+        count_add((uint64_t *)level, -(uint64_t)size);
     return true;
 }
 

@@ -26,14 +26,14 @@ static void count_add_slot(struct count_figures *figures, const struct count_slo
     for (unsigned kind = 0; kind < COUNT_KINDS; kind++)
         figures->calls[kind] += READ(slot->calls[kind]);
     figures->requested_bytes += READ(slot->requested_bytes);
-    figures->current_bytes += READ(slot->pending_bytes);
+    figures->current_bytes += READ(slot->pending_bytes) - READ(slot->reserve_bytes);
     figures->live_count += count_live_in(slot);
 }
 
 /* Within the slots that there are now. */
-static uint64_t count_drains(const struct count_state *state, uint32_t used, bool done)
+static uint32_t count_drains(const struct count_state *state, uint32_t used, bool done)
 {
-    uint64_t sum = 0;
+    uint32_t sum = 0;
     for (uint32_t i = 0; i < used; i++)
         sum += done ? READ(state->slots[i].drains_done) : READ(state->slots[i].drains_begun);
     return sum;
@@ -43,7 +43,7 @@ bool count_figures_of(struct count_figures *figures, const struct count_state *s
 {
     uint32_t used = READ(state->slots_used);
     used = used < COUNT_SLOTS ? used : COUNT_SLOTS;
-    uint64_t done = count_drains(state, used, true);
+    uint32_t done = count_drains(state, used, true);
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     *figures = (struct count_figures){
         .current_bytes = READ(state->current_bytes),
@@ -56,6 +56,9 @@ bool count_figures_of(struct count_figures *figures, const struct count_state *s
     };
     for (uint32_t i = 0; i < used; i++)
         count_add_slot(figures, &state->slots[i]);
+    int64_t most = READ(state->peak_most_bytes);
+    if (figures->peak_error_bytes < most - figures->peak_bytes)
+        figures->peak_error_bytes = most - figures->peak_bytes;
     int64_t earlier = READ(state->earlier_peak_bytes);
     if (figures->peak_bytes < earlier)
         figures->peak_bytes = earlier;

@@ -14,8 +14,9 @@ enum { TRIES = 100 };
 /* Who asks once wants to know again: peaks stay exact if they are so far. */
 static bool provide_is_exact(void)
 {
-    count_exact = true;
-    return !__atomic_load_n(&count_state.peak_error_bytes, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&count_exact, true, __ATOMIC_SEQ_CST);
+    return !__atomic_load_n(&count_state.peak_error_bytes, __ATOMIC_SEQ_CST) &&
+           !__atomic_load_n(&count_state.reserves_used, __ATOMIC_SEQ_CST);
 }
 
 static bool provide_all_is_counted(void)

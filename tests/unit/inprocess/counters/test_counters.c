@@ -211,6 +211,172 @@ static void passed_on(void)
     assert_in_range(drains() - before, 2 * ROUNDS / 2 / 17, 2 * ROUNDS / 2 / 13);
 }
 
+/* ---- Reserves ---- */
+
+static uint64_t large_size(void)
+{
+    return 3000 + below(60000);
+}
+
+/* Like run(), of large blocks. */
+static void run_large(unsigned threads, unsigned live, unsigned calls)
+{
+    for (unsigned i = 0; i < calls; i++) {
+        unsigned block = below(live);
+        count_slot_current = &count_state.slots[below(threads)];
+        if (sizes[block] == UINT64_MAX)
+            allocate_bytes(block, large_size());
+        else
+            release(block);
+    }
+}
+
+static int64_t reserves(void)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < count_state.slots_used; i++)
+        sum += count_state.slots[i].reserve_bytes;
+    return sum;
+}
+
+static void any_large(void)
+{
+    for (unsigned threads = 2; threads <= THREADS_MOST; threads *= 2)
+        for (unsigned live = 16; live <= BLOCKS; live *= 4) {
+            begin(threads);
+            for (unsigned i = 0; i < 100; i++) {
+                run_large(threads, live, CALLS / 200);
+                check(threads);
+                assert_true(count_state.current_bytes <= count_state.peak_bytes);
+            }
+            assert_true(count_state.reserves_used);
+        }
+}
+
+/* Two threads have a block of four steps and free it, in turn: each keeps one. */
+static void four_steps(void)
+{
+    begin(2);
+    for (unsigned i = 0; i < 8000; i++) {
+        unsigned thread = i % 2;
+        count_slot_current = &count_state.slots[thread];
+        sizes[thread] == UINT64_MAX ? allocate_bytes(thread, 4 * COUNT_STEP_LEAST)
+                                    : release(thread);
+    }
+    struct count_figures figures = check(2);
+    assert_int_equal(figures.peak_error_bytes, 0);
+    assert_int_equal(figures.peak_bytes, peak);
+    assert_true(drains() < 1200); /* until reserves are tried */
+}
+
+/* One allocates 2000 blocks, the other frees them, again and again. */
+static void filled_and_drained(void)
+{
+    enum { FILLED = 2000, TURNS = 20 };
+    uint64_t before = 0;
+    begin(2);
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        before = turn == TURNS / 2 ? drains() : before;
+        count_slot_current = &count_state.slots[0];
+        for (unsigned i = 0; i < FILLED; i++)
+            allocate_bytes(i, 60000);
+        count_slot_current = &count_state.slots[1];
+        for (unsigned i = 0; i < FILLED; i++)
+            release(i);
+    }
+    check(2);
+    assert_true(drains() - before < 2 * FILLED * (TURNS / 2) / 10);
+}
+
+/* What is allocated beyond the peak with reserves outstanding makes the peak that it makes without. */
+static void grown_after_reserves(void)
+{
+    begin(4);
+    for (unsigned turn = 0; turn < 200; turn++) {
+        run_large(4, 64, 2000);
+        if (count_state.peak_error_bytes == 0)
+            assert_int_equal(count_state.peak_bytes, peak);
+        for (unsigned i = 64; i < 64 + 8 * (turn + 1); i++)
+            if (sizes[i] == UINT64_MAX)
+                allocate_bytes(i, 62000);
+        assert_true(count_state.current_bytes <= count_state.peak_bytes);
+        check(4);
+    }
+    assert_true(count_state.reserves_used);
+}
+
+static void moving(void)
+{
+    begin(2);
+    for (unsigned i = 0; i < 100; i++)
+        allocate_bytes(i, 10000);
+    count_state.moving_bytes = 5000; /* of a thread that is not run just now */
+    allocate_bytes(100, 10000);
+    struct count_figures figures = check(2 + 5000 / COUNT_STEP_LEAST);
+    assert_true(figures.peak_error_bytes >= 5000);
+    count_state.moving_bytes = 0;
+    allocate_bytes(101, 10000);
+    assert_int_equal(check(2).peak_error_bytes, 0);
+}
+
+static void exact_has_none(void)
+{
+    begin(2);
+    count_exact = true;
+    run_large(2, 64, CALLS / 10);
+    assert_int_equal(check(2).peak_error_bytes, 0);
+    assert_false(count_state.reserves_used);
+    assert_int_equal(reserves(), 0);
+    assert_int_equal(count_state.current_bytes, current);
+}
+
+/* Threads at once: nothing is lost on any way between level and reserves. */
+enum { AT_ONCE = 4, PLACES = 256 };
+static void *at_once_places[PLACES];
+
+static void *at_once_thread(void *argument)
+{
+    uintptr_t number = (uintptr_t)argument;
+    uint64_t random = number + 1;
+    count_slot_current = &count_state.slots[number];
+    for (unsigned i = 0; i < CALLS; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        void *block = (void *)(0x20000000u + (number * CALLS + i) * 128);
+        uint64_t size = 3000 + (random >> 40) % 50000;
+        if (!count_common_birth(COUNT_MALLOC, block, size))
+            count_birth(count_slot_current, COUNT_MALLOC, block, size);
+        void *old = __atomic_exchange_n(&at_once_places[random >> 56], block, __ATOMIC_ACQ_REL);
+        if (old && !count_common_death(old))
+            count_death(old);
+    }
+    return NULL;
+}
+
+static void at_once(void)
+{
+    pthread_t threads[AT_ONCE];
+    struct count_figures figures;
+    begin(AT_ONCE);
+    for (uintptr_t i = 0; i < AT_ONCE; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, at_once_thread, (void *)i), 0);
+    for (unsigned i = 0; i < AT_ONCE; i++)
+        pthread_join(threads[i], NULL);
+    int64_t left = 0;
+    for (unsigned i = 0; i < PLACES; i++) {
+        left += at_once_places[i] ? (int64_t)ledger_size(at_once_places[i]) : 0;
+        at_once_places[i] = NULL;
+    }
+    assert_true(count_figures_of(&figures, &count_state));
+    assert_int_equal(figures.current_bytes, left);
+    assert_true(figures.peak_bytes + figures.peak_error_bytes >= left);
+    assert_true(figures.peak_bytes <= (PLACES + AT_ONCE) * (int64_t)53000);
+    assert_true(count_state.reserves_used);
+    assert_int_equal(count_state.moving_bytes, 0);
+    reserves_end();
+    assert_int_equal(reserves(), 0);
+    assert_true(count_state.current_bytes <= count_state.peak_bytes);
+}
+
 static void all_but_the_peak_is_exact_and_the_peak_within_its_error(void **state)
 {
     (void)state;
@@ -245,6 +411,48 @@ static void blocks_passed_on_go_to_the_level_once_for_a_step_and_a_half(void **s
 {
     (void)state;
     with_threads(passed_on);
+}
+
+static void large_blocks_are_counted_exactly_with_reserves(void **state)
+{
+    (void)state;
+    with_threads(any_large);
+}
+
+static void blocks_of_four_steps_are_kept_from_the_level_and_the_peak_is_exact(void **state)
+{
+    (void)state;
+    with_threads(four_steps);
+}
+
+static void blocks_passed_on_in_turn_seldom_go_to_the_level(void **state)
+{
+    (void)state;
+    with_threads(filled_and_drained);
+}
+
+static void reserves_hide_no_peak(void **state)
+{
+    (void)state;
+    with_threads(grown_after_reserves);
+}
+
+static void bytes_on_their_way_make_the_peak_unsure_by_themselves(void **state)
+{
+    (void)state;
+    with_threads(moving);
+}
+
+static void exact_peaks_have_no_reserves(void **state)
+{
+    (void)state;
+    with_threads(exact_has_none);
+}
+
+static void threads_at_once_lose_nothing(void **state)
+{
+    (void)state;
+    with_threads(at_once);
 }
 
 static void bytes_on_their_way_to_the_level_are_told(void **state)
@@ -282,6 +490,13 @@ int main(void)
         cmocka_unit_test(blocks_larger_than_any_step_make_none),
         cmocka_unit_test(blocks_of_nearly_two_steps_seldom_go_to_the_level),
         cmocka_unit_test(blocks_passed_on_go_to_the_level_once_for_a_step_and_a_half),
+        cmocka_unit_test(large_blocks_are_counted_exactly_with_reserves),
+        cmocka_unit_test(blocks_of_four_steps_are_kept_from_the_level_and_the_peak_is_exact),
+        cmocka_unit_test(blocks_passed_on_in_turn_seldom_go_to_the_level),
+        cmocka_unit_test(reserves_hide_no_peak),
+        cmocka_unit_test(bytes_on_their_way_make_the_peak_unsure_by_themselves),
+        cmocka_unit_test(exact_peaks_have_no_reserves),
+        cmocka_unit_test(threads_at_once_lose_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

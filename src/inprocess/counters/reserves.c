@@ -1,0 +1,161 @@
+/* Keeps large blocks of threads off the level that they share. A thread that goes to the level takes
+ * more bytes from it than it needs, its reserve, and keeps what it frees there: the next blocks are
+ * its own affair. A change that would raise the level above the peak ends all reserves first. Runs
+ * inside other programs: no malloc, no stdio, no lock; a handler may interrupt any of it.
+ *
+ *   level = current + Σ reserves ≤ peak
+ *
+ * Bytes that move are announced in moving_bytes before and until they have arrived: meanwhile the
+ * level may have them though no reserve does. A thread that finds some at its new peak tries again;
+ * if the other is not run for so long, the peak is told with what it may be at most. */
+#include "counters/counters.h"
+
+#include <errno.h>
+
+enum {
+    CALLS_BEFORE = 16, /* a thread's visits of the level until it gets a reserve */
+    WAIT = 512,        /* visits of the level after reserves had to end */
+    SLOTS_MOST = 256,  /* all are looked at when reserves end */
+    FAR = 16,          /* blocks of each thread below the peak: reserves are worth while at once */
+    TRIES = 100,
+};
+
+static int64_t reserves_load(const int64_t *figure)
+{
+    return __atomic_load_n(figure, __ATOMIC_SEQ_CST);
+}
+
+static int64_t reserves_add(int64_t *figure, int64_t bytes)
+{
+    return __atomic_add_fetch(figure, bytes, __ATOMIC_SEQ_CST);
+}
+
+/* ---- Between a reserve and the level ---- */
+
+/* All of a reserve above `keep`, to the level. */
+void reserves_return(struct count_slot *slot, int64_t keep)
+{
+    int64_t seen = reserves_load(&slot->reserve_bytes), more;
+    while ((more = seen - keep) > 0) {
+        reserves_add(&count_state.moving_bytes, more);
+        bool done = reserves_swap(&slot->reserve_bytes, &seen, keep);
+        if (done)
+            reserves_add(&count_state.current_bytes, -more);
+        reserves_add(&count_state.moving_bytes, -more);
+        if (done)
+            return;
+    }
+}
+
+void reserves_end(void)
+{
+    uint32_t ends = RESERVING_ENDS;
+    __atomic_store_n(&count_state.reserving, ends, __ATOMIC_SEQ_CST);
+    count_state.reserves_wait = WAIT;
+    for (uint32_t i = 0; i < count_state.slots_used && i < COUNT_SLOTS; i++)
+        reserves_return(&count_state.slots[i], 0);
+    __atomic_compare_exchange_n(&count_state.reserving, &ends, RESERVING_OFF, false,
+                                __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* ---- Whether to have any, and how large ---- */
+
+static void reserves_begin(void)
+{
+    __atomic_store_n(&count_state.reserves_used, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&count_state.reserving, RESERVING_ON, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&count_exact, __ATOMIC_SEQ_CST))
+        reserves_end(); /* somebody has just asked for the level itself (provide.c) */
+}
+
+/* At a visit of the level with so many bytes. */
+static void reserves_see(struct count_slot *slot, int64_t bytes)
+{
+    int64_t threads = count_state.slots_used, size = bytes < 0 ? -bytes : bytes;
+    int64_t room =
+        reserves_load(&count_state.peak_bytes) - reserves_load(&count_state.current_bytes);
+    if (count_exact || threads > SLOTS_MOST || slot->drains_done < CALLS_BEFORE || size == 0)
+        return;
+    int64_t most = room / (4 * threads) > 4 * size ? room / (4 * threads) : 4 * size;
+    slot->most_shift = (uint8_t)(63 - __builtin_clzll((unsigned long long)most));
+    if (reserves_are(RESERVING_OFF) &&
+        (room >= FAR * threads * size || --count_state.reserves_wait <= 0))
+        reserves_begin();
+}
+
+/* ---- The level ---- */
+
+/* What a slot takes along beyond what it needs, of `room` bytes below the peak. */
+static int64_t reserves_extra(const struct count_slot *slot, int64_t room)
+{
+    int64_t half = ((int64_t)1 << slot->most_shift) / 2;
+    if (!reserves_are(RESERVING_ON) || !slot->most_shift || room / 2 < half)
+        return 0;
+    return half - reserves_load(&slot->reserve_bytes) > 0 ? half : 0;
+}
+
+/* Adds bytes that do not raise the peak; false: the level was changed meanwhile. */
+static bool reserves_add_below(struct count_slot *slot, int64_t level, int64_t bytes, int64_t room)
+{
+    int64_t extra = reserves_extra(slot, room);
+    if (extra)
+        reserves_add(&count_state.moving_bytes, extra);
+    bool done = reserves_swap(&count_state.current_bytes, &level, level + bytes + extra);
+    if (done && extra)
+        reserves_add(&slot->reserve_bytes, extra);
+    if (extra)
+        reserves_add(&count_state.moving_bytes, -extra);
+    if (done && extra && !reserves_are(RESERVING_ON))
+        reserves_return(slot, 0);
+    return done;
+}
+
+/* Somebody's bytes are on their way, and for long: the peak is between the two. */
+static void reserves_raise_unsure(int64_t level)
+{
+    int64_t *most = &count_state.peak_most_bytes, seen = reserves_load(most);
+    while (level > seen && !reserves_swap(most, &seen, level))
+        ;
+    reserves_end();
+    count_raise_peak(reserves_load(&count_state.current_bytes) -
+                     reserves_load(&count_state.moving_bytes));
+}
+
+static bool reserves_are_none(void)
+{
+    return reserves_are(RESERVING_OFF) && !reserves_load(&count_state.moving_bytes);
+}
+
+static void reserves_allocate(struct count_slot *slot, int64_t bytes)
+{
+    int64_t level;
+    for (unsigned tries = 0; tries < TRIES && !reserves_are_none();) {
+        level = reserves_load(&count_state.current_bytes);
+        int64_t room = reserves_load(&count_state.peak_bytes) - level - bytes;
+        if (room < 0 && ++tries)
+            reserves_end();
+        else if (reserves_add_below(slot, level, bytes, room))
+            return;
+    }
+    bool sure = reserves_are_none();
+    level = reserves_add(&count_state.current_bytes, bytes);
+    if (likely(level <= reserves_load(&count_state.peak_bytes)))
+        return;
+    if (likely(sure && reserves_are_none()))
+        count_raise_peak(level);
+    else
+        reserves_raise_unsure(level);
+}
+
+void reserves_change(struct count_slot *slot, int64_t bytes)
+{
+    if (bytes < 0 ? reserves_put(slot, -bytes) : reserves_take(slot, bytes))
+        return;
+    if (bytes < 0) {
+        reserves_return(slot, ((int64_t)1 << slot->most_shift) / 2);
+        reserves_add(&count_state.current_bytes, bytes);
+    } else {
+        reserves_allocate(slot, bytes);
+    }
+    reserves_see(slot, bytes);
+}
