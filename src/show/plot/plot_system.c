@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/human.h"
 #include "base/memory.h"
 #include "plot/plot.h"
@@ -132,11 +133,24 @@ static void plot_system_draw_history(struct chart *chart, const struct history *
 
 /* ---- At one moment ------------------------------------------------------------------------- */
 
+/* Of a long path the end, so that files of one directory are told apart. */
+static void plot_system_add_place(struct chart *chart, const char *name)
+{
+    enum { MOST = 44 };
+    const char *rest = *name == '/' && strlen(name) > MOST ? strchr(name + 1, '/') : NULL;
+    while (rest && strlen(rest) + 1 > MOST && strchr(rest + 1, '/'))
+        rest = strchr(rest + 1, '/');
+    struct strbuf place = STRBUF_INIT;
+    strbuf_addf(&place, "%s%s", rest ? "…" : "", rest ? rest : name);
+    chart_add_place(chart, place.data);
+    strbuf_release(&place);
+}
+
 /* Own memory and the part of what is shared: only PSS has both. */
 static void plot_system_add_bar(struct chart *chart, const char *name, double own, double all)
 {
     double place = (double)chart->place_count;
-    chart_add_place(chart, name);
+    plot_system_add_place(chart, name);
     chart_add_point(&chart->series[0], place, isnan(own) ? all : fmin(own, all));
     if (chart->count > 1)
         chart_add_point(&chart->series[1], place, isnan(own) ? 0 : fmax(all - own, 0));

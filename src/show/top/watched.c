@@ -197,14 +197,21 @@ void watched_add_line(struct strbuf *out, const struct watched_program *program,
 void watched_add_state(struct strbuf *out, const struct watched *programs)
 {
     double live = 0;
-    size_t written = 0;
+    size_t written = 0, unknown = 0;
     for (size_t i = 0; i < programs->count; i++) {
         const struct profile *profile = programs->items[i]->model.profile;
         double value = watched_value(programs->items[i], WATCHED_LIVE);
         written += profile && profile->being_written;
+        unknown += isnan(value);
         live += isnan(value) ? 0 : value;
     }
-    strbuf_addf(out, "%s program%s, %s still being recorded, live %s together",
+    strbuf_addf(out, "%s program%s, %s still being recorded, live ",
                 human_exact(programs->count).text, human_plural(programs->count),
-                human_exact(written).text, human_bytes((uint64_t)live).text);
+                human_exact(written).text);
+    if (unknown == programs->count)
+        strbuf_add_string(out, "not known");
+    else
+        strbuf_addf(out, "%s together", human_bytes((uint64_t)live).text);
+    if (unknown && unknown < programs->count)
+        strbuf_addf(out, ", not known of %s", human_exact(unknown).text);
 }

@@ -1,4 +1,4 @@
-foreach(test status processes)
+foreach(test status processes row_marks)
     tidemark_unit_test(system_memory ${test} tm_procfs tm_base Threads::Threads)
 endforeach()
 
