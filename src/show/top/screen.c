@@ -67,12 +67,23 @@ static int top_screen_outcome_colour(const struct screen *screen)
     return draw_colour(screen->frozen ? DRAW_YELLOW : well ? DRAW_GREEN : DRAW_RED);
 }
 
-/* Cut as a whole where it is too long. */
+static void top_screen_draw_state(const struct screen *screen)
+{
+    struct strbuf line = STRBUF_INIT, shown = STRBUF_INIT;
+    top_add_state(&line, &screen->model);
+    top_add_whole_parts(&shown, line.data, (size_t)COLS);
+    draw_text(1, 0, A_NORMAL, shown.data);
+    strbuf_release(&line);
+    strbuf_release(&shown);
+}
+
+/* Where it is too long it begins with the program, and then ends with a whole part. */
 static void top_screen_draw_head(const struct screen *screen)
 {
-    struct strbuf line = STRBUF_INIT;
+    static const char ours[] = "tidemark top  ";
+    struct strbuf line = STRBUF_INIT, shown = STRBUF_INIT;
     const struct profile *profile = screen->model.profile;
-    strbuf_add_string(&line, "tidemark top  ");
+    strbuf_add_string(&line, ours);
     facts_add_text(&line, profile, PROFILE_META_PROGRAM);
     strbuf_add_string(&line, "  pid ");
     facts_add_text(&line, profile, PROFILE_META_PID);
@@ -82,13 +93,15 @@ static void top_screen_draw_head(const struct screen *screen)
     facts_add_outcome(&line, profile);
     if (screen->frozen)
         strbuf_add_string(&line, "  [frozen]");
-    draw_text(0, 0, A_BOLD, line.data);
-    if (text_width(line.data) <= (size_t)COLS)
-        draw_text(0, (int)column, A_BOLD | top_screen_outcome_colour(screen), line.data + outcome);
-    strbuf_reset(&line);
-    top_add_state(&line, &screen->model);
-    draw_text(1, 0, A_NORMAL, line.data);
+    size_t from = text_width(line.data) <= (size_t)COLS ? 0 : strlen(ours);
+    top_add_whole_parts(&shown, line.data + from, (size_t)COLS);
+    draw_text(0, 0, A_BOLD, shown.data);
+    if (text_width(line.data + from) <= (size_t)COLS)
+        draw_text(0, (int)(column - from), A_BOLD | top_screen_outcome_colour(screen),
+                  line.data + outcome);
     strbuf_release(&line);
+    strbuf_release(&shown);
+    top_screen_draw_state(screen);
 }
 
 /* The plot with its axis; returns the rows it takes. */

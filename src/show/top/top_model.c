@@ -374,6 +374,33 @@ void top_add_rate(struct strbuf *out, double rate)
         strbuf_addf(out, "%s/s", human_count((uint64_t)rate).text);
 }
 
+static bool top_model_ends_part(const char *at)
+{
+    static const char *const ends[] = {", ", "; ", " in ", "  "};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strncmp(at, ends[i], strlen(ends[i])) == 0)
+            return true;
+    return *at == '\0';
+}
+
+void top_add_whole_parts(struct strbuf *out, const char *line, size_t columns)
+{
+    struct strbuf part = STRBUF_INIT;
+    size_t whole = 0;
+    for (size_t at = 1; at <= strlen(line); at++) {
+        if (!top_model_ends_part(line + at))
+            continue;
+        strbuf_reset(&part);
+        strbuf_addf(&part, "%.*s", (int)at, line);
+        whole = text_width(part.data) <= columns ? at : whole;
+    }
+    strbuf_release(&part);
+    if (whole)
+        strbuf_addf(out, "%.*s", (int)whole, line);
+    else
+        text_add_cut(out, line, columns);
+}
+
 void top_add_state(struct strbuf *out, const struct top_model *model)
 {
     const struct program_metrics *program = &model->profile->program;

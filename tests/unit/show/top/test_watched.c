@@ -137,12 +137,35 @@ static void a_sum_of_nothing_known_is_none(void **state)
     strbuf_release(&line);
 }
 
+/* "in 9…8.2 MiB" was what 60 columns showed of "in 93.8 k blocks, peak 9.05 MiB, most resident 18.2 MiB". */
+static void a_line_that_is_too_long_ends_with_a_whole_part(void **state)
+{
+    static const char line[] = "live 9.05 MiB (+2.22 MiB) in 93.8 k blocks, peak 9.05 MiB";
+    static const char *const parts[] = {line, "live 9.05 MiB (+2.22 MiB) in 93.8 k blocks",
+                                        "live 9.05 MiB (+2.22 MiB)"};
+    (void)state;
+    for (size_t columns = strlen(parts[2]); columns < 80; columns++) {
+        struct strbuf shown = STRBUF_INIT;
+        size_t part = 0;
+        while (strlen(parts[part]) > columns)
+            part++;
+        top_add_whole_parts(&shown, line, columns);
+        assert_string_equal(shown.data, parts[part]);
+        strbuf_release(&shown);
+    }
+    struct strbuf shown = STRBUF_INIT;
+    top_add_whole_parts(&shown, line, 10);
+    assert_true(text_width(shown.data) <= 10);
+    strbuf_release(&shown);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_order_is_by_the_column_and_the_unknown_last, set_up,
                                         tear_down),
         cmocka_unit_test(a_path_is_watched_once),
+        cmocka_unit_test(a_line_that_is_too_long_ends_with_a_whole_part),
         cmocka_unit_test_setup_teardown(lines_are_as_wide_as_the_screen_at_most, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_not_known_is_no_number, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_sum_says_what_it_lacks, set_up, tear_down),
