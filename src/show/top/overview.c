@@ -62,14 +62,12 @@ static void overview_draw_row(const struct overview *overview, int at, size_t ro
 
 static void overview_draw(struct overview *overview)
 {
-    struct strbuf line = STRBUF_INIT, head = STRBUF_INIT;
+    struct strbuf line = STRBUF_INIT;
     size_t chosen = overview_chosen(overview), rows = LINES > 4 ? (size_t)LINES - 3 : 1;
     erase();
     watched_add_state(&line, &overview->programs);
     strbuf_addf(&line, "; by %s", overview_sorts[overview->sort]);
-    top_add_whole_parts(&head, line.data, (size_t)COLS);
-    draw_text(0, 0, A_BOLD, head.data);
-    strbuf_release(&head);
+    draw_text(0, 0, A_BOLD, line.data);
     strbuf_reset(&line);
     watched_add_line(&line, NULL, (size_t)COLS);
     draw_bar(1, line.data);
