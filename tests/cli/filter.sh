@@ -95,5 +95,11 @@ done
 held() { tidemark held --json --by path "$@" sizes.tmk | jq -c '[.holders[].function] | sort'; }
 echo "held: $(held) $(held --filter small) $(held --filter '!small')"
 tidemark held --filter small sizes.tmk | grep -c -e 'pass the filter small' -e ' small '
-tidemark html --filter 'small & a"b' -o page.html sizes.tmk 2>said
+tidemark html --filter 'small|a&"b' -o page.html sizes.tmk 2>said
 grep -o 'data-search="[^"]*"' page.html
+# The page's field takes one term, about names.
+for filter in 'small & large' 'size:>1K'; do
+    try tidemark html --filter "$filter" -o other.html sizes.tmk
+    sentence 'the page searches by one term'
+done
+ls other.html 2>/dev/null

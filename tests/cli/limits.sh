@@ -41,12 +41,15 @@ cat err
 rm -f ./*.tmk*
 
 echo "--- the collector dies, the program does not"
+# Whether the small process that looked for the collector was saved before is the machine's business (torture/takeover).
+without_lost() { sed 's/; lost: 1 process of which nothing was saved (pgrep)$//' "$1"; }
 try tidemark record -o k.tmk sh -c 'kill -ABRT $(pgrep -P $PPID -x tidemark-coll); perl -e "push @a, [1] for 1..200000"; echo on; exit 5'
-cat out err
+cat out
+without_lost err
 rm -f k.tmk*
 perl -e 'system { $ARGV[0] } @ARGV; printf "exit %d, signal %d\n", $? >> 8, $? & 127' \
     tidemark record -o k.tmk sh -c 'c=$(pgrep -P $PPID -x tidemark-coll); kill -SEGV $c; while kill -0 $c 2>/dev/null; do sleep 0.05; done; kill -TERM $$' 2>err
-cat err
+without_lost err
 echo "and signals come through:"
 tidemark record -o k.tmk bash -c 'trap "echo got it; exit 9" USR1
     collector=$(pgrep -P $PPID -x tidemark-coll)
