@@ -102,4 +102,4 @@ for filter in 'small & large' 'size:>1K'; do
     try tidemark html --filter "$filter" -o other.html sizes.tmk
     sentence 'the page searches by one term'
 done
-ls other.html 2>/dev/null
+[ ! -e other.html ] && echo "no page"
