@@ -95,9 +95,10 @@ void rule_resident_owner(struct inquiry *inquiry)
         inquiry_silent(inquiry, "not recorded: who has the resident memory");
         return;
     }
-    uint64_t resident = rule_number(facts_owned_by_program(inquiry->profile));
+    uint64_t resident;
     struct owner_sum owner = rule_owner_largest(inquiry, sample->id);
-    if (owner.bytes >= OWNER_BYTES && (double)owner.bytes > OWNER_SHARE * (double)resident)
+    if (figure_get(facts_owned_by_program(inquiry->profile), &resident) &&
+        owner.bytes >= OWNER_BYTES && (double)owner.bytes > OWNER_SHARE * (double)resident)
         rule_owner_report(inquiry, &owner, sample->id, resident);
 }
 

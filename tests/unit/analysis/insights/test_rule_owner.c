@@ -60,6 +60,15 @@ static void half_is_not_most(void **state)
     built_free(built);
 }
 
+static void of_an_unknown_whole_nobody_has_a_share(void **state)
+{
+    (void)state;
+    struct built *built = with_owners(30 * MIB);
+    owners[2].resident_bytes = FIGURE_UNKNOWN;
+    assert_silent(built_ask(built), "resident-owner");
+    built_free(built);
+}
+
 static void a_heap_that_is_next_to_nothing_has_no_peak_to_lower(void **state)
 {
     (void)state;
@@ -86,6 +95,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_has_mapped_most_of_it_is_named),
         cmocka_unit_test(half_is_not_most),
+        cmocka_unit_test(of_an_unknown_whole_nobody_has_a_share),
         cmocka_unit_test(a_heap_that_is_next_to_nothing_has_no_peak_to_lower),
         cmocka_unit_test(without_owners_it_is_not_asked),
     };
