@@ -12,6 +12,8 @@
 #   environment (bash) are compared by what is lost only.
 # - A number may look like an address, and then a block is possibly lost by chance: memcheck, whose
 #   addresses are small, said so of 1 of some 2,000 runs. Where they differ both are asked again.
+# - Of five registers that hold a pointer each when _exit() is called, memcheck knows one: that
+#   victim has its answer in cli/leaks alone.
 # Tolerance: none.
 . "$(dirname "$0")/lib.sh"
 need valgrind
@@ -55,6 +57,7 @@ cd "$work" || exit 1
 for victim in lost lost_cxx; do
     for each in $("$VICTIMS/$victim"); do
         case $each in
+        in_registers_at_fast_exit) ;;
         on_waiting_stack) agree 1-5,7-8 "$VICTIMS/$victim" "$each" ;;
         *) agree 1-8 "$VICTIMS/$victim" "$each" ;;
         esac

@@ -267,6 +267,56 @@ APART static void head_freed_at_exit(void)
     atexit(free_kept);
 }
 
+/* What is in registers alone when the C library is called that ends the program. */
+#if defined(__x86_64__)
+#define CALL_WITH_BLOCKS_IN_REGISTERS(call)                                                        \
+    __asm__ volatile("leaq places(%%rip), %%rax\n\t"                                               \
+                     "movq (%%rax), %%rbx\n\t"                                                     \
+                     "movq 8(%%rax), %%r12\n\t"                                                    \
+                     "movq 16(%%rax), %%r13\n\t"                                                   \
+                     "movq 24(%%rax), %%r14\n\t"                                                   \
+                     "movq 32(%%rax), %%r15\n\t"                                                   \
+                     "movq $0, (%%rax)\n\t"                                                        \
+                     "movq $0, 8(%%rax)\n\t"                                                       \
+                     "movq $0, 16(%%rax)\n\t"                                                      \
+                     "movq $0, 24(%%rax)\n\t"                                                      \
+                     "movq $0, 32(%%rax)\n\t"                                                      \
+                     "xorl %%edi, %%edi\n\t"                                                       \
+                     "xorl %%esi, %%esi\n\t"                                                       \
+                     "xorl %%eax, %%eax\n\t"                                                       \
+                     "andq $-16, %%rsp\n\t" call                                                   \
+                     :                                                                             \
+                     :                                                                             \
+                     : "rax", "rbx", "rdi", "rsi", "r12", "r13", "r14", "r15", "memory")
+#else
+#define CALL_WITH_BLOCKS_IN_REGISTERS(call) exit(0)
+#endif
+APART static void fill_places(void)
+{
+    for (size_t i = 0; i < 5; i++)
+        places[i] = node_new(node_new(NULL));
+}
+APART static void in_registers_at_exit(void)
+{
+    fill_places();
+    scrub();
+    CALL_WITH_BLOCKS_IN_REGISTERS("call exit@PLT");
+}
+APART static void in_registers_at_fast_exit(void)
+{
+    fill_places();
+    scrub();
+    CALL_WITH_BLOCKS_IN_REGISTERS("call _exit@PLT");
+}
+/* errx(0, NULL), and nobody hears it. */
+APART static void in_registers_at_err(void)
+{
+    fill_places();
+    close(STDERR_FILENO);
+    scrub();
+    CALL_WITH_BLOCKS_IN_REGISTERS("call errx@PLT");
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -309,6 +359,9 @@ static const struct {
     CASE(on_fiber),
     CASE(freed_at_exit),
     CASE(head_freed_at_exit),
+    CASE(in_registers_at_exit),
+    CASE(in_registers_at_fast_exit),
+    CASE(in_registers_at_err),
 };
 
 int main(int count, char **words)

@@ -664,13 +664,22 @@ static bool session_may_have_blocks(const struct wire_header *header)
     return header->stacks == WIRE_STACKS_NONE || atomic_load(&header->node_count) > 1;
 }
 
+/* Who called exit() may keep a pointer in a register alone. */
+static void session_say_exit_caller(struct wire_header *header, const struct unwind_start *here)
+{
+    struct unwind_caller caller = unwind_caller_beyond(here, (uintptr_t)real.quick_exit);
+    for (size_t i = 0; i < WIRE_KEPT_REGISTERS; i++)
+        atomic_store(&header->exit_kept[i], caller.kept[i]);
+    atomic_store(&header->exit_stack, caller.sp);
+}
+
 /* Ours are the last handlers: the program's memory is as it will ever be, and quiet. */
 static __attribute__((noinline)) void session_wait_for_collector(struct wire_header *header)
 {
     struct timespec step = {0, 20 * 1000 * 1000};
     struct unwind_start here = UNWIND_START_HERE();
     if (session_may_have_blocks(header))
-        atomic_store(&header->exit_stack, unwind_stack_beyond(&here, (uintptr_t)real.quick_exit));
+        session_say_exit_caller(header, &here);
     atomic_store(&header->exit_pointer, (uintptr_t)__builtin_frame_address(0));
     atomic_store(&header->exit_ticks, ticks_now());
     atomic_store(&header->exit_waiting, 1);

@@ -457,4 +457,40 @@ enum walk_outcome rare_step(struct walk *walk)
     return WALK_BARRIER;
 }
 
+/* ---- A caller beyond two modules ---- */
+
+static struct unwind_caller rare_caller(const struct rare_registers *registers)
+{
+    static const uint8_t kept[WIRE_KEPT_REGISTERS] = {CFI_RBX, CFI_RBP, 12, 13, 14, 15};
+    struct unwind_caller caller = {.sp = registers->value[CFI_RSP]};
+    for (size_t i = 0; i < WIRE_KEPT_REGISTERS; i++) {
+        if (rare_is_known(registers, kept[i])) {
+            caller.kept[i] = registers->value[kept[i]];
+        }
+    }
+    return caller;
+}
+
+struct unwind_caller __attribute__((noinline))
+unwind_caller_beyond(const struct unwind_start *start, uintptr_t inside)
+{
+    struct rare_registers registers;
+    struct walk_beyond beyond;
+    bool exact = true;
+    REGISTERS_HERE(&registers);
+    registers.known = CALLEE_SAVED | ALWAYS_KNOWN;
+    if (!walk_beyond_init(&beyond, start, inside)) {
+        return (struct unwind_caller){0};
+    }
+    for (int frame = 0; frame < WALK_BEYOND_FRAMES; frame++) {
+        if (!rare_step_all(&registers, &exact)) {
+            break;
+        }
+        if (walk_is_beyond(&beyond, registers.value[CFI_RIP])) {
+            return rare_caller(&registers);
+        }
+    }
+    return (struct unwind_caller){0};
+}
+
 #endif

@@ -88,10 +88,16 @@ uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp);
 /* Captures with this memory so far that could not be walked to the end. */
 uint64_t unwind_failures(const struct unwind_memory *memory);
 
-/* Where the stack of the first caller begins whose code lies neither in the module of `start` nor
- * in that of the address `inside`: what is below belongs to those two. 0: not known. Slow; takes no
- * memory. */
-uintptr_t unwind_stack_beyond(const struct unwind_start *start, uintptr_t inside);
+/* A caller at the moment of its call: what is below `sp` belongs to whom it called. `kept`: the
+ * registers that a callee saves for it; 0 where one is not known, as all are on aarch64. */
+struct unwind_caller {
+    uintptr_t sp; /* 0: no such caller is known */
+    uintptr_t kept[WIRE_KEPT_REGISTERS];
+};
+
+/* The first caller whose code lies neither in the module of `start` nor in that of the address
+ * `inside`. Slow; takes no memory. */
+struct unwind_caller unwind_caller_beyond(const struct unwind_start *start, uintptr_t inside);
 
 /* The frames of a path, innermost first, a mark possibly last; returns how many, `max` at most. For
  * checks and tests. */

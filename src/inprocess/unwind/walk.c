@@ -268,15 +268,24 @@ enum walk_outcome walk_rarely(struct walk *walk, rule *what)
 
 /* ---- Beyond modules -------------------------------------------------------------------------- */
 
-struct span {
-    uintptr_t lo, hi;
-};
+bool walk_beyond_init(struct walk_beyond *beyond, const struct unwind_start *start,
+                      uintptr_t inside)
+{
+    return module_find_bounds(start->ip - 1, &beyond->first.lo, &beyond->first.hi) &&
+           module_find_bounds(inside, &beyond->second.lo, &beyond->second.hi);
+}
 
-static bool walk_is_in(const struct span *span, uintptr_t ip)
+static bool walk_is_in(const struct walk_span *span, uintptr_t ip)
 {
     return ip - 1 >= span->lo && ip - 1 < span->hi;
 }
 
+bool walk_is_beyond(const struct walk_beyond *beyond, uintptr_t ip)
+{
+    return !walk_is_in(&beyond->first, ip) && !walk_is_in(&beyond->second, ip);
+}
+
+#if !defined(__x86_64__)
 static enum walk_outcome walk_step(struct walk *walk)
 {
     rule what = rules_find_slow(walk->ip, walk->exact);
@@ -291,23 +300,24 @@ static enum walk_outcome walk_step(struct walk *walk)
     return WALK_ON;
 }
 
-uintptr_t unwind_stack_beyond(const struct unwind_start *start, uintptr_t inside)
+struct unwind_caller unwind_caller_beyond(const struct unwind_start *start, uintptr_t inside)
 {
-    enum { FRAMES = 64 };
     struct walk walk = {.ip = start->ip, .sp = start->sp, .bp = start->bp};
-    struct span first, second;
-    if (!module_find_bounds(start->ip - 1, &first.lo, &first.hi) ||
-        !module_find_bounds(inside, &second.lo, &second.hi)) {
-        return 0;
+    struct unwind_caller caller = {0};
+    struct walk_beyond beyond;
+    if (!walk_beyond_init(&beyond, start, inside)) {
+        return caller;
     }
     walk_place(&walk);
-    for (int i = 0; i < FRAMES; i++) {
-        if (!walk_is_in(&first, walk.ip) && !walk_is_in(&second, walk.ip)) {
-            return walk.sp;
+    for (int i = 0; i < WALK_BEYOND_FRAMES; i++) {
+        if (walk_is_beyond(&beyond, walk.ip)) {
+            caller.sp = walk.sp;
+            break;
         }
         if (walk_step(&walk) > WALK_BARRIER || !walk.ip) {
-            return 0;
+            break;
         }
     }
-    return 0;
+    return caller;
 }
+#endif

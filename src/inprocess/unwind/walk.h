@@ -36,6 +36,20 @@ bool walk_reaches(struct walk *walk, uintptr_t end);
  * replaced by an equivalent plain one. */
 enum walk_outcome walk_rarely(struct walk *walk, rule *what);
 
+/* Two modules whose frames unwind_caller_beyond() passes over. */
+struct walk_span {
+    uintptr_t lo, hi;
+};
+struct walk_beyond {
+    struct walk_span first, second;
+};
+enum { WALK_BEYOND_FRAMES = 64 };
+/* False: not known. */
+bool walk_beyond_init(struct walk_beyond *beyond, const struct unwind_start *start,
+                      uintptr_t inside);
+/* A return address in neither. */
+bool walk_is_beyond(const struct walk_beyond *beyond, uintptr_t ip);
+
 /* The caller's frame pointer is saved where, for a plain rule? 0: it was not saved. */
 static inline uintptr_t walk_rule_bp_slot(rule what, uintptr_t cfa)
 {

@@ -167,6 +167,8 @@ static void graph_look_add_registers(struct sweep *sweep)
             graph_add_roots(sweep->graph, 0, (const uint64_t *)&tracee->registers,
                             sizeof tracee->registers / WORD);
     }
+    if (sweep->asked->exit_kept)
+        graph_add_roots(sweep->graph, 0, sweep->asked->exit_kept, WIRE_KEPT_REGISTERS);
 }
 
 /* What only the kernel points to. A kernel that does not say it leaves it out. */

@@ -272,6 +272,16 @@ static bool look_schedule_wants_graph(const struct look_schedule *looks,
     return why == PROFILE_SAMPLE_MARK || (why == PROFILE_SAMPLE_END && looks->lost != LOST_KNOWN);
 }
 
+static void look_schedule_copy_exit(const struct look_schedule *looks, struct look *look)
+{
+    struct wire_header *header = looks->view->header;
+    look->waits = atomic_load(&header->exit_waiting) != 0;
+    look->exit_pointer = look->waits ? atomic_load(&header->exit_pointer) : 0;
+    look->exit_stack = atomic_load(&header->exit_stack);
+    for (size_t i = 0; look->exit_stack && i < WIRE_KEPT_REGISTERS; i++)
+        look->exit_kept[i] = atomic_load(&header->exit_kept[i]);
+}
+
 static void look_schedule_prepare(struct look_schedule *looks, enum profile_sample_why why,
                                   bool over_pages, uint64_t now_ns)
 {
@@ -293,10 +303,8 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->is_sample = looks->gap.is_sample;
     look->knows_mappings = looks->gap.knows_mappings;
     look->at_threads = why == PROFILE_SAMPLE_END;
-    look->waits = why == PROFILE_SAMPLE_END && atomic_load(&looks->view->header->exit_waiting) != 0;
-    look->exit_stack =
-        why == PROFILE_SAMPLE_END ? atomic_load(&looks->view->header->exit_stack) : 0;
-    look->exit_pointer = look->waits ? atomic_load(&looks->view->header->exit_pointer) : 0;
+    if (why == PROFILE_SAMPLE_END)
+        look_schedule_copy_exit(looks, look);
     look->over_graph =
         look_schedule_wants_graph(looks, why) && look_schedule_has_room_for_graph(looks);
     look->without_links = why == PROFILE_SAMPLE_BEFORE_END && looks->lost == LOST_AT_END;

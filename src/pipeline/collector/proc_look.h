@@ -23,6 +23,7 @@
 #include "procfs/smaps.h"
 #include "procfs/stacks.h"
 #include "profile/profile.h"
+#include "wire/wire.h"
 
 struct heat;
 
@@ -56,8 +57,8 @@ struct look {
     size_t claim_count, claim_room;
     struct stacks_place *places; /* in threads' stacks, by thread; malloc'd; the look's */
     size_t place_count;
-    uint64_t exit_stack, exit_pointer; /* wire.h */
-    bool waits;                        /* it stands in its exit */
+    uint64_t exit_stack, exit_pointer, exit_kept[WIRE_KEPT_REGISTERS]; /* wire.h */
+    bool waits;                                                        /* it stands in its exit */
     bool is_alone; /* … and has no other thread: what is asked of each of many need
                                           not be asked of it. look_take() finds that out */
     char name[16]; /* of its first thread */

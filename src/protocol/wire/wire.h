@@ -509,6 +509,9 @@ struct wire_pool_function {
     uint8_t reserved;
 };
 
+/* Registers that a function keeps for its caller (x86-64: rbx, rbp, r12 to r15). */
+enum { WIRE_KEPT_REGISTERS = 6 };
+
 struct wire_header {
     uint64_t magic;
     uint32_t header_bytes;
@@ -551,8 +554,10 @@ struct wire_header {
     _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given
                                            * our functions: loaded with RTLD_DEEPBIND */
     _Atomic uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS];
-    _Atomic uint64_t exit_stack;   /* with exit_waiting: of the stack of the thread that exits,
+    _Atomic uint64_t exit_stack; /* with exit_waiting: of the stack of the thread that exits,
                                      * what is below is the C library's and ours; 0: not known */
+    _Atomic uint64_t exit_kept[WIRE_KEPT_REGISTERS]; /* with exit_stack: registers of who called;
+                                                      * 0: not known */
     _Atomic uint64_t exit_pointer; /* with exit_waiting: that thread's stack pointer, about */
     _Atomic uint64_t exit_ticks; /* when the program was through, and its exit began to wait for us;
                                      * 0: it did not */
