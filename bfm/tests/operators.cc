@@ -1,6 +1,6 @@
-// A program of another allocator's (tests.cmake links it with jemalloc, tcmalloc, mimalloc, or none)
-// under LD_PRELOAD=libbfm.so: every form of new meets every form of delete that may free it, what
-// they give is aligned and whole, and without memory each says so in its own way. Status 0 if so.
+// A program of another allocator's (tests.cmake links it with jemalloc, tcmalloc, mimalloc, or
+// none) under LD_PRELOAD=libbfm.so: every form of new meets every form of delete that may free it,
+// what they give is aligned and whole, and without memory each says so in its own way. Status 0 if so.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -8,8 +8,8 @@ CMake has written (build/…/house.txt: "room NAME FOLDER USES…", in the order
 Checked: a first-level folder uses only those before it; no circle; USES names each room whose headers the
 room reads, directly or through other headers, and no other; no source is compiled into a target of another
 room but those in borrowed.txt; no two files of one name but where the room says what a file is; at most a
-dozen first-level folders; every .c file opens with a comment of at least 16 words of its own; nobody but a few
-looks into a struct figure; nobody but base/now.h asks what time it is; above the pipeline nobody but those in unknowns.txt says UINT64_MAX."""
+dozen first-level folders; every .c file opens with a comment of at least 16 words of its own; comments wrap at 100
+columns; nobody but a few looks into a struct figure; nobody but base/now.h asks what time it is; above the pipeline nobody but those in unknowns.txt says UINT64_MAX."""
 import collections
 import glob
 import json
@@ -23,6 +23,9 @@ SAME_NAME = {"CMakeLists.txt", "README.md", "main.c"}
 SAME_NAME_ROOMS = {"commands"}  # a file there is the command of its name
 MOST_STOREYS = 12
 LEAST_HEADING_WORDS = 16  # two short sentences
+MOST_COLUMNS = 100
+COMMENT = re.compile(r"^\s*\*|/\*|^\s*//")
+DRAWING = re.compile(r"[\u2190-\u25ff]|^\s*\*  +\S")
 # What may see how a figure says that it is not known: its own header, and the bytes that the processes of a
 # job's analysis send each other.
 RAW_FIGURE = re.compile(r"(?:\.|->)raw\b")
@@ -203,6 +206,16 @@ def dialect_faults(root, rooms):
                     yield f"{os.path.relpath(path, root)}: sizeof({operand}) is written sizeof {operand}"
 
 
+def width_faults(root, rooms):
+    """Comments wrap at 100 columns, which clang-format leaves alone. Drawings and tables may be wider."""
+    for room in rooms.values():
+        for path in files_of(root, room):
+            for number, line in enumerate(open(path, encoding="utf-8"), 1):
+                line = line.rstrip("\n")
+                if len(line) > MOST_COLUMNS and COMMENT.search(line) and not DRAWING.search(line):
+                    yield f"{os.path.relpath(path, root)}:{number}: a comment of {len(line)} columns"
+
+
 def figure_faults(root, rooms):
     """Whether a number is known is asked by the functions of figure.h, not by looking into a figure."""
     for room in rooms.values():
@@ -250,8 +263,8 @@ def main():
         return
     faults = [*storey_faults(root, rooms), *circle_faults(rooms), *uses_faults(root, rooms),
               *borrowed_faults(root, rooms, os.path.dirname(os.path.abspath(listing))),
-              *name_faults(root, rooms), *heading_faults(root, rooms), *dialect_faults(root, rooms), *figure_faults(root, rooms),
-              *clock_faults(root, rooms), *unknown_faults(root, rooms)]
+              *name_faults(root, rooms), *heading_faults(root, rooms), *dialect_faults(root, rooms), *width_faults(root, rooms),
+              *figure_faults(root, rooms), *clock_faults(root, rooms), *unknown_faults(root, rooms)]
     print(*faults, sep="\n", end="\n" if faults else "")
     sys.exit(bool(faults))
 

@@ -24,8 +24,8 @@ enum wrapper_name {
     WRAPPER_NAME_PLAIN = 0,
     WRAPPER_NAME_MAKES,     /* "list_new", "buffer_grow": something of its own, or for others */
     WRAPPER_NAME_ALLOCATES, /* "string_alloc": memory for one kind of thing */
-    WRAPPER_NAME_GENERIC, /* "hypre_CAlloc", "Mesh::malloc": memory for anything, by its last words */
-    WRAPPER_NAME_PURE,    /* "my_malloc", "os::malloc", "pool_alloc": by all of its words */
+    WRAPPER_NAME_GENERIC,   /* "hypre_CAlloc", "Mesh::malloc": for anything, by its last words */
+    WRAPPER_NAME_PURE,      /* "my_malloc", "os::malloc", "pool_alloc": by all of its words */
 };
 enum wrapper_name wrapper_name_of(const char *function);
 

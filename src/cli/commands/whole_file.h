@@ -1,6 +1,6 @@
-/* A file that is written whole or not at all: it has no name until it is whole, so that a kill leaves
- * nothing. What is there already is replaced only where that was asked for. Sentences go to stderr, "tidemark COMMAND: …";
- * the functions return an exit status. */
+/* A file that is written whole or not at all: it has no name until it is whole, so that a kill
+ * leaves nothing. What is there already is replaced only where that was asked for. Sentences go to
+ * stderr, "tidemark COMMAND: …"; the functions return an exit status. */
 #ifndef TIDEMARK_COMMANDS_WHOLE_FILE_H
 #define TIDEMARK_COMMANDS_WHOLE_FILE_H
 

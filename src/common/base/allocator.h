@@ -13,7 +13,8 @@ void allocator_give_back(void);
  * space, but threads wait less. Before there are any threads. */
 void allocator_share_arenas(int count);
 
-/* What is free in all heaps goes back to the system, if it is so much. It may be resident or not. */
+/* What is free in all heaps goes back to the system, if it is so much. It may be resident or
+ * not. */
 void allocator_trim(size_t least_free_bytes);
 
 #endif

@@ -811,8 +811,8 @@ bool profile_is_job(const struct profile *profile);
 uint64_t profile_signature(const char *path);
 
 /* Writes the relational database of a profile, finished or not, to `to` (must not exist, and does
- * when the database is whole): call paths and sites as rows, with the views, and all else that is in
- * it. -EINVAL: it is one. */
+ * when the database is whole): call paths and sites as rows, with the views, and all else that is
+ * in it. -EINVAL: it is one. */
 int profile_unpack(const char *path, const char *to);
 /* The same, open for reading, in a file of `directory` that has no name and goes with the process.
  */

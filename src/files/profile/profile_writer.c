@@ -732,8 +732,8 @@ static int profile_writer_replace_by_new(struct profile_writer *writer, struct n
     return profile_writer_is_still_ours(writer) ? new_file_replace(file, writer->path) : -ESTALE;
 }
 
-/* The complete database as one plain file: the profile itself, or where a reader holds its log open,
- * `copy`. */
+/* The complete database as one plain file: the profile itself, or where a reader holds its log
+ * open, `copy`. */
 static int profile_writer_settle(struct profile_writer *writer, struct new_file *copy)
 {
     *copy = (struct new_file){.fd = -1};

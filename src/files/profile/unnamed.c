@@ -1,5 +1,6 @@
-/* Takes the place of SQLite's open() (unnamed.h), by the interface that SQLite has for its own tests
- * of failing calls. Each thread has one name, and that name alone is served from its descriptor. */
+/* Takes the place of SQLite's open() (unnamed.h), by the interface that SQLite has for its own
+ * tests of failing calls. Each thread has one name, and that name alone is served from its
+ * descriptor. */
 #include "profile/unnamed.h"
 
 #include <fcntl.h>

@@ -66,8 +66,8 @@ void count_begin_here(void);
 struct count_slot *count_slot_begin(void);
 /* Adds a thread's pending bytes to the level that all share. */
 void count_drain(struct count_slot *slot);
-/* Reserves (reserves.c): bytes below the peak that a thread may allocate without a look at the level.
- * A change of the level by a slot's bytes, which goes to its reserve if that has room. */
+/* Reserves (reserves.c): bytes below the peak that a thread may allocate without a look at the
+ * level. A change of the level by a slot's bytes, which goes to its reserve if that has room. */
 void reserves_change(struct count_slot *slot, int64_t bytes);
 /* Of one slot, or of all, back to the level, which is current when all are back. */
 void reserves_return(struct count_slot *slot, int64_t keep);

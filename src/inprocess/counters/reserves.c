@@ -1,7 +1,8 @@
-/* Keeps large blocks of threads off the level that they share. A thread that goes to the level takes
- * more bytes from it than it needs, its reserve, and keeps what it frees there: the next blocks are
- * its own affair. A change that would raise the level above the peak ends all reserves first. Runs
- * inside other programs: no malloc, no stdio, no lock; a handler may interrupt any of it.
+/* Keeps large blocks of threads off the level that they share. A thread that goes to the level
+ * takes more bytes from it than it needs, its reserve, and keeps what it frees there: the next
+ * blocks are its own affair. A change that would raise the level above the peak ends all reserves
+ * first. Runs inside other programs: no malloc, no stdio, no lock; a handler may interrupt any of
+ * it.
  *
  *   level = current + Σ reserves ≤ peak
  *

@@ -73,8 +73,8 @@ void top_add_field(struct strbuf *out, const char *text);
 void top_add_growth(struct strbuf *out, double bytes);
 /* "1.2 k/s", "-" where it is not known */
 void top_add_rate(struct strbuf *out, double rate);
-/* As much of a line as has room, in whole parts: up to a comma, an "in" or two spaces. A figure that
- * is cut in two reads as another one. */
+/* As much of a line as has room, in whole parts: up to a comma, an "in" or two spaces. A figure
+ * that is cut in two reads as another one. */
 void top_add_whole_parts(struct strbuf *out, const char *line, size_t columns);
 /* "live 1.2 GiB in 1,234 blocks, peak …": the state in one line. */
 void top_add_state(struct strbuf *out, const struct top_model *model);
