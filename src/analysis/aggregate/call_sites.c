@@ -65,25 +65,33 @@ static int call_sites_group(struct call_sites *sites)
     return 0;
 }
 
-int call_sites_init(struct call_sites *sites, const struct profile *profile, const char *filter,
-                    bool hide_std)
+int call_sites_init_wanted(struct call_sites *sites, const struct profile *profile, bool *wanted,
+                           bool hide_std)
 {
     size_t count = profile->site_count;
-    *sites = (struct call_sites){.profile = profile};
+    *sites = (struct call_sites){.profile = profile, .wanted = wanted};
     for (size_t i = 0; i < METRIC_CHOICES; i++) /* of no path: 0 where the recording says it */
         sites->totals[i] = metric_is_known(&metrics[i], &profile->program.total)
                                ? metric_nothing(&metrics[i])
                                : FIGURE_UNKNOWN;
-    int error = filter ? match_paths(profile, filter, &sites->wanted) : 0;
     sites->hidden = hide_std ? frames_of_libraries(profile) : calloc(profile->line_count + 1, 1);
     sites->order = calloc(count + 1, sizeof *sites->order);
     sites->groups = calloc(count + 1, sizeof *sites->groups);
-    if (!error && (!sites->hidden || !sites->order || !sites->groups))
-        error = -ENOMEM;
-    if (!error)
-        error = call_sites_group(sites);
+    bool possible = sites->hidden && sites->order && sites->groups;
+    int error = possible ? call_sites_group(sites) : -ENOMEM;
     if (error)
         call_sites_release(sites);
+    return error;
+}
+
+int call_sites_init(struct call_sites *sites, const struct profile *profile, const char *filter,
+                    bool hide_std)
+{
+    bool *wanted = NULL;
+    int error = filter ? match_paths(profile, filter, &wanted) : 0;
+    if (!error)
+        return call_sites_init_wanted(sites, profile, wanted, hide_std);
+    *sites = (struct call_sites){0};
     return error;
 }
 

@@ -36,6 +36,10 @@ struct call_sites {
  * -ENOMEM. */
 int call_sites_init(struct call_sites *sites, const struct profile *profile, const char *filter,
                     bool hide_std);
+/* The same for the paths of which `wanted` (by node) says so, which is freed with the sites, and at
+ * once where it fails. */
+int call_sites_init_wanted(struct call_sites *sites, const struct profile *profile, bool *wanted,
+                           bool hide_std);
 void call_sites_release(struct call_sites *sites);
 
 static inline struct figure call_sites_group_value(const struct site_group *group, size_t metric)

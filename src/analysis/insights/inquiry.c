@@ -85,6 +85,12 @@ void insight_at_least(struct insight *insight, enum insight_severity least)
         insight->severity = least;
 }
 
+void insight_leads_infos(struct insight *insight)
+{
+    if (insight->severity == INSIGHT_INFO)
+        insight->rank = RANK_END;
+}
+
 void insight_title(struct insight *insight, const char *format, ...)
 {
     struct strbuf title = STRBUF_INIT, safe = STRBUF_INIT;
@@ -96,6 +102,13 @@ void insight_title(struct insight *insight, const char *format, ...)
     strbuf_release(&title);
     free(insight->title);
     insight->title = strbuf_detach(&safe);
+}
+
+void insight_release(struct insight *insight)
+{
+    free(insight->title);
+    for (size_t i = 0; i < insight->fact_count; i++)
+        free(insight->facts[i].text);
 }
 
 static struct insight_fact *inquiry_add_fact(struct insight *insight, const char *metric,
@@ -489,33 +502,46 @@ static void inquiry_ask_all(struct inquiry *inquiry)
           inquiry_by_severity);
 }
 
-struct insights *insights_find(const struct profile *profile)
+static bool inquiry_begin(struct inquiry *inquiry)
+{
+    struct insights *insights = inquiry->out;
+    insights->profile = inquiry->profile;
+    insights->items = calloc(rule_count * FINDINGS_PER_RULE + 1, sizeof *insights->items);
+    insights->silences = calloc(rule_count, sizeof *insights->silences);
+    return insights->items && insights->silences && inquiry_collect_sites(inquiry) &&
+           !startup_find(&inquiry->startup, inquiry->profile);
+}
+
+static struct insights *insights_ask(const struct profile *profile, bool fold)
 {
     struct insights *insights = calloc(1, sizeof *insights);
     if (!insights)
         return NULL;
-    insights->profile = profile;
-    insights->items = calloc(rule_count * FINDINGS_PER_RULE, sizeof *insights->items);
-    insights->silences = calloc(rule_count, sizeof *insights->silences);
     struct inquiry inquiry = {.profile = profile, .out = insights};
-    bool possible = insights->items && insights->silences && inquiry_collect_sites(&inquiry);
+    bool possible = inquiry_begin(&inquiry);
     if (possible)
         inquiry_ask_all(&inquiry);
+    if (possible && fold)
+        rule_startup_fold(&inquiry);
     free(inquiry.hidden);
     free(inquiry.sites);
     free(inquiry.order);
     free(inquiry.site_of_node);
+    startup_release(&inquiry.startup);
     if (possible)
         return insights;
     insights_free(insights);
     return NULL;
 }
 
-static void insight_release(struct insight *insight)
+struct insights *insights_find(const struct profile *profile)
 {
-    free(insight->title);
-    for (size_t i = 0; i < insight->fact_count; i++)
-        free(insight->facts[i].text);
+    return insights_ask(profile, true);
+}
+
+struct insights *insights_find_all(const struct profile *profile)
+{
+    return insights_ask(profile, false);
 }
 
 static bool insight_passes(const struct insight *insight, const bool *passes)

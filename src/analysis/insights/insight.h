@@ -92,8 +92,11 @@ struct insights {
     size_t elsewhere;   /* findings that do not pass it */
 };
 
-/* NULL: out of memory. */
+/* NULL: out of memory. Findings of which all paths are of the start-up (aggregate/startup.h) are
+ * folded into one, the last. */
 struct insights *insights_find(const struct profile *profile);
+/* Nothing is folded. */
+struct insights *insights_find_all(const struct profile *profile);
 void insights_free(struct insights *insights); /* NULL is fine */
 /* Keeps the findings of which a path passes: `passes` by node. `filter` stays the caller's. */
 void insights_filter(struct insights *insights, const char *filter, const bool *passes);
@@ -112,7 +115,8 @@ int insights_text(FILE *out, const struct insights *insights,
 int insights_json(FILE *out, const struct insights *insights,
                   const struct insights_options *options);
 
-/* Parts of other documents: one line each for the first `most`; the arrays "insights" and
+/* Parts of other documents: one line each for `most`, those first that are of different rules, or
+ * more than notices; the arrays "insights" and
  * "not_asked" in an object that is open. */
 void insights_add_lines(struct strbuf *out, const struct insights *insights,
                         const struct style *style, size_t most);

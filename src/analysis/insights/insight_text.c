@@ -240,9 +240,29 @@ static void insight_text_add_line(struct strbuf *out, const struct style *style,
     strbuf_release(&title);
 }
 
+/* A milder finding of a rule that has said the same of another site. */
+static bool insight_text_repeats(const struct insights *insights, size_t at)
+{
+    const struct insight *items = insights->items;
+    for (size_t i = 0; items[at].severity <= INSIGHT_NOTICE && i < at; i++)
+        if (!strcmp(items[i].id, items[at].id))
+            return true;
+    return false;
+}
+
 void insights_add_lines(struct strbuf *out, const struct insights *insights,
                         const struct style *style, size_t most)
 {
-    for (size_t i = 0; i < insights->count && i < most; i++)
+    size_t firsts = 0, shown = 0;
+    for (size_t i = 0; i < insights->count; i++)
+        firsts += !insight_text_repeats(insights, i);
+    size_t repeats = most > firsts ? most - firsts : 0; /* that have room */
+    for (size_t i = 0; i < insights->count && shown < most; i++) {
+        bool repeat = insight_text_repeats(insights, i);
+        if (repeat && !repeats)
+            continue;
+        repeats -= repeat;
         insight_text_add_line(out, style, insights->profile, &insights->items[i]);
+        shown++;
+    }
 }

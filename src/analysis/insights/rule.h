@@ -7,6 +7,7 @@
 #ifndef TIDEMARK_INSIGHTS_RULE_H
 #define TIDEMARK_INSIGHTS_RULE_H
 
+#include "aggregate/startup.h"
 #include "base/human.h"
 #include "insights/insight.h"
 
@@ -33,16 +34,18 @@ struct inquiry {
     /* While the program works: between the first and the last hundredth of its allocations. All of
      * the run where it is not known. */
     uint64_t active_from_ns, active_until_ns;
-    uint64_t freed_at_rest;  /* blocks, net, behind that */
+    uint64_t freed_at_rest; /* blocks, net, behind that */
+    struct startup startup;
     const struct rule *rule; /* the one that is being asked */
     struct insights *out;
 };
 
 enum rule_rank {
-    RANK_HINT = 0, /* where to look */
-    RANK_COST,     /* what costs more than it needs to */
-    RANK_FAULT,    /* what should not be */
-    RANK_END,      /* what ends programs */
+    RANK_LAST = -1, /* what others are folded into */
+    RANK_HINT = 0,  /* where to look */
+    RANK_COST,      /* what costs more than it needs to */
+    RANK_FAULT,     /* what should not be */
+    RANK_END,       /* what ends programs */
 };
 
 struct rule {
@@ -76,8 +79,11 @@ uint64_t inquiry_whole_number(double value); /* what a damaged file makes too la
 /* A finding whose cost is `amount` (bytes, count or ns) of `whole`. */
 struct insight *insight_begin(struct inquiry *inquiry, uint64_t amount, uint64_t whole,
                               enum insight_unit unit);
+void insight_release(struct insight *insight); /* what it points to */
 void insight_at_most(struct insight *insight, enum insight_severity most);
 void insight_at_least(struct insight *insight, enum insight_severity least);
+/* It says what the memory is: among infos, which cost next to nothing, that comes first. */
+void insight_leads_infos(struct insight *insight);
 void insight_title(struct insight *insight, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void insight_add_bytes(struct insight *insight, const char *metric, uint64_t value);
@@ -180,7 +186,8 @@ void rule_leak_possible(struct inquiry *inquiry);
 /* rule_mapped.c */
 void rule_mapping_growth(struct inquiry *inquiry);
 /* rule_owner.c */
-bool rule_heap_is_small(const struct inquiry *inquiry);
+bool rule_heap_is_small(const struct inquiry *inquiry); /* less than a tenth of what is resident */
+bool rule_heap_is_minor(const struct inquiry *inquiry); /* less than half */
 void rule_resident_owner(struct inquiry *inquiry);
 /* rule_blocks.c */
 void rule_small_blocks(struct inquiry *inquiry);
@@ -212,6 +219,8 @@ void rule_globals(struct inquiry *inquiry);
 /* rule_threads.c */
 void rule_cross_thread_frees(struct inquiry *inquiry);
 void rule_allocator_time(struct inquiry *inquiry);
+/* rule_startup.c; asked when all others have been, of what they found */
+void rule_startup_fold(struct inquiry *inquiry);
 /* rule_loss.c */
 void rule_loss(struct inquiry *inquiry);
 

@@ -18,8 +18,10 @@
 #define REALLOC_FACTOR    1.05
 #define REALLOC_CUMULATED 16
 
-/* A text of two KiB that grows by words, or some hundred steps, cost hardly anything. */
+/* A text of two KiB that grows by words, or some hundred steps, cost hardly anything; and nothing
+ * that can be measured where all of them ask for less than a MiB. */
 #define REALLOC_WORTH_COUNT 1000
+#define REALLOC_WORTH_ASKED (1 << 20)
 #define REALLOC_WORTH_BYTES (8 << 10) /* of the largest block */
 
 #define COPY_COUNT      50
@@ -89,7 +91,9 @@ static void rule_growth_weigh_realloc(struct insight *insight, const struct call
 {
     if (rule_number(metrics->realloc_count) < REALLOC_WORTH_COUNT ||
         rule_number(metrics->size_max) < REALLOC_WORTH_BYTES)
-        insight_at_most(insight, INSIGHT_NOTICE);
+        insight_at_most(insight, rule_number(metrics->realloc_bytes) < REALLOC_WORTH_ASKED
+                                     ? INSIGHT_INFO
+                                     : INSIGHT_NOTICE);
 }
 
 static void rule_growth_report_realloc(struct inquiry *inquiry, const struct candidate *candidate,

@@ -330,11 +330,29 @@ struct remains {
     uint64_t bytes, blocks, one_time_bytes, one_time_blocks, growing_bytes;
 };
 
+/* The run-times keep these, or asked for them as they started, and the program has nothing to free.
+ */
+static struct runtime_pools rule_leaks_pools_of(const struct inquiry *inquiry,
+                                                const struct site *site)
+{
+    struct runtime_pools pools = {figure_of(0), figure_of(0)};
+    for (size_t i = 0; i < site->count; i++) {
+        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        if (!runtime_pools_has(inquiry->profile, path->path) &&
+            !startup_has(&inquiry->startup, path->path))
+            continue;
+        pools.bytes = figure_add(pools.bytes, path->metrics.live_bytes);
+        pools.count = figure_add(pools.count, path->metrics.live_count);
+    }
+    return pools;
+}
+
 static void rule_leaks_count_site(const struct inquiry *inquiry, const struct site *site,
                                   struct remains *remains)
 {
-    uint64_t bytes = rule_number(site->metrics.live_bytes),
-             blocks = rule_number(site->metrics.live_count);
+    struct runtime_pools pools = rule_leaks_pools_of(inquiry, site);
+    uint64_t bytes = rule_number(figure_sub(site->metrics.live_bytes, pools.bytes)),
+             blocks = rule_number(figure_sub(site->metrics.live_count, pools.count));
     struct growth growth = rule_leaks_growth_of(inquiry, site);
     if (rule_leaks_is_one_time(inquiry, &site->metrics)) {
         remains->one_time_bytes += bytes;
@@ -381,15 +399,6 @@ static void rule_leaks_title_remains(struct insight *insight, const struct profi
     strbuf_release(&end);
 }
 
-/* The run-times keep these, and the program has nothing to free. */
-static void rule_leaks_without_pools(const struct inquiry *inquiry, struct remains *remains)
-{
-    struct runtime_pools pools = runtime_pools_left(inquiry->profile);
-    uint64_t bytes = rule_number(pools.bytes), blocks = rule_number(pools.count);
-    remains->bytes -= remains->bytes < bytes ? remains->bytes : bytes;
-    remains->blocks -= remains->blocks < blocks ? remains->blocks : blocks;
-}
-
 void rule_leak_possible(struct inquiry *inquiry)
 {
     const struct profile *profile = inquiry->profile;
@@ -400,7 +409,6 @@ void rule_leak_possible(struct inquiry *inquiry)
     }
     for (size_t i = 0; i < inquiry->site_count; i++)
         rule_leaks_count_site(inquiry, &inquiry->sites[i], &remains);
-    rule_leaks_without_pools(inquiry, &remains);
     if (remains.bytes < LEAK_BYTES && remains.blocks < LEAK_BLOCKS)
         return;
     struct insight *insight = insight_begin(inquiry, remains.bytes,

@@ -75,6 +75,7 @@ static void rule_owner_report(struct inquiry *inquiry, const struct owner_sum *o
 {
     const struct site site = {.frame = owner->frame};
     struct insight *insight = insight_begin(inquiry, owner->bytes, resident, INSIGHT_BYTES);
+    insight_leads_infos(insight);
     insight_title(insight, "%s has mapped %s of the resident memory, %s",
                   inquiry_site_name(inquiry, &site).text,
                   human_percent((double)owner->bytes, (double)resident).text,
@@ -102,10 +103,19 @@ void rule_resident_owner(struct inquiry *inquiry)
         rule_owner_report(inquiry, &owner, sample->id, resident);
 }
 
-/* Is what blocks hold next to nothing beside what is resident? */
-bool rule_heap_is_small(const struct inquiry *inquiry)
+static bool rule_owner_heap_is_below(const struct inquiry *inquiry, uint64_t part)
 {
     uint64_t peak;
     return figure_get(inquiry->total->peak_bytes, &peak) &&
-           peak < rule_number(facts_owned_by_program(inquiry->profile)) / 10;
+           peak < rule_number(facts_owned_by_program(inquiry->profile)) / part;
+}
+
+bool rule_heap_is_small(const struct inquiry *inquiry)
+{
+    return rule_owner_heap_is_below(inquiry, 10);
+}
+
+bool rule_heap_is_minor(const struct inquiry *inquiry)
+{
+    return rule_owner_heap_is_below(inquiry, 2);
 }

@@ -63,6 +63,7 @@ static void rule_peaks_report(struct inquiry *inquiry, const struct site *site)
     /* Something must hold the peak: that is a place to look at, and trouble only if it stands out
      * of what the program needs otherwise. */
     insight_at_most(insight, spike ? INSIGHT_NOTICE : INSIGHT_INFO);
+    insight_leads_infos(insight);
     insight_title(insight, "%s holds %s of the peak, %s in %s",
                   inquiry_site_name(inquiry, site).text,
                   human_percent((double)held, (double)peak).text, human_bytes(held).text,
@@ -163,7 +164,8 @@ static void rule_peaks_report_secondary(struct inquiry *inquiry, const struct pe
         }
     }
     struct insight *insight = insight_begin(inquiry, peak->bytes, highest->bytes, INSIGHT_BYTES);
-    insight_at_most(insight, INSIGHT_NOTICE);
+    /* Where blocks are the smaller part of the program, their peaks are not the program's. */
+    insight_at_most(insight, rule_heap_is_minor(inquiry) ? INSIGHT_INFO : INSIGHT_NOTICE);
     struct human bytes = human_bytes(peak->bytes), after = human_duration(peak->ticks);
     if (best == UINT32_MAX)
         insight_title(insight, "Another peak, of %s after %s, is made of other call sites",
@@ -192,6 +194,8 @@ void rule_secondary_peak(struct inquiry *inquiry)
         return;
     }
     uint64_t found_common = 0;
+    if (rule_heap_is_small(inquiry))
+        return;
     for (size_t i = 0; i < inquiry->profile->peak_count; i++) {
         const struct peak *peak = &inquiry->profile->peaks[i];
         if (peak == highest || peak->bytes < PEAK_BYTES || !peak->share_count ||

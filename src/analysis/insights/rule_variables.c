@@ -4,6 +4,7 @@
 #include "insights/rule.h"
 
 #include "base/text.h"
+#include "aggregate/facts.h"
 #include "format/names.h"
 #include "aggregate/thread_totals.h"
 
@@ -169,18 +170,44 @@ void rule_tls(struct inquiry *inquiry)
                       "allocate large ones when a thread first needs them.";
 }
 
+/* What of the globals was resident in the look that found most; unknown where none was. */
+static struct figure rule_variables_touched(const struct profile *profile)
+{
+    const struct profile_sample *sample = facts_owners_sample(profile);
+    struct figure touched = sample ? figure_of(0) : FIGURE_UNKNOWN;
+    for (size_t i = 0; sample && i < profile->owner_count; i++)
+        if (profile->owners[i].sample == sample->id &&
+            profile->owners[i].kind == PROFILE_OWNER_GLOBALS)
+            touched = figure_add(touched, profile->owners[i].resident_bytes);
+    return touched;
+}
+
+/* Is it known that most of them were never touched, or are a small part of what is resident? Such
+ * globals cost nothing. */
+static bool rule_variables_are_idle(const struct inquiry *inquiry, struct figure touched)
+{
+    uint64_t bytes, all;
+    return figure_get(touched, &bytes) &&
+           figure_get(facts_owned_by_program(inquiry->profile), &all) &&
+           (bytes < GLOBALS_BYTES || (double)bytes < GLOBALS_SHARE * (double)all);
+}
+
 void rule_globals(struct inquiry *inquiry)
 {
     if (rule_variables_silent_without_variables(inquiry))
         return;
     struct sums sums = rule_variables_sum_up(inquiry->profile, rule_variables_is_global);
     uint64_t all = sums.bytes + rule_number(inquiry->total->peak_bytes);
-    if (sums.bytes < GLOBALS_BYTES || (double)sums.bytes < GLOBALS_SHARE * (double)all)
+    struct figure touched = rule_variables_touched(inquiry->profile);
+    if (sums.bytes < GLOBALS_BYTES || (double)sums.bytes < GLOBALS_SHARE * (double)all ||
+        rule_variables_are_idle(inquiry, touched))
         return;
     struct insight *insight = insight_begin(inquiry, sums.bytes, all, INSIGHT_BYTES);
     insight_at_most(insight, INSIGHT_NOTICE); /* what is never touched costs nothing */
     rule_variables_add_title(insight, &sums, human_bytes(sums.bytes).text, "global", "");
     insight_add_bytes(insight, "globals_bytes", sums.bytes);
+    if (figure_known(touched))
+        insight_add_bytes(insight, "globals_resident_bytes", rule_number(touched));
     insight_add_bytes(insight, "peak_bytes", rule_number(inquiry->total->peak_bytes));
     insight_add_share(insight, "share", insight->cost);
     rule_variables_add_names(insight, inquiry->profile, &sums);

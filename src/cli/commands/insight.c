@@ -20,7 +20,7 @@ struct arguments {
     const char *filter;
     int least, colour;
     uint64_t width;
-    bool json, pager;
+    bool json, pager, startup;
 };
 
 #define TO(field) OPTION_TO(struct arguments, field)
@@ -28,6 +28,8 @@ struct arguments {
 static const struct option_entry entries[] = {
     {"least", 'l', OPTION_CHOICE, INSIGHT_SEVERITY_CHOICE,
      "the least severity that is shown (default: info, all)", TO(least), false, NULL},
+    {"startup", 0, OPTION_FLAG, NULL, "what is about run-times and libraries as they start, too",
+     TO(startup), false, NULL},
     FILTER_ENTRY(TO),
     OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
     WRAPPER_ENTRIES,
@@ -76,7 +78,8 @@ static int cmd_insight_of(const struct profile *profile, const struct arguments 
     int status = filter_paths("insight", profile, arguments->filter, &passes);
     if (status)
         return status;
-    struct insights *insights = insights_find(profile);
+    struct insights *insights =
+        arguments->startup || passes ? insights_find_all(profile) : insights_find(profile);
     if (insights && passes)
         insights_filter(insights, arguments->filter, passes);
     status = insights ? cmd_insight_show(insights, arguments)

@@ -65,6 +65,7 @@ struct report_options {
     struct report_columns more_columns;
     const char *filter; /* extended regular expression; NULL: none */
     bool hide_std;
+    bool startup; /* the overview lists what run-times ask for as they start, too */
     bool colour, utf8;
     size_t columns; /* REPORT_LEAST_COLUMNS at least */
 };

@@ -684,15 +684,36 @@ static void report_text_add_hint(struct text *text)
     strbuf_release(&line);
 }
 
+/* Not where a part of the program was asked for. */
+static bool report_text_is_of_all(const struct text *text)
+{
+    return text->options->metric == METRIC_CHOICE_ALL && !text->options->filter &&
+           !profile_get(text->profile, PROFILE_META_REGION) &&
+           !profile_get(text->profile, PROFILE_META_LEVEL);
+}
+
+static int report_text_find_sites(struct text *text)
+{
+    const struct report_options *options = text->options;
+    if (options->show || options->startup || !report_text_is_of_all(text))
+        return call_sites_init(&text->sites, text->profile, options->filter, options->hide_std);
+    if (startup_find(&text->startup, text->profile))
+        return -ENOMEM;
+    bool *others = startup_others(&text->startup, text->profile);
+    int error = others
+                    ? call_sites_init_wanted(&text->sites, text->profile, others, options->hide_std)
+                    : -ENOMEM;
+    if (error)
+        startup_release(&text->startup);
+    return error;
+}
+
 static int report_text_add_overview(struct text *text)
 {
     report_text_add_head(text);
     if (!text->profile->has_program)
         return 0;
-    /* They are about the whole program: not where a part of it was asked for. */
-    bool whole = text->options->metric == METRIC_CHOICE_ALL && !text->options->filter &&
-                 !profile_get(text->profile, PROFILE_META_REGION) &&
-                 !profile_get(text->profile, PROFILE_META_LEVEL);
+    bool whole = report_text_is_of_all(text);
     report_first_owners(text);
     report_first_holders(text);
     int error = whole ? report_first_insights(text) : 0;
@@ -726,13 +747,14 @@ int report_text(FILE *out, const struct profile *profile, const struct report_op
                         .out = STRBUF_INIT,
                         .profile = profile,
                         .options = options};
-    int error = call_sites_init(&text.sites, profile, options->filter, options->hide_std);
+    int error = report_text_find_sites(&text);
     if (error)
         return error;
     error = options->show ? report_text_add_sections(&text) : report_text_add_overview(&text);
     if (!error && (fwrite(text.out.data, 1, text.out.length, out) != text.out.length))
         error = errno == EPIPE ? 0 : errno ? -errno : -EIO;
     call_sites_release(&text.sites);
+    startup_release(&text.startup);
     strbuf_release(&text.out);
     return error;
 }

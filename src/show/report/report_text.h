@@ -8,6 +8,7 @@
 #include "profile/profile.h"
 #include "aggregate/call_sites.h"
 #include "aggregate/order.h"
+#include "aggregate/startup.h"
 #include "report/report.h"
 #include "format/style.h"
 
@@ -18,6 +19,7 @@ struct text {
     struct strbuf out;
     const struct profile *profile;
     const struct report_options *options;
+    struct startup startup; /* left out of the sites; nothing where it is listed with them */
     struct call_sites sites;
     size_t figure_columns; /* left of the names, in the section of sites that is being written */
     struct text_row row;   /* the next cell of the table that is being written */

@@ -31,6 +31,26 @@ static void report_text_first_add_holder(struct text *text, const struct site_gr
     report_part_frame(text, group->frame, FIRST_USED, false);
 }
 
+/* One line for all that run-times asked for as they started. */
+static void report_text_first_add_startup(struct text *text, double whole)
+{
+    struct figure value = startup_sum(&text->startup, text->profile, metrics[0].row);
+    struct strbuf name = STRBUF_INIT;
+    if (!figure_positive(value))
+        return;
+    style_begin(&text->out, &text->style, TONE_DIM);
+    report_part_row(text, report_text_first_columns);
+    report_part_next(text, figure_human_bytes(value).text);
+    report_part_next(text, human_percent(figure_double(value), whole).text);
+    startup_add_name(&name, &text->startup);
+    strbuf_add_string(&name, " (--startup)");
+    report_part_next(text, "");
+    report_part_name(text, name.data, text->style.columns - FIRST_USED);
+    style_end(&text->out, &text->style);
+    report_part_end(text);
+    strbuf_release(&name);
+}
+
 void report_first_holders(struct text *text)
 {
     const struct site_group *top[FIRST_ROWS + 1];
@@ -44,6 +64,7 @@ void report_first_holders(struct text *text)
         report_part_title(text, "Held at the peak", rest.data);
     for (size_t i = 0; i < count && i < FIRST_ROWS; i++)
         report_text_first_add_holder(text, top[i], figure_double(whole));
+    report_text_first_add_startup(text, figure_double(whole));
     strbuf_release(&rest);
 }
 
@@ -58,7 +79,7 @@ int report_first_insights(struct text *text)
     size_t shown = insights->count < FIRST_ROWS ? insights->count : FIRST_ROWS;
     if (shown) {
         if (shown < insights->count)
-            strbuf_addf(&rest, "the first %zu of %zu; ", shown, insights->count);
+            strbuf_addf(&rest, "%zu of %zu; ", shown, insights->count);
         strbuf_add_string(&rest, "tidemark insight has evidence and advice");
         report_part_title(text, "Insights", rest.data);
         insights_add_lines(&text->out, insights, &text->style, shown);

@@ -361,6 +361,27 @@ static void report_text_sites_add_others(struct strbuf *line, const struct text 
                 count == 1 ? "" : "s");
 }
 
+/* All that run-times asked for as they started, where it is left out above. */
+static void report_text_sites_add_startup(struct strbuf *line, const struct text *text,
+                                          size_t metric)
+{
+    struct figure value = metric_adds_up(&metrics[metric])
+                              ? startup_sum(&text->startup, text->profile, metrics[metric].row)
+                              : FIGURE_UNKNOWN;
+    if (!figure_positive(value))
+        return;
+    struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
+    bool bars = report_text_sites_has_bars(text, metric);
+    struct text_row row =
+        text_row_begin(line, bars ? report_text_sites_bar_columns : report_text_sites_columns);
+    text_row_add(&row, report_text_sites_figure_of(text, metric, value).text);
+    if (bars)
+        text_row_add(&row, "");
+    text_row_add(&row, report_text_sites_share(metric, value, total).text);
+    text_row_add(&row, "");
+    strbuf_add_string(line, "start-up of run-times and libraries (--startup)\n");
+}
+
 static int report_text_sites_add_section(struct text *text, size_t metric)
 {
     size_t max =
@@ -392,6 +413,7 @@ static int report_text_sites_add_section(struct text *text, size_t metric)
                         : metric_none(&metrics[metric], text->profile));
     else if (count > max)
         report_text_sites_add_others(&rest, text, metric, left, count - max);
+    report_text_sites_add_startup(&rest, text, metric);
     style_add(&text->out, &text->style, TONE_DIM, rest.data);
     strbuf_release(&rest);
     return error;

@@ -11,6 +11,7 @@
 #include "aggregate/estimate.h"
 #include "aggregate/metric_choice.h"
 #include "aggregate/runtime_pools.h"
+#include "aggregate/startup.h"
 #include "format/names.h"
 #include "aggregate/call_sites.h"
 #include "format/style.h"
@@ -147,8 +148,13 @@ static void run_summary_add_site(struct summary *summary, const struct site_grou
 static int run_summary_add_sites(struct summary *summary, const char *label)
 {
     struct call_sites sites;
+    struct startup startup;
     const struct site_group *top[TOP + 1];
-    int error = call_sites_init(&sites, summary->profile, NULL, true);
+    if (startup_find(&startup, summary->profile))
+        return -ENOMEM;
+    bool *others = startup_others(&startup, summary->profile);
+    startup_release(&startup);
+    int error = others ? call_sites_init_wanted(&sites, summary->profile, others, true) : -ENOMEM;
     if (error)
         return error;
     size_t count = call_sites_top(&sites, 0, top, TOP);

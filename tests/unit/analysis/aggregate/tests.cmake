@@ -1,5 +1,6 @@
 tidemark_unit_test(aggregate metrics_merge)
 tidemark_unit_test(aggregate unwalked tm_profile tm_base)
+tidemark_unit_test(aggregate startup tm_profile tm_base)
 tidemark_unit_test(aggregate functions)
 tidemark_unit_test(aggregate path_fills tm_profile tm_base)
 tidemark_unit_test(aggregate path_types tm_profile tm_base)

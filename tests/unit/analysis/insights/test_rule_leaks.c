@@ -276,6 +276,18 @@ static void without_curves_growth_is_not_asked(void **state)
     built_free(built);
 }
 
+static void a_run_times_pool_is_taken_off_where_it_was_counted(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 1000);
+    built_site(built, built_path(built, "_GLOBAL__sub_I_eh_alloc.cc:1"), kept(1, 70 * KIB, 1 * MS));
+    built_site(built, built_path(built, "main:11 > other:21"), kept(200, 64 * KIB, 500 * MS));
+    const struct insight *insight = the(built_ask(built), "leak-possible");
+    assert_string_equal(insight->title, "64.0 KiB in 200 blocks never freed, possibly leaked");
+    built_free(built);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +305,7 @@ int main(void)
         cmocka_unit_test(unknown_frees_are_not_no_frees),
         cmocka_unit_test(small_remains_are_not_worth_a_word),
         cmocka_unit_test(without_curves_growth_is_not_asked),
+        cmocka_unit_test(a_run_times_pool_is_taken_off_where_it_was_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

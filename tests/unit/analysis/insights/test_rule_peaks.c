@@ -108,6 +108,45 @@ static void another_peak_of_other_sites_is_told(void **state)
     built_free(built);
 }
 
+static void blocks_that_are_little_of_the_program_have_no_peaks_to_lower(void **state)
+{
+    (void)state;
+    struct built *built = two_peaks(6 * MIB, 2 * MIB);
+    struct profile_owner owner = {.sample = 1,
+                                  .kind = PROFILE_OWNER_FILE,
+                                  .name = "/lib/libc.so.6",
+                                  .resident_bytes = FIGURE_OF(16 * MIB)};
+    built->samples[built->profile.sample_count++] =
+        (struct profile_sample){.id = 1, .resident_bytes = FIGURE_OF(16 * MIB)};
+    built->profile.owners = &owner;
+    built->profile.owner_count = 1;
+    assert_severity(the(built_ask(built), "secondary-peak"), "notice");
+    owner.resident_bytes = figure_of(16 * MIB + 2);
+    assert_severity(the(built_ask(built), "secondary-peak"), "info");
+    owner.resident_bytes = figure_of(80 * MIB + 10);
+    assert_silent(built_ask(built), "secondary-peak");
+    built_free(built);
+}
+
+static void what_holds_the_peak_comes_before_other_infos(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    add_held(built, "main:10 > load:20", 6 * MIB);
+    built_site(built, built_path(built, "main:11 > once:21"),
+               (struct call_metrics){.alloc_count = FIGURE_OF(2000),
+                                     .alloc_bytes = FIGURE_OF(20000),
+                                     .free_count = FIGURE_OF(2000),
+                                     .free_bytes = FIGURE_OF(20000),
+                                     .temporary_count = FIGURE_OF(2000),
+                                     .peak_bytes = FIGURE_OF(10)});
+    built_others(built, 150000);
+    const struct insights *insights = built_ask(built);
+    assert_severity(the(insights, "short-lived-blocks"), "info");
+    assert_string_equal(insights->items[0].id, "peak-one-site");
+    built_free(built);
+}
+
 static void the_same_again_or_a_small_one_is_not(void **state)
 {
     (void)state;
@@ -140,6 +179,8 @@ int main(void)
         cmocka_unit_test(a_spike_is_worse_than_a_level),
         cmocka_unit_test(half_of_it_is_not_enough),
         cmocka_unit_test(another_peak_of_other_sites_is_told),
+        cmocka_unit_test(blocks_that_are_little_of_the_program_have_no_peaks_to_lower),
+        cmocka_unit_test(what_holds_the_peak_comes_before_other_infos),
         cmocka_unit_test(the_same_again_or_a_small_one_is_not),
         cmocka_unit_test(without_peaks_it_is_not_asked),
     };

@@ -103,6 +103,40 @@ static void large_globals_are_named(void **state)
     built_free(built);
 }
 
+static void globals_that_nobody_touched_cost_nothing(void **state)
+{
+    (void)state;
+    struct built *built = with_threads();
+    struct profile_owner owners[] = {{.sample = 1,
+                                      .kind = PROFILE_OWNER_GLOBALS,
+                                      .name = "grid",
+                                      .resident_bytes = FIGURE_OF(MIB)},
+                                     {.sample = 1,
+                                      .kind = PROFILE_OWNER_FILE,
+                                      .name = "/lib/libc.so.6",
+                                      .resident_bytes = FIGURE_OF(3 * MIB)}};
+    built->profile.program.total.peak_bytes = figure_of(2 * MIB);
+    built->samples[built->profile.sample_count++] =
+        (struct profile_sample){.id = 1, .resident_bytes = FIGURE_OF(4 * MIB)};
+    built->profile.owners = owners;
+    built->profile.owner_count = 2;
+    add_section(built, PROFILE_SECTION_BSS, 8 * MIB);
+    const struct insight *insight = the(built_ask(built), "large-globals");
+    assert_evidence(built, insight,
+                    "globals_bytes 8392704, globals_resident_bytes 1048576, peak_bytes 2097152, "
+                    "share 0.800, variable 'global (work.c:14), "
+                    "4.00 KiB'");
+    owners[1].resident_bytes = figure_of(3 * MIB + 1); /* a small part of what is resident */
+    assert_silent(built_ask(built), "large-globals");
+    owners[1].resident_bytes = figure_of(0);
+    the(built_ask(built), "large-globals");
+    owners[0].resident_bytes = figure_of(MIB - 1);
+    assert_silent(built_ask(built), "large-globals");
+    owners[0].resident_bytes = FIGURE_UNKNOWN; /* then nobody knows that they are idle */
+    the(built_ask(built), "large-globals");
+    built_free(built);
+}
+
 static void without_variables_neither_is_asked(void **state)
 {
     (void)state;
@@ -119,6 +153,7 @@ int main(void)
         cmocka_unit_test(each_thread_has_its_copy),
         cmocka_unit_test(little_or_one_thread_is_no_matter),
         cmocka_unit_test(large_globals_are_named),
+        cmocka_unit_test(globals_that_nobody_touched_cost_nothing),
         cmocka_unit_test(without_variables_neither_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

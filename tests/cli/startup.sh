@@ -1,0 +1,16 @@
+# What run-times ask for as they start is one line, and all of it with --startup.
+. "$HERE/lib.sh"
+
+export LC_ALL=C.UTF-8
+tidemark record -q -o run.tmk "$CLI/cli_startup"
+held() { # OPTIONS: the first screen's holders
+    tidemark report "$@" run.tmk | sed -n '/^Held at the peak/,/^$/p'
+}
+held | grep -o 'own_table' | head -1
+held | grep -c 'start-up of .*(--startup)'
+held --startup | grep -c 'start-up'
+held --startup | grep -c '[1-9]'
+tidemark report --json run.tmk |
+    jq -r '.sections[] | select(.metric == "peak" and .total == .filtered and .site_count > 3) | "JSON has all of it"'
+tidemark report run.tmk | grep -c 'start-up of run-times and libraries (--startup)' | sed 's/[1-9]/in the tables too/'
+tidemark report --sort peak run.tmk | grep -c start-up || :
