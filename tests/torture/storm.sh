@@ -8,6 +8,7 @@ blocks=10
 most_kib=$((64 << 10))
 most_living_kib=200 # for each process that lives at the same time
 stops=0
+options=() # of record
 
 # The largest of the processes in it: the collector. $stops times that is stopped for longer than what is
 # in a profile may be old, as on a machine that has no time for it.
@@ -52,23 +53,60 @@ check_children() { # STORM COUNT
     done
 }
 
-storm() { # WAY PROCESSES PARALLEL DESCRIPTORS
-    local count=$2 status kib
+storm() { # WAY PROCESSES PARALLEL (barrier: SECONDS) DESCRIPTORS
+    local count=$2 living=$3 status kib
+    [ "$1" = barrier ] && living=$2
     rm -rf storm && mkdir storm && cd storm || exit 1
-    (ulimit -n "$4" && measured out "$TIDEMARK" record -q -o 'c.%p.tmk' "$BUILD/../torture/torture_storm" "$1" "$2" "$3"
+    (ulimit -n "$4" && measured out "$TIDEMARK" record -q "${options[@]}" -o 'c.%p.tmk' "$BUILD/../torture/torture_storm" "$1" "$2" "$3"
     echo "$? $kib" >end)
     read -r status kib <end
     [ "$status" = 0 ] || fail "$*: status $status: $(head -3 err)"
     [ "$(cat out)" = "$count processes" ] || fail "$*: $(head -3 out)"
     [ ! -s err ] || fail "$*: said: $(head -3 err)"
-    [ "$kib" -le $((most_kib + most_living_kib * $3)) ] || fail "$*: the collector took $kib KiB"
+    [ "$kib" -le $((most_kib + most_living_kib * living)) ] || fail "$*: the collector took $kib KiB"
     check_children "$*" "$count"
     echo "$*: $kib KiB"
     cd ..
 }
 
+# Who waits for the others needs that all are welcomed: while they live for longer than a profile takes to
+# be begun, and with a trace each, of which two hundred would be open.
+barriers() {
+    local damaged
+    most_living_kib=512 storm barrier 110 0 100
+    options=(--trace) most_living_kib=3072
+    storm barrier 110 3 100
+    options=() most_living_kib=200
+    damaged=$(find storm -name '*.tmt' | wc -l)
+    [ "$damaged" = 111 ] || fail "barrier: $damaged traces of 111 processes"
+    mkdir replayed
+    "$TIDEMARK" replay -q -o replayed/ storm/*.tmt 2>err && [ ! -s err ] || fail "barrier: traces: $(head -3 err)"
+}
+
+# Threads count with the user's processes (`ulimit -u`; root has no such limit). The program gets as many as
+# bare, and for whom there is none of ours, that is counted, and not waited for.
+barrier_of_few_threads() {
+    local as=() user profiles others
+    user=$(id -u)
+    if [ "$(id -u)" = 0 ]; then
+        user=47119
+        as=(setpriv --reuid=47119 --regid=47119 --clear-groups)
+        command -v setpriv >/dev/null && "${as[@]}" test -x "$TIDEMARK" -a -x "$BUILD/../torture/torture_storm" || return 0
+    fi
+    rm -rf threads && mkdir -m 777 threads && cd threads || exit 1
+    (ulimit -u $(($(ps -u "$user" -L 2>/dev/null | tail -n +2 | wc -l) + 160)) &&
+        "${as[@]}" "$TIDEMARK" record --separate -o 'c.%p.tmk' "$BUILD/../torture/torture_storm" barrier 110 0 >out 2>err)
+    [ "$(cat out)" = "110 processes" ] || fail "few threads: $(cat out) $(head -3 err)"
+    profiles=$(find . -name '*.tmk' | wc -l)
+    others=$(sed -n 's/.*is not recorded: there is no thread.* (and \([0-9]*\) more processes)$/\1/p' err)
+    [ $((profiles + 1 + ${others:-0})) = 111 ] || fail "few threads: $profiles profiles, and ${others:-none} more of 111: $(cat err)"
+    cd ..
+}
+
 if [ $# = 0 ]; then
     stops=6 storm exec 300 16 256
+    barriers
+    barrier_of_few_threads
     set -- exec 300 4 64 fork 200 200 64
 fi
 while [ $# -ge 4 ]; do

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "trace/byte_columns.h"
-#include "trace/huge.h"
 
 /* ---- The rule ------------------------------------------------------------------------------ */
 
@@ -167,8 +166,7 @@ static void block_ends_add_path(struct block_ends_dictionary *dictionary, uint32
 int block_ends_init(struct block_ends *ends)
 {
     memset(ends, 0, sizeof *ends);
-    ends->births = huge_ask(malloc(FORMAT_BLOCK_EVENTS * sizeof *ends->births),
-                            FORMAT_BLOCK_EVENTS * sizeof *ends->births);
+    ends->births = malloc(FORMAT_BLOCK_EVENTS * sizeof *ends->births);
     ends->entries = malloc(FORMAT_BLOCK_EVENTS * sizeof *ends->entries);
     ends->dictionary = block_ends_new_dictionary();
     return ends->births && ends->entries && ends->dictionary ? 0 : -ENOMEM;

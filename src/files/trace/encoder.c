@@ -54,7 +54,7 @@ int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_
         encoder->columns[i].room = encoder_column_room(i);
         made &= (encoder->columns[i].data = malloc(encoder->columns[i].room)) != NULL;
     }
-    encoder->model = huge_ask(calloc(1, sizeof *encoder->model), sizeof *encoder->model);
+    encoder->model = calloc(1, sizeof *encoder->model);
     encoder->bits.bytes = &encoder->columns[COLUMN_BITS];
     encoder->times.rest.bytes = &encoder->columns[COLUMN_TIME_R];
     encoder->times.step = 1;
@@ -77,7 +77,17 @@ void encoder_release(struct encoder *encoder)
     free(encoder->model);
 }
 
-/* The first blocks are short, so that several threads have something to read of a short trace. */
+/* The first blocks are short, so that several threads have something to read of a short trace. Who
+ * has filled one works; of a hundred processes that sleep each would have 6 MB. */
+static void encoder_grow(struct encoder *encoder)
+{
+    if (encoder->room_events == FIRST_BLOCK_EVENTS) {
+        huge_ask_late(encoder->model, sizeof *encoder->model);
+        huge_ask_late(encoder->ends.births, FORMAT_BLOCK_EVENTS * sizeof *encoder->ends.births);
+    }
+    encoder->room_events *= 2;
+}
+
 void encoder_begin_block(struct encoder *encoder)
 {
     struct prediction *model = encoder->model;
@@ -94,7 +104,7 @@ void encoder_begin_block(struct encoder *encoder)
     encoder->most_bytes = bytes > encoder->most_bytes ? bytes : encoder->most_bytes;
     memset(encoder->kind_number, 0, sizeof encoder->kind_number);
     if (encoder->events == encoder->room_events && encoder->room_events < FORMAT_BLOCK_EVENTS)
-        encoder->room_events *= 2;
+        encoder_grow(encoder);
     encoder->events = encoder->runs = encoder->times.count = 0;
     encoder->times.has_step = false;
     encoder->run_records = encoder->run_cut = encoder->last_stream = encoder->runs_at_note = 0;

@@ -114,6 +114,11 @@ int trace_writer_supplement(struct trace_writer *writer, const void *bytes, size
 /* Writes what is held back: what was told so far will be read whatever happens to the process. */
 int trace_writer_flush(struct trace_writer *writer);
 
+/* Gives the descriptor back until something is written again. The file goes on to be seen as one
+ * that is written. False: it could not (a file system without mappings). If the file has another
+ * name by then, writing fails. */
+bool trace_writer_rest(struct trace_writer *writer);
+
 /* Writes the rest and the index, closes, and frees the writer, whatever it returns. */
 int trace_writer_finish(struct trace_writer *writer);
 

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/alive.h"
 #include "base/error.h"
@@ -27,7 +29,10 @@ struct gathered {
 };
 
 struct trace_writer {
-    int fd, error;
+    int fd, error; /* fd -1: at rest */
+    void *lock;    /* a page of the file, whose mapping keeps the lock while at rest; NULL: none */
+    dev_t device;  /* of the file at rest */
+    ino_t inode;
     char *path;
     uint64_t bytes;
     uint32_t blocks;
@@ -56,10 +61,61 @@ static int trace_writer_fail(struct trace_writer *writer, int error)
     return error_set(writer->error, "cannot write %s: %s", writer->path, strerror(-writer->error));
 }
 
+/* 0 if it is still our file that has the name. */
+static int trace_writer_open_again(struct trace_writer *writer)
+{
+    struct stat file;
+    int error = 0;
+    int fd = open(writer->path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &file))
+        error = -errno;
+    else if (file.st_dev != writer->device || file.st_ino != writer->inode)
+        error = -ESTALE;
+    else if (lseek(fd, (off_t)writer->bytes, SEEK_SET) < 0)
+        error = -errno;
+    if (error)
+        close(fd);
+    else
+        writer->fd = fd;
+    return error;
+}
+
+static int trace_writer_wake(struct trace_writer *writer)
+{
+    int error = writer->fd < 0 ? trace_writer_open_again(writer) : 0;
+
+    return error ? trace_writer_fail(writer, error) : 0;
+}
+
+bool trace_writer_rest(struct trace_writer *writer)
+{
+    struct stat file;
+
+    if (writer->fd < 0)
+        return true;
+    if (!writer->lock) {
+        void *page = mmap(NULL, 1, PROT_NONE, MAP_SHARED, writer->fd, 0);
+        writer->lock = page == MAP_FAILED ? NULL : page;
+    }
+    if (!writer->lock || fstat(writer->fd, &file))
+        return false;
+    writer->device = file.st_dev;
+    writer->inode = file.st_ino;
+    if (close(writer->fd))
+        trace_writer_fail(writer, -errno);
+    writer->fd = -1;
+    return true;
+}
+
 static int trace_writer_write_all(struct trace_writer *writer, const void *bytes, size_t count)
 {
     const char *at = bytes;
 
+    if (trace_writer_wake(writer))
+        return writer->error;
     while (count) {
         ssize_t written = write(writer->fd, at, count);
         if (written < 0 && errno == EINTR)
@@ -76,7 +132,7 @@ static int trace_writer_write_all(struct trace_writer *writer, const void *bytes
 /* Part of a block is of no use to anybody, and its room may be. Can do no harm where it fails. */
 static void trace_writer_cut_off(struct trace_writer *writer, uint64_t offset)
 {
-    if (ftruncate(writer->fd, (off_t)offset) == 0)
+    if (writer->fd >= 0 && ftruncate(writer->fd, (off_t)offset) == 0)
         writer->bytes = offset;
 }
 
@@ -340,6 +396,8 @@ static void trace_writer_release(struct trace_writer *writer)
 {
     if (writer->fd >= 0)
         close(writer->fd);
+    if (writer->lock)
+        munmap(writer->lock, 1);
     encoder_release(&writer->encoder);
     net_deltas_release(&writer->deltas);
     for (int i = 0; i < NET_COLUMNS; i++)
@@ -436,7 +494,7 @@ int trace_writer_finish(struct trace_writer *writer)
         error = trace_writer_write_index(writer);
     if (!error && close(writer->fd))
         error = trace_writer_fail(writer, -errno);
-    else if (error)
+    else if (error && writer->fd >= 0)
         close(writer->fd);
     writer->fd = -1;
     trace_writer_release(writer);

@@ -41,8 +41,9 @@
 
 struct member {
     struct process_image *image;
-    int pidfd; /* -1: none could be had (it said hello, ended and was waited for before we came to
+    int pidfd;   /* -1: none could be had (it said hello, ended and was waited for before we came to
                   it; or descriptors are short): asked by kill() now and then */
+    size_t poll; /* its place among what is waited for; 0: none */
     bool launched; /* it has its thread */
     bool ending;
 };
@@ -76,7 +77,8 @@ struct collector {
     uint64_t given_back_ns; /* … given back */
     pid_t own_child, named; /* named: the first of all, 0 if there was none */
     bool any;
-    bool has_no_room; /* for a newcomer: descriptors are short */
+    bool has_no_room;        /* for a newcomer: descriptors are short */
+    uint64_t stuck_since_ns; /* no newcomer has got a thread since; 0: none lacks one */
     size_t turned_away, passed_over;
     uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS]; /* of processes without an image */
     bool hurried; /* the user waits for what is completed, and has been told how not to */
@@ -380,25 +382,42 @@ static bool collector_is_wanted(const struct collector *collector, pid_t pid,
     return is;
 }
 
-/* A newcomer for whom there is no thread waits for its welcome until another has ended; where there
- * is no other it runs on unrecorded. */
+/* Another image may end and leave its thread. Those that live may wait for the newcomer, as in a
+ * barrier: where none ends for a while none will. */
+static bool collector_may_get_thread(struct collector *collector, bool any_launched)
+{
+    const uint64_t patience_ns = 2000000000u;
+    uint64_t now_ns = now_monotonic_ns();
+    if (!collector->stuck_since_ns)
+        collector->stuck_since_ns = now_ns;
+    return any_launched && now_ns - collector->stuck_since_ns < patience_ns;
+}
+
+static void collector_turn_away(struct collector *collector, struct member *member, int error)
+{
+    process_image_refuse(member->image, error);
+    collector->turned_away++;
+    member->ending = true;
+}
+
+/* A newcomer for whom there is no thread waits for its welcome until another has ended; where none
+ * ends it runs on unrecorded. */
 static void collector_launch(struct collector *collector)
 {
-    size_t launched = 0;
+    size_t launched = 0, most = quota_images(collector->options.trace ? 3 : 1);
     for (size_t i = 0; i < collector->member_count; i++)
         launched += collector->members[i].launched;
     for (size_t i = 0; i < collector->member_count; i++) {
         struct member *member = &collector->members[i];
         if (member->launched)
             continue;
-        int error = process_image_launch(member->image);
-        if (error && launched)
+        int error = launched < most ? process_image_launch(member->image) : EAGAIN;
+        if (error && collector_may_get_thread(collector, launched > 0))
             return;
-        if (error) {
-            process_image_refuse(member->image, error);
-            collector->turned_away++;
-            member->ending = true;
-        }
+        if (error)
+            collector_turn_away(collector, member, error);
+        else
+            collector->stuck_since_ns = 0;
         member->launched = true;
         launched += !error;
     }
@@ -841,20 +860,30 @@ static struct pollfd collector_poll_of(int fd)
     return (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
+/* Only where there is something to wait for: poll() refuses more than there may be descriptors. */
+static size_t collector_prepare_members(struct collector *collector, struct pollfd *polls,
+                                        size_t count)
+{
+    for (size_t i = 0; i < collector->member_count; i++) {
+        struct member *member = &collector->members[i];
+        bool watch = member->pidfd >= 0 && !member->ending &&
+                     process_image_pid(member->image) != collector->own_child;
+        member->poll = watch ? count : 0;
+        if (watch)
+            polls[count++] = collector_poll_of(member->pidfd);
+    }
+    return count;
+}
+
 static size_t collector_prepare_polls(struct collector *collector, struct pollfd *polls,
                                       int extra_fd)
 {
     bool closed = collector->has_no_room || collector_is_behind(collector);
-    size_t count = POLLS_OF_OURS;
     polls[POLL_VISITORS] = collector_poll_of(closed ? -1 : collector->socket);
     polls[POLL_EXTRA] = collector_poll_of(extra_fd);
     polls[POLL_WINDOW] = collector_poll_of(collector->window.wake);
     polls[POLL_FINISHED] = collector_poll_of(collector->options.finished);
-    for (size_t i = 0; i < collector->member_count; i++) {
-        struct member *member = &collector->members[i];
-        bool watch = !member->ending && process_image_pid(member->image) != collector->own_child;
-        polls[count++] = collector_poll_of(watch ? member->pidfd : -1);
-    }
+    size_t count = collector_prepare_members(collector, polls, POLLS_OF_OURS);
     for (size_t i = 0; i < collector->caller_count; i++)
         polls[count++] = collector_poll_of(collector->callers[i].fd);
     return count;
@@ -868,16 +897,19 @@ static void collector_hear_finished(struct collector *collector)
         return;
 }
 
+/* `count` polls, of which the last are the callers'. */
 static void collector_take_events(struct collector *collector, const struct pollfd *polls,
-                                  size_t watched)
+                                  size_t count)
 {
     bool visitors = polls[POLL_VISITORS].revents != 0;
     if (polls[POLL_FINISHED].revents)
         collector_hear_finished(collector);
-    for (size_t i = 0; i < watched; i++)
-        if (polls[i + POLLS_OF_OURS].revents)
-            collector_member_gone(&collector->members[i]);
-    collector_hear_callers(collector, polls + watched + POLLS_OF_OURS);
+    for (size_t i = 0; i < collector->member_count; i++) {
+        struct member *member = &collector->members[i];
+        if (member->poll && polls[member->poll].revents)
+            collector_member_gone(member);
+    }
+    collector_hear_callers(collector, polls + count - collector->caller_count);
     while (visitors && collector_accept_one(collector))
         ;
 }
@@ -900,7 +932,6 @@ bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
 {
     struct pollfd small[POLLS_OF_OURS + CALLERS],
         *polls = collector->polls ? collector->polls : small;
-    size_t watched = collector->member_count;
     size_t count = collector_prepare_polls(collector, polls, extra_fd);
     int events = poll(polls, count, collector_shortened(collector, timeout_ms));
     collector->has_no_room = false;
@@ -908,7 +939,7 @@ bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
     for (size_t i = 0; events <= 0 && i < count; i++)
         polls[i].revents = 0; /* poll() has failed: they say nothing */
     bool extra = polls[POLL_EXTRA].revents != 0;
-    collector_take_events(collector, polls, watched);
+    collector_take_events(collector, polls, count);
     collector_reap(collector, false);
     collector_launch(collector);
     collector_see_window(collector);

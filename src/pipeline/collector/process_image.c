@@ -385,13 +385,16 @@ static void process_image_write_file(struct process_image *image)
 
 static void process_image_write_file_in_quota(struct process_image *image)
 {
-    if (!image->keeps_writer)
-        quota_take(QUOTA_PROFILE);
+    size_t taken = image->keeps_writer ? 0 : QUOTA_PROFILE;
+    if (image->sink.tracer)
+        taken += QUOTA_TRACE;
+    if (taken)
+        quota_take(taken);
+    tracer_lend(image->sink.tracer);
     process_image_write_file(image);
+    quota_give(taken);
     if (image->keeps_writer)
         quota_release(QUOTA_PROFILE);
-    else
-        quota_give(QUOTA_PROFILE);
     image->keeps_writer = false;
 }
 

@@ -22,6 +22,7 @@ static struct {
     size_t descriptors; /* 0: not opened, no limit */
     size_t kept, used;  /* kept <= used */
     size_t completing, completing_most;
+    size_t threads; /* 0: not opened, no limit */
 } quota = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /* 16, if nobody can say. */
@@ -54,11 +55,23 @@ static size_t quota_count_turns(void)
     return processors < COMPLETING_MOST ? (size_t)processors : COMPLETING_MOST;
 }
 
+/* An image may have one more for a moment, for its file: they have a quarter as a rule, and half at
+ * the worst. */
+static size_t quota_count_threads(void)
+{
+    enum { PART = 4 };
+    struct rlimit limit;
+    if (geteuid() == 0 || getrlimit(RLIMIT_NPROC, &limit) < 0 || limit.rlim_cur > UINT32_MAX)
+        return UINT32_MAX;
+    return limit.rlim_cur > PART ? (size_t)limit.rlim_cur / PART : 1;
+}
+
 void quota_open(void)
 {
     pthread_mutex_lock(&quota.lock);
     quota.descriptors = quota_count_descriptors();
     quota.completing_most = quota_count_turns();
+    quota.threads = quota_count_threads();
     pthread_mutex_unlock(&quota.lock);
 }
 
@@ -102,13 +115,30 @@ void quota_release(size_t count)
     pthread_mutex_unlock(&quota.lock);
 }
 
-void quota_take(size_t count)
+bool quota_take_unless(size_t count, const atomic_bool *lent)
 {
     pthread_mutex_lock(&quota.lock);
-    while (!quota_has(count, quota.used - quota.kept, quota.descriptors - quota.kept))
+    while (!(lent && atomic_load(lent)) &&
+           !quota_has(count, quota.used - quota.kept, quota.descriptors - quota.kept))
         pthread_cond_wait(&quota.changed, &quota.lock);
-    quota.used += count;
+    bool takes = !(lent && atomic_load(lent));
+    if (takes)
+        quota.used += count;
     pthread_mutex_unlock(&quota.lock);
+    return takes;
+}
+
+void quota_lend(atomic_bool *lent)
+{
+    pthread_mutex_lock(&quota.lock);
+    atomic_store(lent, true);
+    pthread_cond_broadcast(&quota.changed);
+    pthread_mutex_unlock(&quota.lock);
+}
+
+void quota_take(size_t count)
+{
+    quota_take_unless(count, NULL);
 }
 
 void quota_give(size_t count)
@@ -117,6 +147,16 @@ void quota_give(size_t count)
     quota.used -= count;
     pthread_cond_broadcast(&quota.changed);
     pthread_mutex_unlock(&quota.lock);
+}
+
+/* ---- Threads ---- */
+
+size_t quota_images(size_t threads)
+{
+    pthread_mutex_lock(&quota.lock);
+    size_t most = quota.threads ? quota.threads / threads : UINT32_MAX;
+    pthread_mutex_unlock(&quota.lock);
+    return most ? most : 1;
 }
 
 /* ---- Turns ---- */

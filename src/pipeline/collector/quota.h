@@ -13,6 +13,7 @@
 #ifndef TIDEMARK_COLLECTOR_QUOTA_H
 #define TIDEMARK_COLLECTOR_QUOTA_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,6 +21,7 @@ enum {
     QUOTA_NEWCOMER = 6, /* descriptors: its socket, memory, pidfd, meter; what of it is read */
     QUOTA_LOOK = 4,     /* mappings, pages, threads */
     QUOTA_HEAT = 2,     /* the watch that is handed over, pages */
+    QUOTA_TRACE = 1,    /* its file, while something is written */
     QUOTA_PROFILE = 7,  /* the file, the database, its log, the packed file; names of its code */
 };
 
@@ -36,6 +38,15 @@ void quota_release(size_t count);
 /* So many for a moment: waits for them. */
 void quota_take(size_t count);
 void quota_give(size_t count);
+/* The same for who may be lent some meanwhile: false when `lent` is set, and nothing was taken. */
+bool quota_take_unless(size_t count, const atomic_bool *lent);
+void quota_lend(atomic_bool *lent);
+
+/* ---- Threads ---- */
+
+/* So many images may have `threads` each. `ulimit -u` is of all processes and threads of the user:
+ * what we take the program lacks. */
+size_t quota_images(size_t threads);
 
 /* ---- Turns ---- */
 

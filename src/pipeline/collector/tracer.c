@@ -18,6 +18,7 @@
 #include "collector/name_takeover.h"
 #include "base/own_file.h"
 #include "base/memory.h"
+#include "collector/quota.h"
 #include "profile/profile.h"
 
 /* A message in a chunk: this, then its bytes. */
@@ -52,7 +53,7 @@ struct tracer {
     size_t module_count, module_room;
     bool running; /* the thread */
     pthread_t thread;
-    _Atomic bool failed;
+    _Atomic bool failed, lent;
     char *error;
     uint64_t file_bytes;
 
@@ -60,6 +61,7 @@ struct tracer {
     struct trace_writer *writer;
     uint32_t nodes_written;
     bool made;          /* there is a file */
+    bool keeps;         /* the file open */
     uint64_t unwritten; /* bytes of records that are not yet in a block of the file */
 
     pthread_mutex_t lock;
@@ -140,12 +142,32 @@ static int tracer_wait_for_name(struct tracer *tracer)
     return error;
 }
 
+/* A descriptor for what is written now. True: it is to be given back. */
+static bool tracer_begin_writing(struct tracer *tracer)
+{
+    if (!tracer->keeps && !atomic_load(&tracer->lent))
+        tracer->keeps = quota_keep(QUOTA_TRACE);
+    return !tracer->keeps && quota_take_unless(QUOTA_TRACE, &tracer->lent);
+}
+
+static void tracer_end_writing(struct tracer *tracer, bool took)
+{
+    if (!took)
+        return;
+    if (tracer->writer)
+        trace_writer_rest(tracer->writer);
+    quota_give(QUOTA_TRACE);
+}
+
 static void tracer_open_writer(struct tracer *tracer)
 {
-    if (tracer_wait_for_name(tracer) == 0 &&
-        trace_writer_open(&tracer->writer, tracer->path, &tracer->options) < 0)
+    if (tracer_wait_for_name(tracer) < 0)
+        return;
+    bool took = tracer_begin_writing(tracer);
+    if (trace_writer_open(&tracer->writer, tracer->path, &tracer->options) < 0)
         tracer_fail(tracer, error_text());
     tracer->made = tracer->writer != NULL;
+    tracer_end_writing(tracer, took);
 }
 
 static int tracer_write_nodes(struct tracer *tracer, uint32_t count)
@@ -277,15 +299,23 @@ static void tracer_give_back(struct tracer *tracer, struct chunk *chunk)
     pthread_mutex_unlock(&tracer->lock);
 }
 
+static void tracer_take_chunk(struct tracer *tracer, const struct chunk *chunk)
+{
+    if (atomic_load(&tracer->failed))
+        return;
+    bool took = tracer_begin_writing(tracer);
+    if (!tracer_ends_before_disk(tracer) && tracer_write_chunk(tracer, chunk) < 0)
+        tracer_fail(tracer, error_text());
+    tracer_end_writing(tracer, took);
+}
+
 static void *tracer_trace_thread(void *context)
 {
     struct tracer *tracer = context;
     struct chunk *chunk;
     tracer_open_writer(tracer);
     while ((chunk = tracer_next_chunk(tracer))) {
-        if (!atomic_load(&tracer->failed) && !tracer_ends_before_disk(tracer) &&
-            tracer_write_chunk(tracer, chunk) < 0)
-            tracer_fail(tracer, error_text());
+        tracer_take_chunk(tracer, chunk);
         tracer_give_back(tracer, chunk);
     }
     return NULL;
@@ -492,6 +522,12 @@ static void tracer_stop_thread(struct tracer *tracer)
     tracer->running = false;
 }
 
+void tracer_lend(struct tracer *tracer)
+{
+    if (tracer)
+        quota_lend(&tracer->lent);
+}
+
 struct trace_writer *tracer_settle(struct tracer *tracer)
 {
     tracer_hand_over(tracer, false);
@@ -537,6 +573,8 @@ void tracer_free(struct tracer *tracer)
     tracer_stop_thread(tracer);
     if (tracer->writer)
         trace_writer_abandon(tracer->writer);
+    if (tracer->keeps)
+        quota_release(QUOTA_TRACE);
     tracer_free_chunks(tracer->empty);
     free(tracer->filling);
     free(tracer->modules);

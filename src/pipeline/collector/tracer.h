@@ -18,6 +18,9 @@
  * No file is made before the first full chunk. The first failed write is kept as a sentence. What
  * is in the file then stays there, and everything after it is dropped.
  *
+ * The file is open while the process lives if there is a descriptor to spare (quota.h), else while
+ * a chunk is written.
+ *
  * All functions are for the thread that merges. Out of memory ends the process, as in the replay.
  */
 #ifndef TIDEMARK_COLLECTOR_TRACER_H
@@ -49,6 +52,9 @@ void tracer_fact(struct tracer *tracer, const char *key, const char *value);
 
 /* Hands over what there is, to be on disk as soon as the thread gets to it. */
 void tracer_flush(struct tracer *tracer);
+
+/* Its caller has QUOTA_TRACE descriptors for it from now on: its thread waits for none. */
+void tracer_lend(struct tracer *tracer);
 
 /* Waits until all that was told is written. Returns the writer, for what comes last in the file;
  * NULL if writing has failed. */

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include "sample.h"
 #include "trace/trace_format.h"
 #include <cmocka.h>
+#include "base/alive.h"
 #include "base/error.h"
 
 static char path[64], broken_path[64];
@@ -394,6 +397,61 @@ static void nodes_out_of_order_are_refused(void **state)
     assert_int_equal(trace_writer_finish(writer), -EINVAL);
 }
 
+static void told_at_rest(struct trace_writer *writer, uint32_t first)
+{
+    struct trace_node node = {0x1000 + first, 0};
+
+    assert_true(trace_writer_rest(writer));
+    assert_true(trace_writer_rest(writer));
+    assert_int_equal(trace_writer_nodes(writer, first, &node, 1), 0);
+    assert_int_equal(trace_writer_flush(writer), 0);
+}
+
+static void at_rest_it_is_still_being_written(void **state)
+{
+    struct trace_options options = sample_options(TRACE_ZSTD);
+    struct trace_writer *writer;
+    struct trace_node *nodes;
+    struct trace *trace;
+    size_t count;
+    int next = dup(0);
+
+    (void)state;
+    close(next);
+    unlink(broken_path);
+    assert_int_equal(trace_writer_open(&writer, broken_path, &options), 0);
+    for (uint32_t i = 0; i < 3; i++)
+        told_at_rest(writer, i);
+    assert_true(trace_writer_rest(writer));
+    assert_int_equal(dup(0), next); /* no descriptor */
+    close(next);
+    assert_true(alive_is_written(broken_path));
+    assert_int_equal(trace_writer_finish(writer), 0);
+    assert_false(alive_is_written(broken_path));
+    assert_int_equal(trace_open(&trace, broken_path), 0);
+    assert_int_equal(trace_nodes(trace, SIZE_MAX, &nodes, &count), 0);
+    assert_int_equal(count, 3);
+    free(nodes);
+    trace_close(trace);
+}
+
+static void what_has_its_name_meanwhile_is_left_alone(void **state)
+{
+    struct trace_options options = sample_options(TRACE_ZSTD);
+    struct trace_writer *writer;
+    struct stat status;
+
+    (void)state;
+    unlink(broken_path);
+    assert_int_equal(trace_writer_open(&writer, broken_path, &options), 0);
+    assert_true(trace_writer_rest(writer));
+    assert_int_equal(unlink(broken_path), 0);
+    int fd = open(broken_path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_int_equal(trace_writer_finish(writer), -ESTALE);
+    assert_true(stat(broken_path, &status) == 0 && status.st_size == 0);
+}
+
 static void what_is_no_trace_is_refused(void **state)
 {
     struct trace *trace;
@@ -424,6 +482,8 @@ int main(void)
         cmocka_unit_test(a_file_that_is_there_is_not_overwritten),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(nodes_out_of_order_are_refused),
+        cmocka_unit_test(at_rest_it_is_still_being_written),
+        cmocka_unit_test(what_has_its_name_meanwhile_is_left_alone),
         cmocka_unit_test(what_is_no_trace_is_refused),
     };
 

@@ -127,6 +127,20 @@ static void few_complete_at_a_time_and_all_do(void **state)
     assert_true(atomic_load(&most) <= 8);
 }
 
+static void who_is_lent_some_does_not_wait(void **state)
+{
+    (void)state;
+    atomic_bool lent = false;
+    size_t kept = keep_all();
+    assert_true(quota_take_unless(1, &lent));
+    quota_lend(&lent);
+    assert_false(quota_take_unless(LIMIT, &lent)); /* does not wait for what will never be there */
+    quota_give(1);
+    quota_release(kept);
+    assert_int_equal(keep_all(), kept); /* nothing was taken */
+    quota_release(kept);
+}
+
 static void more_than_there_is_goes_to_who_is_alone(void **state)
 {
     (void)state;
@@ -144,6 +158,7 @@ int main(void)
         cmocka_unit_test(what_is_given_back_can_be_had_again),
         cmocka_unit_test(who_finds_too_few_waits_and_gets_them),
         cmocka_unit_test(few_complete_at_a_time_and_all_do),
+        cmocka_unit_test(who_is_lent_some_does_not_wait),
         cmocka_unit_test(more_than_there_is_goes_to_who_is_alone),
     };
     return cmocka_run_group_tests(tests, limited, NULL);
