@@ -1,6 +1,6 @@
-/* Folds what other rules found of the start-up of run-times and libraries: MPI's tables that grow by
- * constants, names that a library never frees. A finding is taken out where all of its paths are of
- * the start-up, and one info, the last, says how many there were. */
+/* Folds what other rules found of the start-up of run-times and libraries: MPI's tables that grow
+ * by constants, names that a library never frees. A finding is taken out where all of its paths are
+ * of the start-up, and one info, the last, says how many there were. */
 #include "insights/rule.h"
 
 static const struct rule rule_startup = {.id = "start-up", .most = INSIGHT_INFO, .rank = RANK_LAST};
