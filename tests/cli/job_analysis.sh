@@ -47,6 +47,30 @@ P
 echo "--- scaling"
 tidemark job --width 90 run64 run16 run32
 
+echo "--- laws"
+for n in 4 8; do "$MAKE_JOB" "law$n" $n $n -1 "law$n"; done
+tidemark job --width 110 --forecast 128,4096 --rank-memory 2G law4 law8 run16 run32 run64 | sed -n '/^With more/,/^$/p'
+# what made.h gives to each function, at 128 and 4,096 ranks
+tidemark job -j --forecast 128,4096 --rank-memory 2G law4 law8 run16 run32 run64 >laws.json
+python3 - <<'P'
+import json
+job = json.load(open("laws.json"))
+known = {"MPI_Init": lambda p: 2 << 20, "main": lambda p: 1 << 20, "load_mesh": lambda p: 32768 * (p - 1),
+         "halo_tables": lambda p: 4096 * p, "solve_cells": lambda p: (64 << 20) / p, "deflateInit_": lambda p: 1 << 18}
+for function in job["functions"]:
+    law = known.pop(function["function"], None)
+    for at in function["law"]["forecasts"] if law else ():
+        assert abs(at["bytes"] - law(at["ranks"])) <= 1e-4 * law(at["ranks"]), (function["function"], at)
+        assert at["low"] <= at["bytes"] <= at["high"], at
+assert not known, known
+limit = job["rank_memory"]
+assert limit["exceeded_earliest"] <= limit["exceeded_from"] <= limit["exceeded_latest"], limit
+assert abs(limit["exceeded_from"] - ((2 << 30) - 3.1875 * 2 ** 20) / 69632) < 3, limit
+assert limit["function"] == "load_mesh"
+print("as they were made")
+P
+tidemark job --width 80 run16 run32 | sed -n '/^With more/,/^$/p'
+
 echo "--- a job profile"
 tidemark job -o job.tmk run64 >/dev/null
 tidemark report --width 90 --pager job.tmk | head -9
@@ -71,6 +95,10 @@ try tidemark job run16 run32/rank-00000.tmk
 sentence "directories and profiles"
 try tidemark job -o x.tmk run16 run32
 sentence "one job"
+try tidemark job --forecast 4,x run16 run32
+sentence "numbers of ranks are wanted"
+try tidemark job --forecast 8 run16
+sentence "which several jobs tell"
 mkdir two
 "$MAKE_JOB" two/a 2 2 -1 first
 "$MAKE_JOB" two/b 3 3 -1 second

@@ -5,7 +5,7 @@
  * (integers, ties to the lower rank), so that any split over threads and processes gives the same
  * bytes. Fractions begin in `statistics`. `tree` merges call trees, `nodes` bounds what the ranks
  * of a machine held together, `run` reads files on threads with one in memory in each, `scaling`
- * puts jobs side by side. */
+ * puts jobs side by side, `law` finds how memory follows from the number of ranks. */
 #ifndef TIDEMARK_JOB_JOB_H
 #define TIDEMARK_JOB_JOB_H
 
@@ -47,10 +47,16 @@ uint64_t job_end_bytes(const struct job_end *end, uint32_t entry, enum job_figur
 uint32_t *job_order(const struct job_summary *summary, unsigned kinds, enum job_figure figure,
                     size_t *count);
 
+enum { JOB_FORECASTS = 4 };
 struct job_options {
     struct style style;
     size_t top;  /* rows in each table */
     size_t rows; /* of the heat map */
+    /* Of several jobs: numbers of ranks whose need is asked for (none: some of our choice), and
+     * what a rank may have (0: not asked). */
+    uint64_t forecasts[JOB_FORECASTS];
+    size_t forecast_count;
+    uint64_t rank_bytes;
 };
 /* 0 or -errno of writing. */
 int job_text(FILE *out, const struct job *job, const struct job_options *options);
@@ -58,7 +64,8 @@ int job_json(FILE *out, const struct job *job);
 /* `jobs` in the order of their sizes, two at least. */
 int job_scaling_text(FILE *out, struct job *const *jobs, size_t count,
                      const struct job_options *options);
-int job_scaling_json(FILE *out, struct job *const *jobs, size_t count);
+int job_scaling_json(FILE *out, struct job *const *jobs, size_t count,
+                     const struct job_options *options);
 
 /* The slope from which on a function's bytes per rank do not shrink, as far as can be said. */
 #define JOB_SLOPE_CONSTANT (-0.1)

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/memory.h"
+#include "job/job_forecast.h"
 #include "job/job_text.h"
 
 static double job_scaling_slope_of(struct job *const *jobs, size_t count,
@@ -129,10 +130,10 @@ static void job_scaling_add_points(struct job_text *text, const struct job_scale
 }
 
 /* Each function that does not shrink while there are more ranks, with its points. */
-static void job_scaling_add_functions(struct job_text *text, struct job *const *jobs, size_t count)
+static void job_scaling_add_functions(struct job_text *text, struct job *const *jobs, size_t count,
+                                      const struct job_scaled *scaled, size_t scaled_count)
 {
-    size_t scaled_count, shown = 0;
-    struct job_scaled *scaled = job_scaled(jobs, count, &scaled_count);
+    size_t shown = 0;
     struct job_scaling_points points = job_scaling_points_of(text, jobs, count);
     job_title(text, "Functions that do not scale",
               "bytes per rank at the peak: their mean, and its slope");
@@ -147,13 +148,14 @@ static void job_scaling_add_functions(struct job_text *text, struct job *const *
         job_note(text, "None: all of them need less per rank as there are more ranks.");
     free(points.columns);
     free(points.headings);
-    job_scaled_free(scaled, scaled_count);
 }
 
 int job_scaling_text(FILE *out, struct job *const *jobs, size_t count,
                      const struct job_options *options)
 {
     struct job_text text = {.style = options->style, .out = STRBUF_INIT, .options = options};
+    size_t scaled_count;
+    struct job_scaled *scaled = job_scaled(jobs, count, &scaled_count);
     style_add(&text.out, &text.style, TONE_TITLE, "Memory per rank");
     strbuf_addf(&text.out, "  high-water marks in %zu jobs\n", count);
     job_headings(&text, job_scaling_columns,
@@ -164,7 +166,9 @@ int job_scaling_text(FILE *out, struct job *const *jobs, size_t count,
     job_scaling_add_slope(&text, "most", job_scaling_slope_of(jobs, count, job_scaling_most_of));
     job_note(&text, "An exponent of -1 is a share that halves when the ranks double; 0 is the same "
                     "for each, so that the job needs as many times more as there are ranks.");
-    job_scaling_add_functions(&text, jobs, count);
+    job_add_forecast(&text, jobs, count, scaled, scaled_count);
+    job_scaling_add_functions(&text, jobs, count, scaled, scaled_count);
+    job_scaled_free(scaled, scaled_count);
     errno = 0;
     bool written = fwrite(text.out.data, 1, text.out.length, out) == text.out.length;
     strbuf_release(&text.out);
@@ -187,7 +191,8 @@ static void job_scaling_write_job(struct json *json, const struct job *job)
 }
 
 static void job_scaling_write_scaled(struct json *json, const struct job_scaled *scaled,
-                                     size_t jobs)
+                                     struct job *const *jobs, size_t count,
+                                     const struct job_options *options)
 {
     json_object(json, NULL);
     json_string(json, "function", *scaled->name ? scaled->name : NULL);
@@ -196,17 +201,19 @@ static void job_scaling_write_scaled(struct json *json, const struct job_scaled 
     json_string(json, "module", *scaled->module ? scaled->module : NULL);
     json_double(json, "slope", scaled->slope);
     json_array(json, "mean");
-    for (size_t i = 0; i < jobs; i++)
+    for (size_t i = 0; i < count; i++)
         json_double(json, NULL, scaled->means[i]);
     json_end(json);
     json_array(json, "max");
-    for (size_t i = 0; i < jobs; i++)
+    for (size_t i = 0; i < count; i++)
         json_unsigned(json, NULL, scaled->most[i]);
     json_end(json);
+    job_forecast_write_function(json, jobs, count, scaled, options);
     json_end(json);
 }
 
-int job_scaling_json(FILE *out, struct job *const *jobs, size_t count)
+int job_scaling_json(FILE *out, struct job *const *jobs, size_t count,
+                     const struct job_options *options)
 {
     struct json json = json_begin(out, true);
     size_t scaled_count;
@@ -218,9 +225,10 @@ int job_scaling_json(FILE *out, struct job *const *jobs, size_t count)
     json_end(&json);
     json_double(&json, "mean_slope", job_scaling_slope_of(jobs, count, job_scaling_mean_of));
     json_double(&json, "max_slope", job_scaling_slope_of(jobs, count, job_scaling_most_of));
+    job_forecast_write_marks(&json, jobs, count, scaled, scaled_count, options);
     json_array(&json, "functions");
     for (size_t i = 0; i < scaled_count; i++)
-        job_scaling_write_scaled(&json, &scaled[i], count);
+        job_scaling_write_scaled(&json, &scaled[i], jobs, count, options);
     json_end(&json);
     json_end(&json);
     job_scaled_free(scaled, scaled_count);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/human.h"
 #include "base/own_file.h"
 #include "base/term.h"
 #include "base/text.h"
@@ -24,15 +25,44 @@
 
 struct arguments {
     const char *id, *output;
-    uint64_t threads, top, rows, width;
+    uint64_t threads, top, rows, width, rank_bytes;
+    uint64_t forecasts[JOB_FORECASTS];
+    uint64_t forecast_count;
     int format, colour, of;
     bool json, pager;
     struct redaction_arguments redaction;
     struct redact_texts redact;
 };
 enum { FORMAT_TEXT, FORMAT_JSON };
+#define JOB_COMMAND_MOST_RANKS (1ull << 40)
 
 #define TO(field) OPTION_TO(struct arguments, field)
+
+/* "128,4096" */
+static int job_command_take_forecast(void *target, const char *value)
+{
+    struct arguments *arguments = target;
+    char number[24];
+    arguments->forecast_count = 0;
+    for (const char *at = value; at; at = *at ? at + 1 : NULL) {
+        size_t length = strcspn(at, ",");
+        uint64_t ranks = 0;
+        snprintf(number, sizeof number, "%.*s", (int)(length < 23 ? length : 23), at);
+        if (arguments->forecast_count == JOB_FORECASTS || human_parse_number(number, &ranks) ||
+            !ranks || ranks > JOB_COMMAND_MOST_RANKS) {
+            fprintf(stderr,
+                    "tidemark job: --forecast=%s: up to %d numbers of ranks are wanted, from 1 to "
+                    "%llu, as in 128,4096\n",
+                    value, JOB_FORECASTS, (unsigned long long)JOB_COMMAND_MOST_RANKS);
+            return -EINVAL;
+        }
+        arguments->forecasts[arguments->forecast_count++] = ranks;
+        at += length;
+        if (!*at)
+            break;
+    }
+    return 0;
+}
 
 const struct option_entry job_entries[] = {
     OPTION_GROUP("What to read"),
@@ -42,6 +72,13 @@ const struct option_entry job_entries[] = {
      "profiles read at once, each of which is in memory (default: one per processor)", TO(threads),
      false, NULL},
     LEVEL_ENTRY(TO),
+    OPTION_GROUP("Of several jobs"),
+    {"forecast", 0, OPTION_CALL, "RANKS,…",
+     "what so many ranks would need (default: 2 and 16 times the largest job)", 0, false,
+     job_command_take_forecast},
+    {"rank-memory", 0, OPTION_BYTES, "SIZE",
+     "to how many ranks that suffices for a rank, and whose growth ends it", TO(rank_bytes), false,
+     NULL},
     OPTION_GROUP("What to make"),
     {"output", 'o', OPTION_STRING, "FILE", "write the profile of the whole job to FILE", TO(output),
      false, NULL},
@@ -152,12 +189,16 @@ static struct job_options job_command_settle(const struct job_engine *engine,
     enum term_colour colour = (enum term_colour)arguments->colour;
     if (!engine->pages && colour == TERM_COLOUR_AUTO)
         colour = TERM_COLOUR_NEVER;
-    return (struct job_options){
+    struct job_options options = {
         .style = {term_wants_colour(colour, stdout), term_is_utf8(),
                   output_columns(arguments->width, 130)},
         .top = arguments->top,
         .rows = arguments->rows,
+        .forecast_count = arguments->forecast_count,
+        .rank_bytes = arguments->rank_bytes,
     };
+    memcpy(options.forecasts, arguments->forecasts, sizeof options.forecasts);
+    return options;
 }
 
 static int job_command_finish(const struct job_engine *engine, struct term_pager *pager, int error)
@@ -219,7 +260,7 @@ static int job_command_show_scaling(const struct job_engine *engine, struct anal
         jobs[i] = &all[i].job;
     qsort(jobs, count, sizeof *jobs, job_command_compare_jobs);
     struct term_pager pager = term_pager_open(engine->pages && arguments->pager && !json);
-    int error = json ? job_scaling_json(pager.out, jobs, count)
+    int error = json ? job_scaling_json(pager.out, jobs, count, &options)
                      : job_scaling_text(pager.out, jobs, count, &options);
     free(jobs);
     return job_command_finish(engine, &pager, error);
@@ -266,6 +307,11 @@ int job_command(const struct job_engine *engine, int argc, char **argv)
     if (count > 1 && directories && arguments.output)
         return options_usage_error(engine->command,
                                    "--output writes one job, and several are given");
+    if ((arguments.forecast_count || arguments.rank_bytes) && (count < 2 || !directories))
+        return options_usage_error(engine->command,
+                                   "--forecast and --rank-memory ask how memory follows from the "
+                                   "number of ranks, which several jobs tell: give their "
+                                   "directories");
     if (arguments.output && job_command_hides_more(&arguments))
         return options_usage_error(engine->command,
                                    "the profile that --output writes has everything: use --redact "

@@ -1,5 +1,6 @@
 tidemark_unit_test(job job_summary tm_base)
 tidemark_unit_test(job job_statistics tm_base m)
+tidemark_unit_test(job job_law tm_base m)
 tidemark_unit_test(job job_import tm_model tm_base m)
 target_include_directories(test_job_job_import PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/analysis/aggregate)
 
