@@ -37,7 +37,8 @@ struct count_options {
 static const struct option_entry option_entries[] = {
     {"format", 'f', OPTION_CHOICE, "text|json", "a line for each process, or JSON (default: text)",
      OPTION_TO(struct count_options, format), false, NULL},
-    {"output", 'o', OPTION_STRING, "FILE", "write to FILE (default: standard error)",
+    {"output", 'o', OPTION_STRING, "FILE",
+     "write to FILE, \"-\" is stdout (default: standard error)",
      OPTION_TO(struct count_options, output), false, NULL},
     {"peak", 0, OPTION_CHOICE, "quick|exact",
      "exact: threads share one counter, which costs them more (default: quick, within 0.05 %)",
@@ -152,7 +153,7 @@ static int cmd_count_run(char **argv, const char *library, const char *directory
 struct entry {
     int32_t pid;
     uint32_t serial;
-    bool replaced;                   /* by exec */
+    bool replaced;                   /* by exec, with a program that is counted too */
     const struct count_state *state; /* mapped; of a process that still runs it changes */
     struct count_figures figures;
 };
@@ -237,6 +238,12 @@ static uint64_t cmd_count_calls_of(const struct count_figures *figures)
     return calls;
 }
 
+/* By exec, with a program that has nothing of ours. */
+static bool cmd_count_is_left(const struct entry *entry)
+{
+    return !entry->replaced && entry->state->becomes;
+}
+
 /* Not the shell's child that did little but become something else. */
 static bool cmd_count_is_shown(const struct entry *entry)
 {
@@ -254,6 +261,8 @@ static const char *cmd_count_ending_of(const struct entry *entry, int wait_statu
 {
     if (entry->replaced)
         return "becoming another program";
+    if (cmd_count_is_left(entry))
+        return "becoming a program that was not counted";
     if (!cmd_count_is_program(entry))
         return kill(entry->pid, 0) == 0 ? "running" : "exiting";
     if (!WIFSIGNALED(wait_status))
@@ -420,6 +429,16 @@ static int cmd_count_make_room(const char *output)
     return OPTIONS_EXIT_FAILURE;
 }
 
+static void cmd_count_warn_if_left(const struct entry *entry)
+{
+    if (cmd_count_is_left(entry))
+        fprintf(stderr,
+                "tidemark count: the program that '%.*s' became was not counted: it ran without "
+                "the library (an environment that is emptied, LD_PRELOAD taken away, a static or "
+                "a setuid program)\n",
+                COUNT_NAME_BYTES, entry->state->program);
+}
+
 static void cmd_count_warn_if_missing(const struct entries *entries, const char *program)
 {
     if (entries->without_room)
@@ -429,8 +448,10 @@ static void cmd_count_warn_if_missing(const struct entries *entries, const char 
             "TMPDIR to a directory that has some)\n",
             entries->without_room, entries->without_room == 1 ? " was" : "es were");
     for (size_t i = 0; i < entries->count; i++)
-        if (cmd_count_is_program(&entries->entry[i]))
+        if (cmd_count_is_program(&entries->entry[i])) {
+            cmd_count_warn_if_left(&entries->entry[i]);
             return;
+        }
     if (entries->without_room)
         return;
     fprintf(stderr,
@@ -461,6 +482,8 @@ int cmd_count(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc)
         return options_usage_error(&command, "no program given");
+    if (options.output && strcmp(options.output, "-") == 0)
+        options.output = "/dev/stdout";
     if ((status = cmd_count_refuse(&options, argv[operand])))
         return status;
     if (!launch_find_preload("count", "libtidemark-count.so", library))

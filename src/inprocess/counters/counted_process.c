@@ -2,10 +2,12 @@
  * file of the command's directory from the first malloc on, so that it is there however the
  * process ends; preloaded by hand, it prints one line at exit. The child of a fork counts anew,
  * from what it has inherited. Runs inside other programs: no malloc, no stdio, errno kept. */
+#include "counters/counted_process.h"
 #include "counters/counters.h"
 #include "counters/line.h"
 #include "interpose/c_library.h"
 #include "interpose/hooked.h"
+#include "interpose/preloads.h"
 #include "interpose/real.h"
 #include "tidemark/tidemark.h"
 
@@ -153,10 +155,16 @@ static void counted_process_forked(void)
     count_state.lost = 0;
     count_state.threads = count_slot_current != NULL;
     count_state.forked = 1;
+    count_state.becomes = 0;
     said = false;
     counted_process_identify();
     count_watch_again();
     errno = saved_errno;
+}
+
+bool count_process_is_here(void)
+{
+    return count_in_file && count_state.pid == (int32_t)getpid();
 }
 
 /* ---- Beginning and end ---- */
@@ -200,7 +208,9 @@ static void counted_process_begin(void)
         counted_process_variable(COUNT_DIRECTORY_VARIABLE, directory_text, sizeof directory_text);
     output = counted_process_variable(COUNT_OUTPUT_VARIABLE, output_text, sizeof output_text);
     counted_process_identify();
-    if (!directory)
+    if (directory)
+        preloads_keep(environ, count_exec_is_ours);
+    else
         counted_process_duplicate_stderr();
     count_hide(true); /* musl allocates for that */
     c_library_on_fork_in_child(counted_process_forked);

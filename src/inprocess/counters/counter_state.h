@@ -102,7 +102,8 @@ struct count_state {
     uint32_t reserving;     /* enum count_reserving */
     uint32_t reserves_used; /* ever: the level has not been current at any time */
     int32_t reserves_wait;  /* visits of the level until reserves are tried again */
-    uint32_t reserved[27];
+    uint32_t becomes;       /* another program, by an exec that has not failed (yet) */
+    uint32_t reserved[26];
 
     struct count_slot slots[COUNT_SLOTS];
 };

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "interpose/preloads.h"
 
 #if defined(__x86_64__)
 #define OUR_MACHINE EM_X86_64
@@ -82,28 +83,13 @@ static void executed_read_dynamic(struct dynamic *dynamic, const Elf64_Phdr *seg
     }
 }
 
-/* GCC's run-times are libraries, and Clang's where it is told so. */
-bool executed_is_sanitizer(const char *path, size_t bytes)
-{
-    static const char *const marks[] = {
-        "libasan.so",       "libtsan.so",       "liblsan.so",         "libhwasan.so",
-        "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan", "libclang_rt.msan"};
-    const char *slash = memrchr(path, '/', bytes);
-    const char *name = slash ? slash + 1 : path;
-    size_t name_bytes = bytes - (size_t)(name - path);
-    for (unsigned i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (name_bytes >= strlen(marks[i]) && memcmp(name, marks[i], strlen(marks[i])) == 0)
-            return true;
-    return false;
-}
-
 static bool executed_needs_sanitizer(const struct dynamic *dynamic)
 {
     for (unsigned i = 0; i < dynamic->needed_count; i++) {
         char name[20];
         if (executed_read_address(dynamic, dynamic->strings + dynamic->needed[i], name,
                                   sizeof name) &&
-            executed_is_sanitizer(name, sizeof name))
+            preloads_is_sanitizer(name, sizeof name))
             return true;
     }
     return false;

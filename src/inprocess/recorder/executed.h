@@ -4,9 +4,6 @@
 #ifndef TIDEMARK_RECORDER_EXECUTED_H
 #define TIDEMARK_RECORDER_EXECUTED_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 enum executed {
     EXECUTED_LOADS_US = 0, /* or it cannot be executed, or nothing is known of it */
     EXECUTED_PRIVILEGED,   /* setuid, setgid: its loader ignores LD_PRELOAD */
@@ -17,7 +14,5 @@ enum executed {
 
 /* Of a script: what its interpreter is. Keeps nothing; errno is lost. */
 enum executed executed_look_at(const char *path);
-/* Is that the path of a sanitizer's run-time, which refuses to come second? */
-bool executed_is_sanitizer(const char *path, size_t bytes);
 
 #endif

@@ -6,10 +6,10 @@
 
 #include <errno.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include "interpose/exec_list.h"
 #include "recorder/leaving.h"
 
 /* ---- exec: returns only if it failed ---- */
@@ -73,38 +73,11 @@ HOOKED(fexecve)
 
 /* ---- exec with a list: the C library makes an array of it on the stack, too ---- */
 
-/* How many arguments there are with the NULL behind them; and the pointers. */
-static size_t hooks_exec_count(va_list list)
-{
-    size_t count = 2;
-    while (va_arg(list, char *))
-        count++;
-    return count;
-}
-
-static void hooks_exec_fill(char **arguments, size_t count, const char *first, va_list list)
-{
-    arguments[0] = (char *)(uintptr_t)first;
-    for (size_t i = 1; i < count; i++)
-        arguments[i] = va_arg(list, char *);
-}
-
-#define ARGUMENTS_OF(first, list)                                                                  \
-    ({                                                                                             \
-        va_list again_;                                                                            \
-        va_copy(again_, list);                                                                     \
-        size_t count_ = hooks_exec_count(again_);                                                  \
-        va_end(again_);                                                                            \
-        char **arguments_ = __builtin_alloca(count_ * sizeof *arguments_);                         \
-        hooks_exec_fill(arguments_, count_, first, list);                                          \
-        arguments_;                                                                                \
-    })
-
 HOOK int execl(const char *path, const char *first, ...)
 {
     va_list list;
     va_start(list, first);
-    char **arguments = ARGUMENTS_OF(first, list);
+    char **arguments = EXEC_LIST(first, list);
     va_end(list);
     return execv(path, arguments);
 }
@@ -114,7 +87,7 @@ HOOK int execlp(const char *file, const char *first, ...)
 {
     va_list list;
     va_start(list, first);
-    char **arguments = ARGUMENTS_OF(first, list);
+    char **arguments = EXEC_LIST(first, list);
     va_end(list);
     return execvp(file, arguments);
 }
@@ -124,7 +97,7 @@ HOOK int execle(const char *path, const char *first, ...)
 {
     va_list list;
     va_start(list, first);
-    char **arguments = ARGUMENTS_OF(first, list);
+    char **arguments = EXEC_LIST(first, list);
     char *const *environment = va_arg(list, char *const *);
     va_end(list);
     return execve(path, arguments, environment);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "interpose/preloads.h"
 #include "recorder/executed.h"
-#include "recorder/preloads.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "unwind/permitted_calls.h"
@@ -96,14 +96,14 @@ static enum wire_unfollowed leaving_kind_without_us(char *const *environment)
  * nothing has asked for that, and who makes an environment anew for all that is not in it. */
 static bool leaving_can_join(const struct leaving *leaving, const char *preload)
 {
-    return preloads_are_kept() && !preloads_has_us(preload) && !preloads_is_empty(preload) &&
-           leaving_names_session(leaving->environment);
+    return preloads_are_kept() && !preloads_has(preload, wire_is_recorder_name) &&
+           !preloads_is_empty(preload) && leaving_names_session(leaving->environment);
 }
 
 static void leaving_see(struct leaving *leaving, enum executed executed, char *const *preload)
 {
-    bool has_us = preload && preloads_has_us(*preload);
-    if (preload && !has_us && preloads_has(*preload, executed_is_sanitizer))
+    bool has_us = preload && preloads_has(*preload, wire_is_recorder_name);
+    if (preload && !has_us && preloads_has(*preload, preloads_is_sanitizer))
         executed = EXECUTED_HARMED;
     bool is_harmed = executed == EXECUTED_HARMED;
     leaving->joins = preload && !is_harmed && leaving_can_join(leaving, *preload);
@@ -200,9 +200,10 @@ char *const *leaving_copy(const struct leaving *leaving, void *to)
 {
     size_t count = leaving_variables(leaving), copied = 0;
     char **made = to, *preload = (char *)(made + count + 1);
-    bool is_left = leaving->joins || preloads_copy_others(preload, *leaving->preload);
+    bool is_left =
+        leaving->joins || preloads_copy_others(preload, *leaving->preload, wire_is_recorder_name);
     if (leaving->joins)
-        preloads_copy_behind_us(preload, *leaving->preload);
+        preloads_copy_behind_kept(preload, *leaving->preload);
     for (char *const *from = leaving->environment; *from; from++) {
         if (from != leaving->preload)
             made[copied++] = *from;

@@ -32,10 +32,10 @@
 #include "recorder/user_names.h"
 #include "recorder/page_events.h"
 #include "interpose/c_library.h"
+#include "interpose/preloads.h"
 #include "interpose/real.h"
 #include "unwind/unwind.h"
 #include "recorder/pause.h"
-#include "recorder/preloads.h"
 #include "recorder/sampled.h"
 #include "recorder/script_paths.h"
 #include "recorder/shared.h"
@@ -300,7 +300,7 @@ static void session_drop_from_preloads(void)
 {
     char **entry = (char **)(uintptr_t)preloads_entry(environ);
     char *made = entry ? private_map_kept(strlen(*entry) + 1) : NULL;
-    if (!made || !preloads_copy_others(made, *entry))
+    if (!made || !preloads_copy_others(made, *entry, wire_is_recorder_name))
         session_drop_variable("LD_PRELOAD");
     else
         __atomic_store_n(entry, made, __ATOMIC_RELEASE);
@@ -311,7 +311,7 @@ static void session_hide_from_children(void)
 {
     session_drop_variable(WIRE_SESSION_VARIABLE);
     session_drop_from_preloads();
-    preloads_keep(NULL);
+    preloads_keep(NULL, NULL);
 }
 
 #define NO_SESSION "-"
@@ -359,11 +359,17 @@ static bool session_find(void)
            strcmp(session_name, NO_SESSION) != 0;
 }
 
+/* `record` marks what it preloads, and by hand only the recorder is ours. */
+static bool session_is_ours(const char *path, size_t bytes)
+{
+    return wire_is_recorder_name(path, bytes) || wire_is_of_session_name(path, bytes);
+}
+
 static bool session_begin_first(void)
 {
     if (session_is_privileged() || session_is_forbidden())
         return false;
-    preloads_keep(environ);
+    preloads_keep(environ, session_is_ours);
     state = private_map(sizeof *state);
     if (!state || !real_init())
         return false;

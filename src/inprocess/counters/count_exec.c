@@ -1,0 +1,211 @@
+/* Programs that a counted program executes. A list in LD_PRELOAD that has replaced ours gets the
+ * counters in front, as `tidemark count` would have put them there. And the state says that the
+ * process becomes another program, so that the command can tell when that one was not counted.
+ * Under the command only. Runs inside other programs, in children of vfork too: no malloc, no
+ * stdio, errno kept. */
+#include "counters/counters.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <string.h>
+#include <unistd.h>
+#include "counters/counted_process.h"
+#include "interpose/exec_list.h"
+#include "interpose/hooked.h"
+#include "interpose/preloads.h"
+#include "interpose/real.h"
+
+#define HOOK __attribute__((visibility("default")))
+
+bool count_exec_is_ours(const char *path, size_t bytes)
+{
+    static const char name[] = "libtidemark-count.so";
+    const char *slash = memrchr(path, '/', bytes);
+    size_t before = slash ? (size_t)(slash + 1 - path) : 0;
+    return bytes - before == sizeof name - 1 && memcmp(path + before, name, sizeof name - 1) == 0;
+}
+
+/* ---- The environment ---- */
+
+struct executing {
+    char *const *environment; /* as it was given */
+    char *const *preload;     /* the entry there that gets us in front; NULL: none */
+    bool is_marked;
+};
+
+static bool count_exec_names_directory(char *const *environment)
+{
+    static const char variable[] = COUNT_DIRECTORY_VARIABLE "=";
+    for (; environment && *environment; environment++)
+        if (strncmp(*environment, variable, sizeof variable - 1) == 0)
+            return true;
+    return false;
+}
+
+/* As the recorder decides it (recorder/leaving.c): who preloads nothing has asked for that, who
+ * makes an environment anew for all that is not in it, and a sanitizer would end the program. */
+static char *const *count_exec_entry(char *const *environment)
+{
+    char *const *entry = preloads_entry(environment);
+    return entry && preloads_are_kept() && !preloads_has(*entry, count_exec_is_ours) &&
+                   !preloads_has(*entry, preloads_is_sanitizer) && !preloads_is_empty(*entry) &&
+                   count_exec_names_directory(environment)
+               ? entry
+               : NULL;
+}
+
+static size_t count_exec_variables(char *const *environment)
+{
+    size_t count = 0;
+    while (environment[count])
+        count++;
+    return count;
+}
+
+static size_t count_exec_copy_bytes(const struct executing *executing)
+{
+    return (count_exec_variables(executing->environment) + 1) * sizeof(char *) +
+           strlen(*executing->preload) + 1 + preloads_kept_bytes();
+}
+
+static char *const *count_exec_copy(const struct executing *executing, void *to)
+{
+    size_t count = count_exec_variables(executing->environment);
+    char **made = to, *preload = (char *)(made + count + 1);
+    preloads_copy_behind_kept(preload, *executing->preload);
+    memcpy(made, executing->environment, (count + 1) * sizeof *made);
+    made[executing->preload - executing->environment] = preload;
+    return made;
+}
+
+/* On the caller's stack, or as it was given. */
+#define ENVIRONMENT_OF(executing)                                                                  \
+    ((executing)->preload                                                                          \
+         ? count_exec_copy(executing, __builtin_alloca(count_exec_copy_bytes(executing)))          \
+         : (executing)->environment)
+
+static struct executing count_exec_begin(char *const *environment)
+{
+    return (struct executing){environment, count_exec_entry(environment), false};
+}
+
+/* With us in front there was no room for it (E2BIG): as it was given, then. */
+static bool count_exec_was_too_long(struct executing *executing, int error)
+{
+    bool was = executing->preload && error == E2BIG;
+    if (was)
+        executing->preload = NULL;
+    return was;
+}
+
+/* ---- exec: returns only if it failed ---- */
+
+/* The child of a vfork has its parent's memory, and the parent becomes nothing. */
+static struct executing count_exec_begin_here(char *const *environment)
+{
+    struct executing executing = count_exec_begin(environment);
+    executing.is_marked = count_process_is_here();
+    if (executing.is_marked)
+        __atomic_store_n(&count_state.becomes, 1, __ATOMIC_RELEASE);
+    return executing;
+}
+
+static int count_exec_failed(const struct executing *executing, int status)
+{
+    if (executing->is_marked)
+        __atomic_store_n(&count_state.becomes, 0, __ATOMIC_RELEASE);
+    return status;
+}
+
+#define EXECUTE(name, first, arguments, environment)                                               \
+    struct executing executing = count_exec_begin_here(environment);                               \
+    int status = REAL(name)(first, arguments, ENVIRONMENT_OF(&executing));                         \
+    if (count_exec_was_too_long(&executing, errno))                                                \
+        status = REAL(name)(first, arguments, environment);                                        \
+    return count_exec_failed(&executing, status)
+
+HOOK int execve(const char *path, char *const *arguments, char *const *environment)
+{
+    EXECUTE(execve, path, arguments, environment);
+}
+HOOKED(execve)
+
+HOOK int execv(const char *path, char *const *arguments)
+{
+    EXECUTE(execve, path, arguments, environ);
+}
+HOOKED(execv)
+
+HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
+{
+    EXECUTE(execvpe, file, arguments, environment);
+}
+HOOKED(execvpe)
+
+HOOK int execvp(const char *file, char *const *arguments)
+{
+    EXECUTE(execvpe, file, arguments, environ);
+}
+HOOKED(execvp)
+
+HOOK int fexecve(int file, char *const *arguments, char *const *environment)
+{
+    EXECUTE(fexecve, file, arguments, environment);
+}
+HOOKED(fexecve)
+
+HOOK int execl(const char *path, const char *first, ...)
+{
+    va_list list;
+    va_start(list, first);
+    char **arguments = EXEC_LIST(first, list);
+    va_end(list);
+    return execv(path, arguments);
+}
+HOOKED(execl)
+
+HOOK int execlp(const char *file, const char *first, ...)
+{
+    va_list list;
+    va_start(list, first);
+    char **arguments = EXEC_LIST(first, list);
+    va_end(list);
+    return execvp(file, arguments);
+}
+HOOKED(execlp)
+
+HOOK int execle(const char *path, const char *first, ...)
+{
+    va_list list;
+    va_start(list, first);
+    char **arguments = EXEC_LIST(first, list);
+    char *const *environment = va_arg(list, char *const *);
+    va_end(list);
+    return execve(path, arguments, environment);
+}
+HOOKED(execle)
+
+/* ---- In a process of its own ---- */
+
+#define SPAWN(name, file)                                                                          \
+    struct executing executing = count_exec_begin(environment);                                    \
+    int error = REAL(name)(pid, file, actions, attributes, arguments, ENVIRONMENT_OF(&executing)); \
+    if (count_exec_was_too_long(&executing, error))                                                \
+        error = REAL(name)(pid, file, actions, attributes, arguments, environment);                \
+    return error
+
+HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                     const posix_spawnattr_t *attributes, char *const *arguments,
+                     char *const *environment)
+{
+    SPAWN(posix_spawn, path);
+}
+HOOKED(posix_spawn)
+
+HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                      const posix_spawnattr_t *attributes, char *const *arguments,
+                      char *const *environment)
+{
+    SPAWN(posix_spawnp, file);
+}
+HOOKED(posix_spawnp)

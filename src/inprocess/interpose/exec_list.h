@@ -1,0 +1,38 @@
+/* execl() and its kin as the ones that take an array: on the caller's stack, where the C library makes
+ * it, too, so that a child of vfork may do it. */
+#ifndef TIDEMARK_INTERPOSE_EXEC_LIST_H
+#define TIDEMARK_INTERPOSE_EXEC_LIST_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many arguments there are with the NULL behind them; and the pointers. */
+static inline size_t exec_list_count(va_list list)
+{
+    size_t count = 2;
+    while (va_arg(list, char *))
+        count++;
+    return count;
+}
+
+static inline void exec_list_fill(char **arguments, size_t count, const char *first, va_list list)
+{
+    arguments[0] = (char *)(uintptr_t)first;
+    for (size_t i = 1; i < count; i++)
+        arguments[i] = va_arg(list, char *);
+}
+
+/* `list` stands behind the NULL then. */
+#define EXEC_LIST(first, list)                                                                     \
+    ({                                                                                             \
+        va_list again_;                                                                            \
+        va_copy(again_, list);                                                                     \
+        size_t count_ = exec_list_count(again_);                                                   \
+        va_end(again_);                                                                            \
+        char **arguments_ = __builtin_alloca(count_ * sizeof *arguments_);                         \
+        exec_list_fill(arguments_, count_, first, list);                                           \
+        arguments_;                                                                                \
+    })
+
+#endif
