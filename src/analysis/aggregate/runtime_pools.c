@@ -49,6 +49,100 @@ static bool runtime_pools_is_started(const struct profile *profile, uint32_t pat
             runtime_pools_begins(runtime_pools_module(profile, caller), "ld-musl"));
 }
 
+/* ---- What lies deeper in the C library: its caches ---- */
+
+enum {
+    DEEPEST = 8, /* frames of the C library above what it keeps */
+    /* Stacks of ended threads that glibc keeps for the next, of the size that they have unless told
+     * otherwise: 40 MiB of 8 MiB. More are threads that nobody has joined. */
+    THREADS_KEPT = 5,
+};
+
+/* Locales, conversions, time zones and name services: read once, kept for who asks next. By names
+ * that a program may not have; then by the C library's own functions, below which that lies where
+ * the library has no other names. */
+static bool runtime_pools_is_cache(const char *function)
+{
+    static const char *const beginnings[] = {
+        "_nl_find_locale", "_nl_load_locale", "__gconv_find_", "__gconv_load_", "__gconv_lookup_",
+        "__gconv_read_",   "__wcsmbs_",       "__tz",          "__nss_"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (runtime_pools_begins(function, beginnings[i]))
+            return true;
+    return false;
+}
+
+static bool runtime_pools_is_one_of(const char *function, const char *const *names)
+{
+    while (*names && strcmp(function, *names))
+        names++;
+    return *names;
+}
+
+/* What these allocate themselves is the C library's, too. */
+static bool runtime_pools_is_owner(const char *function)
+{
+    static const char *const names[] = {"setlocale",
+                                        "tzset",
+                                        "getpwnam",
+                                        "getpwuid",
+                                        "getpwent",
+                                        "getgrnam",
+                                        "getgrgid",
+                                        "getgrent",
+                                        "getspnam",
+                                        "gethostbyname",
+                                        "gethostbyname2",
+                                        "gethostbyaddr",
+                                        "getservbyname",
+                                        "getservbyport",
+                                        "getprotobyname",
+                                        "getprotobynumber",
+                                        NULL};
+    return runtime_pools_is_one_of(function, names);
+}
+
+/* What these allocate themselves is their caller's: a locale_t. */
+static bool runtime_pools_is_reader(const char *function)
+{
+    static const char *const names[] = {"newlocale",  "__newlocale", "localtime",  "localtime_r",
+                                        "mktime",     "strftime",    "getpwnam_r", "getpwuid_r",
+                                        "getgrnam_r", "getgrgid_r",  NULL};
+    return runtime_pools_is_one_of(function, names);
+}
+
+static bool runtime_pools_are_few(const struct profile *profile, uint32_t path)
+{
+    uint64_t count;
+    for (size_t i = 0; i < profile->site_count; i++)
+        if (profile->sites[i].path == path)
+            return figure_get(profile->sites[i].metrics.live_count, &count) &&
+                   count <= THREADS_KEPT;
+    return true;
+}
+
+static bool runtime_pools_is_kept(const struct profile *profile, uint32_t path,
+                                  const char *function, unsigned inner)
+{
+    if (!strcmp(function, "_dl_allocate_tls")) /* goes with a thread's stack */
+        return runtime_pools_are_few(profile, path);
+    return runtime_pools_is_cache(function) || runtime_pools_is_owner(function) ||
+           (inner && runtime_pools_is_reader(function));
+}
+
+static bool runtime_pools_is_of_c(const struct profile *profile, uint32_t path)
+{
+    uint32_t node = path;
+    for (unsigned inner = 0; node && inner < DEEPEST; inner++, node = profile->nodes[node].parent) {
+        const struct profile_code *code = &profile->codes[profile->nodes[node].location];
+        for (uint32_t i = 0; i < code->line_count; i++)
+            if (runtime_pools_is_kept(profile, path,
+                                      runtime_pools_function(profile, code->first_line + i), inner))
+                return true;
+    }
+    return false;
+}
+
 bool runtime_pools_has(const struct profile *profile, uint32_t path)
 {
     if (!path)
@@ -59,7 +153,7 @@ bool runtime_pools_has(const struct profile *profile, uint32_t path)
         if (runtime_pools_is_buffer(function) || runtime_pools_is_exceptions(function))
             return true;
     }
-    return runtime_pools_is_started(profile, path);
+    return runtime_pools_is_started(profile, path) || runtime_pools_is_of_c(profile, path);
 }
 
 struct runtime_pools runtime_pools_left(const struct profile *profile)
