@@ -1,8 +1,9 @@
 /* Blocks that the C and C++ run-times keep for themselves until the program ends: libstdc++'s pool
  * for exceptions that are thrown without memory, the buffers of stdio's files, what the C library
- * has read of locales, time zones and name services, and what goes with the few stacks that it keeps
- * of ended threads. Nobody frees them (memcheck has the C library free its own), and a program that has nothing else left has not forgotten anything. They are known by who
- * allocates them. */
+ * has read of locales, time zones and name services, and what goes with the few stacks that it
+ * keeps of ended threads. Nobody frees them (memcheck has the C library free its own), and a
+ * program that has nothing else left has not forgotten anything. They are known by who allocates
+ * them. */
 #ifndef TIDEMARK_AGGREGATE_RUNTIME_POOLS_H
 #define TIDEMARK_AGGREGATE_RUNTIME_POOLS_H
 

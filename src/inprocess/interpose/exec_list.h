@@ -1,5 +1,5 @@
-/* execl() and its kin as the ones that take an array: on the caller's stack, where the C library makes
- * it, too, so that a child of vfork may do it. */
+/* execl() and its kin as the ones that take an array: on the caller's stack, where the C library
+ * makes it, too, so that a child of vfork may do it. */
 #ifndef TIDEMARK_INTERPOSE_EXEC_LIST_H
 #define TIDEMARK_INTERPOSE_EXEC_LIST_H
 
