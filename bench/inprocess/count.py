@@ -61,15 +61,18 @@ def instructions():
 
 
 def passed():
-    """Large blocks in two threads; the worst that does not wait for the ledger's memory."""
+    """Large blocks in two threads; the worst that does not wait for the ledger's memory. Beside it what a
+    counter must do at least: a size that goes from the thread that allocates to the one that frees."""
     worst = 0.0
-    print("blocks in two threads, the counters alone: ns a call, visits of the level a call")
+    print("blocks in two threads, the counters alone: ns a call, visits of the level a call;"
+          " the ledger alone, with a locked addition")
     for shape, least, most in ("pair", 8192, 8192), ("ring", 4200, 34000), ("any", 4200, 34000), ("any", 16, 271):
         argv = [os.path.join(WORK, "passed"), shape, "2", "1000000", str(least), str(most)]
         samples = [subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split() for _ in range(ROUNDS)]
         cost = statistics.median(float(sample[0]) for sample in samples)
         worst = max(worst, cost if shape == "pair" else 0)
-        print(f"  {shape:4} of {least} to {most} bytes  {cost:6.2f}   {float(samples[0][1]):.4f}")
+        ledger, locked = (statistics.median(float(sample[at]) for sample in samples) for at in (2, 3))
+        print(f"  {shape:4} of {least} to {most} bytes  {cost:6.2f}   {float(samples[0][1]):.4f}   {ledger:6.2f} {locked:6.2f}")
     return worst
 
 

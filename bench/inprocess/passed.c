@@ -1,7 +1,8 @@
 /* What counting costs a call where blocks are large and freed by other threads than those that
  * allocated them: the counters alone, without an allocator, whose own locks would hide it.
  *
- *   passed any|ring|pair THREADS PAIRS LEAST MOST    ns of CPU time a call, drains a call
+ *   passed any|ring|pair THREADS PAIRS LEAST MOST    ns of CPU time a call, drains a call; ns of the
+ *                                                    ledger alone, of it with a locked addition
  *
  *   any     each thread puts a new block into one of 4096 places and frees what was there
  *   ring    half of the threads allocate 2048 blocks, while the other half frees the 2048 before
@@ -24,7 +25,7 @@ enum shape { ANY, RING, PAIR, SHAPES };
 static const char *const shapes[] = {"any", "ring", "pair"};
 
 struct worker {
-    _Alignas(128) uint64_t random, next;
+    _Alignas(128) uint64_t random, next, freed_bytes, locked_bytes;
     unsigned number;
     double cpu_ns;
 };
@@ -37,7 +38,7 @@ static enum shape shape;
 static unsigned threads;
 static long pairs;
 static size_t least, most;
-static bool counted;
+static enum counting { BARE, LEDGER, LOCKED, COUNTED } counting;
 
 static double passed_cpu_ns(void)
 {
@@ -59,14 +60,22 @@ static void *passed_allocate(struct worker *worker)
     size_t size = least + (size_t)(passed_random(worker) >> 20) % (most - least + 1);
     void *block = (void *)(0x10000000000u +
                            ((uintptr_t)worker->number * NAMES + worker->next++ % NAMES) * STRIDE);
-    if (counted && !count_common_birth(COUNT_MALLOC, block, size))
+    if (counting == LEDGER || counting == LOCKED)
+        ledger_put(block, size);
+    if (counting == LOCKED)
+        __atomic_add_fetch(&worker->locked_bytes, size, __ATOMIC_SEQ_CST);
+    if (counting == COUNTED && !count_common_birth(COUNT_MALLOC, block, size))
         count_birth(count_slot_of_thread(), COUNT_MALLOC, block, size);
     return block;
 }
 
-static void passed_free(void *block)
+static void passed_free(struct worker *worker, void *block)
 {
-    if (counted && block && !count_common_death(block))
+    if (counting == LEDGER && block)
+        worker->freed_bytes += ledger_take(block);
+    if (counting == LOCKED && block)
+        __atomic_sub_fetch(&worker->locked_bytes, ledger_take(block), __ATOMIC_SEQ_CST);
+    if (counting == COUNTED && block && !count_common_death(block))
         count_death(block);
 }
 
@@ -75,7 +84,7 @@ static void passed_by_any(struct worker *worker, long count)
     for (long i = 0; i < count; i++) {
         void *block = passed_allocate(worker);
         _Atomic(void *) *place = &places[passed_random(worker) % PLACES];
-        passed_free(atomic_exchange_explicit(place, block, memory_order_acq_rel));
+        passed_free(worker, atomic_exchange_explicit(place, block, memory_order_acq_rel));
     }
 }
 
@@ -89,7 +98,7 @@ static void passed_by_ring(struct worker *worker, long count)
             if (worker->number % 2 == 0)
                 burst[j] = passed_allocate(worker);
             else
-                passed_free(burst[j]);
+                passed_free(worker, burst[j]);
     }
 }
 
@@ -104,16 +113,16 @@ static void *passed_work(void *argument)
         passed_by_any(worker, pairs / threads);
     else
         for (long i = 0; i < pairs / threads; i++)
-            passed_free(passed_allocate(worker));
+            passed_free(worker, passed_allocate(worker));
     worker->cpu_ns = passed_cpu_ns() - began;
     return NULL;
 }
 
-static double passed_run(bool with)
+static double passed_run(enum counting how)
 {
     pthread_t handles[THREADS_MOST];
     double sum = 0;
-    counted = with;
+    counting = how;
     pthread_barrier_init(&together, NULL, threads);
     memset(queues, 0, sizeof queues);
     memset(places, 0, sizeof places);
@@ -138,10 +147,12 @@ int main(int argc, char **argv)
     pairs = atol(argv[3]);
     least = (size_t)atol(argv[4]);
     most = (size_t)atol(argv[5]);
-    double bare = passed_run(false), with = passed_run(true);
+    double bare = passed_run(BARE), ledger = passed_run(LEDGER), locked = passed_run(LOCKED);
+    double with = passed_run(COUNTED);
     uint64_t drains = 0;
     for (uint32_t i = 0; i < count_state.slots_used; i++)
         drains += count_state.slots[i].drains_done;
-    printf("%.2f %.4f\n", with - bare, (double)drains / (2 * (double)pairs));
+    printf("%.2f %.4f %.2f %.2f\n", with - bare, (double)drains / (2 * (double)pairs),
+           ledger - bare, locked - bare);
     return 0;
 }
