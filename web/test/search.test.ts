@@ -46,6 +46,14 @@ test("'!' takes the others, and a place alone is looked at", () => {
     );
 });
 
+test("several terms have to hold together", () => {
+    assert.equal(found("module:libdoc & push"), true);
+    assert.equal(found("module:libdoc & !push"), false);
+    assert.equal(found("module:libxml & push"), false);
+    assert.equal(found("push & "), true, "half typed");
+    assert.equal(found("push&back"), false, "no term ends without blanks");
+});
+
 test("nothing is searched by nothing", () => {
     for (const words of ["", "!", "file:", "!module:"]) assert.equal(searcher(words), null);
 });

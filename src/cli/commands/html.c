@@ -84,13 +84,13 @@ static int cmd_html_write_file(const struct html_options *options, const char *n
     return status ? status : whole_file_close(&file, cmd_html_write_to(file.out, options, name));
 }
 
-/* The page's search field has one term, about names (web/src/model/search.ts). */
+/* The page's search field has terms about names (web/src/model/search.ts). */
 static bool cmd_html_page_can_search(const char *filter)
 {
     struct match_conditions conditions;
     match_conditions(&conditions, filter);
     return !filter || (!conditions.size.is_said && !conditions.age.is_said &&
-                       !conditions.has_thread && !*conditions.region && !strstr(filter, " & "));
+                       !conditions.has_thread && !*conditions.region);
 }
 
 int cmd_html(int argc, char **argv)
@@ -105,8 +105,8 @@ int cmd_html(int argc, char **argv)
     if (!filter_is_right(&command, arguments.filter, NULL))
         return OPTIONS_EXIT_FAILURE;
     if (!cmd_html_page_can_search(arguments.filter))
-        return options_usage_error(&command, "--filter: the page searches by one term, about "
-                                             "functions, files or modules");
+        return options_usage_error(&command, "--filter: the page searches by functions, "
+                                             "files and modules alone");
     struct showing showing;
     size_t hidden = 0;
     struct showing_options to_show = {

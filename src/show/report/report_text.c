@@ -692,6 +692,15 @@ static bool report_text_is_of_all(const struct text *text)
            !profile_get(text->profile, PROFILE_META_LEVEL);
 }
 
+/* A hundredth of the peak, or of what is left. Less of it stands in no list of the largest. */
+static bool report_text_has_startup(const struct text *text)
+{
+    const struct call_metrics *total = &text->profile->program.total;
+    struct figure held = startup_sum(&text->startup, text->profile, METRIC_ROW(at_peak_bytes));
+    return figure_or(held, 0) > figure_or(total->at_peak_bytes, 0) / 100 ||
+           figure_or(text->startup.live_bytes, 0) > figure_or(total->live_bytes, 0) / 100;
+}
+
 static int report_text_find_sites(struct text *text)
 {
     const struct report_options *options = text->options;
@@ -699,8 +708,11 @@ static int report_text_find_sites(struct text *text)
         return call_sites_init(&text->sites, text->profile, options->filter, options->hide_std);
     if (startup_find(&text->startup, text->profile))
         return -ENOMEM;
-    bool *others = startup_others(&text->startup, text->profile);
-    int error = others
+    bool folds = report_text_has_startup(text);
+    bool *others = folds ? startup_others(&text->startup, text->profile) : NULL;
+    if (!folds)
+        startup_release(&text->startup);
+    int error = others || !folds
                     ? call_sites_init_wanted(&text->sites, text->profile, others, options->hide_std)
                     : -ENOMEM;
     if (error)

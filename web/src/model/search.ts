@@ -1,6 +1,7 @@
 /* The words of the search field, as --filter of the commands has them: a regular expression, or just
  * a part of a name; "!" in front takes what does not match, "function:", "file:" or "module:" behind
- * it says where alone to look. Letters match in either case. */
+ * it says where alone to look. Several, with " & " between them, have to hold together. Letters match
+ * in either case. */
 
 const places = ["function", "file", "module"] as const;
 type Place = (typeof places)[number];
@@ -11,6 +12,8 @@ export interface Searched {
     module?: string;
 }
 
+type Test = (of: Searched) => boolean;
+
 function expression(words: string): RegExp | null {
     try {
         return new RegExp(words, "i");
@@ -19,8 +22,7 @@ function expression(words: string): RegExp | null {
     }
 }
 
-/* Null: nothing is searched. */
-export function searcher(words: string): ((of: Searched) => boolean) | null {
+function term(words: string): Test | null {
     const not = words.startsWith("!");
     let rest = not ? words.slice(1) : words;
     const alone = places.find(
@@ -33,4 +35,13 @@ export function searcher(words: string): ((of: Searched) => boolean) | null {
     const has = (text: string | undefined) =>
         !!text && (text.toLowerCase().includes(part) || !!like?.test(text));
     return (of) => (alone ? has(of[alone]) : places.some((place) => has(of[place]))) !== not;
+}
+
+/* Null: nothing is searched. */
+export function searcher(words: string): Test | null {
+    const terms = words
+        .split(" & ")
+        .map(term)
+        .filter((each) => each !== null);
+    return terms.length ? (of) => terms.every((each) => each(of)) : null;
 }
