@@ -385,21 +385,29 @@ struct untouched {
     bool at_end;
 };
 
+/* Pages that went while the look was taken, as where a heap shrinks at the end: a block that lay on
+ * one was touched, though no page of it was found. */
+static uint64_t rule_resident_gone(const struct profile_sample *sample)
+{
+    return sample->unexplained_bytes > 0 ? (uint64_t)sample->unexplained_bytes : 0;
+}
+
 static void rule_resident_note_untouched(struct untouched *of, const struct profile_sample *sample,
                                          const struct site_residency *row)
 {
+    uint64_t untouched = rule_resident_above(row->untouched_bytes, rule_resident_gone(sample));
     if (!of->sample) {
         of->first_ns = sample->time_ns;
-        of->most_bytes = of->least_bytes = row->untouched_bytes;
+        of->most_bytes = of->least_bytes = untouched;
     }
-    if (!of->sample || row->untouched_bytes <= of->least_bytes) {
-        of->least_bytes = row->untouched_bytes;
+    if (!of->sample || untouched <= of->least_bytes) {
+        of->least_bytes = untouched;
         of->sample = sample;
         of->live_bytes = row->live_bytes;
         of->live_count = row->live_count;
     }
-    if (row->untouched_bytes > of->most_bytes)
-        of->most_bytes = row->untouched_bytes;
+    if (untouched > of->most_bytes)
+        of->most_bytes = untouched;
     of->last_ns = sample->time_ns;
     of->at_end |= sample->why == PROFILE_SAMPLE_END;
 }
@@ -442,8 +450,9 @@ static uint64_t rule_resident_never_touched(const struct profile *profile,
     struct figure high = FIGURE_UNKNOWN;
     for (size_t i = 0; i < profile->sample_count; i++)
         high = figure_max(high, profile->samples[i].high_water_bytes);
-    struct figure later = figure_sub(high, of->sample->resident_bytes);
-    return rule_resident_above(of->least_bytes, rule_number_or_most(later));
+    uint64_t later = rule_number_or_most(figure_sub(high, of->sample->resident_bytes));
+    return rule_resident_above(rule_resident_above(of->least_bytes, later),
+                               rule_resident_gone(of->sample));
 }
 
 static bool rule_resident_stays_untouched(const struct inquiry *inquiry, const struct untouched *of)

@@ -116,6 +116,10 @@ static void report_text_memory_add_ledger_note(struct text *text,
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         struct figure value = report_text_memory_figure(sample, notes[i].offset);
         const char *hole = strstr(notes[i].what, "%s");
+        /* what went meanwhile was touched, whosever it was */
+        if (notes[i].offset == offsetof(struct profile_sample, untouched_bytes) &&
+            sample->unexplained_bytes > 0)
+            value = figure_sub(value, figure_of((uint64_t)sample->unexplained_bytes));
         if (!figure_positive(value))
             continue;
         strbuf_addf(&line, "%s%s%s", line.length ? "; " : "", figure_human_bytes(value).text,

@@ -227,6 +227,24 @@ static struct built *untouched(uint64_t bytes)
     return built;
 }
 
+/* A heap that shrinks while the look is taken: pages that smaps had counted were not found. */
+static void pages_that_went_were_touched(void **state)
+{
+    (void)state;
+    struct built *built = untouched(12 * MIB);
+    built->samples[0].unexplained_bytes = 4 * MIB;
+    assert_string_equal(the(built_ask(built), "untouched-memory")->title,
+                        "reserve never touches 8.00 MiB of its 16.0 MiB");
+    built->samples[0].unexplained_bytes = 11 * MIB;
+    assert_silent(built_ask(built), "untouched-memory");
+    built->samples[0].why = PROFILE_SAMPLE_RESIDENT_PEAK;
+    built->samples[0].resident_bytes = built->samples[0].high_water_bytes = figure_of(20 * MIB);
+    assert_silent(built_ask(built), "untouched-memory");
+    built->samples[0].unexplained_bytes = 0;
+    the(built_ask(built), "untouched-memory");
+    built_free(built);
+}
+
 static void memory_never_touched_is_told(void **state)
 {
     (void)state;
@@ -400,6 +418,7 @@ int main(void)
         cmocka_unit_test(little_that_is_pinned_is_no_matter),
         cmocka_unit_test(without_resident_memory_it_is_not_asked),
         cmocka_unit_test(memory_never_touched_is_told),
+        cmocka_unit_test(pages_that_went_were_touched),
         cmocka_unit_test(a_small_part_may_stay_untouched),
         cmocka_unit_test(coming_near_the_limit_is_told),
         cmocka_unit_test(far_from_it_nothing_is_said),
