@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/alive.h"
+#include "base/new_file.h"
 #include "base/regular.h"
 #include "base/memory.h"
 
@@ -283,37 +284,49 @@ static int entry_write_draft(int fd, const struct entry *entry)
     return error;
 }
 
-/* What has its name is a dead writer's of our entry, or was put there: a FIFO would make us wait, a
- * link would be written through. */
-static int entry_draft_open(const struct entry_writer *writer)
+/* The draft takes the entry's place, and its descriptor is the caller's. What has the draft's name is
+ * a dead writer's of our entry, or was put there. */
+static int entry_draft_replace(const struct entry_writer *writer, struct new_file *draft)
 {
     unlink(writer->draft);
-    int fd = open(writer->draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd < 0 ? -errno : fd;
+    int error = new_file_place(draft, writer->draft);
+    if (!error && rename(writer->draft, writer->path) < 0) {
+        error = -errno;
+        unlink(writer->draft);
+    }
+    return error;
 }
 
-/* The draft becomes the entry. `fd` stays open, and is the entry's. */
-static int entry_draft_publish(const struct entry_writer *writer, int fd, const struct entry *entry)
+/* Do locks of this file system reach others who open the file? */
+static bool entry_lock_is_seen(int fd)
 {
-    int error = entry_write_draft(fd, entry);
-    if (!error && rename(writer->draft, writer->path) < 0)
-        error = -errno;
-    if (error)
-        unlink(writer->draft);
-    return error;
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int other = open(path, O_RDONLY | O_CLOEXEC);
+    bool is = other >= 0 && alive_is_locked(other);
+    if (other >= 0)
+        close(other);
+    return is;
 }
 
 /* The first state is the one whose file is locked: when the last takes its place, what the lock
  * says has been said. */
 static int entry_publish_first(struct entry_writer *writer, struct entry *entry)
 {
-    int fd = entry_draft_open(writer);
-    if (fd < 0)
-        return fd;
+    struct new_file draft;
+    int error = new_file_open(&draft, writer->draft);
+    if (error)
+        return error;
+    int fd = draft.fd;
+    unlink(writer->draft); /* a dead writer's */
     alive_lock(fd);
-    entry->locked = entry_is_held(writer->draft);
-    writer->held = fd;
-    return entry_draft_publish(writer, fd, entry);
+    entry->locked = entry_lock_is_seen(fd);
+    error = entry_write_draft(fd, entry);
+    if (!error)
+        error = new_file_place(&draft, writer->path); /* which one process alone can */
+    writer->held = draft.fd < 0 ? fd : -1;
+    new_file_release(&draft);
+    return error;
 }
 
 static int entry_fail_writing(const char *path, int error)
@@ -321,26 +334,12 @@ static int entry_fail_writing(const char *path, int error)
     return error_set(error, "cannot write %s: %s", path, strerror(-error));
 }
 
-/* O_EXCL is what gives the name to one process alone, on NFS too. */
-static int entry_take_name(const char *path)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return -errno;
-    close(fd);
-    return 0;
-}
-
 int entry_writer_open(struct entry_writer **out, const char *path, struct entry *entry)
 {
-    int error = entry_take_name(path);
-    if (error)
-        return entry_fail_writing(path, error);
     struct entry_writer *writer = memory_need(calloc(1, sizeof *writer));
     *writer = (struct entry_writer){strdup(path), entry_draft_name(path), -1};
-    error = entry_publish_first(writer, entry);
+    int error = entry_publish_first(writer, entry);
     if (error) {
-        unlink(path);
         entry_writer_close(writer);
         return entry_fail_writing(path, error);
     }
@@ -350,10 +349,16 @@ int entry_writer_open(struct entry_writer **out, const char *path, struct entry 
 
 int entry_writer_update(struct entry_writer *writer, const struct entry *entry)
 {
-    int fd = entry_draft_open(writer);
-    int error = fd < 0 ? fd : entry_draft_publish(writer, fd, entry);
-    if (fd >= 0 && close(fd) < 0 && !error)
+    struct new_file draft;
+    int error = new_file_open(&draft, writer->draft);
+    int fd = draft.fd;
+    if (!error)
+        error = entry_write_draft(fd, entry);
+    if (!error)
+        error = entry_draft_replace(writer, &draft);
+    if (fd >= 0 && draft.fd < 0 && close(fd) < 0 && !error)
         error = -errno; /* NFS says here that there is no room */
+    new_file_release(&draft);
     return error ? entry_fail_writing(writer->path, error) : 0;
 }
 

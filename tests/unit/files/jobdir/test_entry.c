@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -206,6 +207,45 @@ static void a_killed_writer_holds_nothing(void **state)
     unlink(path);
 }
 
+/* The kernel kills at the first write beyond so many bytes. */
+static void die_while_writing(const char *path, struct entry *entry, bool update)
+{
+    struct entry_writer *writer;
+    struct rlimit limit = {16, 16};
+    pid_t pid = fork();
+    int status;
+    if (pid == 0) {
+        if (update && entry_writer_open(&writer, path, entry))
+            _exit(1);
+        signal(SIGXFSZ, SIG_DFL);
+        if (setrlimit(RLIMIT_FSIZE, &limit) == 0 && !update)
+            entry_writer_open(&writer, path, entry);
+        else
+            entry_writer_update(writer, entry);
+        _exit(2);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+}
+
+static void killed_while_it_writes_it_leaves_nothing_beside(void **state)
+{
+    (void)state;
+    char path[128], draft[136];
+    struct entry entry = sample(), found;
+    snprintf(path, sizeof path, "%s/three.entry", directory);
+    snprintf(draft, sizeof draft, "%s/.three.entry.new", directory);
+    die_while_writing(path, &entry, false);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_not_equal(access(draft, F_OK), 0);
+    die_while_writing(path, &entry, true);
+    assert_int_not_equal(access(draft, F_OK), 0);
+    assert_int_equal(entry_read(&found, path), 0); /* as it was */
+    entry_release(&found);
+    entry_release(&entry);
+    unlink(path);
+}
+
 static void sentences_name_the_file(void **state)
 {
     (void)state;
@@ -225,6 +265,7 @@ int main(void)
         cmocka_unit_test(nonsense_is_refused),
         cmocka_unit_test(a_name_is_taken_once),
         cmocka_unit_test(a_killed_writer_holds_nothing),
+        cmocka_unit_test(killed_while_it_writes_it_leaves_nothing_beside),
         cmocka_unit_test(sentences_name_the_file),
     };
     if (!mkdtemp(directory))
