@@ -105,5 +105,26 @@ if cc -m32 say.c -o say 2>/dev/null && ./say >/dev/null 2>&1 && cc -m32 -shared 
     [ "$said" = "$PWD/other.so" ] || fail "32 bits: LD_PRELOAD is $said"
     [ ! -s err ] || fail "32 bits: $(head -3 err)"
 fi
+# What an emulator runs gets its environment without us: it is the emulator that is recorded.
+emulated() { # QEMU PROGRAM…
+    local bare status profiles
+    rm -rf emulated && mkdir emulated
+    "$@" >bare.out 2>bare.err
+    bare=$?
+    "$TIDEMARK" record -q -o emulated/e.tmk "$@" >out 2>err
+    status=$?
+    [ $status = $bare ] && cmp -s bare.out out && cmp -s bare.err err || fail "$*: status $status instead of $bare: $(head -3 err)"
+    profiles=$("$TIDEMARK" report --json emulated | jq -r '.profiles[] | "\(.program) \(.allocations > 1000)"')
+    [ "$profiles" = "$1 true" ] || fail "$*: $profiles"
+}
+cat >emulated.c <<'C'
+#include <stdlib.h>
+#include <stdio.h>
+int main(void) { fputs("guest\n", stderr); return malloc(100) ? 3 : 4; }
+C
+for machine in x86_64: aarch64:aarch64-linux-gnu-; do
+    command -v qemu-${machine%:*} >/dev/null && ${machine#*:}gcc emulated.c -o emulated.guest 2>/dev/null || continue
+    emulated qemu-${machine%:*} $([ $machine = x86_64: ] || echo -L /usr/aarch64-linux-gnu) ./emulated.guest
+done
 echo "kinds:$kinds"
 exit $failed

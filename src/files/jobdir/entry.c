@@ -284,8 +284,8 @@ static int entry_write_draft(int fd, const struct entry *entry)
     return error;
 }
 
-/* The draft takes the entry's place, and its descriptor is the caller's. What has the draft's name is
- * a dead writer's of our entry, or was put there. */
+/* The draft takes the entry's place, and its descriptor is the caller's. What has the draft's name
+ * is a dead writer's of our entry, or was put there. */
 static int entry_draft_replace(const struct entry_writer *writer, struct new_file *draft)
 {
     unlink(writer->draft);

@@ -314,6 +314,23 @@ static void session_hide_from_children(void)
     preloads_keep(NULL, NULL);
 }
 
+/* qemu-aarch64 and its like hand their environment to the program that they emulate. Its loader
+ * would complain of us, or load us into the emulation, under the emulator's own process id. */
+static bool session_program_is_emulator(void)
+{
+    static const char *const others[] = {"img", "io", "nbd", "ga"};
+    char path[512];
+    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    const char *name = strrchr(path, '/');
+    if (!name || strncmp(name, "/qemu-", 6) != 0 || strchr(name + 6, '-'))
+        return false;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(name + 6, others[i]) == 0)
+            return false;
+    return true;
+}
+
 #define NO_SESSION "-"
 
 /* One pointer changes, whoever reads the environment meanwhile. */
@@ -375,6 +392,8 @@ static bool session_begin_first(void)
         return false;
     atomic_store(&state->phase, PHASE_BEGINNING);
     thread_real_nests = !real_is_glibc();
+    if (session_program_is_emulator())
+        session_drop_from_preloads();
     if (!session_find() || !session_join(session_name, WIRE_HELLO_START))
         return false;
     session_watch_exit();
