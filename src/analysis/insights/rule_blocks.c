@@ -14,6 +14,10 @@
 #define WASTE_SHARE   0.20 /* of the bytes asked for */
 #define WASTE_BYTES   (64 << 10)
 #define ALIGNED_SHARE 0.5 /* of the blocks, for alignment to be the reason */
+/* From this size on a block has pages of its own. Those behind what was asked for are never
+ * touched, so they are no memory: a block loses less than a page. */
+#define PAGES_BYTES (128 << 10)
+#define PAGE_BYTES  4096
 
 static uint64_t rule_blocks_header_bytes(const struct profile *profile)
 {
@@ -23,9 +27,10 @@ static uint64_t rule_blocks_header_bytes(const struct profile *profile)
 /* Of a site's blocks that were alive at the peak: what is known is the mean over all of them. */
 static uint64_t rule_blocks_slack_at_peak(const struct call_metrics *metrics)
 {
-    return inquiry_whole_number(
-        (double)rule_number(metrics->at_peak_count) *
-        inquiry_share_of(rule_number(metrics->slack_bytes), rule_blocks_of(metrics)));
+    double each = inquiry_share_of(rule_number(metrics->slack_bytes), rule_blocks_of(metrics));
+    if (rule_mean_size(metrics) >= PAGES_BYTES && each > PAGE_BYTES)
+        each = PAGE_BYTES;
+    return inquiry_whole_number((double)rule_number(metrics->at_peak_count) * each);
 }
 
 bool rule_site_is_small(const struct site *site)

@@ -466,6 +466,21 @@ static void report_text_add_unmapped(struct strbuf *line, const struct program_m
         strbuf_addf(line, ", %s of munmap", figure_human_exact(program->unmap_count).text);
 }
 
+/* The lengths of mmap add up to what was mapped only where nothing was merely reserved, and nothing
+ * remapped: mremap asks for the whole length anew. */
+static void report_text_add_map_calls(struct strbuf *line, const struct program_metrics *program)
+{
+    struct figure reserved = program->mapped.reserved_bytes, bytes = program->total.map_bytes;
+    struct human calls = figure_human_exact(program->total.map_count);
+    bool remaps = figure_positive(program->mapped.realloc_count);
+    if (remaps || figure_positive(reserved))
+        strbuf_addf(line, "%s calls of mmap%s", calls.text, remaps ? " and mremap" : "");
+    else
+        strbuf_addf(line, "%s by %s calls of mmap", figure_human_bytes(bytes).text, calls.text);
+    if (figure_positive(reserved))
+        strbuf_addf(line, ", %s reserved and not used", figure_human_bytes(reserved).text);
+}
+
 static void report_text_add_mapped(struct text *text)
 {
     const struct program_metrics *program = &text->profile->program;
@@ -477,8 +492,7 @@ static void report_text_add_mapped(struct text *text)
                     figure_human_bytes(program->mapped.peak_bytes).text,
                     figure_human_duration(program->mapped.peak_ticks).text,
                     figure_human_bytes(program->mapped.live_bytes).text);
-    strbuf_addf(&line, "%s by %s calls of mmap", figure_human_bytes(program->total.map_bytes).text,
-                figure_human_exact(program->total.map_count).text);
+    report_text_add_map_calls(&line, program);
     report_text_add_unmapped(&line, program);
     report_part_label(text, "mapped");
     report_part_wrapped(text, line.data);

@@ -159,11 +159,11 @@ static void severity_goes_by_share_and_amount(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct built *built = built_new();
         built_site(built, built_path(built, "main:1 > waste:2"),
-                   (struct call_metrics){.alloc_count = FIGURE_OF(1),
+                   (struct call_metrics){.alloc_count = FIGURE_OF(128),
                                          .alloc_bytes = FIGURE_OF(cases[i].peak / 4),
-                                         .free_count = FIGURE_OF(1),
+                                         .free_count = FIGURE_OF(128),
                                          .slack_bytes = FIGURE_OF(cases[i].slack),
-                                         .at_peak_count = FIGURE_OF(1),
+                                         .at_peak_count = FIGURE_OF(128),
                                          .at_peak_bytes = FIGURE_OF(cases[i].peak)});
         assert_severity(the(built_ask(built), "size-waste"), cases[i].severity);
         built_free(built);

@@ -125,6 +125,29 @@ static void little_slack_is_no_waste(void **state)
     built_free(built);
 }
 
+static void pages_behind_a_large_block_are_no_memory(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 10);
+    built_site(built, built_path(built, "main:10 > frame:20"),
+               (struct call_metrics){.alloc_count = FIGURE_OF(26),
+                                     .alloc_bytes = FIGURE_OF(26 * 2 * MIB),
+                                     .aligned_count = FIGURE_OF(26),
+                                     .slack_bytes = FIGURE_OF(26 * MIB),
+                                     .peak_bytes = FIGURE_OF(52 * MIB),
+                                     .at_peak_bytes = FIGURE_OF(52 * MIB),
+                                     .at_peak_count = FIGURE_OF(26)});
+    /* 26 pages at most, which is the least that is said at all */
+    assert_severity(the(built_ask(built), "size-waste"), "info");
+    built->sites[1].metrics.at_peak_count = figure_of(15);
+    assert_silent(built_ask(built), "size-waste");
+    built->sites[1].metrics.alloc_bytes = figure_of(26 * 127 * KIB); /* of a heap's */
+    built->sites[1].metrics.slack_bytes = figure_of(26 * 64 * KIB);
+    the(built_ask(built), "size-waste");
+    built_free(built);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +158,7 @@ int main(void)
         cmocka_unit_test(rounding_up_is_told),
         cmocka_unit_test(alignment_is_told_apart),
         cmocka_unit_test(little_slack_is_no_waste),
+        cmocka_unit_test(pages_behind_a_large_block_are_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

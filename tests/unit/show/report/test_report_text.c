@@ -220,6 +220,26 @@ static void of_an_empty_sample_nothing_is_known(void **state)
     free(text);
 }
 
+static void lengths_that_do_not_add_up_are_not_added(void **state)
+{
+    (void)state;
+    const struct report_options options = usual();
+    struct call_metrics *mapped = &profile->program.mapped, before = *mapped;
+    char *text = text_of(&options);
+    assert_non_null(strstr(text, "1.00 MiB by 2 calls of mmap,"));
+    free(text);
+    mapped->realloc_count = figure_of(1);
+    text = text_of(&options);
+    assert_non_null(strstr(text, "  mapped       2 calls of mmap and mremap,"));
+    free(text);
+    mapped->realloc_count = figure_of(0);
+    mapped->reserved_bytes = figure_of(512 << 10);
+    text = text_of(&options);
+    assert_non_null(strstr(text, "2 calls of mmap, 512 KiB reserved and not used,"));
+    free(text);
+    *mapped = before;
+}
+
 static void a_filter_is_checked(void **state)
 {
     (void)state;
@@ -239,6 +259,7 @@ int main(void)
         cmocka_unit_test(no_line_is_wider_than_asked),
         cmocka_unit_test(the_same_as_json),
         cmocka_unit_test(the_summary_has_ten_lines_at_most),
+        cmocka_unit_test(lengths_that_do_not_add_up_are_not_added),
         cmocka_unit_test(a_filter_is_checked),
         cmocka_unit_test(what_was_not_recorded_is_not_shown_but_said),
     };
