@@ -10,7 +10,10 @@
 #define FALL_BUCKETS 0.05 /* for this part of the run */
 #define KEPT_BYTES   (1 << 20)
 #define PINNED_BYTES (1 << 20)
-#define PINNED_SHARE 0.1 /* of the resident bytes */
+/* A few MiB between live blocks are what any program has that builds something and goes on, as bash
+ * that has expanded {1..20000}: less than this is worth a notice. */
+#define PINNED_WARNING_BYTES (16 << 20)
+#define PINNED_SHARE         0.1 /* of the resident bytes */
 /* Of what was requested when the work ended, at a look behind it. */
 #define END_LEVEL 0.75
 /* If whole pages are this much of what stayed, they are there for the asking. */
@@ -225,6 +228,8 @@ static void rule_resident_report_pinned(struct inquiry *inquiry,
             inquiry_candidates_add(&candidates, &inquiry->sites[i], rows[i].pinned_bytes);
     struct insight *insight = insight_begin(inquiry, rule_number(sample->pinned_bytes),
                                             rule_number(sample->resident_bytes), INSIGHT_BYTES);
+    if (rule_number(sample->pinned_bytes) < PINNED_WARNING_BYTES)
+        insight_at_most(insight, INSIGHT_NOTICE);
     if (candidates.count) {
         const struct site *site = candidates.top[0].site;
         const struct site_residency *row = &rows[site - inquiry->sites];

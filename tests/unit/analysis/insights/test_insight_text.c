@@ -178,9 +178,9 @@ static void faults_may_be_severe(void **state)
         uint64_t pinned, resident;
         const char *severity;
     } cases[] = {
-        {16 * MIB, 32 * MIB, "severe"},      {16 * MIB, 32 * MIB + 1, "warning"},
-        {16 * MIB - 1, 16 * MIB, "warning"}, {MIB, 5 * MIB, "warning"},
-        {MIB, 5 * MIB + 1, "notice"},
+        {16 * MIB, 32 * MIB, "severe"},     {16 * MIB, 32 * MIB + 1, "warning"},
+        {16 * MIB, 80 * MIB, "warning"},    {16 * MIB, 80 * MIB + 1, "notice"},
+        {16 * MIB - 1, 16 * MIB, "notice"}, {MIB, 5 * MIB, "notice"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct built *built = built_new();

@@ -169,7 +169,10 @@ static void the_blocks_that_pin_are_named(void **state)
     assert_path(built, insight, 0, 10 * MIB, "note:21 < main:11");
     assert_path(built, insight, 1, 2 * MIB, "piece:20 < main:10");
     assert_non_null(strstr(insight->advice, "malloc_trim"));
-    assert_severity(insight, "warning");
+    assert_severity(insight, "notice");
+    built->samples[1].pinned_bytes = figure_of(16 * MIB);
+    assert_severity(the(built_ask(built), "fragmentation"), "warning");
+    built->samples[1].pinned_bytes = figure_of(12 * MIB);
     built->samples[1].returnable_bytes = figure_of(12 * MIB - 1);
     assert_null(strstr(the(built_ask(built), "fragmentation")->advice, "malloc_trim"));
     built_free(built);
