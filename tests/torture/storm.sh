@@ -98,7 +98,7 @@ barrier_of_few_threads() {
         "${as[@]}" "$TIDEMARK" record --separate -o 'c.%p.tmk' "$BUILD/../torture/torture_storm" barrier 110 0 >out 2>err)
     [ "$(cat out)" = "110 processes" ] || fail "few threads: $(cat out) $(head -3 err)"
     profiles=$(find . -name '*.tmk' | wc -l)
-    others=$(sed -n 's/.*is not recorded: there is no thread.* (and \([0-9]*\) more processes)$/\1/p' err)
+    others=$(sed -n 's/.*is not recorded: there is no thread.* (and \([0-9]*\) more processes: torture_storm [0-9]*)$/\1/p' err)
     [ $((profiles + 1 + ${others:-0})) = 111 ] || fail "few threads: $profiles profiles, and ${others:-none} more of 111: $(cat err)"
     cd ..
 }

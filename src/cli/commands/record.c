@@ -143,11 +143,52 @@ static void cmd_record_add_error(struct strbuf *line, const struct process_image
                     result->error ? "" : ", and the profile is whole");
 }
 
+/* How many of those with an error from `at` on have its program; 0: an earlier one has it, from
+ * `first` on, or nothing is wrong with it. */
+static size_t cmd_record_alike(const struct collector *collector, size_t first, size_t at)
+{
+    const char *program = collector_result(collector, at)->program;
+    size_t count = 0;
+    for (size_t i = first; i < collector_result_count(collector); i++) {
+        const struct process_image_result *other = collector_result(collector, i);
+        if ((!other->error && !other->trace_error) || strcmp(other->program, program) != 0)
+            continue;
+        if (i < at)
+            return 0;
+        if (i == at || count)
+            count++;
+    }
+    return count;
+}
+
+/* Which programs the other processes are, from result `first` on. */
+static void cmd_record_add_others(struct strbuf *line, const struct collector *collector,
+                                  size_t first, size_t others)
+{
+    enum { PROGRAMS_NAMED = 4 };
+    size_t named = 0, programs = 0;
+    strbuf_addf(line, " (and %zu more process%s", others, others == 1 ? "" : "es");
+    for (size_t i = first; i < collector_result_count(collector) && programs < PROGRAMS_NAMED;
+         i++) {
+        size_t alike = cmd_record_alike(collector, first, i);
+        if (!alike)
+            continue;
+        strbuf_add_string(line, programs++ ? ", " : ": ");
+        text_add_safe_string(line, collector_result(collector, i)->program);
+        if (alike > 1)
+            strbuf_addf(line, " %zu", alike);
+        named += alike;
+    }
+    if (named && named < others)
+        strbuf_addf(line, ", and %zu more", others - named);
+    strbuf_add_string(line, ")");
+}
+
 /* One line, however many: what was wrong first is what explains the others. */
 static void cmd_record_say_errors(struct collector *collector)
 {
     struct strbuf line = STRBUF_INIT;
-    size_t others = collector_rows_without_room(collector);
+    size_t others = collector_rows_without_room(collector), first = 0;
     if (others)
         strbuf_addf(&line, "%s", error_text());
     others -= others > 0;
@@ -155,13 +196,15 @@ static void cmd_record_say_errors(struct collector *collector)
         const struct process_image_result *result = collector_result(collector, i);
         if (!result->error && !result->trace_error)
             continue;
-        if (line.length)
+        if (line.length) {
             others++;
-        else
-            cmd_record_add_error(&line, result);
+            continue;
+        }
+        cmd_record_add_error(&line, result);
+        first = i + 1;
     }
     if (others)
-        strbuf_addf(&line, " (and %zu more process%s)", others, others == 1 ? "" : "es");
+        cmd_record_add_others(&line, collector, first, others);
     if (line.length)
         fprintf(stderr, "tidemark: %s\n", line.data);
     strbuf_release(&line);
