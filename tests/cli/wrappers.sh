@@ -37,3 +37,6 @@ tidemark check -b budget.toml --json run.tmk | through
 tidemark record -q --trace -o traced.tmk "$VICTIMS/wrapped"
 tidemark blocks --json traced.tmt | jq -s '[.[].frames[0]]' | through
 tidemark events --filter parse_header traced.tmt | grep -o 'my_malloc ← parse_header' | sort -u
+tidemark top -n 1 run.tmk | grep -o 'my_malloc ← [a-z_]*' | sort -u | paste -sd ' '
+tidemark top -n 1 --not-through '^my_malloc$' run.tmk | grep -c '←.*my_malloc\|my_malloc ←' || :
+tidemark plot --sites 5 run.tmk | grep -o 'my_malloc ← [a-z_]*' | sort -u | paste -sd ' '

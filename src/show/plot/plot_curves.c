@@ -183,10 +183,8 @@ static void plot_curves_release(struct curves *curves)
 static void plot_curves_add_frame(struct strbuf *out, const struct profile *profile,
                                   struct frame frame, size_t columns)
 {
-    struct strbuf name = STRBUF_INIT;
-    frame_add_name(&name, profile, frame);
-    name_add_short(out, name.data, columns);
-    strbuf_release(&name);
+    /* Who asks through a wrapper has half of the room, and the wrapper the other. */
+    frame_add_owner(out, profile, frame, " ← ", frame.through ? columns / 2 : columns);
 }
 
 /* How many frames two paths have in common, from the innermost on. */
@@ -243,6 +241,8 @@ static void plot_curves_name_group(struct strbuf *out, const struct curves *curv
         plot_curves_add_path(out, curves, node, common);
         return;
     }
+    if (curves->view != PLOT_SITES) /* a function may ask through many */
+        frame.through = 0;
     plot_curves_add_frame(out, curves->profile, frame, NAME_COLUMNS / 2);
     if (curves->view == PLOT_SITES)
         plot_curves_add_place(out, curves, frame);

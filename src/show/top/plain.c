@@ -34,7 +34,7 @@ static void top_plain_add_row(struct strbuf *out, const struct top_row *row,
         options->style.columns - top_figures_shown(options->style.columns) * TOP_FIGURE - 2;
     size_t place = text_width(row->place);
     place = place > room / 2 ? room / 2 : place;
-    name_add_short(out, row->name, room - place - 2);
+    top_add_site(out, row, &options->style, room - place - 2);
     if (place) {
         strbuf_add_string(out, "  ");
         text_add_cut(out, row->place, place);

@@ -248,7 +248,8 @@ static void top_screen_add_row(struct strbuf *out, const struct screen *screen,
     size_t place = columns < used + TOP_LEAST_FOR_SITE ? 0 : text_width(row->place);
     place = place > room / 2 ? room / 2 : place;
     size_t before = text_width(out->data);
-    name_add_short(out, row->name, room - place - (place ? 2 : 0));
+    const struct style plain = {false, screen->model.options->style.utf8, columns};
+    top_add_site(out, row, &plain, room - place - (place ? 2 : 0));
     if (!place)
         return;
     size_t width = text_width(out->data) - before;

@@ -17,6 +17,7 @@
 #include "base/now.h"
 #include "aggregate/facts.h"
 #include "aggregate/frames.h"
+#include "format/names.h"
 
 enum { PLACE_COLUMNS = 60 };
 
@@ -35,6 +36,7 @@ static void top_model_drop_rows(struct top_row *rows, size_t count)
     for (size_t i = 0; i < count; i++) {
         free(rows[i].name);
         free(rows[i].place);
+        free(rows[i].wrapper);
     }
     free(rows);
 }
@@ -86,7 +88,8 @@ static struct top_row top_model_row_of(const struct top_model *model, size_t gro
 {
     const struct site_group *of = &model->sites.groups[group];
     const struct call_metrics *call = &of->merged.metrics;
-    struct strbuf name = STRBUF_INIT, safe = STRBUF_INIT, place = STRBUF_INIT;
+    struct strbuf name = STRBUF_INIT, safe = STRBUF_INIT, place = STRBUF_INIT,
+                  wrapper = STRBUF_INIT;
     frame_add_name(&name, model->profile, of->frame);
     text_add_safe_string(&safe, name.data);
     frame_add_place(&place, model->profile, of->frame, PLACE_COLUMNS);
@@ -101,6 +104,11 @@ static struct top_row top_model_row_of(const struct top_model *model, size_t gro
     };
     row.name = top_model_owned(&safe);
     row.place = top_model_owned(&place);
+    strbuf_reset(&name);
+    if (of->frame.through)
+        frame_add_through(&name, model->profile, of->frame);
+    text_add_safe_string(&wrapper, name.data);
+    row.wrapper = top_model_owned(&wrapper);
     strbuf_release(&name);
     return row;
 }
@@ -362,6 +370,13 @@ void top_add_growth(struct strbuf *out, double bytes)
         strbuf_add_char(out, '0');
     else
         strbuf_addf(out, "%c%s", bytes < 0 ? '-' : '+', human_bytes((uint64_t)fabs(bytes)).text);
+}
+
+void top_add_site(struct strbuf *out, const struct top_row *row, const struct style *style,
+                  size_t room)
+{
+    size_t used = *row->wrapper ? frame_add_wrapper(out, style, row->wrapper, row->name, room) : 0;
+    name_add_short(out, row->name, room - used);
 }
 
 void top_add_rate(struct strbuf *out, double rate)

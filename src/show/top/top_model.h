@@ -12,6 +12,7 @@
 struct top_row {
     uint64_t key;       /* names the site from one reading to the next */
     char *name, *place; /* safe; the place may be "" */
+    char *wrapper;      /* that it asks through, safe; "": by itself */
     size_t group;       /* into sites.groups */
     struct figure live_bytes, live_count, alloc_count, alloc_bytes, at_peak_bytes;
     double growth_bytes, rate; /* NAN: not known, or there is no look before */
@@ -73,6 +74,9 @@ void top_add_field(struct strbuf *out, const char *text);
 void top_add_growth(struct strbuf *out, double bytes);
 /* "1.2 k/s", "-" where it is not known */
 void top_add_rate(struct strbuf *out, double rate);
+/* "my_alloc ← parse_header" in at most `room` columns, where that is enough for both. */
+void top_add_site(struct strbuf *out, const struct top_row *row, const struct style *style,
+                  size_t room);
 /* As much of a line as has room, in whole parts: up to a comma, an "in" or two spaces. A figure
  * that is cut in two reads as another one. */
 void top_add_whole_parts(struct strbuf *out, const char *line, size_t columns);
