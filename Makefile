@@ -5,6 +5,8 @@
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
+# Tests wait for clocks, sockets and pages as often as they compute.
+TEST_JOBS = $$(($$(nproc) + 1))
 SECONDS_EACH = 600
 MINUTES = 40
 TIDEMARK = build/release/bin/tidemark
@@ -48,19 +50,19 @@ check: check-asan check-tsan
 	@tools/web.sh needed
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
-	$(CTEST) --preset release -j $(JOBS)
+	$(CTEST) --preset release -j $(TEST_JOBS)
 
 check-asan:
 	@tools/setup.sh build test
 	cmake --preset asan
 	cmake --build --preset asan -j $(JOBS)
-	$(CTEST) --preset asan -j $(JOBS) -R '^(unit|sanitized)/'
+	$(CTEST) --preset asan -j $(TEST_JOBS) -R '^(unit|sanitized)/'
 
 check-tsan:
 	@tools/setup.sh build test
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS)
-	$(CTEST) --preset tsan -j $(JOBS) -R '^unit/.*(ring|merge|shared|thread|tracer|look_schedule|offline)'
+	$(CTEST) --preset tsan -j $(TEST_JOBS) -R '^unit/.*(ring|merge|shared|thread|tracer|look_schedule|offline)'
 
 check-firefox:
 	@tools/setup.sh build test firefox
