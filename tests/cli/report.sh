@@ -36,6 +36,8 @@ grep -q ' live_count .* freed_elsewhere_count' out && echo "any metric is a colu
 grep -q ' 1009 B .* victim_sizes' out && echo "with its unit"
 try tidemark report --columns sideways r.tmk
 sentence 'sideways'
+# Of blocks that all live still no life is the longest, nor is it 0 ns.
+tidemark report --functions -n 100 --columns shortest,longest --width 140 r.tmk | grep ' victim_sizes' | grep -o ' -  *- '
 # To a pipe that closes early.
 tidemark report r.tmk | head -1 >/dev/null
 echo "status ${PIPESTATUS[0]}" | sed 's/status \(0\|141\)$/ended quietly/'

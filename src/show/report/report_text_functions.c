@@ -89,20 +89,30 @@ static struct human report_text_functions_derived_human(const struct derived *fi
     return out;
 }
 
+/* Of blocks that all live still no life is the longest, nor is it 0. */
+static struct figure report_text_functions_known(const struct metric_row *row, struct figure value,
+                                                 const struct call_metrics *of)
+{
+    bool never = row == METRIC_ROW(lifetime_max) && !figure_known(of->lifetime_min);
+    return never ? FIGURE_UNKNOWN : value;
+}
+
 struct human report_column_value(const struct text *text, size_t position,
                                  const struct merged_metrics *merged)
 {
     const struct call_metrics *of = &merged->metrics;
     if (position >= METRICS + DERIVED_COUNT) {
         const struct metric *metric = &metrics[position - METRICS - DERIVED_COUNT];
-        return metric_human(metric, metric_of_merged(metric, merged));
+        return metric_human(
+            metric, report_text_functions_known(metric->row, metric_of_merged(metric, merged), of));
     }
     if (position >= METRICS) {
         const struct derived *figure = &derived[position - METRICS];
         return report_text_functions_derived_human(
             figure, derived_value(figure, of, report_text_functions_run_ns(text->profile)));
     }
-    return metric_row_human(&metric_rows[position], metric_value(&metric_rows[position], of));
+    const struct metric_row *row = &metric_rows[position];
+    return metric_row_human(row, report_text_functions_known(row, metric_value(row, of), of));
 }
 
 const char *report_column_title(size_t position)
