@@ -139,6 +139,8 @@ keys Escape; until_true shows 'F1 Help' && echo "back"
 keys /; keys nosuchname; until_true shows 'Search: nosuchname'; keys Enter
 until_true shows 'no call site.s name has' && echo "not found"
 keys h; until_true shows 'choose a call site' && echo "help"
+tmux resize-window -t top -x 60 -y 40
+until_true shows 'look again' && until_false shows … && shows 'marks text' && echo "all of it in 60 columns"
 keys Escape; until_true shows 'F1 Help'
 tmux resize-window -t top -x 60 -y 12
 until_false shows 'memory over time' && until_true shows 'F1 Help' && echo "smaller: no chart"

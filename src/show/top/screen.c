@@ -483,8 +483,51 @@ static const char help[] =
     "  F10, q         quit\n"
     "\n"
     "  The mouse chooses a call site, shows the detail of the one that is chosen, sorts by a "
-    "title,\n"
-    "  scrolls, and presses what stands in the last line. With Shift the terminal marks text.\n";
+    "title, scrolls, and presses what stands in the last line. With Shift the terminal marks "
+    "text.\n";
+
+/* Where the second column of a line begins; without one, where its text does. */
+static size_t top_screen_second_column(const char *line, size_t bytes)
+{
+    size_t first = strspn(line, " ");
+    for (size_t at = first; at + 1 < bytes; at++)
+        if (line[at] == ' ' && line[at + 1] == ' ')
+            return at + strspn(line + at, " ");
+    return first;
+}
+
+/* What is too long goes on below its second column. */
+static void top_screen_wrap_line(struct strbuf *out, const char *line, size_t bytes, size_t columns)
+{
+    size_t indent = top_screen_second_column(line, bytes), room = columns;
+    if (indent > columns / 2)
+        indent = strspn(line, " ");
+    while (bytes > room) {
+        size_t at = room;
+        while (at && line[at] != ' ')
+            at--;
+        if (at <= strspn(line, " "))
+            break; /* a word that is too long is cut, as all is */
+        strbuf_addf(out, "%.*s\n%*s", (int)at, line, (int)indent, "");
+        at += strspn(line + at, " ");
+        line += at;
+        bytes -= at;
+        room = columns - indent;
+    }
+    strbuf_addf(out, "%.*s\n", (int)bytes, line);
+}
+
+static void top_screen_draw_help(struct screen *screen)
+{
+    struct strbuf text = STRBUF_INIT;
+    for (const char *line = help; *line;) {
+        size_t bytes = strcspn(line, "\n");
+        top_screen_wrap_line(&text, line, bytes, (size_t)COLS);
+        line += bytes + 1;
+    }
+    top_screen_draw_scrolled(screen, 0, text.data);
+    strbuf_release(&text);
+}
 
 static void top_screen_add_keys(struct strbuf *line, const struct screen *screen)
 {
@@ -511,7 +554,7 @@ static void top_screen_draw(struct screen *screen)
 {
     erase();
     if (screen->mode == MODE_HELP) {
-        top_screen_draw_scrolled(screen, 0, help);
+        top_screen_draw_help(screen);
     } else {
         top_screen_draw_head(screen);
         if (screen->mode == MODE_DETAIL)
