@@ -6,7 +6,7 @@ for word in leaks realloc function owners mapped nonsense; do
 done
 echo mine >notes
 try tidemark record -q -o notes "$VICTIMS/basic"
-sentence "choose another name"
+sentence "choose another name, or --force, which keeps it as .old"
 cat notes
 try tidemark record --force -q -o notes "$VICTIMS/basic"
 cat notes.old

@@ -439,8 +439,9 @@ int record_options_check_output(const struct record_options *options, const char
     if (error == -EEXIST)
         fprintf(stderr,
                 "tidemark %s: cannot write the profile %s: it is there already and is no file of "
-                "Tidemark's; choose another name\n",
-                command, options->output);
+                "Tidemark's; choose another name%s\n",
+                command, options->output,
+                strcmp(command, "record") ? "" : ", or --force, which keeps it as .old");
     else if (error == -EINVAL)
         fprintf(stderr,
                 "tidemark %s: cannot write the profile %s: it is there already and is no regular "
