@@ -18,6 +18,7 @@ enum {
     WAIT = 512,        /* visits of the level after reserves had to end */
     SLOTS_MOST = 256,  /* all are looked at when reserves end */
     FAR = 16,          /* blocks of each thread below the peak: reserves are worth while at once */
+    BLOCKS_LEAST = 8,  /* that a reserve may have, however little room there is */
     TRIES = 100,
 };
 
@@ -77,7 +78,7 @@ static void reserves_see(struct count_slot *slot, int64_t bytes)
         reserves_load(&count_state.peak_bytes) - reserves_load(&count_state.current_bytes);
     if (count_exact || threads > SLOTS_MOST || slot->drains_done < CALLS_BEFORE || size == 0)
         return;
-    int64_t most = room / (4 * threads) > 4 * size ? room / (4 * threads) : 4 * size;
+    int64_t share = room / threads, few = BLOCKS_LEAST * size, most = share > few ? share : few;
     slot->most_shift = (uint8_t)(63 - __builtin_clzll((unsigned long long)most));
     if (reserves_are(RESERVING_OFF) &&
         (room >= FAR * threads * size || --count_state.reserves_wait <= 0))

@@ -288,6 +288,37 @@ static void filled_and_drained(void)
     assert_true(drains() - before < 2 * FILLED * (TURNS / 2) / 10);
 }
 
+static uint64_t drains_of_all(void)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < count_state.slots_used; i++)
+        sum += count_state.slots[i].drains_done;
+    return sum;
+}
+
+/* Each thread puts a new block in the place of any other: bytes go from thread to thread, while the
+ * level hardly moves. */
+static void exchanged_by_any(void)
+{
+    enum { EXCHANGES = CALLS / 2 };
+    for (unsigned threads = 4; threads <= 8; threads *= 2) {
+        uint64_t before = 0;
+        begin(threads);
+        for (unsigned i = 0; i < BLOCKS; i++)
+            allocate_bytes(i, large_size());
+        for (unsigned i = 0; i < EXCHANGES; i++) {
+            unsigned block = below(BLOCKS);
+            before = i == EXCHANGES / 2 ? drains_of_all() : before;
+            count_slot_current = &count_state.slots[below(threads)];
+            release(block);
+            allocate_bytes(block, large_size());
+        }
+        check(threads);
+        /* Of EXCHANGES calls; twice as many are too many, and a half is what there are. */
+        assert_true((drains_of_all() - before) * 90 < EXCHANGES * threads);
+    }
+}
+
 /* What is allocated beyond the peak with reserves outstanding makes the peak that it makes without. */
 static void grown_after_reserves(void)
 {
@@ -431,6 +462,12 @@ static void blocks_passed_on_in_turn_seldom_go_to_the_level(void **state)
     with_threads(filled_and_drained);
 }
 
+static void blocks_freed_by_any_thread_seldom_go_to_the_level(void **state)
+{
+    (void)state;
+    with_threads(exchanged_by_any);
+}
+
 static void reserves_hide_no_peak(void **state)
 {
     (void)state;
@@ -493,6 +530,7 @@ int main(void)
         cmocka_unit_test(large_blocks_are_counted_exactly_with_reserves),
         cmocka_unit_test(blocks_of_four_steps_are_kept_from_the_level_and_the_peak_is_exact),
         cmocka_unit_test(blocks_passed_on_in_turn_seldom_go_to_the_level),
+        cmocka_unit_test(blocks_freed_by_any_thread_seldom_go_to_the_level),
         cmocka_unit_test(reserves_hide_no_peak),
         cmocka_unit_test(bytes_on_their_way_make_the_peak_unsure_by_themselves),
         cmocka_unit_test(exact_peaks_have_no_reserves),
