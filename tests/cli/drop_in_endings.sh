@@ -52,13 +52,22 @@ done
 echo "--- extended"
 cat >extended.cpp <<'END'
 #include "memprofile.h"
+#include <cstdio>
 struct Marked : MemProfile {
     Marked() : MemProfile("marked.txt", 1000, 1 << 30, "work") {}
     void mark() { double now = timestamp(); output(now, now - m_base_ts < 1 ? 12345 : 0); }
+    bool phase(int number) { std::fprintf(m_file, "# phase %d\n", number); return m_base_mem == malloc_count_current(); }
 };
-int main() { Marked marked; marked.mark(); }
+int main()
+{
+    Marked marked;
+    marked.mark();
+    bool same = marked.phase(1);
+    marked.mark();
+    return !(marked.phase(2) && same);
+}
 END
-c++ -I "$headers" -o extended extended.cpp $link && ./extended 2>/dev/null && sed -n 's/ts=[0-9.e-]*/ts=T/; s/mem=[0-9]$\|mem=[0-9][0-9]*$/&/; 1p' marked.txt | grep 12345
+c++ -I "$headers" -o extended extended.cpp $link && ./extended 2>/dev/null && sed -n 's/ts=[0-9.e-]*/ts=T/; s/mem=[0-9]$\|mem=[0-9][0-9]*$/&/; 1,4p' marked.txt
 
 echo "--- log and check"
 cat >log.c <<'END'

@@ -37,6 +37,8 @@ extern void tidemark_memprofile_output(struct tidemark_memprofile *profile, doub
                                        size_t bytes);
 /* An empty line: a break in gnuplot's curve. */
 extern void tidemark_memprofile_insertnull(struct tidemark_memprofile *profile);
+/* The file, by lines: what is written there stands between the profile's own. NULL if there is none. */
+extern FILE *tidemark_memprofile_stream(struct tidemark_memprofile *profile);
 /* Writes the last line and ends it. */
 extern void tidemark_memprofile_close(struct tidemark_memprofile *profile);
 
@@ -51,7 +53,8 @@ class MemProfile
                         size_t size_resolution = 1024, const char *funcname = NULL)
         : m_base_ts(timestamp()), m_base_mem(malloc_count_current()), m_funcname(funcname),
           profile_(tidemark_memprofile_open(filepath, time_resolution, size_resolution, funcname,
-                                            __builtin_frame_address(0)))
+                                            __builtin_frame_address(0))),
+          m_file(tidemark_memprofile_stream(profile_))
     {
     }
     ~MemProfile()
@@ -70,6 +73,12 @@ class MemProfile
     size_t m_base_mem;      /* malloc_count_current() then */
     const char *m_funcname; /* NULL: none */
 
+  private:
+    struct tidemark_memprofile *profile_;
+
+  protected:
+    FILE *m_file; /* for lines of its own, such as "# phase 2"; NULL: the file cannot be written */
+
     /* Seconds. */
     static double timestamp()
     {
@@ -86,8 +95,6 @@ class MemProfile
   private:
     MemProfile(const MemProfile &);
     MemProfile &operator=(const MemProfile &);
-
-    struct tidemark_memprofile *profile_;
 };
 #endif
 

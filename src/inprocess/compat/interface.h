@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "counters/line.h"
 #include "counters/observers.h"
@@ -43,6 +44,8 @@ void memprofile_changed(struct tidemark_memprofile *profile, size_t current);
 void memprofile_output(struct tidemark_memprofile *profile, double seconds, size_t bytes);
 /* An empty line, behind one of what has been so far. */
 void memprofile_break(struct tidemark_memprofile *profile);
+/* The file, for lines of the caller's own; NULL: there is no memory. */
+FILE *memprofile_stream(struct tidemark_memprofile *profile);
 double memprofile_seconds(const struct tidemark_memprofile *profile);
 void memprofile_close(struct tidemark_memprofile *profile);
 

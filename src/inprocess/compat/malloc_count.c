@@ -57,6 +57,11 @@ API void tidemark_memprofile_output(struct tidemark_memprofile *profile, double 
         memprofile_output(profile, seconds, bytes);
 }
 
+API FILE *tidemark_memprofile_stream(struct tidemark_memprofile *profile)
+{
+    return profile ? memprofile_stream(profile) : NULL;
+}
+
 API void tidemark_memprofile_insertnull(struct tidemark_memprofile *profile)
 {
     if (profile)

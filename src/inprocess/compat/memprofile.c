@@ -36,6 +36,9 @@ struct tidemark_memprofile {
     bool locked;
     size_t filled;
     char buffer[8192];
+
+    FILE *stream; /* NULL: nobody has asked for it */
+    char stream_buffer[BUFSIZ];
 };
 
 static struct tidemark_memprofile *all;
@@ -257,13 +260,39 @@ void memprofile_break(struct tidemark_memprofile *profile)
     observe_mute(mute);
 }
 
+/* Its lines come between ours, as they are written. What a stream takes is none of the program's
+ * memory. */
+FILE *memprofile_stream(struct tidemark_memprofile *profile)
+{
+    if (profile->stream)
+        return profile->stream;
+    count_hide(true);
+    profile->stream = fdopen(profile->file, "w");
+    if (profile->stream)
+        setvbuf(profile->stream, profile->stream_buffer, _IOLBF, sizeof profile->stream_buffer);
+    count_hide(false);
+    return profile->stream;
+}
+
+static void memprofile_close_file(struct tidemark_memprofile *profile)
+{
+    if (!profile->stream) {
+        close(profile->file);
+        return;
+    }
+    count_hide(true);
+    fclose(profile->stream);
+    count_hide(false);
+    profile->stream = NULL;
+}
+
 void memprofile_close(struct tidemark_memprofile *profile)
 {
     size_t current = profile->source.current();
     memprofile_lock(profile);
     memprofile_look(profile, current, true);
     memprofile_flush(profile);
-    close(profile->file);
+    memprofile_close_file(profile);
     __atomic_store_n(&profile->open, false, __ATOMIC_RELEASE);
     memprofile_unlock(profile);
 }
