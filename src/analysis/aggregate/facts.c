@@ -684,16 +684,8 @@ bool facts_allocator_is_libc(const struct profile *profile)
 
 const struct profile_sample *facts_owners_sample(const struct profile *profile)
 {
-    const struct profile_sample *found = NULL;
-    for (size_t i = 0, owner = 0; i < profile->sample_count; i++) {
-        const struct profile_sample *sample = &profile->samples[i];
-        while (owner < profile->owner_count && profile->owners[owner].sample < sample->id)
-            owner++;
-        bool has = owner < profile->owner_count && profile->owners[owner].sample == sample->id;
-        if (has && (!found || figure_less(found->resident_bytes, sample->resident_bytes)))
-            found = sample;
-    }
-    return found;
+    size_t first, count;
+    return profile_owners_sample(profile, &first, &count);
 }
 
 /* ---- What pages hold ------------------------------------------------------------------------- */

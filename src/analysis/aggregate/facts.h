@@ -129,7 +129,7 @@ void facts_add_losses(struct strbuf *out, const struct profile *profile);
  * resident; NULL: none has. */
 const struct profile_sample *facts_content_sample(const struct profile *profile);
 
-/* The sample with most resident, of those with owners; NULL: none has some. */
+/* profile_owners_sample() */
 const struct profile_sample *facts_owners_sample(const struct profile *profile);
 
 #endif

@@ -118,9 +118,24 @@ static int profile_levels_take_all(struct profile *profile)
 
 /* ---- Resident ------------------------------------------------------------------------------ */
 
-/* The look with most resident bytes of those that have owners; NULL: none has. */
-static const struct profile_sample *profile_levels_sample(const struct profile *profile,
-                                                          size_t *first, size_t *count)
+static bool profile_levels_has_more_resident(const struct profile_sample *a,
+                                             const struct profile_sample *b)
+{
+    return figure_less(b->resident_bytes, a->resident_bytes);
+}
+
+static bool profile_levels_has_more_alive(const struct profile_sample *a,
+                                          const struct profile_sample *b)
+{
+    uint64_t of_a = figure_or(a->live_touched_bytes, 0), of_b = figure_or(b->live_touched_bytes, 0);
+    return of_a != of_b ? of_a > of_b : profile_levels_has_more_resident(a, b);
+}
+
+/* The best of the samples that have owners and not less than `least` resident. */
+static const struct profile_sample *
+profile_levels_best(const struct profile *profile, double least,
+                    bool (*is_better)(const struct profile_sample *, const struct profile_sample *),
+                    size_t *first, size_t *count)
 {
     const struct profile_sample *found = NULL;
     size_t owner = 0;
@@ -132,14 +147,26 @@ static const struct profile_sample *profile_levels_sample(const struct profile *
         size_t begin = owner;
         while (owner < profile->owner_count && profile->owners[owner].sample == sample->id)
             owner++;
-        if (owner == begin ||
-            (found && !figure_less(found->resident_bytes, sample->resident_bytes)))
+        if (owner == begin || figure_double(sample->resident_bytes) < least ||
+            (found && !is_better(sample, found)))
             continue;
         found = sample;
         *first = begin;
         *count = owner - begin;
     }
     return found;
+}
+
+const struct profile_sample *profile_owners_sample(const struct profile *profile, size_t *first,
+                                                   size_t *count)
+{
+    enum { NEAR_PART = 50 };
+    const struct profile_sample *most =
+        profile_levels_best(profile, 0, profile_levels_has_more_resident, first, count);
+    if (!most || !figure_known(most->resident_bytes))
+        return most;
+    double near = figure_double(most->resident_bytes) * (NEAR_PART - 1) / NEAR_PART;
+    return profile_levels_best(profile, near, profile_levels_has_more_alive, first, count);
 }
 
 /* "[file] libc.so.6", "[stack] main 1234". */
@@ -257,7 +284,7 @@ static void profile_levels_sum_resident(struct profile *profile, uint64_t time_n
 static int profile_levels_take_resident(struct profile *profile)
 {
     size_t first, count;
-    const struct profile_sample *sample = profile_levels_sample(profile, &first, &count);
+    const struct profile_sample *sample = profile_owners_sample(profile, &first, &count);
     if (!sample)
         return error_set(-ENOENT, "this profile does not say whose the resident memory is: no look "
                                   "at the program's pages is in it");
@@ -281,7 +308,7 @@ bool profile_has_level(const struct profile *profile, enum memory_level level)
     if (profile_get(profile, PROFILE_META_LEVEL) || profile_get(profile, PROFILE_META_REGION))
         return false;
     return level == MEMORY_HEAP       ? profile->has_program
-           : level == MEMORY_RESIDENT ? profile_levels_sample(profile, &first, &count) != NULL
+           : level == MEMORY_RESIDENT ? profile_owners_sample(profile, &first, &count) != NULL
                                       : figure_known(profile->program.mapped.live_bytes);
 }
 

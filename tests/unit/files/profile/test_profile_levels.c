@@ -230,6 +230,35 @@ static void resident_adds_up_to_the_look_without_the_tool(void **state)
     profile_free(profile);
 }
 
+/* The look at the end has most resident and nothing alive, since all was freed before it. */
+static void owners_are_those_of_the_look_with_something_alive(void **state)
+{
+    (void)state;
+    static const uint32_t expected[] = {2, 3, 1};
+    static struct profile_sample samples[3][3] = {
+        {{.id = 1, .resident_bytes = FIGURE_OF(900), .live_touched_bytes = FIGURE_OF(800)},
+         {.id = 2, .resident_bytes = FIGURE_OF(981), .live_touched_bytes = FIGURE_OF(300)},
+         {.id = 3, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(1)}},
+        {{.id = 1, .resident_bytes = FIGURE_OF(900), .live_touched_bytes = FIGURE_OF(800)},
+         {.id = 2, .resident_bytes = FIGURE_OF(979), .live_touched_bytes = FIGURE_OF(300)},
+         {.id = 3, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(1)}},
+        {{.id = 1, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(5)},
+         {.id = 2, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(5)},
+         {.id = 3, .resident_bytes = FIGURE_OF(999), .live_touched_bytes = FIGURE_OF(5)}},
+    };
+    struct profile_owner owners[] = {{.sample = 1}, {.sample = 2}, {.sample = 2}, {.sample = 3}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct profile profile = {
+            .samples = samples[i], .sample_count = 3, .owners = owners, .owner_count = 4};
+        size_t first, count;
+        const struct profile_sample *found = profile_owners_sample(&profile, &first, &count);
+        assert_non_null(found);
+        assert_int_equal(found->id, expected[i]);
+        assert_int_equal(owners[first].sample, found->id);
+        assert_int_equal(count, found->id == 2 ? 2 : 1);
+    }
+}
+
 static void what_a_profile_lacks_is_said(void **state)
 {
     (void)state;
@@ -252,6 +281,7 @@ int main(void)
         cmocka_unit_test(mapped_replaces_paths_sums_timeline_and_curves),
         cmocka_unit_test(all_has_each_path_once_at_the_joint_peak),
         cmocka_unit_test(resident_adds_up_to_the_look_without_the_tool),
+        cmocka_unit_test(owners_are_those_of_the_look_with_something_alive),
         cmocka_unit_test(what_a_profile_lacks_is_said),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
