@@ -108,6 +108,36 @@ else
     echo 'both are there'
 fi
 
+echo "--- sessions that say nothing keep nobody from one that does"
+cat >mute.py <<'P'
+import os, socket, time
+def listen(name):
+    it = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    it.bind(f"\0tidemark-{name}:{os.getpid()}")
+    it.listen(0)
+    return it
+mute, full, callers = listen("mute"), listen("full"), []
+try:
+    while True:  # nobody is taken, and then nobody more can call
+        callers.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
+        callers[-1].connect(full.getsockname())
+except BlockingIOError:
+    print("there", flush=True)
+time.sleep(300)
+P
+mkfifo mutes
+python3 mute.py >mutes &
+mute=$!; disown
+read -r _ <mutes
+commanded -q -o m.tmk
+say a 7 1000
+tidemark snapshot --timeout 100s $recorder
+try tidemark snapshot --timeout 100ms $$
+sentence "no answer in time"
+kill -KILL $mute
+say x 0
+ended
+
 echo "--- refused"
 for options in '--snapshot-at=lots' '--snapshot-at=rss' '--snapshot-at=cgroup=120%' \
     '--snapshot-at=oom=1' '--snapshot-signal=KILL' '--snapshot-signal=NONE'; do

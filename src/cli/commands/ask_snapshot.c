@@ -1,5 +1,7 @@
-/* Asks collectors for snapshots (ask_snapshot.h). The kernel lists the names of their sockets. Each
- * that answers has the process or says that it has not, and answers once more for each snapshot. */
+/* Asks collectors for snapshots (ask_snapshot.h). The kernel lists the names of their sockets. All
+ * are asked at once: each that answers has the process or says that it has not, and answers once
+ * more for each snapshot. One that has hung up after a snapshot ends the asking, since a process has
+ * one collector; others may be stopped, or behind, for as long as they like. */
 #include "commands/ask_snapshot.h"
 
 #include <errno.h>
@@ -14,48 +16,49 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "base/array.h"
+#include "base/memory.h"
+#include "base/now.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "wire/wire.h"
 
+enum { AGAIN_MS = 50 }; /* for who could not be called: its queue was full */
+
+struct session {
+    char name[108];
+    int fd; /* -1: to be called again */
+    bool done, has_it;
+};
+
 struct asking {
     const struct ask_snapshot *ask;
-    int patience_ms;
-    size_t sessions, denied; /* collectors that answered; that are another user's */
+    uint64_t patience_ns, until_ns;
+    struct session *sessions;
+    size_t count, room;
+    struct pollfd *polls;
+    size_t denied; /* collectors that are another user's */
     size_t written, failed;
 };
 
-static int ask_snapshot_connect_to(const char *name)
+/* 0; -EAGAIN: its queue is full; or another -errno. */
+static int ask_snapshot_connect_to(const char *name, int *fd)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t bytes = strlen(name);
     if (bytes + 1 > sizeof address.sun_path)
-        return -1;
+        return -ENAMETOOLONG;
     memcpy(address.sun_path + 1, name, bytes);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    *fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, length) == 0)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
-/* 1: there is one; 0: it has hung up; -1: it says nothing. */
-static int ask_snapshot_next_answer(int fd, int patience_ms, char *text, size_t bytes)
-{
-    struct pollfd told = {.fd = fd, .events = POLLIN};
-    int ready;
-    do
-        ready = poll(&told, 1, patience_ms);
-    while (ready < 0 && errno == EINTR);
-    if (ready <= 0)
-        return -1;
-    ssize_t got = recv(fd, text, bytes - 1, 0);
-    if (got <= 0)
+    if (*fd < 0)
+        return -errno;
+    if (connect(*fd, (struct sockaddr *)&address, length) == 0)
         return 0;
-    text[got] = 0;
-    return 1;
+    int error = -errno;
+    close(*fd);
+    *fd = -1;
+    return error;
 }
 
 /* What lies below the directory that we are in reads better, and works as well, without that. */
@@ -106,46 +109,124 @@ static bool ask_snapshot_is_collector(int fd, pid_t pid, bool *ours)
     return known && peer.pid == pid;
 }
 
-static void ask_snapshot_ask_session(struct asking *asking, const char *name)
+/* ---- Sessions -------------------------------------------------------------------------------- */
+
+static void ask_snapshot_end(struct session *session)
 {
-    static char text[WIRE_ANSWER_BYTES + 1];
+    if (session->fd >= 0)
+        close(session->fd);
+    session->fd = -1;
+    session->done = true;
+}
+
+static void ask_snapshot_call(struct asking *asking, struct session *session)
+{
     bool ours;
-    int got, fd = ask_snapshot_connect_to(name);
-    if (fd < 0)
+    int error = ask_snapshot_connect_to(session->name, &session->fd);
+    session->done = error && error != -EAGAIN;
+    if (error)
         return;
     struct wire_hello hello = {.magic = WIRE_MAGIC, .reason = WIRE_HELLO_SNAPSHOT};
     hello.wish = asking->ask->wish;
-    hello.parent =
-        ask_snapshot_is_collector(fd, asking->ask->pid, &ours) ? 0 : (uint32_t)asking->ask->pid;
+    hello.parent = ask_snapshot_is_collector(session->fd, asking->ask->pid, &ours)
+                       ? 0
+                       : (uint32_t)asking->ask->pid;
     asking->denied += !ours;
-    if (ours && send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello) {
-        asking->sessions++;
-        while ((got = ask_snapshot_next_answer(fd, asking->patience_ms, text, sizeof text)) == 1)
-            ask_snapshot_take_answer(asking, text);
-        if (got < 0) {
-            fprintf(stderr, "tidemark %s: no answer in time; the snapshot may still come\n",
-                    asking->ask->command);
-            asking->failed++;
-        }
+    if (!ours || send(session->fd, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
+        ask_snapshot_end(session);
+}
+
+static void ask_snapshot_hear(struct asking *asking, struct session *session)
+{
+    static char text[WIRE_ANSWER_BYTES + 1];
+    ssize_t got = recv(session->fd, text, sizeof text - 1, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got <= 0) {
+        ask_snapshot_end(session);
+        return;
     }
-    close(fd);
+    text[got] = 0;
+    session->has_it |= *text == WIRE_ANSWER_PATH || *text == WIRE_ANSWER_ERROR;
+    ask_snapshot_take_answer(asking, text);
+    asking->until_ns = now_monotonic_ns() + asking->patience_ns;
+}
+
+/* Is there somebody left who may have the process? */
+static bool ask_snapshot_waits(const struct asking *asking)
+{
+    bool waits = false;
+    for (size_t i = 0; i < asking->count; i++) {
+        if (asking->sessions[i].done && asking->sessions[i].has_it)
+            return false;
+        waits |= !asking->sessions[i].done;
+    }
+    return waits;
+}
+
+/* Milliseconds to wait for an answer, less where somebody is to be called again. */
+static int ask_snapshot_prepare(struct asking *asking, uint64_t now_ns)
+{
+    bool again = false;
+    for (size_t i = 0; i < asking->count; i++) {
+        struct session *session = &asking->sessions[i];
+        if (!session->done && session->fd < 0)
+            ask_snapshot_call(asking, session);
+        again |= !session->done && session->fd < 0;
+        asking->polls[i] = (struct pollfd){.fd = session->fd, .events = POLLIN};
+    }
+    uint64_t left_ms = (asking->until_ns - now_ns) / 1000000 + 1;
+    return again && left_ms > AGAIN_MS ? AGAIN_MS : left_ms < INT32_MAX ? (int)left_ms : INT32_MAX;
+}
+
+static void ask_snapshot_hear_all(struct asking *asking)
+{
+    uint64_t now_ns = now_monotonic_ns();
+    asking->until_ns = now_ns + asking->patience_ns;
+    while (ask_snapshot_waits(asking) && now_ns < asking->until_ns) {
+        int wait_ms = ask_snapshot_prepare(asking, now_ns);
+        int ready = poll(asking->polls, asking->count, wait_ms);
+        for (size_t i = 0; ready > 0 && i < asking->count; i++)
+            if (asking->polls[i].revents)
+                ask_snapshot_hear(asking, &asking->sessions[i]);
+        now_ns = now_monotonic_ns();
+    }
+    if (ask_snapshot_waits(asking)) {
+        fprintf(stderr, "tidemark %s: no answer in time; the snapshot may still come\n",
+                asking->ask->command);
+        asking->failed++;
+    }
+    for (size_t i = 0; i < asking->count; i++)
+        ask_snapshot_end(&asking->sessions[i]);
 }
 
 /* "…: 00000002 00000000 00010000 0005 01 4242 @tidemark-0123…": those that listen (flag 10000). */
-static void ask_snapshot_ask_all(struct asking *asking)
+static void ask_snapshot_list(struct asking *asking)
 {
     FILE *sockets = fopen("/proc/net/unix", "re");
     char *line = NULL;
     size_t room = 0;
     while (sockets && getline(&line, &room, sockets) > 0) {
-        char name[108], flags[16];
-        if (sscanf(line, "%*s %*s %*s %15s %*s %*s %*s @%107[!-~]", flags, name) == 2 &&
-            strtoul(flags, NULL, 16) & 0x10000 && strncmp(name, "tidemark-", 9) == 0)
-            ask_snapshot_ask_session(asking, name);
+        struct session session = {.fd = -1};
+        char flags[16];
+        if (sscanf(line, "%*s %*s %*s %15s %*s %*s %*s @%107[!-~]", flags, session.name) != 2 ||
+            !(strtoul(flags, NULL, 16) & 0x10000) || strncmp(session.name, "tidemark-", 9) != 0)
+            continue;
+        array_need_room(&asking->sessions, &asking->room, asking->count, sizeof session);
+        asking->sessions[asking->count++] = session;
     }
     free(line);
     if (sockets)
         fclose(sockets);
+}
+
+static void ask_snapshot_ask_all(struct asking *asking)
+{
+    ask_snapshot_list(asking);
+    asking->polls = memory_resize(NULL, asking->count + 1, sizeof *asking->polls);
+    ask_snapshot_hear_all(asking);
+    free(asking->polls);
+    free(asking->sessions);
 }
 
 static void ask_snapshot_say_nobody(const struct asking *asking)
@@ -162,9 +243,10 @@ static void ask_snapshot_say_nobody(const struct asking *asking)
 
 int ask_snapshot(const struct ask_snapshot *ask)
 {
-    uint64_t patience_ms = ask->timeout_ns / 1000000;
+    enum { MOST_S = 1 << 30 };
+    uint64_t most_ns = MOST_S * 1000000000ull;
     struct asking asking = {.ask = ask,
-                            .patience_ms = patience_ms < INT32_MAX ? (int)patience_ms : INT32_MAX};
+                            .patience_ns = ask->timeout_ns < most_ns ? ask->timeout_ns : most_ns};
     ask_snapshot_ask_all(&asking);
     if (!asking.written && !asking.failed)
         ask_snapshot_say_nobody(&asking);
