@@ -76,6 +76,8 @@ int own_file_check(const char *path)
     ssize_t got = own_file_head(path, head);
     if (got == 0 || got == -ENOENT)
         return 0;
+    if (got == -EMFILE || got == -ENFILE || got == -ENOMEM)
+        return (int)got; /* that says nothing about the file */
     return got > 0 && own_file_is_head(path, head) ? 0 : -EEXIST;
 }
 
@@ -89,5 +91,7 @@ int own_file_check_text(const char *path, const char *beginning)
     ssize_t got = own_file_head(path, head);
     if (got == 0 || got == -ENOENT)
         return 0;
+    if (got == -EMFILE || got == -ENFILE || got == -ENOMEM)
+        return (int)got;
     return got >= (ssize_t)length && !memcmp(head, beginning, length) ? 0 : -EEXIST;
 }

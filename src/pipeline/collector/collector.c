@@ -79,6 +79,8 @@ struct collector {
     bool any;
     bool has_no_room;        /* for a newcomer: descriptors are short */
     uint64_t stuck_since_ns; /* no newcomer has got a thread since; 0: none lacks one */
+    uint64_t deaf_since_ns;  /* no caller could be taken since, for want of a descriptor; 0 … */
+    int reserve;             /* a descriptor for telling a caller so; -1: there is none */
     size_t turned_away, passed_over;
     uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS]; /* of processes without an image */
     bool hurried; /* the user waits for what is completed, and has been told how not to */
@@ -204,6 +206,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
     else
         error = collector_make_name(collector->name, sizeof collector->name);
     collector->window.wake = -1;
+    collector->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (!options->separate && !options->job)
         collector->options.rows = session_rows_new();
     collector->options.finished = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -215,6 +218,8 @@ int collector_open(struct collector **out, const struct collector_options *optio
         error = collector->socket;
         window_close(&collector->window);
         collector_release_shared(collector);
+        if (collector->reserve >= 0)
+            close(collector->reserve);
         free(collector);
         return error;
     }
@@ -531,6 +536,46 @@ static bool collector_is_behind(const struct collector *collector)
     return collector_backlog(collector) >= quota_backlog();
 }
 
+static void collector_add_turned_away(struct collector *collector, pid_t pid)
+{
+    char program[16];
+    if (process_thread_name(pid, pid, program) < 0)
+        snprintf(program, sizeof program, "?");
+    array_need_bare_room(&collector->results, &collector->result_room, collector->result_count,
+                         sizeof *collector->results);
+    struct process_image_result *result = &collector->results[collector->result_count++];
+    *result = (struct process_image_result){.pid = pid, .program = memory_copy_string(program)};
+    if (asprintf(&result->error,
+                 "process %d (%s) is not recorded: there is no descriptor to collect with "
+                 "(ulimit -n)",
+                 (int)pid, program) < 0)
+        memory_exhausted();
+    collector->turned_away++;
+}
+
+/* Descriptors are used up, by files that nobody counts (symbols, the session's database), and have
+ * been for a while: a caller would wait for ours, and those that we wait for may wait for it. It is
+ * taken with the descriptor in reserve and let go: it runs on unrecorded. */
+static void collector_turn_away_caller(struct collector *collector)
+{
+    const uint64_t patience_ns = 2000000000u;
+    uint64_t now_ns = now_monotonic_ns();
+    if (!collector->deaf_since_ns)
+        collector->deaf_since_ns = now_ns;
+    if (now_ns - collector->deaf_since_ns < patience_ns || collector->reserve < 0)
+        return;
+    close(collector->reserve);
+    int fd = accept4(collector->socket, NULL, NULL, SOCK_CLOEXEC);
+    struct ucred peer = {0};
+    socklen_t length = sizeof peer;
+    bool known = fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (known && peer.uid == geteuid())
+        collector_add_turned_away(collector, peer.pid);
+    collector->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static bool collector_accept_one(struct collector *collector)
 {
     struct ucred peer;
@@ -541,10 +586,14 @@ static bool collector_accept_one(struct collector *collector)
     }
     int fd = accept4(collector->socket, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0) {
-        collector->has_no_room = errno != EAGAIN;
+        int error = errno;
+        collector->has_no_room = error != EAGAIN;
         quota_give(QUOTA_NEWCOMER);
+        if (error == EMFILE || error == ENFILE)
+            collector_turn_away_caller(collector);
         return false;
     }
+    collector->deaf_since_ns = 0;
     bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
     collector->callers[collector->caller_count++] =
         (struct caller){fd, known ? peer.uid : (uid_t)-1, now_monotonic_ns()};
@@ -963,6 +1012,8 @@ void collector_close(struct collector *collector)
     }
     if (collector->socket >= 0)
         close(collector->socket);
+    if (collector->reserve >= 0)
+        close(collector->reserve);
     window_close(&collector->window);
     collector_release_shared(collector);
     free(collector->members);
