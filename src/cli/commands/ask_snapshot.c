@@ -1,7 +1,7 @@
 /* Asks collectors for snapshots (ask_snapshot.h). The kernel lists the names of their sockets. All
  * are asked at once: each that answers has the process or says that it has not, and answers once
- * more for each snapshot. One that has hung up after a snapshot ends the asking, since a process has
- * one collector; others may be stopped, or behind, for as long as they like. */
+ * more for each snapshot. One that has hung up after a snapshot ends the asking, since a process
+ * has one collector. Others may be stopped, or behind, for as long as they like. */
 #include "commands/ask_snapshot.h"
 
 #include <errno.h>
