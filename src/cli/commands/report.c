@@ -129,7 +129,7 @@ static const struct option_entry entries[] = {
     LEVEL_ENTRY(TO),
     {"startup", 0, OPTION_FLAG, NULL,
      "list what run-times and libraries ask for as they start, instead of one line",
-     TO(report.startup), false, NULL},
+     TO(report.startup), true, NULL},
     HIDE_STD_ENTRY(REPORT),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
