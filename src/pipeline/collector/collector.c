@@ -206,7 +206,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
     else
         error = collector_make_name(collector->name, sizeof collector->name);
     collector->window.wake = -1;
-    collector->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    collector->reserve = eventfd(0, EFD_CLOEXEC);
     if (!options->separate && !options->job)
         collector->options.rows = session_rows_new();
     collector->options.finished = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -573,7 +573,7 @@ static void collector_turn_away_caller(struct collector *collector)
         close(fd);
     if (known && peer.uid == geteuid())
         collector_add_turned_away(collector, peer.pid);
-    collector->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    collector->reserve = eventfd(0, EFD_CLOEXEC);
 }
 
 static bool collector_accept_one(struct collector *collector)
