@@ -104,10 +104,12 @@ void arena_grow(struct arena *region, size_t bytes)
 
 void arena_release_used(struct arena *region, size_t used_bytes)
 {
-    bool keep = region->base && used_bytes <= KEPT_USED_MOST;
+    /* who counts one element more than there is room for means all of it */
+    size_t used = used_bytes < region->bytes ? used_bytes : region->bytes;
+    bool keep = region->base && used <= KEPT_USED_MOST;
 
     if (keep)
-        memset(region->base, 0, used_bytes);
+        memset(region->base, 0, used);
     if (region->base && !(keep && arena_keep(region->base, region->bytes)))
         munmap(region->base, region->bytes);
     *region = (struct arena){0};
