@@ -74,7 +74,7 @@ const struct option_entry job_entries[] = {
     LEVEL_ENTRY(TO),
     OPTION_GROUP("Of several jobs"),
     {"forecast", 0, OPTION_CALL, "RANKS,…",
-     "what so many ranks would need (default: 2 and 16 times the largest job)", 0, false,
+     "what so many ranks would need (default: 2, 16 and 128 times the largest job)", 0, false,
      job_command_take_forecast},
     {"rank-memory", 0, OPTION_BYTES, "SIZE",
      "to how many ranks that suffices for a rank, and whose growth ends it", TO(rank_bytes), false,
