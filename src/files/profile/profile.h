@@ -788,9 +788,11 @@ int profile_find_region(const struct profile *profile, const char *name, uint32_
  * bytes are left out). What is not known by level is not there any more. 0, -ENOENT with a
  * sentence, or -ENOMEM. */
 int profile_take_level(struct profile *profile, enum memory_level level);
-/* Of the samples with owners the one with most resident; or one with up to a fiftieth less, if more
- * is alive there: at the end all may be freed, and the same memory is nobody's. Its owners are
- * owners[*first …], *count of them. NULL: no sample has owners. */
+/* Of the samples with owners the one with most resident. A sample with up to a fiftieth less counts
+ * too, and one where notably more is alive (that fiftieth) goes before: at the end all may be
+ * freed, and the same memory is nobody's. Where heat is known the last of those is taken: the
+ * longer memory was watched, the more is known. Its owners are owners[*first …], *count of them.
+ * NULL: no sample has owners. */
 const struct profile_sample *profile_owners_sample(const struct profile *profile, size_t *first,
                                                    size_t *count);
 /* Can it be made one of that level? Never where it is one already, or one of a region. */

@@ -118,6 +118,12 @@ static int profile_levels_take_all(struct profile *profile)
 
 /* ---- Resident ------------------------------------------------------------------------------ */
 
+/* Looks that count, and which of them is the best one. */
+struct profile_levels_choice {
+    uint64_t least_resident, least_alive;
+    bool (*is_better)(const struct profile_sample *, const struct profile_sample *);
+};
+
 static bool profile_levels_has_more_resident(const struct profile_sample *a,
                                              const struct profile_sample *b)
 {
@@ -127,15 +133,25 @@ static bool profile_levels_has_more_resident(const struct profile_sample *a,
 static bool profile_levels_has_more_alive(const struct profile_sample *a,
                                           const struct profile_sample *b)
 {
-    uint64_t of_a = figure_or(a->live_touched_bytes, 0), of_b = figure_or(b->live_touched_bytes, 0);
-    return of_a != of_b ? of_a > of_b : profile_levels_has_more_resident(a, b);
+    return figure_or(a->live_touched_bytes, 0) > figure_or(b->live_touched_bytes, 0);
 }
 
-/* The best of the samples that have owners and not less than `least` resident. */
-static const struct profile_sample *
-profile_levels_best(const struct profile *profile, double least,
-                    bool (*is_better)(const struct profile_sample *, const struct profile_sample *),
-                    size_t *first, size_t *count)
+static bool profile_levels_is_later(const struct profile_sample *a, const struct profile_sample *b)
+{
+    return a->id > b->id;
+}
+
+static bool profile_levels_counts(const struct profile_sample *sample,
+                                  const struct profile_levels_choice *choice)
+{
+    return figure_or(sample->resident_bytes, 0) >= choice->least_resident &&
+           figure_or(sample->live_touched_bytes, 0) >= choice->least_alive;
+}
+
+/* The best of the samples that have owners and count. */
+static const struct profile_sample *profile_levels_best(const struct profile *profile,
+                                                        const struct profile_levels_choice *choice,
+                                                        size_t *first, size_t *count)
 {
     const struct profile_sample *found = NULL;
     size_t owner = 0;
@@ -147,8 +163,8 @@ profile_levels_best(const struct profile *profile, double least,
         size_t begin = owner;
         while (owner < profile->owner_count && profile->owners[owner].sample == sample->id)
             owner++;
-        if (owner == begin || figure_double(sample->resident_bytes) < least ||
-            (found && !is_better(sample, found)))
+        if (owner == begin || !profile_levels_counts(sample, choice) ||
+            (found && !choice->is_better(sample, found)))
             continue;
         found = sample;
         *first = begin;
@@ -157,16 +173,33 @@ profile_levels_best(const struct profile *profile, double least,
     return found;
 }
 
+static bool profile_levels_has_heat(const struct profile *profile, size_t first, size_t count)
+{
+    for (size_t i = first; i < first + count; i++)
+        if (figure_known(profile->owners[i].unwritten_1s_bytes))
+            return true;
+    return false;
+}
+
 const struct profile_sample *profile_owners_sample(const struct profile *profile, size_t *first,
                                                    size_t *count)
 {
     enum { NEAR_PART = 50 };
-    const struct profile_sample *most =
-        profile_levels_best(profile, 0, profile_levels_has_more_resident, first, count);
-    if (!most || !figure_known(most->resident_bytes))
+    struct profile_levels_choice choice = {.is_better = profile_levels_has_more_resident};
+    const struct profile_sample *most = profile_levels_best(profile, &choice, first, count);
+    uint64_t resident;
+    if (!most || !figure_get(most->resident_bytes, &resident))
         return most;
-    double near = figure_double(most->resident_bytes) * (NEAR_PART - 1) / NEAR_PART;
-    return profile_levels_best(profile, near, profile_levels_has_more_alive, first, count);
+    uint64_t near = resident / NEAR_PART;
+    choice.least_resident = resident - near;
+    choice.is_better = profile_levels_has_more_alive;
+    uint64_t alive =
+        figure_or(profile_levels_best(profile, &choice, first, count)->live_touched_bytes, 0);
+    choice.least_alive = alive > near ? alive - near : 0;
+    choice.is_better = profile_levels_has_heat(profile, *first, *count)
+                           ? profile_levels_is_later
+                           : profile_levels_has_more_resident;
+    return profile_levels_best(profile, &choice, first, count);
 }
 
 /* "[file] libc.so.6", "[stack] main 1234". */

@@ -1,5 +1,5 @@
 /* Writes the section on heat: how much of each owner's resident memory was not written for a
- * second, for ten, or never since it was filled, at the look with most resident memory. */
+ * second, for ten, or never since it was filled, at the last look near the most resident memory. */
 #include "report/report_text.h"
 
 #include <errno.h>

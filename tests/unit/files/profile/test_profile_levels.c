@@ -234,8 +234,8 @@ static void resident_adds_up_to_the_look_without_the_tool(void **state)
 static void owners_are_those_of_the_look_with_something_alive(void **state)
 {
     (void)state;
-    static const uint32_t expected[] = {2, 3, 1};
-    static struct profile_sample samples[3][3] = {
+    static const uint32_t expected[] = {2, 3, 1, 3};
+    static struct profile_sample samples[4][3] = {
         {{.id = 1, .resident_bytes = FIGURE_OF(900), .live_touched_bytes = FIGURE_OF(800)},
          {.id = 2, .resident_bytes = FIGURE_OF(981), .live_touched_bytes = FIGURE_OF(300)},
          {.id = 3, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(1)}},
@@ -245,8 +245,14 @@ static void owners_are_those_of_the_look_with_something_alive(void **state)
         {{.id = 1, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(5)},
          {.id = 2, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(5)},
          {.id = 3, .resident_bytes = FIGURE_OF(999), .live_touched_bytes = FIGURE_OF(5)}},
+        /* The last block was freed while the rest was still being filled. */
+        {{.id = 1, .resident_bytes = FIGURE_OF(900), .live_touched_bytes = FIGURE_OF(10)},
+         {.id = 2, .resident_bytes = FIGURE_OF(985), .live_touched_bytes = FIGURE_OF(10)},
+         {.id = 3, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(1)}},
     };
     struct profile_owner owners[] = {{.sample = 1}, {.sample = 2}, {.sample = 2}, {.sample = 3}};
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        owners[i].unwritten_1s_bytes = FIGURE_UNKNOWN;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         struct profile profile = {
             .samples = samples[i], .sample_count = 3, .owners = owners, .owner_count = 4};
@@ -257,6 +263,27 @@ static void owners_are_those_of_the_look_with_something_alive(void **state)
         assert_int_equal(owners[first].sample, found->id);
         assert_int_equal(count, found->id == 2 ? 2 : 1);
     }
+}
+
+static void of_heat_the_last_look_near_the_most_counts(void **state)
+{
+    (void)state;
+    struct profile_sample samples[] = {
+        {.id = 1, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(500)},
+        {.id = 2, .resident_bytes = FIGURE_OF(999), .live_touched_bytes = FIGURE_OF(500)},
+        {.id = 3, .resident_bytes = FIGURE_OF(900), .live_touched_bytes = FIGURE_OF(500)},
+    };
+    struct profile_owner owners[] = {{.sample = 1}, {.sample = 2}, {.sample = 3}};
+    struct profile profile = {
+        .samples = samples, .sample_count = 3, .owners = owners, .owner_count = 3};
+    size_t first, count;
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        owners[i].unwritten_1s_bytes = FIGURE_UNKNOWN;
+    assert_int_equal(profile_owners_sample(&profile, &first, &count)->id, 1);
+    for (size_t i = 0; i < sizeof owners / sizeof *owners; i++)
+        owners[i].unwritten_1s_bytes = FIGURE_OF(0);
+    assert_int_equal(profile_owners_sample(&profile, &first, &count)->id, 2);
+    assert_int_equal(first, 1);
 }
 
 static void what_a_profile_lacks_is_said(void **state)
@@ -282,6 +309,7 @@ int main(void)
         cmocka_unit_test(all_has_each_path_once_at_the_joint_peak),
         cmocka_unit_test(resident_adds_up_to_the_look_without_the_tool),
         cmocka_unit_test(owners_are_those_of_the_look_with_something_alive),
+        cmocka_unit_test(of_heat_the_last_look_near_the_most_counts),
         cmocka_unit_test(what_a_profile_lacks_is_said),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
