@@ -78,7 +78,7 @@ struct areas {
 };
 #define AREAS_INIT ((struct areas){0})
 
-/* `claims`: pruned. `blocks`: sorted and disjoint (live_list_part()). 0 or -ENOMEM. */
+/* `claims`: pruned. `blocks`: sorted and disjoint (live_list_keep()). 0 or -ENOMEM. */
 int areas_find(struct areas *areas, const struct smaps *smaps, const struct area_claim *claims,
                size_t claim_count, const struct live_list *blocks);
 void areas_release(struct areas *areas);

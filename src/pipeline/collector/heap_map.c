@@ -108,6 +108,16 @@ void heap_map_add_block(struct heap_map *map, size_t area, size_t block, uint64_
     }
 }
 
+void heap_map_add_within(struct heap_map *map, size_t area, uint64_t page, size_t first_block,
+                         size_t count, uint64_t bytes)
+{
+    size_t cell = heap_map_cell_at(map, area, page);
+    map->cells[cell].live_count += count;
+    map->cells[cell].live_bytes += bytes;
+    map->counted_block = first_block + count;
+    map->counted_cell = cell + 1;
+}
+
 void heap_map_add_pinned(struct heap_map *map, size_t area, uint64_t page, uint32_t row,
                          uint32_t path, uint64_t bytes)
 {

@@ -54,6 +54,10 @@ int heap_map_begin(struct heap_map *map, const struct areas *areas, size_t rows,
 void heap_map_add_run(struct heap_map *map, size_t area, uint64_t start, uint64_t end);
 void heap_map_add_block(struct heap_map *map, size_t area, size_t block, uint64_t start,
                         uint64_t end, bool has_bytes);
+/* `count` blocks from `first_block` on, of which each lies wholly on the page at `page` and was not
+ * added before; of `bytes` together. */
+void heap_map_add_within(struct heap_map *map, size_t area, uint64_t page, size_t first_block,
+                         size_t count, uint64_t bytes);
 /* A block of call path `path`, whose row is `row`, pins `bytes` on a page of that area. */
 void heap_map_add_pinned(struct heap_map *map, size_t area, uint64_t page, uint32_t row,
                          uint32_t path, uint64_t bytes);

@@ -136,6 +136,8 @@ void live_list_put(struct live_list *list, const struct live_entry *block)
 static void live_list_sort_few(struct live_entry *blocks, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
+        if (blocks[i - 1].address <= blocks[i].address)
+            continue;
         struct live_entry block = blocks[i];
         size_t at = i;
         for (; at > 0 && blocks[at - 1].address > block.address; at--)
@@ -210,25 +212,40 @@ static unsigned live_list_group_of(const struct live_entry *block, unsigned shif
     return (unsigned)(block->address >> shift) & ((1u << bits) - 1);
 }
 
-/* Into list->spare by groups of 2^shift bytes. `ends`: where each group ends. */
-static void live_list_group(const struct live_list *list, const struct live_entry *blocks,
+/* Into list->spare by groups of 2^shift bytes. `ends`: where each group ends. Returns whether a
+ * group is crowded. */
+static bool live_list_group(const struct live_list *list, const struct live_entry *blocks,
                             size_t count, unsigned shift, unsigned bits, uint32_t *ends)
 {
-    uint32_t sum = 0;
+    uint32_t sum = 0, most = 0;
     memset(ends, 0, sizeof *ends << bits);
     for (size_t i = 0; i < count; i++)
         ends[live_list_group_of(&blocks[i], shift, bits)]++;
     for (unsigned group = 0; group < 1u << bits; group++) {
         uint32_t here = ends[group];
+        most = here > most ? here : most;
         ends[group] = sum;
         sum += here;
     }
     for (size_t i = 0; i < count; i++)
         list->spare[ends[live_list_group_of(&blocks[i], shift, bits)]++] = blocks[i];
+    return most > INSERTION_BLOCKS;
 }
 
-/* About one group for each block. Returns false where there is no memory for the groups. */
-static bool live_list_sort_region(struct live_list *list, struct live_entry *blocks, size_t count)
+static bool live_list_make_spare(struct live_list *list, size_t count)
+{
+    if (list->spare_room < count) {
+        free(list->spare);
+        list->spare = malloc(count * 2 * sizeof *list->spare);
+        list->spare_room = list->spare ? count * 2 : 0;
+    }
+    return list->spare != NULL;
+}
+
+/* Into list->spare, by about one group for each block. Where no group is crowded, a block is a few
+ * places from its own. Returns false where there is no memory for the groups. */
+static bool live_list_sort_region(struct live_list *list, const struct live_entry *blocks,
+                                  size_t count)
 {
     uint32_t ends[1 << GROUP_BITS];
     unsigned bits = GROUP_BITS;
@@ -236,18 +253,15 @@ static bool live_list_sort_region(struct live_list *list, struct live_entry *blo
         bits--;
     if (bits > list->region_shift)
         bits = list->region_shift;
-    if (list->spare_room < count) {
-        free(list->spare);
-        list->spare = malloc(count * 2 * sizeof *list->spare);
-        list->spare_room = list->spare ? count * 2 : 0;
-    }
-    if (!list->spare)
+    if (!live_list_make_spare(list, count))
         return false;
-    live_list_group(list, blocks, count, list->region_shift - bits, bits, ends);
+    if (!live_list_group(list, blocks, count, list->region_shift - bits, bits, ends)) {
+        live_list_sort_few(list->spare, count);
+        return true;
+    }
     for (unsigned group = 0, begin = 0; group < 1u << bits; begin = ends[group++])
         if (ends[group] - begin > 1)
             live_list_sort_all(list->spare + begin, ends[group] - begin);
-    memcpy(blocks, list->spare, count * sizeof *blocks);
     return true;
 }
 
@@ -258,29 +272,13 @@ bool live_list_sort_next(struct live_list *list, struct live_stretch *stretch)
     if (list->region_count && stretch->region < list->region_count)
         stretch->count = list->order[stretch->region++]->count;
     struct live_entry *blocks = list->blocks + stretch->first;
-    if (stretch->count && (stretch->count <= INSERTION_BLOCKS || !list->region_count ||
-                           !live_list_sort_region(list, blocks, stretch->count)))
+    stretch->blocks = blocks;
+    if (stretch->count > INSERTION_BLOCKS && list->region_count &&
+        live_list_sort_region(list, blocks, stretch->count))
+        stretch->blocks = list->spare;
+    else
         live_list_sort_all(blocks, stretch->count);
     return stretch->count > 0;
-}
-
-void live_list_part(struct live_list *list, struct live_stretch *stretch)
-{
-    size_t end = stretch->first + stretch->count;
-    for (size_t i = stretch->first; i < end; i++) {
-        struct live_entry *block = &list->blocks[i];
-        uint64_t block_end = live_entry_end(block);
-        if (block_end <= stretch->covered)
-            continue;
-        if (block->address < stretch->covered) {
-            block->size_bytes = block_end - stretch->covered;
-            block->address = stretch->covered;
-        }
-        stretch->covered = block_end;
-        if (stretch->kept != i)
-            list->blocks[stretch->kept] = *block;
-        stretch->kept++;
-    }
 }
 
 size_t live_list_first_above(const struct live_list *list, size_t from, uint64_t address)

@@ -60,24 +60,17 @@ void live_list_put(struct live_list *list, const struct live_entry *block);
 
 /* Where the sorting stands. Begin with LIVE_STRETCH_INIT. */
 struct live_stretch {
-    size_t first, count; /* the blocks that were sorted last */
-    size_t region;       /* the next one */
-    uint64_t covered;    /* the end of all blocks that were parted */
-    size_t kept;         /* how many of them are left */
+    const struct live_entry *blocks; /* that were sorted last: `count`, from number `first` on */
+    size_t first, count;
+    size_t region;    /* the next one */
+    uint64_t covered; /* the end of all blocks that were kept */
+    size_t kept;      /* how many of them are left */
 };
 #define LIVE_STRETCH_INIT ((struct live_stretch){0})
 
 /* Sorts the next stretch of blocks by address. Blocks of one address stay in no particular order.
- * False: there are none. */
+ * Each of them is kept by the caller before the next call. False: there are none. */
 bool live_list_sort_next(struct live_list *list, struct live_stretch *stretch);
-
-/* Of a sorted stretch: what two blocks claim (a free that was missed) is left to the first by
- * address, and a block of which nothing is left is taken out. The list's first `kept` blocks are
- * disjoint then. */
-void live_list_part(struct live_list *list, struct live_stretch *stretch);
-
-/* The first of the disjoint blocks from number `from` on that reaches above `address`. */
-size_t live_list_first_above(const struct live_list *list, size_t from, uint64_t address);
 
 /* The end of the addresses that a block keeps from others: one of no bytes stands somewhere,
  * too. */
@@ -86,5 +79,26 @@ static inline uint64_t live_entry_end(const struct live_entry *block)
     uint64_t end, bytes = block->size_bytes ? block->size_bytes : 1;
     return __builtin_add_overflow(block->address, bytes, &end) ? UINT64_MAX : end;
 }
+
+/* The stretch's next block in order. What two blocks claim (a free that was missed) is left to the
+ * first by address, and a block of which nothing is left is taken out. The list's first `kept`
+ * blocks are disjoint then. Returns the bytes that are left. */
+static inline uint64_t live_list_keep(struct live_list *list, struct live_stretch *stretch,
+                                      struct live_entry block)
+{
+    uint64_t end = live_entry_end(&block);
+    if (end <= stretch->covered)
+        return 0;
+    if (block.address < stretch->covered) {
+        block.size_bytes = end - stretch->covered;
+        block.address = stretch->covered;
+    }
+    stretch->covered = end;
+    list->blocks[stretch->kept++] = block;
+    return block.size_bytes;
+}
+
+/* The first of the disjoint blocks from number `from` on that reaches above `address`. */
+size_t live_list_first_above(const struct live_list *list, size_t from, uint64_t address);
 
 #endif

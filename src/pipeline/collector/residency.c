@@ -20,9 +20,12 @@ static int residency_row_of_path(struct residency *residency, uint32_t path, uin
             return 0;
     if (!array_make_room(&residency->rows, &residency->row_capacity, residency->row_count,
                          sizeof *residency->rows) ||
+        !array_make_room(&residency->counts, &residency->count_capacity, residency->row_count,
+                         sizeof *residency->counts) ||
         !map_try_add(&residency->by_path, hash, (uint32_t)residency->row_count))
         return -ENOMEM;
     *row = (uint32_t)residency->row_count++;
+    residency->counts[*row] = (struct residency_count){0};
     residency->rows[*row] = (struct profile_residency){.path = path,
                                                        .lost_count = FIGURE_UNKNOWN,
                                                        .lost_bytes = FIGURE_UNKNOWN,
@@ -60,26 +63,43 @@ static int residency_find_row(struct residency *residency, struct residency_rece
     return 0;
 }
 
+static void residency_sum_up(uint64_t *sum, uint64_t bytes)
+{
+    if (__builtin_add_overflow(*sum, bytes, sum))
+        *sum = UINT64_MAX; /* as many as a figure holds */
+}
+
+/* Counts the stretch in, and keeps of it what is disjoint. */
+static int residency_take_stretch(struct residency *residency, struct residency_recent *recent,
+                                  struct live_list *list, struct live_stretch *stretch)
+{
+    for (size_t i = 0; i < stretch->count; i++) {
+        struct live_entry block = stretch->blocks[i];
+        int error = residency_find_row(residency, recent, &block);
+        if (error)
+            return error;
+        struct residency_count *count = &residency->counts[block.row];
+        count->blocks++;
+        residency_sum_up(&count->bytes, block.size_bytes);
+        residency_sum_up(&count->disjoint_bytes, live_list_keep(list, stretch, block));
+    }
+    return 0;
+}
+
 int residency_take_blocks(struct residency *residency, struct live_list *list)
 {
     struct residency_recent recent[RECENT_ROWS] = {{0}};
     struct live_stretch stretch = LIVE_STRETCH_INIT;
     while (live_list_sort_next(list, &stretch)) {
-        for (size_t i = stretch.first; i < stretch.first + stretch.count; i++) {
-            struct live_entry *block = &list->blocks[i];
-            int error = residency_find_row(residency, recent, block);
-            if (error)
-                return error;
-            residency_add(&residency->rows[block->row].live_count, 1);
-            residency_add(&residency->rows[block->row].live_bytes, block->size_bytes);
-        }
-        size_t kept = stretch.kept;
-        live_list_part(list, &stretch);
-        for (; kept < stretch.kept; kept++) /* what the sweep does not find elsewhere */
-            residency_add(&residency->rows[list->blocks[kept].row].untouched_bytes,
-                          list->blocks[kept].size_bytes);
+        int error = residency_take_stretch(residency, recent, list, &stretch);
+        if (error)
+            return error;
     }
     list->count = stretch.kept;
+    for (size_t i = 0; i < residency->row_count; i++) {
+        residency->rows[i].live_count = figure_of(residency->counts[i].blocks);
+        residency->rows[i].live_bytes = figure_of(residency->counts[i].bytes);
+    }
     return 0;
 }
 
@@ -156,7 +176,8 @@ static void residency_note(const struct residency *residency, struct residency_b
     uint64_t *figures = (uint64_t *)to;
     for (unsigned i = 0; i < kinds->count; i++)
         figures[kinds->places[i]] += bytes;
-    to->spared += bytes * kinds->spared;
+    if (kinds->spared)
+        to->spared += bytes * kinds->spared;
 }
 
 /* ---- Pages of the allocator ---------------------------------------------------------------- */
@@ -257,15 +278,15 @@ static void residency_lay_block(struct residency *residency, size_t block, uint6
 
 /* ---- The sweep ----------------------------------------------------------------------------- */
 
-static void residency_add_bytes(struct residency *residency, size_t block, uint64_t bytes)
+static void residency_add_bytes(struct residency *residency, uint32_t row, uint64_t bytes)
 {
-    struct profile_residency *row = residency_row_of(residency, block);
+    struct residency_path *path = &residency->paths[row];
     if (!residency->areas->list[residency->area].outside_rss)
-        residency_note(residency, &residency->paths[residency->blocks->blocks[block].row].live,
-                       bytes);
-    residency_add(
-        residency->run.state == PAGES_SWAPPED ? &row->swapped_bytes : &row->resident_bytes, bytes);
-    row->untouched_bytes = figure_sub(row->untouched_bytes, figure_of(bytes));
+        residency_note(residency, &path->live, bytes);
+    else if (residency->run.state == PAGES_SWAPPED)
+        path->outside_swapped += bytes;
+    else
+        path->outside_resident += bytes;
 }
 
 int residency_begin(struct residency *residency, const struct areas *areas,
@@ -335,27 +356,63 @@ static void residency_touch_between_blocks(struct residency *residency)
     residency_touch(residency, at, run->end);
 }
 
+/* Of the block number `at`, what lies in the run. */
+static uint64_t residency_lay_one(struct residency *residency, size_t at, bool is_heap, bool counts)
+{
+    const struct live_entry *block = &residency->blocks->blocks[at];
+    const struct page_table_run *run = &residency->run;
+    uint64_t end = live_entry_end(block);
+    uint64_t from = block->address > run->start ? block->address : run->start;
+    uint64_t to = end < run->end ? end : run->end;
+    uint64_t live = block->size_bytes && counts ? to - from : 0;
+    if (live)
+        residency_add_bytes(residency, block->row, live);
+    if (is_heap) {
+        residency_lay_block(residency, at, from, to);
+        heap_map_add_block(&residency->heap, residency->area, at, from, to, block->size_bytes);
+    }
+    return live;
+}
+
+/* The blocks from number `first` on that begin and end on the open page, on which `first - 1` ends:
+ * most blocks of a heap are such. Returns their bytes. */
+static uint64_t residency_lay_within(struct residency *residency, size_t first, size_t *next)
+{
+    const struct live_entry *block = residency->blocks->blocks + first;
+    const struct live_entry *last = residency->blocks->blocks + residency->blocks->count;
+    uint64_t end = residency->open_page + residency->page_bytes, live = 0;
+    bool is_plain = residency->kinds.count == 1 && !residency->kinds.spared &&
+                    !residency->areas->list[residency->area].outside_rss;
+    for (; block < last && live_entry_end(block) <= end; block++) {
+        live += block->size_bytes;
+        if (is_plain) /* in memory, and no more is to be said */
+            residency->paths[block->row].live.resident += block->size_bytes;
+        else
+            residency_add_bytes(residency, block->row, block->size_bytes);
+    }
+    *next = (size_t)(block - residency->blocks->blocks);
+    if (*next > first) {
+        residency->open_last = *next - 1;
+        residency->open_live_bytes += live;
+        heap_map_add_within(&residency->heap, residency->area, residency->open_page, first,
+                            *next - first, live);
+    }
+    return live;
+}
+
 static void residency_lay_blocks(struct residency *residency, const struct page_table_run *run,
                                  bool is_heap)
 {
     const struct live_list *list = residency->blocks;
     bool counts = residency->kinds.count > 0;
     uint64_t live = 0;
-    size_t i = residency_first_above(residency, run->start);
-    for (; i < list->count && list->blocks[i].address < run->end; i++) {
-        const struct live_entry *block = &list->blocks[i];
-        uint64_t end = live_entry_end(block);
-        uint64_t from = block->address > run->start ? block->address : run->start;
-        uint64_t to = end < run->end ? end : run->end;
-        if (block->size_bytes && counts) {
-            residency_add_bytes(residency, i, to - from);
-            live += to - from;
-        }
-        if (is_heap) {
-            residency_lay_block(residency, i, from, to);
-            heap_map_add_block(&residency->heap, residency->area, i, from, to, block->size_bytes);
-        }
-        residency->block = i;
+    size_t i = residency_first_above(residency, run->start), next;
+    for (; i < list->count && list->blocks[i].address < run->end; i = next) {
+        live += residency_lay_one(residency, i, is_heap, counts);
+        next = i + 1;
+        if (is_heap)
+            live += residency_lay_within(residency, next, &next);
+        residency->block = next - 1;
     }
     residency_note(residency, &residency->by_area[residency->area].live, live);
 }
@@ -383,6 +440,7 @@ void residency_run(struct residency *residency, const struct page_table_run *run
 void residency_release(struct residency *residency)
 {
     free(residency->rows);
+    free(residency->counts);
     map_release(&residency->by_path);
     free(residency->by_area);
     free(residency->paths);
@@ -393,10 +451,22 @@ void residency_release(struct residency *residency)
 
 /* ---- Sums ---------------------------------------------------------------------------------- */
 
-static void residency_sum_rows(const struct residency *residency, struct profile_sample *sample)
+static void residency_complete_row(struct residency *residency, size_t row)
+{
+    const struct residency_path *path = &residency->paths[row];
+    uint64_t resident = path->live.resident + path->outside_resident;
+    uint64_t swapped = path->live.swapped + path->outside_swapped;
+    residency->rows[row].resident_bytes = figure_of(resident);
+    residency->rows[row].swapped_bytes = figure_of(swapped);
+    residency->rows[row].untouched_bytes =
+        figure_sub(figure_of(residency->counts[row].disjoint_bytes), figure_of(resident + swapped));
+}
+
+static void residency_sum_rows(struct residency *residency, struct profile_sample *sample)
 {
     struct figure swapped = figure_of(0), untouched = figure_of(0);
     for (size_t i = 0; i < residency->row_count; i++) {
+        residency_complete_row(residency, i);
         swapped = figure_add(swapped, residency->rows[i].swapped_bytes);
         untouched = figure_add(untouched, residency->rows[i].untouched_bytes);
     }
@@ -440,8 +510,7 @@ static void residency_settle(const struct residency *residency, struct smaps *sm
     }
 }
 
-void residency_sum(const struct residency *residency, struct smaps *smaps,
-                   struct profile_sample *sample)
+void residency_sum(struct residency *residency, struct smaps *smaps, struct profile_sample *sample)
 {
     uint64_t live = 0, by_owner[AREA_OWNERS] = {0}, sum = 0;
     for (size_t i = 0; i < residency->areas->count; i++) {

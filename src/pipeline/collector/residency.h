@@ -60,9 +60,17 @@ struct residency_area {
 };
 
 /* Per call path, by its row: of its live blocks, in memory that the kernel counts as resident, and
- * its share of what is free beside them. */
+ * its share of what is free beside them; and of its live blocks in memory that the kernel does
+ * not count. */
 struct residency_path {
     struct residency_bytes live, free;
+    uint64_t outside_resident, outside_swapped;
+};
+
+/* Per call path, by its row: its live blocks, their bytes, and how many of these no other block
+ * claims. */
+struct residency_count {
+    uint64_t blocks, bytes, disjoint_bytes;
 };
 
 /* Bytes of a module's variables that are there, and no live block's. */
@@ -80,7 +88,9 @@ struct residency {
     const struct live_list *blocks;
     struct profile_residency *rows; /* one per call path with live blocks; `sample` is 0 */
     size_t row_count, row_capacity;
-    struct map by_path; /* of rows */
+    struct map by_path;             /* of rows */
+    struct residency_count *counts; /* by row */
+    size_t count_capacity;
     struct residency_area *by_area;
     struct residency_path *paths; /* by row */
     struct residency_bytes whole_free;
@@ -115,11 +125,10 @@ void residency_release(struct residency *residency);
 
 /* ---- Sums ---- */
 
-/* Fills the ledger of `sample`, whose resident_bytes is known: areas that were not swept count with
- * what smaps says. smaps and the page table are read one after the other, so a mapping that was
+/* Completes the rows, and fills the ledger of `sample`, whose resident_bytes is known: areas that
+ * were not swept count with what smaps says. smaps and the page table are read one after the other, so a mapping that was
  * swept counts with the higher of both readings: what has come in between is added to `smaps` and
  * to the sample, what has gone is the ledger's rest. So the rest is never below 0. */
-void residency_sum(const struct residency *residency, struct smaps *smaps,
-                   struct profile_sample *sample);
+void residency_sum(struct residency *residency, struct smaps *smaps, struct profile_sample *sample);
 
 #endif

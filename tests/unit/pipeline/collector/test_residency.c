@@ -798,13 +798,16 @@ static void assert_sorted(const struct live_entry *blocks, size_t count, bool by
     fill(&list, blocks, count, by_regions);
     for (size_t i = 0; i < count; i++)
         sum += blocks[i].address * (blocks[i].size_bytes | 1);
-    for (; live_list_sort_next(&list, &stretch); seen += stretch.count)
+    uint64_t last = 0;
+    for (; live_list_sort_next(&list, &stretch); seen += stretch.count) {
         assert_int_equal(stretch.first, seen);
-    assert_int_equal(seen, count);
-    for (size_t i = 0; i < count; i++) {
-        sorted_sum += list.blocks[i].address * (list.blocks[i].size_bytes | 1);
-        assert_true(!i || list.blocks[i - 1].address <= list.blocks[i].address);
+        for (size_t i = 0; i < stretch.count; i++) {
+            sorted_sum += stretch.blocks[i].address * (stretch.blocks[i].size_bytes | 1);
+            assert_true(last <= stretch.blocks[i].address);
+            last = stretch.blocks[i].address;
+        }
     }
+    assert_int_equal(seen, count);
     assert_true(sum == sorted_sum);
     live_list_release(&list);
 }
