@@ -126,9 +126,10 @@ void residency_release(struct residency *residency);
 /* ---- Sums ---- */
 
 /* Completes the rows, and fills the ledger of `sample`, whose resident_bytes is known: areas that
- * were not swept count with what smaps says. smaps and the page table are read one after the other, so a mapping that was
- * swept counts with the higher of both readings: what has come in between is added to `smaps` and
- * to the sample, what has gone is the ledger's rest. So the rest is never below 0. */
+ * were not swept count with what smaps says. smaps and the page table are read one after the other,
+ * so a mapping that was swept counts with the higher of both readings: what has come in between is
+ * added to `smaps` and to the sample, what has gone is the ledger's rest. So the rest is never
+ * below 0. */
 void residency_sum(struct residency *residency, struct smaps *smaps, struct profile_sample *sample);
 
 #endif
