@@ -159,7 +159,7 @@ def run(profile, arguments, statuses=(0,)):
     command = " ".join(arguments)
     try:
         ended = subprocess.run(["tidemark", *arguments], stdin=subprocess.DEVNULL, capture_output=True,
-                               timeout=SECONDS, preexec_fn=limits, check=False)
+                               timeout=SECONDS, check=False)
     except subprocess.TimeoutExpired:
         complaints.add(profile, command, f"more than {SECONDS} s")
         return None
@@ -399,6 +399,7 @@ def everything(name, path, some):
 
 def main():
     directory, jobs = sys.argv[1:]
+    limits() # of the commands, which inherit them: a function to be called in each would make Python fork itself
     paths = sorted(glob.glob(directory + "/*.tmk"))
     names = [os.path.basename(path)[:-4] for path in paths]
     print(*(name for name in names if name != "attached"), sep="\n") # where that is not allowed
