@@ -35,14 +35,17 @@ def objects(root, build):
             yield source, os.path.join(build, output)
 
 
-def symbols(path):
-    """Functions that an object file defines, and names that it refers to."""
-    defined, wanted = set(), set()
-    for line in subprocess.run(["nm", "--no-sort", path], check=True, capture_output=True,
-                               text=True).stdout.splitlines():
-        kind, name = line.split()[-2:]
+def symbols(paths):
+    """Of each object file: functions that it defines, and names that it refers to. A process for each file would
+    cost more than all the rest."""
+    found = {path: (set(), set()) for path in paths}
+    said = subprocess.run(["nm", "--no-sort", "--print-file-name", *paths], check=True, capture_output=True, text=True)
+    for line in said.stdout.splitlines():
+        path, _, rest = line.partition(":")
+        kind, name = rest.split()[-2:]
+        defined, wanted = found[path]
         (defined if kind in "TWi" else wanted if kind in "Uwv" else set()).add(name.split("@")[0])
-    return defined, wanted
+    return found
 
 
 def exported(root, build):
@@ -72,8 +75,9 @@ def sources(root):
 
 def unused_globals(found, texts, patterns):
     definers, users = collections.defaultdict(set), collections.defaultdict(set)
+    in_objects = symbols([path for _, path in found])
     for source, path in found:
-        defined, wanted = symbols(path)
+        defined, wanted = in_objects[path]
         for name in defined:
             definers[name].add(source)
         for name in wanted:
