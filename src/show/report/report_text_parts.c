@@ -163,13 +163,14 @@ void report_part_bar(struct text *text, double begin, double end, double whole, 
         return;
     size_t first = (size_t)(begin / whole * (double)columns + 0.5);
     size_t last = (size_t)(end / whole * (double)columns + 0.5);
-    if (first >= columns)
-        first = columns - 1;
     if (last > columns)
         last = columns;
+    bool fills_a_column = last > first;
+    if (first >= columns)
+        first = columns - 1;
     strbuf_add_repeated(&text->out, " ", first);
     style_begin(&text->out, &text->style, TONE_AREA);
-    if (last > first)
+    if (fills_a_column)
         strbuf_add_repeated(&text->out, style_sign(&text->style, "█", "#"), last - first);
     else
         strbuf_add_string(&text->out, style_sign(&text->style, "▏", "|"));

@@ -1,6 +1,7 @@
 /* Whole reports on the golden profile (golden.h). */
 #include "golden.h"
 #include "aggregate/match.h"
+#include "report/report_text.h"
 
 enum { METRIC_FREED = 8, METRIC_TIME = 12 }; /* in METRIC_CHOICE */
 
@@ -250,6 +251,25 @@ static void a_filter_is_checked(void **state)
     assert_true(strlen(why) > 0);
 }
 
+/* The last of what adds up is smaller than a column and begins at the right edge. */
+static void a_bar_is_no_longer_than_what_it_stands_for(void **state)
+{
+    (void)state;
+    static const struct {
+        double begin, end;
+        const char *bar;
+    } bars[] = {
+        {0, 1000, "##########"},   {500, 1000, "     #####"},  {0, 1, "|"},
+        {990, 1000, "         |"}, {1000, 1001, "         |"}, {900, 1000, "         #"},
+    };
+    for (size_t i = 0; i < sizeof bars / sizeof *bars; i++) {
+        struct text text = {0};
+        report_part_bar(&text, bars[i].begin, bars[i].end, 1000, 10);
+        assert_string_equal(text.out.data, bars[i].bar);
+        strbuf_release(&text.out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +277,7 @@ int main(void)
         cmocka_unit_test(a_wide_one_in_colour),
         cmocka_unit_test(one_metric_filtered_in_ascii),
         cmocka_unit_test(no_line_is_wider_than_asked),
+        cmocka_unit_test(a_bar_is_no_longer_than_what_it_stands_for),
         cmocka_unit_test(the_same_as_json),
         cmocka_unit_test(the_summary_has_ten_lines_at_most),
         cmocka_unit_test(lengths_that_do_not_add_up_are_not_added),
