@@ -106,7 +106,7 @@ static const struct option_entry entries[] = {
     {"show", 0, OPTION_CALL, "SECTION,…",
      "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, stacks, "
      "globals, "
-     "residency, regions, types, fill, heat or all",
+     "residency, regions, types, fill, heat, numa or all",
      TO(report), false, cmd_report_take_show},
     {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",

@@ -416,6 +416,15 @@ static const struct detail_column owner_columns[] = {
     FIELD("unwritten_1s_bytes", unwritten_1s_bytes, DETAIL_MAYBE),
     FIELD("unwritten_10s_bytes", unwritten_10s_bytes, DETAIL_MAYBE),
     FIELD("filled_bytes", filled_bytes, DETAIL_MAYBE),
+    FIELD("node_0_bytes", node_bytes[0], DETAIL_MAYBE),
+    FIELD("node_1_bytes", node_bytes[1], DETAIL_MAYBE),
+    FIELD("node_2_bytes", node_bytes[2], DETAIL_MAYBE),
+    FIELD("node_3_bytes", node_bytes[3], DETAIL_MAYBE),
+    FIELD("node_4_bytes", node_bytes[4], DETAIL_MAYBE),
+    FIELD("node_5_bytes", node_bytes[5], DETAIL_MAYBE),
+    FIELD("node_6_bytes", node_bytes[6], DETAIL_MAYBE),
+    FIELD("node_7_bytes", node_bytes[7], DETAIL_MAYBE),
+    FIELD("node_above_bytes", node_bytes[PROFILE_NODE_ABOVE], DETAIL_MAYBE),
 };
 
 #undef ROW
@@ -695,7 +704,9 @@ static const char views[] =
     "CREATE VIEW owners AS SELECT sample, owner_names.name AS kind, function, file, line,"
     " owner.name, owner.module, thread, count, virtual_bytes, resident_bytes, proportional_bytes,"
     " swapped_bytes, huge_bytes, huge_idle_bytes, shared_bytes, zero_bytes, copy_bytes,"
-    " compressible_bytes, unwritten_1s_bytes, unwritten_10s_bytes, filled_bytes FROM owner"
+    " compressible_bytes, unwritten_1s_bytes, unwritten_10s_bytes, filled_bytes, node_0_bytes,"
+    " node_1_bytes, node_2_bytes, node_3_bytes, node_4_bytes, node_5_bytes, node_6_bytes,"
+    " node_7_bytes, node_above_bytes FROM owner"
     " JOIN owner_names USING (kind)"
     " LEFT JOIN path_name ON path_name.path = owner.path AND owner.path > 0"
     " ORDER BY sample, resident_bytes DESC;\n"

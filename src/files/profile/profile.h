@@ -448,6 +448,8 @@ enum profile_owner_kind {
 };
 extern const char *const profile_owner_names
     []; /* "blocks" "mapping" "allocator" "file" "stack" "globals" "kernel" "tool" "other" */
+/* Nodes 0 to 7, and all above as one. */
+enum { PROFILE_NODES = 9, PROFILE_NODE_ABOVE = 8 };
 struct profile_owner {
     uint32_t sample;
     int kind;
@@ -475,6 +477,9 @@ struct profile_owner {
     /* Likewise, of private pages: not written for a second, for ten; not since they were filled, a
      * second ago or more. */
     struct figure unwritten_1s_bytes, unwritten_10s_bytes, filled_bytes;
+    /* Of resident_bytes: by NUMA node, where the machine has several and the pages were asked.
+     * Their sum is less where a page's node could not be told. */
+    struct figure node_bytes[PROFILE_NODES];
 };
 /* Adds "[file] libc.so.6", "[stack] main 1234": the owner as one frame. */
 void profile_owner_add_name(struct strbuf *name, const struct profile_owner *owner);

@@ -79,6 +79,8 @@ struct page_table_run {
     bool copy;       /* like a page before */
     uint32_t spared; /* bytes that compressing would spare of each page */
     uint8_t heat;    /* where somebody has watched writes, HEAT_ bits of collector/heat.h; else 0 */
+    uint8_t node;    /* where somebody has asked, the place of its NUMA node in PROFILE_NODES, + 1;
+                        0: not known */
 };
 
 /* Calls `visit` for every run of equal pages in `ranges` (sorted by address, disjoint; rounded

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "procfs/numa.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
 
-enum { BUFFER_BYTES = 256 << 10 };
+enum { BUFFER_BYTES = 256 << 10, HUGE_STEP = 2 << 20 };
 
 bool look_sweep_has_forked(const struct smaps *smaps)
 {
@@ -113,6 +114,47 @@ static void look_sweep_add_by_heat(struct look_sweep *sweep, const struct page_t
     look_sweep_add_run(sweep, &part, reads);
 }
 
+static void look_sweep_add_known(struct look_sweep *sweep, const struct page_table_run *run,
+                                 bool reads)
+{
+    if (sweep->heat && run->state == PAGES_RESIDENT && !run->shared && !run->zero)
+        look_sweep_add_by_heat(sweep, run, reads);
+    else
+        look_sweep_add_run(sweep, run, reads);
+}
+
+static uint8_t look_sweep_node(int node)
+{
+    if (node == NUMA_UNKNOWN)
+        return 0;
+    return (uint8_t)(1 + (node < PROFILE_NODE_ABOVE ? node : PROFILE_NODE_ABOVE));
+}
+
+/* In pieces that are on one node. A huge page is asked about once. */
+static void look_sweep_add_by_node(struct look_sweep *sweep, const struct page_table_run *run,
+                                   bool reads)
+{
+    int nodes[NUMA_PAGES_MOST];
+    uint64_t step = run->huge ? HUGE_STEP : process_page_bytes();
+    struct page_table_run part = *run;
+    for (uint64_t at = run->start & ~(step - 1); at < run->end; at += step * NUMA_PAGES_MOST) {
+        uint64_t wanted = (run->end - at + step - 1) / step;
+        size_t count = wanted < NUMA_PAGES_MOST ? (size_t)wanted : NUMA_PAGES_MOST;
+        sweep->ask_nodes(sweep->pid, at, step, count, nodes);
+        for (size_t i = 0; i < count; i++) {
+            uint8_t node = look_sweep_node(nodes[i]);
+            part.end = at + i * step;
+            if (part.end > part.start && node != part.node) {
+                look_sweep_add_known(sweep, &part, reads);
+                part.start = part.end;
+            }
+            part.node = node;
+        }
+    }
+    part.end = run->end;
+    look_sweep_add_known(sweep, &part, reads);
+}
+
 static int look_sweep_visit(const struct page_table_run *visited, void *context)
 {
     struct look_sweep *sweep = context;
@@ -123,10 +165,10 @@ static int look_sweep_visit(const struct page_table_run *visited, void *context)
         run.zero = true;
     bool reads = sweep->wants_content && run.state == PAGES_RESIDENT && !run.zero && mapping &&
                  mapping->readable;
-    if (sweep->heat && run.state == PAGES_RESIDENT && !run.shared && !run.zero)
-        look_sweep_add_by_heat(sweep, &run, reads);
+    if (sweep->ask_nodes && run.state == PAGES_RESIDENT && !run.zero)
+        look_sweep_add_by_node(sweep, &run, reads);
     else
-        look_sweep_add_run(sweep, &run, reads);
+        look_sweep_add_known(sweep, &run, reads);
     return 0;
 }
 

@@ -19,6 +19,8 @@ struct look_sweep {
     const struct areas *areas;
     struct residency *residency;
     bool wants_content;
+    /* How a page's NUMA node is asked for: numa_ask(); NULL: not at all. */
+    void (*ask_nodes)(pid_t pid, uint64_t start, uint64_t step, size_t count, int *nodes);
     struct heat *heat;  /* NULL: nobody knows */
     bool knows_content; /* answered: all that was wanted could be read */
     size_t area;        /* where the sweep stands */

@@ -22,6 +22,7 @@ struct amount {
     struct figure virtual_bytes, huge, idle, forked, blank, copy, spared, cold_1s, cold_10s, filled;
     uint64_t resident, swapped;
     double proportional;
+    const uint64_t *nodes; /* NULL: not known */
 };
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
@@ -78,6 +79,13 @@ static void owners_sum(struct figure *to, struct figure more)
     *to = figure_add(*to, more);
 }
 
+static struct figure owners_on_node(const struct amount *amount, unsigned node)
+{
+    if (amount->nodes)
+        return figure_of(amount->nodes[node]);
+    return amount->resident ? FIGURE_UNKNOWN : FIGURE_OF(0);
+}
+
 static void owners_add(struct owners *owners, const struct profile_owner *key,
                        const struct amount *amount)
 {
@@ -101,6 +109,8 @@ static void owners_add(struct owners *owners, const struct profile_owner *key,
     owners_sum(&row->unwritten_1s_bytes, amount->cold_1s);
     owners_sum(&row->unwritten_10s_bytes, amount->cold_10s);
     owners_sum(&row->filled_bytes, amount->filled);
+    for (unsigned i = 0; i < PROFILE_NODES; i++)
+        owners_sum(&row->node_bytes[i], owners_on_node(amount, i));
 }
 
 static struct profile_owner owners_key(enum profile_owner_kind kind, uint32_t path,
@@ -173,6 +183,7 @@ static struct amount owners_swept(const struct owners_request *request,
         .cold_1s = owners_watched(request, bytes, bytes->cold_1s),
         .cold_10s = owners_watched(request, bytes, bytes->cold_10s),
         .filled = owners_watched(request, bytes, bytes->filled),
+        .nodes = request->knows_nodes ? bytes->nodes : NULL,
     };
 }
 
@@ -329,6 +340,8 @@ static void owners_add_touched(struct owners *owners, const struct owners_reques
             .unwritten_1s_bytes = amount.cold_1s,
             .unwritten_10s_bytes = amount.cold_10s,
             .filled_bytes = amount.filled};
+        for (unsigned i = 0; i < PROFILE_NODES; i++)
+            owners->touched[*at].node_bytes[i] = owners_on_node(&amount, i);
         residency_bytes_take(rest, &piece->bytes);
     }
 }
@@ -496,6 +509,8 @@ static void owners_join(struct profile_owner *to, const struct profile_owner *fr
     owners_sum(&to->unwritten_1s_bytes, from->unwritten_1s_bytes);
     owners_sum(&to->unwritten_10s_bytes, from->unwritten_10s_bytes);
     owners_sum(&to->filled_bytes, from->filled_bytes);
+    for (unsigned i = 0; i < PROFILE_NODES; i++)
+        owners_sum(&to->node_bytes[i], from->node_bytes[i]);
 }
 
 /* Rows without a path stand first, then those with most. What is beyond the limit becomes a row for

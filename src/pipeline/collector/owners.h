@@ -48,6 +48,7 @@ struct owners_request {
     bool knows_mappings; /* memory that is `unknown` and not claimed is the allocator's */
     bool knows_huge;     /* the page table says what is huge; else smaps of whole mappings does */
     bool knows_content;  /* the runs say what is blank, a copy or compressible */
+    bool knows_nodes;    /* and on which NUMA node it is */
     bool knows_heat;     /* and when it was written last */
     size_t limit;        /* of rows with a call path, those with most resident; 0: all */
 };

@@ -14,6 +14,7 @@
 #include "collector/residency.h"
 #include "procfs/cgroup_recent.h"
 #include "procfs/module_end.h"
+#include "procfs/numa.h"
 #include "procfs/page_table.h"
 #include "procfs/process.h"
 #include "procfs/stacks.h"
@@ -323,6 +324,7 @@ static int look_make_owners(struct look *look, const struct residency *residency
     request.knows_huge = sweep->tells_zero;
     request.knows_content = sweep->knows_content;
     request.knows_heat = sweep->heat != NULL;
+    request.knows_nodes = sweep->ask_nodes != NULL;
     int error = owners_make(&look->owners, &request);
     free(threads);
     return error;
@@ -387,6 +389,7 @@ static int look_sweep_areas(struct look *look, struct pages *pages, struct areas
                                .areas = areas,
                                .residency = residency,
                                .wants_content = look->wants_content,
+                               .ask_nodes = numa_has_several() ? numa_ask : NULL,
                                .heat = look->heat};
     int error = look_sweep(&sweep, pages);
     if (error)
@@ -411,7 +414,7 @@ static int look_make_ledger(struct look *look, struct pages *pages)
     if (error)
         goto done;
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
-    if (!error && (look->wants_content || look->heat))
+    if (!error && (look->wants_content || look->heat || numa_has_several()))
         areas_want_content(&areas);
     if (!error)
         error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes(),

@@ -123,6 +123,8 @@ void residency_bytes_add(struct residency_bytes *to, const struct residency_byte
     to->cold_1s += from->cold_1s;
     to->cold_10s += from->cold_10s;
     to->filled += from->filled;
+    for (unsigned i = 0; i < PROFILE_NODES; i++)
+        to->nodes[i] += from->nodes[i];
 }
 
 void residency_bytes_take(struct residency_bytes *to, const struct residency_bytes *from)
@@ -138,6 +140,8 @@ void residency_bytes_take(struct residency_bytes *to, const struct residency_byt
     to->cold_1s -= from->cold_1s;
     to->cold_10s -= from->cold_10s;
     to->filled -= from->filled;
+    for (unsigned i = 0; i < PROFILE_NODES; i++)
+        to->nodes[i] -= from->nodes[i];
 }
 
 #define RESIDENCY_PLACE(figure) (offsetof(struct residency_bytes, figure) / sizeof(uint64_t))
@@ -164,6 +168,7 @@ static struct residency_kinds residency_kinds_of(const struct page_table_run *ru
     residency_kinds_add(&kinds, run->heat & HEAT_COLD_1S, RESIDENCY_PLACE(cold_1s));
     residency_kinds_add(&kinds, run->heat & HEAT_COLD_10S, RESIDENCY_PLACE(cold_10s));
     residency_kinds_add(&kinds, run->heat & HEAT_FILLED, RESIDENCY_PLACE(filled));
+    residency_kinds_add(&kinds, run->node, RESIDENCY_PLACE(nodes) + run->node - 1u);
     kinds.spared = run->spared;
     return kinds;
 }

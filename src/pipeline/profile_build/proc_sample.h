@@ -15,7 +15,7 @@ struct proc_touched {
     const char *module; /* path */
     struct figure resident_bytes, proportional_bytes, swapped_bytes, huge_bytes, shared_bytes,
         zero_bytes, copy_bytes, compressible_bytes, unwritten_1s_bytes, unwritten_10s_bytes,
-        filled_bytes;
+        filled_bytes, node_bytes[PROFILE_NODES];
 };
 
 /* The arrays are the maker's; their `sample` is set to that of `sample` by whoever writes them. */

@@ -90,6 +90,8 @@ static void variable_owners_add(struct profile_owner *row, const struct proc_tou
     variable_owners_add_part(&row->unwritten_1s_bytes, piece->unwritten_1s_bytes, share->bytes);
     variable_owners_add_part(&row->unwritten_10s_bytes, piece->unwritten_10s_bytes, share->bytes);
     variable_owners_add_part(&row->filled_bytes, piece->filled_bytes, share->bytes);
+    for (unsigned i = 0; i < PROFILE_NODES; i++)
+        variable_owners_add_part(&row->node_bytes[i], piece->node_bytes[i], share->bytes);
     row->compressible_bytes =
         figure_add(row->compressible_bytes,
                    variable_owners_part_of(piece, piece->compressible_bytes, share->bytes));
@@ -233,6 +235,8 @@ static void variable_owners_join(struct profile_owner *to, const struct profile_
     to->unwritten_1s_bytes = figure_add(to->unwritten_1s_bytes, from->unwritten_1s_bytes);
     to->unwritten_10s_bytes = figure_add(to->unwritten_10s_bytes, from->unwritten_10s_bytes);
     to->filled_bytes = figure_add(to->filled_bytes, from->filled_bytes);
+    for (unsigned i = 0; i < PROFILE_NODES; i++)
+        to->node_bytes[i] = figure_add(to->node_bytes[i], from->node_bytes[i]);
 }
 
 void variable_owners_cut(struct variable_owners *owners, size_t limit, uint64_t least)

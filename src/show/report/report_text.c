@@ -657,6 +657,14 @@ static bool report_text_has_heat(const struct profile *profile)
             return true;
     return false;
 }
+static bool report_text_has_numa(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->owner_count; i++)
+        if (figure_positive(profile->owners[i].resident_bytes) &&
+            figure_known(profile->owners[i].node_bytes[0]))
+            return true;
+    return false;
+}
 static bool report_text_always(const struct profile *profile)
 {
     return profile->site_count > 0;
@@ -683,6 +691,7 @@ static const struct {
     [REPORT_TYPES] = {report_section_types, report_text_has_types},
     [REPORT_FILL] = {report_section_fill, report_text_has_fill},
     [REPORT_HEAT] = {report_section_heat, report_text_has_heat},
+    [REPORT_NUMA] = {report_section_numa, report_text_has_numa},
 };
 
 static void report_text_add_hint(struct text *text)

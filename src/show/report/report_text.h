@@ -58,6 +58,11 @@ void report_part_next_name(struct text *text, const char *name);
  * no newline. */
 void report_part_bar(struct text *text, double begin, double end, double whole, size_t columns);
 
+/* Owners that are shown alike become one; how many are left. */
+size_t report_part_group_owners(const struct text *text, struct profile_owner *rows, size_t count,
+                                void (*join)(struct profile_owner *to,
+                                             const struct profile_owner *from));
+
 /* ---- Sections ------------------------------------------------------------------------------ */
 
 /* Each adds itself, or in full says why it is not there. 0 or -ENOMEM. */
@@ -82,6 +87,7 @@ int report_section_regions(struct text *text);
 int report_section_types(struct text *text);
 int report_section_fill(struct text *text);
 int report_section_heat(struct text *text);
+int report_section_numa(struct text *text);
 
 /* The first screen (report_text_first.c, report_text_owners.c): three lines each. */
 void report_first_owners(struct text *text);

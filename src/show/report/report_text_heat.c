@@ -39,33 +39,6 @@ static int report_text_heat_compare(const void *left, const void *right)
     return by_bytes ? by_bytes : (a->path > b->path) - (a->path < b->path);
 }
 
-/* What is shown alike becomes one; how many are left. */
-static size_t report_text_heat_group(const struct text *text, struct profile_owner *rows,
-                                     size_t count)
-{
-    size_t groups = 0, kept = 0;
-    uint32_t *nodes = calloc(count + 1, sizeof *nodes), *group = NULL;
-    for (size_t i = 0; nodes && i < count; i++)
-        nodes[i] = profile_owner_is_by_path(&rows[i]) ? rows[i].path : 0;
-    if (nodes)
-        group = report_part_groups(text, nodes, count, &groups);
-    size_t *at = group ? calloc(groups * PROFILE_OWNER_KINDS + 1, sizeof *at) : NULL;
-    for (size_t i = 0; at && i < count; i++) {
-        size_t *place = &at[group[i] * PROFILE_OWNER_KINDS + (size_t)rows[i].kind];
-        if (nodes[i] && *place) {
-            report_text_heat_join(&rows[*place - 1], &rows[i]);
-            continue;
-        }
-        rows[kept++] = rows[i];
-        *place = kept;
-    }
-    kept = at ? kept : count;
-    free(nodes);
-    free(group);
-    free(at);
-    return kept;
-}
-
 static void report_text_heat_add_row(struct text *text, const struct profile_owner *row)
 {
     report_part_row(text, columns);
@@ -97,7 +70,7 @@ static void report_text_heat_add_rows(struct text *text, struct profile_owner *r
                 figure_human_bytes(all.filled_bytes).text);
     report_part_title(text, "Heat", line.data);
     strbuf_release(&line);
-    count = report_text_heat_group(text, rows, count);
+    count = report_part_group_owners(text, rows, count, report_text_heat_join);
     qsort(rows, count, sizeof *rows, report_text_heat_compare);
     report_part_headings(text, columns, sizeof columns / sizeof *columns - 1);
     for (size_t i = 0; i < count && i < text->options->top; i++)

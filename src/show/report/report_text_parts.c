@@ -176,3 +176,30 @@ void report_part_bar(struct text *text, double begin, double end, double whole, 
         strbuf_add_string(&text->out, style_sign(&text->style, "▏", "|"));
     style_end(&text->out, &text->style);
 }
+
+size_t report_part_group_owners(const struct text *text, struct profile_owner *rows, size_t count,
+                                void (*join)(struct profile_owner *to,
+                                             const struct profile_owner *from))
+{
+    size_t groups = 0, kept = 0;
+    uint32_t *nodes = calloc(count + 1, sizeof *nodes), *group = NULL;
+    for (size_t i = 0; nodes && i < count; i++)
+        nodes[i] = profile_owner_is_by_path(&rows[i]) ? rows[i].path : 0;
+    if (nodes)
+        group = report_part_groups(text, nodes, count, &groups);
+    size_t *at = group ? calloc(groups * PROFILE_OWNER_KINDS + 1, sizeof *at) : NULL;
+    for (size_t i = 0; at && i < count; i++) {
+        size_t *place = &at[group[i] * PROFILE_OWNER_KINDS + (size_t)rows[i].kind];
+        if (nodes[i] && *place) {
+            join(&rows[*place - 1], &rows[i]);
+            continue;
+        }
+        rows[kept++] = rows[i];
+        *place = kept;
+    }
+    kept = at ? kept : count;
+    free(nodes);
+    free(group);
+    free(at);
+    return kept;
+}

@@ -23,6 +23,7 @@ struct page {
     enum pages_state state;
     bool zero, huge, forked, blank, copy;
     uint32_t spared;
+    uint8_t node; /* its place + 1; 0: not known */
 };
 
 struct world {
@@ -67,9 +68,16 @@ static void sweep(struct outcome *outcome, const struct world *world)
         const struct area *area = &outcome->areas.list[i];
         for (uint64_t at = area->start; area_needs_pages(area) && at < area->end; at += PAGE) {
             const struct page *page = &world->pages[(at - BASE) / PAGE];
-            struct page_table_run run = {at,         at + PAGE,   page->state,  false,
-                                         page->huge, page->zero,  page->forked, page->blank,
-                                         page->copy, page->spared};
+            struct page_table_run run = {.start = at,
+                                         .end = at + PAGE,
+                                         .state = page->state,
+                                         .huge = page->huge,
+                                         .zero = page->zero,
+                                         .forked = page->forked,
+                                         .blank = page->blank,
+                                         .copy = page->copy,
+                                         .spared = page->spared,
+                                         .node = page->node};
             residency_run(&outcome->residency, &run);
         }
     }
@@ -86,6 +94,7 @@ static struct owners_request request_of(struct outcome *outcome)
                                    .thread_count = 2,
                                    .has_all_blocks = true,
                                    .knows_huge = true,
+                                   .knows_nodes = true,
                                    .knows_content = true};
 }
 
@@ -128,6 +137,7 @@ static void leave(struct outcome *outcome)
 
 struct sums {
     uint64_t resident, swapped, huge, forked, blank, copy;
+    uint64_t nodes[PROFILE_NODES];
 };
 
 struct oracle {
@@ -262,6 +272,8 @@ static void add(struct oracle *oracle, struct whose whose, const struct page *pa
     sums->blank += page->blank ? bytes : 0;
     sums->copy += page->copy ? bytes : 0;
     oracle->spared += bytes * page->spared;
+    if (page->node)
+        sums->nodes[page->node - 1] += bytes;
 }
 
 static void judge_page(struct oracle *oracle, const struct world *world, size_t number,
@@ -364,6 +376,7 @@ static void make_pages(struct world *world)
         page->copy = is_private(mapping) && !page->blank && !below(3);
         page->spared = is_private(mapping) && !page->blank && !page->copy ? below(PAGE) : 0;
         page->forked = is_private(mapping) && !below(3);
+        page->node = is_private(mapping) ? (uint8_t)below(PROFILE_NODES + 1) : 0;
         bytes->rss = figure_add(bytes->rss, figure_of(PAGE));
         bytes->pss = figure_add(bytes->pss, figure_of(page->forked ? PAGE / 2 : PAGE));
         if (is_private(mapping))
@@ -426,6 +439,8 @@ static void add_row(struct oracle *got, const struct profile_owner *row)
     sums->blank += figure_or(row->zero_bytes, 0);
     sums->copy += figure_or(row->copy_bytes, 0);
     got->spared += figure_or(row->compressible_bytes, 0);
+    for (int i = 0; i < PROFILE_NODES; i++)
+        sums->nodes[i] += figure_or(row->node_bytes[i], 0);
 }
 
 static void add_piece(struct oracle *got, const struct proc_touched *piece)
@@ -438,6 +453,7 @@ static void add_piece(struct oracle *got, const struct proc_touched *piece)
                                 .zero_bytes = piece->zero_bytes,
                                 .copy_bytes = piece->copy_bytes,
                                 .compressible_bytes = piece->compressible_bytes};
+    memcpy(row.node_bytes, piece->node_bytes, sizeof row.node_bytes);
     add_row(got, &row);
 }
 
@@ -495,6 +511,26 @@ static void each_byte_has_the_owner_that_an_oracle_gives_it(void **state)
         assert_proportional_is_right(&world, &outcome.owners);
         leave(&outcome);
     }
+}
+
+static void no_row_is_on_a_node_where_nobody_was_asked(void **state)
+{
+    (void)state;
+    static struct world world;
+    struct outcome outcome;
+    memset(&world, 0, sizeof world);
+    make_mappings(&world);
+    make_pages(&world);
+    make_blocks(&world);
+    look(&outcome, &world);
+    struct owners_request request = request_of(&outcome);
+    request.knows_nodes = false;
+    assert_int_equal(owners_make(&outcome.owners, &request), 0);
+    for (size_t i = 0; i < outcome.owners.count; i++)
+        for (int node = 0; node < PROFILE_NODES; node++)
+            if (figure_positive(outcome.owners.rows[i].resident_bytes))
+                assert_false(figure_known(outcome.owners.rows[i].node_bytes[node]));
+    leave(&outcome);
 }
 
 static uint64_t sum_of(const struct owners *owners)
@@ -693,6 +729,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_byte_has_the_owner_that_an_oracle_gives_it),
+        cmocka_unit_test(no_row_is_on_a_node_where_nobody_was_asked),
         cmocka_unit_test(the_sum_is_what_is_resident_whatever_is_known),
         cmocka_unit_test(stacks_are_their_threads),
         cmocka_unit_test(blocks_from_before_have_a_name),
