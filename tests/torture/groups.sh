@@ -1,11 +1,13 @@
 #!/bin/bash
 # What a program may have in its control group bare it may have recorded: memory, and processes. Where we
-# may not leave the group, recording ends before the kernel would kill. And whoever kills program and
+# may not leave the group, recording goes on by samples, and a trace, which cannot, ends before the kernel
+# would kill. And whoever kills program and
 # collector at once, what is in the file is at most two seconds old, and a few hundred milliseconds for
 # a machine that is busy.
 . "$(dirname "$0")/lib.sh"
 program=$BUILD/../torture/torture_group
 groups=()
+with_options=()
 
 # A group below our own, where version 1 has its controller; into $group.
 new_group() { # CONTROLLER
@@ -34,7 +36,7 @@ same_in_group() { # NAME COMMAND… -- PROGRAM…
     while [ "$1" != -- ]; do with+=("$1"); shift; done
     shift
     inside "${with[@]}" "$@" >bare 2>&1 || { skip "$name: the bare program fails: $(head -1 bare)"; }
-    inside "${with[@]}" "$TIDEMARK" record -q -o "$work/out/$name.tmk" "$@" >recorded 2>&1
+    inside "${with[@]}" "$TIDEMARK" record -q "${with_options[@]}" -o "$work/out/$name.tmk" "$@" >recorded 2>&1
     status=$?
     [ $status = 0 ] || fail "$name: status $status: $(head -3 recorded)"
     cmp -s bare recorded || fail "$name: $(head -3 recorded)"
@@ -49,7 +51,19 @@ echo $((150 << 20)) >"$group/memory.limit_in_bytes" || skip "no limit can be set
 same_in_group memory -- "$program" need 105 32
 [ "$(end_of memory end)" = exit ] || fail "memory: ended by $(end_of memory end)"
 if command -v setpriv >/dev/null && "${as_nobody[@]}" test -x "$TIDEMARK" -a -x "$program"; then
+    # 2,752,512 blocks of 32 bytes: with 70 bytes of ours for each the group would be too small.
+    same_in_group bounded "${as_nobody[@]}" -- "$program" need 105 32
+    [ "$(end_of bounded end)" = exit ] || fail "bounded: ended by $(end_of bounded end)"
+    end_of bounded sample_why | grep -q 'to keep the collector within .* (an eighth of what its control group allows)' ||
+        fail "bounded: $(end_of bounded sample_why)"
+    end_of bounded sample_changes | grep -Eq '^"?[1-9][0-9]* 524288' || fail "bounded: $(end_of bounded sample_changes)"
+    "$TIDEMARK" report --json out/bounded.tmk | jq -e '.program | .live_bytes > 60e6 and .live_bytes < 130e6
+        and .live_bytes_error > 0' >estimate || fail "bounded: $(cat estimate) $("$TIDEMARK" report out/bounded.tmk | grep peak)"
+    "$TIDEMARK" report out/bounded.tmk | grep -q '^  loss  *none' && fail "bounded: loss none"
+    # Not those who cannot be drawn from.
+    with_options=(--trace)
     same_in_group short "${as_nobody[@]}" -- "$program" need 105 32
+    with_options=()
     [ "$(end_of short end)" = detached ] || fail "short: ended by $(end_of short end)"
     end_of short ended_on | grep -q 'memory of its control group' || fail "short: $(end_of short ended_on)"
     # Nothing ends that has enough.

@@ -57,6 +57,10 @@ void facts_add_sampling(struct strbuf *out, const struct profile *profile)
     if (!first)
         strbuf_addf(out, " (less than %s then came into no sample, 95 %%)",
                     human_bytes(3 * facts_sample_bytes(profile)).text); /* e^-3 */
+    if (profile_get(profile, PROFILE_META_SAMPLE_WHY)) {
+        strbuf_add_string(out, ", ");
+        facts_add_text(out, profile, PROFILE_META_SAMPLE_WHY);
+    }
 }
 
 bool facts_callers_only(const struct profile *profile)
@@ -656,6 +660,9 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
     facts_add_counted(out, profile->program.foreign_frees,
                       "free of a block from before the recording (or from the parent of a fork)",
                       "frees of blocks from before the recording (or from the parent of a fork)");
+    if (profile_get(profile, PROFILE_META_SAMPLE_WHY))
+        strbuf_add_string(out, "recording went on by samples: what was not drawn from then on is "
+                               "in the figures as an estimate only\n");
     unwalked_add_sentence(out, profile);
     facts_add_counted(
         out, facts_number(profile, PROFILE_META_UNSEEN_CONSTRUCTORS),

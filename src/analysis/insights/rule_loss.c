@@ -47,6 +47,12 @@ static void rule_loss_title(struct insight *insight, const struct profile *profi
                       "Only large blocks and one small one for each %s were recorded: figures "
                       "are estimates",
                       human_bytes(losses->sample_bytes).text);
+    else if (losses->sample_bytes && profile_get(profile, PROFILE_META_SAMPLE_WHY))
+        insight_title(insight,
+                      "Recording went on by samples, one allocation in %s, %s: figures are "
+                      "estimates",
+                      human_bytes(losses->sample_bytes).text,
+                      profile_get(profile, PROFILE_META_SAMPLE_WHY));
     else if (losses->sample_bytes)
         insight_title(insight,
                       "Only a sample was recorded, one allocation in %s: counts are "

@@ -19,6 +19,7 @@
 #include "collector/heat.h"
 #include "collector/process_image.h"
 #include "collector/output_name.h"
+#include "collector/memory_bound.h"
 #include "collector/overhead_budget.h"
 #include "collector/pool_functions.h"
 #include "commands/launch.h"
@@ -192,6 +193,10 @@ static const struct option_entry entries[] = {
      "cost so much of the program's CPU time at most, 1% say: exact while that will do, then by "
      "samples",
      0, false, record_take_budget},
+    {"collector-memory", 0, OPTION_BYTES, "SIZE",
+     "memory that the collector may have beside the program: exact while that will do, then by "
+     "samples (default: an eighth of a control group's limit that it cannot leave)",
+     TO(memory_bytes), true, NULL},
     {"for", 0, OPTION_DURATION, "TIME", "recording ends after TIME; the program goes on",
      TO(for_ns), false, NULL},
     {"until", 0, OPTION_STRING, "MARK", "or at a mark (tidemark_mark) of that name; or pattern",
@@ -384,6 +389,23 @@ static int record_check_budget(const struct record_options *options)
     return 0;
 }
 
+static int record_check_memory(const struct record_options *options)
+{
+    if (!options->memory_bytes)
+        return 0;
+    if (options->memory_bytes < MEMORY_BOUND_LEAST)
+        return options_usage_error(&record_command, "--collector-memory needs 16M at least");
+    if (options->trace)
+        return options_usage_error(&record_command,
+                                   "--trace keeps every event, whatever that takes: it does not go "
+                                   "with --collector-memory");
+    if (options->timed)
+        return options_usage_error(&record_command,
+                                   "--timed times every call, --collector-memory may come to "
+                                   "record few: choose one");
+    return 0;
+}
+
 static int record_check_window(const struct record_options *options)
 {
     if (options->for_ns == 0)
@@ -465,6 +487,8 @@ int record_options_check(const struct record_options *options)
         refused = record_check_window(options);
     if (refused == 0)
         refused = record_check_budget(options);
+    if (!refused)
+        refused = record_check_memory(options);
     if (refused == 0)
         refused = record_check_only(options);
     if (refused != 0)
@@ -585,6 +609,7 @@ struct collector_options record_collector_options(const struct record_options *o
     memcpy(wanted.triggers, options->triggers, sizeof wanted.triggers);
     wanted.trigger_count = options->trigger_count;
     wanted.budget_millionths = (uint32_t)options->budget_millionths;
+    wanted.memory_bytes = options->memory_bytes;
     wanted.start_on = options->start_on;
     wanted.until = options->until;
     wanted.for_ns = options->for_ns == RECORD_UNLIMITED ? 0 : options->for_ns;

@@ -39,6 +39,7 @@ struct record_options {
     int allocator;                /* 0: the program's own, 1: BFM */
     int events;                   /* 0: every call, 1: pages (wire.h) */
     uint64_t budget_millionths;   /* of a processor; 0: no limit */
+    uint64_t memory_bytes;        /* of the collector; 0: found out (collector/memory_bound.h) */
     const char *start_on, *until; /* marks; NULL */
     uint64_t for_ns;              /* RECORD_UNLIMITED: not given */
     int snapshot_signal;          /* 0: none */

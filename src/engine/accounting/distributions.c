@@ -143,6 +143,30 @@ void distributions_advance(struct distributions *distributions, uint64_t ticks)
     distributions->current = offset >> distributions->shift;
 }
 
+static void distributions_scale_bins(struct distribution_bin *bins, size_t count, unsigned shift)
+{
+    for (size_t i = 0; i < count; i++) {
+        bins[i].count <<= shift;
+        bins[i].bytes <<= shift;
+    }
+}
+
+void distributions_scale(struct distributions *distributions, unsigned shift)
+{
+    tally_scale(&distributions->sizes, shift);
+    tally_scale(&distributions->growths, shift);
+    tally_scale(&distributions->shrinks, shift);
+    distributions_scale_bins(distributions->large, FINE_SIZES, shift);
+    distributions_scale_bins(distributions->before, COARSE_SIZES, shift);
+    for (uint64_t left = distributions->lives_used; left; left &= left - 1)
+        distributions_scale_bins(distributions->lives[__builtin_ctzll(left)], FINE_BINS, shift);
+    for (uint64_t left = distributions->reallocs_used; left; left &= left - 1)
+        distributions_scale_bins(distributions->reallocs[__builtin_ctzll(left)], COARSE_SIZES,
+                                 shift);
+    for (size_t i = 0; i <= distributions->current; i++)
+        distributions_scale_bins(distributions->columns[i], COARSE_SIZES, shift);
+}
+
 /* ---- What came out ------------------------------------------------------------------------- */
 
 struct listing {

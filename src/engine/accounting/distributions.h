@@ -123,6 +123,9 @@ static inline void distributions_realloc(struct distributions *distributions, ui
         tally_add(&distributions->shrinks, old_bytes - new_bytes, count);
 }
 
+/* All counts and bytes so far times 2^shift: from here on they come in that unit. */
+void distributions_scale(struct distributions *distributions, unsigned shift);
+
 /* Each row that is not zero, by kind, x and y ascending. `bucket_shift`: the timeline's now. */
 void distributions_visit(const struct distributions *distributions, unsigned bucket_shift,
                          void (*visit)(void *context, const struct distribution_row *row),

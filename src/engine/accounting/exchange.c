@@ -71,6 +71,13 @@ struct exchange *exchanges_find(struct exchanges *exchanges, uint32_t owner, uin
     return slot->count ? slot : exchanges_admit(exchanges, owner, freer);
 }
 
+void exchanges_scale(struct exchanges *exchanges, unsigned shift)
+{
+    for (size_t i = 0; i <= exchanges->mask; i++)
+        exchanges->slots[i].count <<= shift;
+    exchanges->others.count <<= shift;
+}
+
 void exchanges_visit(const struct exchanges *exchanges,
                      void (*visit)(void *context, const struct exchange *exchange), void *context)
 {

@@ -40,6 +40,9 @@ static inline void exchanges_add(struct exchanges *exchanges, uint32_t owner, ui
     row->bytes += bytes;
 }
 
+/* All counts so far times 2^shift: from here on they come in that unit. */
+void exchanges_scale(struct exchanges *exchanges, unsigned shift);
+
 /* In no order; the row of the others last, if there are any. */
 void exchanges_visit(const struct exchanges *exchanges,
                      void (*visit)(void *context, const struct exchange *exchange), void *context);

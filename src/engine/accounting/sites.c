@@ -262,6 +262,73 @@ uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_tick
     return numbers;
 }
 
+/* ---- Samples from here on ---- */
+
+static void sites_scale(uint64_t *count)
+{
+    *count <<= WEIGHT_SHIFT;
+}
+
+static void sites_scale_wide(struct site_wide *wide)
+{
+    sites_scale(&wide->born_count);
+    sites_scale(&wide->live_count);
+    sites_scale(&wide->temporary_count);
+    sites_scale(&wide->at_peak_count);
+}
+
+/* All of its counts are at most the number of blocks that were born. */
+static void sites_scale_narrow(struct site_hot *hot, struct site_cold *cold)
+{
+    hot->born_count <<= WEIGHT_SHIFT;
+    hot->live_count <<= WEIGHT_SHIFT;
+    hot->temporary_count <<= WEIGHT_SHIFT;
+    cold->at_peak_count <<= WEIGHT_SHIFT;
+}
+
+static void sites_scale_rare(struct site_rare *rare)
+{
+    sites_scale(&rare->realloc_count);
+    sites_scale(&rare->realloc_moved);
+    sites_scale(&rare->failed_count);
+    sites_scale(&rare->zero_count);
+    sites_scale(&rare->aligned_count);
+}
+
+static void sites_scale_site(struct sites *sites, uint32_t site)
+{
+    struct site_hot *hot = site_change(sites, site);
+
+    if (!site_is_wide(hot) && (uint64_t)(hot->born_count + 1) << WEIGHT_SHIFT > UINT32_MAX)
+        site_widen(sites, site);
+    sites->samples[site].count =
+        site_is_wide(hot) ? site_wide(sites, hot)->born_count : hot->born_count;
+    if (site_is_wide(hot))
+        sites_scale_wide(site_wide(sites, hot));
+    else
+        sites_scale_narrow(hot, &sites->cold[site]);
+    if (sites->cold[site].rare)
+        sites_scale_rare(site_rare(sites, site));
+    if (sites->freed) {
+        sites_scale(&sites->freed[site].count);
+        sites_scale(&sites->freed[site].elsewhere_count);
+    }
+}
+
+void sites_begin_samples(struct sites *sites)
+{
+    arena_grow(&sites->samples_memory, (sites->count + (size_t)1) * sizeof *sites->samples);
+    sites->samples = sites->samples_memory.base;
+    sites->has_more = true;
+    sites->are_summed = false;
+    for (uint32_t site = 0; site < sites->count; site++)
+        sites_scale_site(sites, site);
+    for (uint32_t site = 0; site < sites->seed_count; site++)
+        sites_scale(&sites->seeds[site].count);
+}
+
+/* ---- Metrics ---- */
+
 static struct site_seed sites_seed_of(const struct sites *sites, uint32_t site)
 {
     return site < sites->seed_count ? sites->seeds[site] : (struct site_seed){0, 0};

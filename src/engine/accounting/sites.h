@@ -148,7 +148,9 @@ size_t sites_memory_bytes(const struct sites *sites);
 void sites_know_frees(struct sites *sites);
 /* Likewise: allocations are sampled. */
 void sites_sample(struct sites *sites);
-/* Likewise: how long calls took is told. */
+/* From here on allocations are sampled; all before were recorded. Counts become 1024ths. */
+void sites_begin_samples(struct sites *sites);
+/* Before the first site is made: how long calls took is told. */
 void sites_know_times(struct sites *sites);
 /* The program has begun to map: until now a site's share in the peak of blocks and mappings
  * together was that in the peak of these sites. */

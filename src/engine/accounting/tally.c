@@ -104,6 +104,16 @@ void tally_add_large(struct tally *tally, uint64_t value, uint64_t count)
         tally->others += count;
 }
 
+void tally_scale(struct tally *tally, unsigned shift)
+{
+    for (uint64_t value = tally_next_direct(tally, 0); value < TALLY_DIRECT;
+         value = tally_next_direct(tally, value + 1))
+        tally->direct[value] <<= shift;
+    for (size_t i = 0; tally->slots && i <= tally->mask; i++)
+        tally->slots[i].count <<= shift;
+    tally->others <<= shift;
+}
+
 /* ---- The commonest ------------------------------------------------------------------------- */
 
 /* Those found so far, the commonest first. */

@@ -34,6 +34,9 @@ void tally_release(struct tally *tally);
 void tally_clear(struct tally *tally);
 size_t tally_memory_bytes(const struct tally *tally);
 
+/* All counts so far times 2^shift. */
+void tally_scale(struct tally *tally, unsigned shift);
+
 /* For values from TALLY_DIRECT on. */
 void tally_add_large(struct tally *tally, uint64_t value, uint64_t count);
 

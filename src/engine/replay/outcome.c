@@ -412,6 +412,11 @@ uint64_t replay_last_ticks(const struct replay *replay)
     return replay->last_ticks;
 }
 
+size_t replay_site_count(const struct replay *replay)
+{
+    return replay->sites.count;
+}
+
 size_t replay_memory_bytes(const struct replay *replay)
 {
     return sizeof *replay + live_table_memory_bytes(&replay->live) +

@@ -61,6 +61,17 @@ bool replay_knows_calls(const struct replay *replay);
  * 0. Variances are in squares of WIRE_LEVEL_UNIT. */
 void replay_adapt(struct replay *replay);
 
+/* Records of a recording of every allocation go on as those of replay_adapt(), at any time: what
+ * was recorded so far is of level 0, and exact. Not for recordings that were sampled from the
+ * beginning or are timed. What only records of every allocation show (frees of unknown blocks) is counted no
+ * further. */
+void replay_begin_to_adapt(struct replay *replay);
+/* Call paths with events of their own so far. */
+size_t replay_site_count(const struct replay *replay);
+/* How much more memory than now the replay will have in use for a moment, when a few more blocks
+ * live; 0: the live blocks have room enough. */
+size_t replay_growth_bytes(const struct replay *replay);
+
 /* A thread begins to write events; returns the number of its stream for the calls below. A stream
  * (a ring of the wire) may serve one thread after the other: a second WIRE_THREAD_START in it
  * begins another thread, so numbers here are not indices of replay_thread(). Thread ids may come

@@ -8,6 +8,7 @@
  *   records.c         all other records, and the table from record kinds to functions
  *   replay_run.c      the loop over the records, which prefetches for the records ahead
  *   replay.c          makes and frees a replay, and sets how its records were made
+ *   replay_adapting.c goes on by samples in the middle of a recording
  *   replay_window.c   a window begins: history is cleared, live blocks stay
  *   outcome.c         copies the results out
  *

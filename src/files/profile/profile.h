@@ -129,9 +129,11 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_BUDGET "budget_millionths"
 /* integer: what it did, as far as it is limited */
 #define PROFILE_META_BUDGET_COST "budget_cost_ns"
-/* with a budget: "NS BYTES" a line: since when (ns since the start) which sampling interval; before
- * the first everything is recorded. sample_bytes is the unit of variances then */
+/* with a budget or a bound: "NS BYTES" a line: since when (ns since the start) which sampling
+ * interval; before the first everything is recorded. sample_bytes is the unit of variances then */
 #define PROFILE_META_SAMPLE_CHANGES "sample_changes"
+/* why it is so, where that is not the budget: "to keep the collector within 64.0 MiB …" */
+#define PROFILE_META_SAMPLE_WHY     "sample_why"
 #define PROFILE_META_NAMED_LATER    "named_later"    /* a sentence: names are not the recording's */
 #define PROFILE_META_UNTOLD_MARKS   "untold_marks"   /* integers: marks beyond 65536; */
 #define PROFILE_META_UNTOLD_REGIONS "untold_regions" /* beginnings of regions beyond all limits; */

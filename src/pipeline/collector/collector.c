@@ -31,6 +31,7 @@
 #include "base/memory.h"
 #include "base/now.h"
 #include "collector/output_name.h"
+#include "collector/memory_bound.h"
 #include "collector/own_group.h"
 #include "collector/quota.h"
 #include "collector/recorded_window.h"
@@ -196,6 +197,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
     if (!collector)
         return -ENOMEM;
     collector->options = *options;
+    memory_bound_set(options->memory_bytes);
     collector_make_session_id(collector->session, sizeof collector->session);
     collector->options.session = collector->session;
     clock_begin();

@@ -48,6 +48,7 @@ struct collector_options {
     uint32_t exit_wait_ms;
     struct pool_functions *pool_functions; /* --allocator-functions; NULL: none */
     uint64_t sample_bytes;        /* mean bytes between recorded allocations; 0: all are recorded */
+    uint64_t memory_bytes;        /* that the collector may have (memory_bound.h); 0: not given */
     uint32_t budget_millionths;   /* what recording may cost (overhead_budget.h); 0: no limit */
     const char *start_on, *until; /* patterns of marks, or NULL (recorded_window.h) */
     uint64_t for_ns;              /* recording ends after this; 0: with the programs */

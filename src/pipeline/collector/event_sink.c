@@ -2,8 +2,10 @@
  * first, because it gives each stream its number. */
 #include "collector/event_sink.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include "collector/thinning.h"
 #include "collector/tracer.h"
 
 static void event_sink_tell(struct event_sink *sink, const struct trace_note *note)
@@ -45,6 +47,11 @@ void event_sink_thread_stack(struct event_sink *sink, uint32_t tid, uint64_t dee
 static void event_sink_pass(struct event_sink *sink, const struct replay_run *runs, size_t count,
                             const void *records)
 {
+    if (sink->thinning) {
+        struct thinned thinned = thinning_runs(sink->thinning, runs, count, records);
+        replay_runs(sink->replay, thinned.runs, count, thinned.records);
+        return;
+    }
     replay_runs(sink->replay, runs, count, records);
     if (sink->tracer)
         tracer_runs(sink->tracer, runs, count, records);
@@ -100,7 +107,7 @@ void event_sink_runs(struct event_sink *sink, const struct replay_run *runs, siz
 
 bool event_sink_takes_stretches(const struct event_sink *sink)
 {
-    return !window_gate_watches(sink->gate);
+    return !sink->thinning && !window_gate_watches(sink->gate);
 }
 
 size_t event_sink_stretch(struct event_sink *sink, uint32_t thread, const void *records,
@@ -111,6 +118,21 @@ size_t event_sink_stretch(struct event_sink *sink, uint32_t thread, const void *
     if (sink->tracer)
         tracer_runs(sink->tracer, &run, 1, records);
     return taken;
+}
+
+void event_sink_thin(struct event_sink *sink, unsigned level)
+{
+    assert(!sink->tracer);
+    if (!sink->thinning) {
+        sink->thinning = thinning_new();
+        replay_begin_to_adapt(sink->replay);
+    }
+    thinning_set_level(sink->thinning, level);
+}
+
+unsigned event_sink_thinned(const struct event_sink *sink)
+{
+    return sink->thinning ? thinning_level(sink->thinning) : 0;
 }
 
 void event_sink_lost(struct event_sink *sink, uint64_t events)

@@ -11,12 +11,14 @@
 #include "collector/recorded_window.h"
 #include "replay/replay.h"
 
+struct thinning;
 struct tracer;
 
 struct event_sink {
     struct replay *replay;
-    struct tracer *tracer;    /* NULL: no trace is wanted */
-    struct window_gate *gate; /* NULL: all that comes is recorded */
+    struct tracer *tracer;     /* NULL: no trace is wanted */
+    struct thinning *thinning; /* NULL: all records go to the replay */
+    struct window_gate *gate;  /* NULL: all that comes is recorded */
 };
 
 /* As their namesakes in replay.h. */
@@ -37,6 +39,11 @@ void event_sink_memory_sample(struct event_sink *sink, uint64_t ticks, uint64_t 
                               uint64_t virtual_bytes, uint64_t tool_bytes);
 /* The trace has names as facts. */
 void event_sink_name(struct event_sink *sink, uint32_t number, const char *name);
+/* From here on the replay gets a sample, or one of a higher level. Not with a trace, nor of a
+ * recording that the recorder samples. */
+void event_sink_thin(struct event_sink *sink, unsigned level);
+/* 0: the replay gets all. */
+unsigned event_sink_thinned(const struct event_sink *sink);
 /* Changes nothing that a profile says: not for the trace. */
 void event_sink_watch_peak(struct event_sink *sink, uint32_t tid);
 /* A profile was written of what was fed so far, with this many nanoseconds a tick: for the

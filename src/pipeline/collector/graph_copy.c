@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/array.h"
-#include "collector/own_group.h"
+#include "collector/memory_bound.h"
 
 enum {
     THREADS = 4,
@@ -56,7 +56,7 @@ void graph_copy_begin(struct graph_copy *copy, struct pages *pages,
     if (page_table_visit(pages, ranges, count, graph_copy_count, &bytes))
         return;
     bytes += bytes / SPARE_PART + SPARE_BYTES;
-    if (bytes > MOST_BYTES || !own_group_has_room(bytes))
+    if (bytes > MOST_BYTES || !memory_bound_has_room(bytes))
         return;
     void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     copy->bytes = room == MAP_FAILED ? NULL : room;

@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/now.h"
 #include "base/strbuf.h"
-#include "collector/own_group.h"
+#include "collector/memory_bound.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
 
@@ -245,7 +245,7 @@ static uint64_t look_schedule_tool_estimate(const struct look_schedule *looks)
 static bool look_schedule_has_room_for_graph(struct look_schedule *looks)
 {
     enum { GRAPH_BYTES = 64 }; /* a block */
-    bool has_room = own_group_has_room(replay_live_count(looks->sink->replay) * GRAPH_BYTES);
+    bool has_room = memory_bound_has_room(replay_live_count(looks->sink->replay) * GRAPH_BYTES);
     looks->graph_error = has_room ? 0 : -ENOMEM;
     return has_room;
 }
@@ -256,7 +256,7 @@ static bool look_schedule_affords_held(const struct look_schedule *looks, const 
 {
     enum { HELD_BYTES = 96 }; /* a block, with its graph */
     uint64_t blocks = look->blocks.count;
-    if (!own_group_has_room(blocks * HELD_BYTES))
+    if (!memory_bound_has_room(blocks * HELD_BYTES))
         return false;
     if (looks->wants_held || look->sample.why == PROFILE_SAMPLE_MARK)
         return true;
@@ -501,7 +501,7 @@ static bool look_schedule_at_once(struct look_schedule *looks, enum profile_samp
 {
     look_schedule_settle(looks);
     uint64_t blocks = replay_live_count(looks->sink->replay);
-    bool over_pages = blocks <= LAST_LOOK_BLOCKS && own_group_has_room(blocks * LIST_BYTES) &&
+    bool over_pages = blocks <= LAST_LOOK_BLOCKS && memory_bound_has_room(blocks * LIST_BYTES) &&
                       look_schedule_cost_ns(blocks, looks->peak_bytes) <= LAST_LOOK_NS;
     look_schedule_prepare(looks, why, over_pages, now_ns);
     look_take(&looks->now);

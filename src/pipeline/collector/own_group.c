@@ -15,8 +15,9 @@
 
 #define LOOK_NS 3000000u
 /* Recording ends when we have a part of the limit, and so little is left, or less than twice what
- * we have: a table that is full is copied into one of twice the size. */
-enum { SHORT_PART = 8 };
+ * we have: a table that is full is copied into one of twice the size. Where that does not come,
+ * half as much may be left. */
+enum { SHORT_PART = 8, SHORT_BOUNDED_PART = 16 };
 
 static struct {
     pthread_mutex_t lock;
@@ -123,28 +124,46 @@ void own_group_leave(pid_t program)
     free(leaving);
 }
 
-static bool own_group_look(void)
+/* Of the group that is shared. */
+static struct figure own_group_limit(void)
+{
+    const struct cgroup_place *place = &own_group.place;
+    return cgroup_read_number(place, place->path, cgroup_limit_file(place));
+}
+
+static bool own_group_look(bool bounded)
 {
     struct process_meter meter = {getpid(), -1};
     struct process_memory ours;
-    const struct cgroup_place *place = &own_group.place;
     uint64_t limit, left;
-    return figure_get(cgroup_read_number(place, place->path, cgroup_limit_file(place)), &limit) &&
-           process_meter_read(&meter, &ours) == 0 && ours.resident_bytes > limit / SHORT_PART &&
-           figure_get(cgroup_left_bytes(place, place->path), &left) &&
+    if (!figure_get(own_group_limit(), &limit) || process_meter_read(&meter, &ours) < 0 ||
+        !figure_get(cgroup_left_bytes(&own_group.place, own_group.place.path), &left))
+        return false;
+    if (bounded)
+        return ours.resident_bytes > limit / SHORT_BOUNDED_PART &&
+               left < limit / SHORT_BOUNDED_PART;
+    return ours.resident_bytes > limit / SHORT_PART &&
            (left < limit / SHORT_PART || left < 2 * ours.resident_bytes);
 }
 
-bool own_group_is_short(uint64_t now_ns)
+bool own_group_is_short(uint64_t now_ns, bool bounded)
 {
     pthread_mutex_lock(&own_group.lock);
     if (own_group.shared && !own_group.is_short && now_ns >= own_group.next_ns) {
-        own_group.is_short = own_group_look();
+        own_group.is_short = own_group_look(bounded);
         own_group.next_ns = now_ns + LOOK_NS;
     }
     bool is_short = own_group.is_short;
     pthread_mutex_unlock(&own_group.lock);
     return is_short;
+}
+
+uint64_t own_group_limit_bytes(void)
+{
+    pthread_mutex_lock(&own_group.lock);
+    uint64_t limit = own_group.shared ? figure_or(own_group_limit(), 0) : 0;
+    pthread_mutex_unlock(&own_group.lock);
+    return limit;
 }
 
 bool own_group_has_room(uint64_t bytes)

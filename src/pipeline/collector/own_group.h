@@ -2,7 +2,8 @@
  *
  * A program that fits into its limit of memory or processes must fit with us beside it. So the
  * collector leaves a limited group that it shares with the program for one around it, where it may.
- * It makes no group. Where it may not leave, the recording ends before the kernel would kill. */
+ * It makes no group. Where it may not leave, its memory is bounded (memory_bound.h), and the
+ * recording ends before the kernel would kill. */
 #ifndef TIDEMARK_COLLECTOR_OWN_GROUP_H
 #define TIDEMARK_COLLECTOR_OWN_GROUP_H
 
@@ -13,9 +14,12 @@
 /* The first program has come: leaves what limits both. */
 void own_group_leave(pid_t program);
 
-/* Is our memory still the program's, is there little left, and do we have much of it? Any thread;
- * reads files at most every few milliseconds. */
-bool own_group_is_short(uint64_t now_ns);
+/* Is our memory still the program's, is there little left, and do we have much of it? `bounded`:
+ * ours will not grow. Any thread; reads files at most every few milliseconds. */
+bool own_group_is_short(uint64_t now_ns, bool bounded);
+
+/* The limit of the group that has both and cannot be left; 0: there is none. */
+uint64_t own_group_limit_bytes(void);
 
 /* Before own_group_leave(): whom it moves beside this process. */
 void own_group_take_along(pid_t companion);

@@ -24,7 +24,9 @@
 #include "collector/name_takeover.h"
 #include "collector/heat.h"
 #include "collector/look_schedule.h"
+#include "collector/memory_bound.h"
 #include "collector/own_group.h"
+#include "collector/thinning.h"
 #include "collector/quota.h"
 #include "collector/ring_merge.h"
 #include "collector/tracer.h"
@@ -99,22 +101,27 @@ static uint64_t process_image_program_cpu_ns(const struct process_image *image)
     return now_ns(image->program_clock);
 }
 
-static void process_image_sample_more_coarsely(struct process_image *image, uint64_t now_ns)
+/* From now on it is a sample of that level. */
+static void process_image_note_level(struct process_image *image, unsigned level,
+                                     const char *sentence, uint64_t now_ns)
 {
-    uint64_t bytes = wire_level_bytes(image->budget.level);
-    atomic_store(&image->view.header->sample_level, image->budget.level);
+    uint64_t bytes = wire_level_bytes(level);
     strbuf_addf(&image->sample_changes, "%s%llu %llu", image->sample_changes.length ? "\n" : "",
                 (unsigned long long)(now_ns > image->start.ns ? now_ns - image->start.ns : 0),
                 (unsigned long long)bytes);
     if (image->looks)
-        look_schedule_lose(
-            image->looks,
-            (struct look_gap){"recording was over its budget (--budget-cpu) and went on by "
-                              "samples: what of the heap's pages belongs to live blocks cannot be "
-                              "told",
-                              SAMPLED_BLOCKS, true, false});
+        look_schedule_lose(image->looks, (struct look_gap){sentence, SAMPLED_BLOCKS, true, false});
     if (image->writer)
         process_image_tell_budget(image, process_image_fact_for_profile);
+}
+
+static void process_image_sample_more_coarsely(struct process_image *image, uint64_t now_ns)
+{
+    atomic_store(&image->view.header->sample_level, image->budget.level);
+    process_image_note_level(image, image->budget.level,
+                             "recording was over its budget (--budget-cpu) and went on by samples: "
+                             "what of the heap's pages belongs to live blocks cannot be told",
+                             now_ns);
 }
 
 static void process_image_see_budget(struct process_image *image, uint64_t now_ns)
@@ -127,6 +134,82 @@ static void process_image_see_budget(struct process_image *image, uint64_t now_n
         .program_ns = process_image_program_cpu_ns(image)};
     if (overhead_budget_see(&image->budget, &reading))
         process_image_sample_more_coarsely(image, now_ns);
+}
+
+/* ---- The collector's own memory ---- */
+
+/* A trace has every event, a timed record belongs to the one before it, and a sample is one
+ * already. With a budget the recorder draws. */
+static bool process_image_can_thin(const struct process_image *image)
+{
+    return !image->options.trace && !image->options.timed && !image->options.sample_bytes &&
+           !image->pages;
+}
+
+static unsigned process_image_level(const struct process_image *image)
+{
+    return image->options.budget_millionths ? image->budget.level
+                                            : event_sink_thinned(&image->sink);
+}
+
+static char *process_image_bound_text(const struct memory_bound *bound)
+{
+    static const char *const whose[] = {
+        [BOUND_BY_OPTION] = "(--collector-memory)",
+        [BOUND_BY_GROUP] = "(an eighth of what its control group allows)",
+        [BOUND_BY_MACHINE] = "(a sixteenth of the machine's, of which little was available)"};
+    struct strbuf text = STRBUF_INIT;
+    strbuf_addf(&text, "to keep the collector within %s %s", human_bytes(bound->bytes).text,
+                whose[bound->kind]);
+    return strbuf_detach(&text);
+}
+
+static void process_image_thin(struct process_image *image, const struct memory_bound *bound,
+                               uint64_t now_ns)
+{
+    unsigned level = process_image_level(image) + 1;
+    if (!image->sample_why)
+        image->sample_why = process_image_bound_text(bound);
+    if (image->options.budget_millionths)
+        atomic_store(&image->view.header->sample_level, image->budget.level = level);
+    else
+        event_sink_thin(&image->sink, level);
+    image->bound_had_bytes = replay_memory_bytes(image->sink.replay);
+    process_image_note_level(image, level,
+                             "the collector was bounded in its memory and recording went on by "
+                             "samples: what of the heap's pages belongs to live blocks cannot be "
+                             "told",
+                             now_ns);
+}
+
+/* Would fewer blocks help? Not where the memory is that of looks and of writing. The next level
+ * comes when the replay has grown in spite of the last one. */
+static bool process_image_bound_is_met(const struct process_image *image, size_t growth,
+                                       struct memory_bound *bound)
+{
+    enum { WORTH_PART = 32, GROWN_PART = 16 };
+    enum { PATH_BYTES = 512 }; /* of each call path with its names, when the profile is written */
+    uint64_t bytes = replay_memory_bytes(image->sink.replay);
+    uint64_t needs = bytes + (uint64_t)PATH_BYTES * replay_site_count(image->sink.replay);
+    if (!memory_bound_is_met(needs, growth, bound))
+        return false;
+    return process_image_level(image) ? bytes > image->bound_had_bytes + bound->bytes / GROWN_PART
+                                      : needs + growth > bound->bytes / WORTH_PART;
+}
+
+static void process_image_see_bound(struct process_image *image, uint64_t now_ns)
+{
+    enum { STEP_NS = 1000000, PAUSE_NS = 20000000 };
+    struct memory_bound bound;
+    unsigned level = process_image_level(image);
+    size_t growth = level ? 0 : replay_growth_bytes(image->sink.replay);
+    if (now_ns < (growth ? image->bound_seen_ns + STEP_NS : image->next_bound_ns))
+        return;
+    image->bound_seen_ns = now_ns;
+    image->next_bound_ns = now_ns + PAUSE_NS;
+    if (process_image_can_thin(image) && level + 1 < WIRE_LEVELS &&
+        process_image_bound_is_met(image, growth, &bound))
+        process_image_thin(image, &bound, now_ns);
 }
 
 static void process_image_sample_memory(struct process_image *image, uint64_t now_ns)
@@ -151,7 +234,7 @@ static void process_image_sample_memory(struct process_image *image, uint64_t no
         if (image->looks && !image->looked && !image->budget.millionths)
             look_schedule_see(image->looks, sample.resident_bytes, now_ns);
     }
-    if (own_group_is_short(now_ns))
+    if (own_group_is_short(now_ns, process_image_can_thin(image)))
         window_end(image->options.window, WINDOW_MEMORY);
     if (image->budget.millionths)
         process_image_see_budget(image, now_ns);
@@ -308,6 +391,7 @@ static void process_image_drain(struct process_image *image)
         process_image_see_time(image);
         size_t bytes = process_image_pass(image);
         uint64_t now_ns = now_monotonic_ns();
+        process_image_see_bound(image, now_ns);
         process_image_sample_memory(image, now_ns);
         process_image_flush_if_due(image, now_ns);
         process_image_flush_trace_if_due(image, now_ns);
@@ -350,6 +434,7 @@ static void process_image_forget_events(struct process_image *image)
     ring_merge_free(image->merge);
     tracer_free(image->sink.tracer);
     replay_free(image->sink.replay);
+    thinning_free(image->sink.thinning);
     image->merge = NULL;
     image->sink = (struct event_sink){.replay = NULL};
 }
@@ -654,6 +739,7 @@ static bool process_image_begin(struct process_image *image)
     image->sample_interval_ns = 1000000;
     image->next_name = 1;
     image->next_flush_ns = image->start.ns + IMAGE_FLUSH_NS;
+    image->next_bound_ns = image->start.ns + 10000000; /* short ones are not looked at */
     process_image_send_welcome(image->socket, image->merge ? image->view.fd : -1,
                                image->merge ? 0 : ENOMEM);
     shared_view_close_descriptor(&image->view);
@@ -726,6 +812,7 @@ static void process_image_free(struct process_image *image)
     free(image->directory);
     free(image->path);
     free(image->trace_path);
+    free(image->sample_why);
     free(image->begun_on);
     free(image->ended_on);
     free(image->program);

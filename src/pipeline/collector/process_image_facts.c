@@ -149,7 +149,6 @@ static void process_image_tell_rank(struct process_image *image, process_image_t
         take(image, PROFILE_META_NODE, NULL, launcher->node);
 }
 
-/* What has become of --budget-cpu so far. */
 void process_image_tell_budget(struct process_image *image, process_image_take_fact *take)
 {
     const struct overhead_budget_reading *last =
@@ -158,6 +157,8 @@ void process_image_tell_budget(struct process_image *image, process_image_take_f
         take(image, PROFILE_META_SAMPLE, NULL, WIRE_LEVEL_UNIT);
         take(image, PROFILE_META_SAMPLE_CHANGES, image->sample_changes.data, 0);
     }
+    if (image->sample_why)
+        take(image, PROFILE_META_SAMPLE_WHY, image->sample_why, 0);
     if (last)
         take(image, PROFILE_META_BUDGET_COST, NULL, (int64_t)(last->recorder_ns + last->replay_ns));
 }
@@ -182,10 +183,9 @@ void process_image_tell_description(struct process_image *image, process_image_t
     if (image->late)
         take(image, PROFILE_META_ATTACHED, NULL, (int64_t)image->age_ns);
     take(image, "on_full", image->options.drop ? "drop" : "wait", 0);
-    if (image->options.budget_millionths) {
+    if (image->options.budget_millionths)
         take(image, PROFILE_META_BUDGET, NULL, image->options.budget_millionths);
-        process_image_tell_budget(image, take);
-    }
+    process_image_tell_budget(image, take);
     if (image->options.sample_bytes)
         take(image, PROFILE_META_SAMPLE, NULL, (int64_t)image->options.sample_bytes);
     if (image->pages) {
@@ -343,8 +343,7 @@ void process_image_tell_end(struct process_image *image, process_image_take_fact
     take(image, PROFILE_META_END, process_image_end_names[ending.how], 0);
     process_image_tell_oom(image, ending, take);
     process_image_tell_window(image, take);
-    if (image->options.budget_millionths)
-        process_image_tell_budget(image, take);
+    process_image_tell_budget(image, take);
     if (process_image_ending_has_status(ending))
         take(image, PROFILE_META_END_STATUS, NULL, ending.status);
     if (image->view.header && atomic_load(&image->view.header->unseen_constructors))

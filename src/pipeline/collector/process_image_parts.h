@@ -107,6 +107,10 @@ struct process_image {
     struct oom_watch oom;
     struct overhead_budget budget;
     struct strbuf sample_changes; /* as the profile tells them */
+    char *sample_why;             /* they are not the budget's; NULL */
+    uint64_t next_bound_ns,
+        bound_seen_ns;        /* when the collector's memory is looked at (memory_bound.h) */
+    uint64_t bound_had_bytes; /* the replay had when the interval last grew for that */
     clockid_t program_clock;
     uint64_t replay_ns;            /* processor time of passes that moved something */
     uint64_t snapshot_cpu_ns;      /* what the last flush took on this thread, … */
@@ -165,7 +169,7 @@ extern const char *const process_image_end_names[]; /* by enum process_image_end
 void process_image_describe(struct process_image *image, struct process_image *replaced);
 const char *process_image_job_id(const struct process_image *image);
 void process_image_tell_description(struct process_image *image, process_image_take_fact *take);
-/* What has become of --budget-cpu so far. */
+/* What has become of --budget-cpu and of the bound of the collector's memory so far. */
 void process_image_tell_budget(struct process_image *image, process_image_take_fact *take);
 /* What the recorder knows that it does not see, so far. */
 void process_image_tell_unseen(struct process_image *image, process_image_take_fact *take);

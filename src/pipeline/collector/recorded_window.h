@@ -20,7 +20,7 @@
 #include "base/ticks.h"
 #include "replay/replay.h"
 
-/* MEMORY: the control group's is nearly used up, and much of it is ours (own_group.h). */
+/* MEMORY: the control group's is nearly used up, and part of it is ours (own_group.h). */
 enum window_end { WINDOW_GOES_ON = 0, WINDOW_UNTIL, WINDOW_FOR, WINDOW_MEMORY };
 #define WINDOW_MEMORY_TEXT                                                                         \
     "because the memory of its control group was nearly used up, and recording took part of it"

@@ -103,6 +103,9 @@ static void report_json_write_sampling(struct writer *writer)
     json_unsigned(&writer->json, "interval_bytes", facts_sample_bytes(writer->profile));
     json_bool(&writer->json, "pages", writer->profile->pages);
     report_json_write_changes(writer);
+    if (profile_get(writer->profile, PROFILE_META_SAMPLE_WHY))
+        json_string(&writer->json, "because",
+                    profile_get(writer->profile, PROFILE_META_SAMPLE_WHY));
     json_figure(&writer->json, "samples",
                 writer->profile->has_program ? writer->profile->program.total.sample_count
                                              : FIGURE_UNKNOWN);

@@ -9,6 +9,7 @@ file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/engine/accou
     ${CMAKE_SOURCE_DIR}/src/protocol/wire/*.c
     ${CMAKE_SOURCE_DIR}/src/model/metrics.c
     ${CMAKE_SOURCE_DIR}/src/pipeline/collector/batch.c ${CMAKE_SOURCE_DIR}/src/pipeline/collector/event_sink.c
+    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/thinning.c
     ${CMAKE_SOURCE_DIR}/src/pipeline/collector/recorded_window.c
     ${CMAKE_SOURCE_DIR}/src/pipeline/collector/ring_merge.c
     ${CMAKE_SOURCE_DIR}/src/pipeline/collector/shared_view.c)

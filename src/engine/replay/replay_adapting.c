@@ -1,0 +1,64 @@
+/* Goes on by samples where every allocation was recorded (replay_begin_to_adapt()). Counts of
+ * blocks become 1024ths, and the owner of each live block makes room for its level, which is 0. Sums
+ * of bytes stay as they are. */
+#include <assert.h>
+#include "replay/life.h"
+
+/* The upper bits of an owner are the level where it adapts. */
+static void replay_adapting_mark(const struct replay *replay, struct live_block *block)
+{
+    uint32_t owner = live_block_owner(block);
+
+    live_block_set_owner(block, owner < replay->owner_mask ? owner : replay->owner_mask);
+}
+
+static void replay_adapting_mark_pending(const struct replay *replay, struct thread *thread)
+{
+    for (size_t i = 0; i < thread->pending_count; i++) {
+        thread->pending[i].newest = false; /* not known of a sample */
+        if (thread->pending[i].old == REALLOC_OLD_LIVE)
+            replay_adapting_mark(replay, &thread->pending[i].block);
+    }
+}
+
+static void replay_adapting_mark_blocks(struct replay *replay)
+{
+    for (struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
+         block++)
+        if (block->address)
+            replay_adapting_mark(replay, block);
+    for (size_t i = 0; i < replay->threads.count; i++)
+        replay_adapting_mark_pending(replay, &replay->threads.all[i]);
+}
+
+static void replay_adapting_scale(struct replay *replay)
+{
+    sites_begin_samples(&replay->sites);
+    if (replay->regions.count) { /* else they begin as those of the program are by then */
+        sites_follow(&replay->regions.cuts, &replay->sites);
+        sites_begin_samples(&replay->regions.cuts);
+    }
+    distributions_scale(replay->distributions, WEIGHT_SHIFT);
+    exchanges_scale(&replay->exchanges, WEIGHT_SHIFT);
+    replay->live_count <<= WEIGHT_SHIFT;
+    replay->program.live_peak_count <<= WEIGHT_SHIFT;
+}
+
+void replay_begin_to_adapt(struct replay *replay)
+{
+    assert(!replay->sample_bytes && !replay->threads.timed);
+    replay->sample_bytes = WIRE_LEVEL_UNIT;
+    replay->adapts = true;
+    replay->owner_mask = LIVE_NO_OWNER >> 3;
+    replay_adapting_mark_blocks(replay);
+    replay_adapting_scale(replay);
+}
+
+/* The table that takes the place of one that is full has twice its size, and both are there while
+ * the blocks are copied. */
+size_t replay_growth_bytes(const struct replay *replay)
+{
+    const struct live_table *live = &replay->live;
+
+    return live->count > live->limit - live->limit / 8 ? 2 * live_table_memory_bytes(live) : 0;
+}
