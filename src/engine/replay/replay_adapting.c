@@ -1,6 +1,6 @@
 /* Goes on by samples where every allocation was recorded (replay_begin_to_adapt()). Counts of
- * blocks become 1024ths, and the owner of each live block makes room for its level, which is 0. Sums
- * of bytes stay as they are. */
+ * blocks become 1024ths, and the owner of each live block makes room for its level, which is 0.
+ * Sums of bytes stay as they are. */
 #include <assert.h>
 #include "replay/life.h"
 
