@@ -47,6 +47,28 @@ tidemark diff --json run.tmk more.tmk | jq -c '.resident_owners | (.[0] | [.func
 tidemark diff --json run.tmk more.tmk | jq -c '[.resident_owners[] | select(.function | test("^.stack. .* [0-9]+$"))]'
 tidemark diff --json --sort=count run.tmk more.tmk | jq -c .resident_owners
 tidemark diff --json run.tmk "$HERE/../golden/profile-v1.tmk" | jq -c .resident_owners
+# Files for other tools say which memory they have.
+for level in heap mapped all resident; do
+    tidemark export --to massif --of=$level -o - run.tmk | sed -n 's/^desc: tidemark [0-9.]*: \(.*\); .*/massif: \1/p'
+done
+highest() { # SERIES [OPTION…]: the most of it in a file of chrome's, in MiB
+    local series=$1
+    shift
+    tidemark export --to chrome "$@" -o - run.tmk |
+        jq -c --arg series "$series" '[.traceEvents[] | select(.ph == "C" and .name == $series).args.bytes] | max / 1048576 | floor'
+}
+echo "chrome: $(highest requested), $(highest mapped), $(highest mapped --of=mapped), $(highest 'requested and mapped' --of=all)"
+for level in mapped all resident; do
+    tidemark export --to chrome --of=$level -o - run.tmk | grep -c '"name":"requested"'
+done
+tidemark export --to csv --rows=timeline -o - run.tmk | sqlite3 :memory: '.mode csv' '.import /dev/stdin t' \
+    'SELECT max(requested_max + 0) >> 20, max(mapped_max + 0) >> 20, max(requested_and_mapped_max + 0) >> 20 FROM t'
+tidemark export --to csv --rows=timeline --of=mapped -o - run.tmk | sqlite3 :memory: '.mode csv' '.import /dev/stdin t' \
+    "SELECT max(requested_max) = '', max(mapped_max + 0) >> 20 FROM t"
+for format in heaptrack dhat; do
+    try tidemark export --to $format --of=resident -o x run.tmk
+    sentence "$format files say what was allocated and freed"
+done
 # A job's ranks, each at that level.
 for rank in 0 1; do
     OMPI_COMM_WORLD_RANK=$rank OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_LOCAL_RANK=$rank \
@@ -59,6 +81,14 @@ for level in heap mapped all; do
 done
 tidemark job --json --of=resident jobs | jq -c '[.of, (.ranks | map(.peak_bytes > 52428800) | all)]'
 tidemark job --of=mapped jobs | grep -o 'of          what the program maps itself'
+# Nobody has requested what is mapped or resident.
+for level in heap mapped all resident; do
+    tidemark job --of=$level jobs | grep -Eo '^(High-water|Nodes) .*|and were sampled'
+done
+try tidemark report --of=mapped heap.tmk
+sentence "a job.*tidemark job --of=mapped -o FILE"
+try tidemark report --of=resident heap.tmk
+sentence "a job.*tidemark job --of=resident -o FILE"
 try tidemark job --of=mapped "$HERE/../golden/profile-v1.tmk"
 sentence "does not say what is mapped"
 # The server answers for each level as for a profile, and in one file it stands too.

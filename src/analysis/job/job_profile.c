@@ -211,8 +211,12 @@ static int job_profile_put_course(struct profile_writer *writer, const struct jo
     const struct timeline_level none = {FIGURE_UNKNOWN, FIGURE_UNKNOWN};
     for (size_t i = 0; i < course->count; i++) {
         const struct job_moment *moment = &course->moments[i];
-        buckets[i] =
-            (struct timeline_bucket){.blocks = none, .physical = none, .virt = none, .tool = none};
+        buckets[i] = (struct timeline_bucket){.blocks = none,
+                                              .physical = none,
+                                              .virt = none,
+                                              .tool = none,
+                                              .mapped = none,
+                                              .all = none};
         buckets[i].requested = (struct timeline_level){figure_of(moment->requested_min),
                                                        figure_of(moment->requested_max)};
         buckets[i].physical = (struct timeline_level){moment->resident_max, moment->resident_max};

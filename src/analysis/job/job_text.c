@@ -357,10 +357,22 @@ static void job_text_add_histogram(struct job_text *text)
     }
 }
 
+const struct job_words *job_words(const struct job *job)
+{
+    static const struct job_words words[] = {
+        [MEMORY_HEAP] = {"of the bytes that each rank requested", "requested", "asked for"},
+        [MEMORY_MAPPED] = {"of what each rank had mapped", "had mapped", "has mapped"},
+        [MEMORY_ALL] = {"of what each rank had in blocks and mappings",
+                        "had in blocks and mappings", "has in blocks and mappings"},
+        [MEMORY_RESIDENT] = {"of what each rank had resident", "had resident", "has resident"},
+    };
+    return &words[job->level];
+}
+
 static void job_text_add_marks(struct job_text *text)
 {
     const struct job *job = text->job;
-    job_title(text, "High-water marks", "of the bytes that each rank requested");
+    job_title(text, "High-water marks", job_words(job)->marks);
     if (!job->ranks) {
         job_note(text, "No rank could be read.");
         return;

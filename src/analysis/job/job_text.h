@@ -16,6 +16,13 @@ struct job_text {
     struct text_row row; /* the next cell of the table */
 };
 
+/* What memory of the job's level is said to be. */
+struct job_words {
+    const char *marks;      /* of a rank's high-water mark */
+    const char *have, *has; /* "the most that all ranks requested", "what mesh() asked for" */
+};
+const struct job_words *job_words(const struct job *job);
+
 void job_label(struct job_text *text, const char *label);
 void job_title(struct job_text *text, const char *title, const char *rest);
 void job_note(struct job_text *text, const char *string);

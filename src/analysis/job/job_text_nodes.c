@@ -94,28 +94,43 @@ static void job_text_nodes_add(struct job_text *text, const struct job_node_peak
     strbuf_release(&name);
 }
 
+/* Of what is resident no event tells. */
+static void job_text_nodes_add_note(struct job_text *text, uint64_t step_ns)
+{
+    struct strbuf note = STRBUF_INIT;
+    strbuf_addf(&note,
+                "Bounds: each rank's extremes are known for steps of at most %s on its node's own "
+                "clock",
+                human_duration(step_ns).text);
+    if (text->job->level != MEMORY_RESIDENT)
+        strbuf_add_string(&note,
+                          ", its high-water mark to the event. What is resident was sampled, "
+                          "and pages that ranks share are in it once for each.");
+    else
+        strbuf_add_string(&note, " and were sampled: between two samples there may have been more. "
+                                 "Pages that ranks share are in it once for each.");
+    job_note(text, note.data);
+    strbuf_release(&note);
+}
+
 void job_add_nodes(struct job_text *text)
 {
     const struct job *job = text->job;
+    struct strbuf line = STRBUF_INIT;
     struct job_course course;
     uint64_t step_ns = 0;
     if (!job->ranks)
         return;
     job_course_init(&course, &job->summary, 1);
-    job_title(text, "Nodes", "the most that all ranks of a node requested at one moment");
+    strbuf_addf(&line, "the most that all ranks of a node %s at one moment", job_words(job)->have);
+    job_title(text, "Nodes", line.data);
+    strbuf_release(&line);
     for (size_t i = 0; i < job->node_count; i++)
         step_ns = job->nodes[i].step_ns > step_ns ? job->nodes[i].step_ns : step_ns;
     for (size_t i = 0; i < job->node_count && i < text->options->top; i++)
         job_text_nodes_add(text, &job->nodes[i], course.start_unix_ns);
     if (job->node_count > text->options->top)
         strbuf_addf(&text->out, "  and %zu more\n", job->node_count - text->options->top);
-    struct strbuf note = STRBUF_INIT;
-    strbuf_addf(&note,
-                "Bounds: each rank's extremes are known for steps of at most %s on its node's own "
-                "clock, its high-water mark to the event. What is resident was sampled, and pages "
-                "that ranks share are in it once for each.",
-                human_duration(step_ns).text);
-    job_note(text, note.data);
-    strbuf_release(&note);
+    job_text_nodes_add_note(text, step_ns);
     job_course_release(&course);
 }

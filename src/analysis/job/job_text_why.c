@@ -73,7 +73,7 @@ static void job_add_cause(struct job_text *text, const struct diff *first, doubl
         text_add_safe_string(&line, entry->through);
         strbuf_add_char(&line, ',');
     }
-    strbuf_add_string(&line, " asked for.");
+    strbuf_addf(&line, " %s.", job_words(text->job)->has);
     job_note(text, line.data);
     strbuf_release(&line);
 }

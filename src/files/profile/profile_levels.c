@@ -31,10 +31,21 @@ static void profile_levels_replace_sites(struct profile *profile, struct profile
 
 /* ---- Mapped -------------------------------------------------------------------------------- */
 
+/* Its figures are sums over ranks, of one kind of memory. */
+static int profile_levels_refuse_job(enum memory_level level)
+{
+    return error_set(-ENOENT,
+                     "this is the profile of a job, and of blocks of the heap alone: tidemark job "
+                     "--of=%s -o FILE DIR makes one of that memory",
+                     memory_level_name(level));
+}
+
 static int profile_levels_need_mapped(const struct profile *profile, enum memory_level level)
 {
     if (figure_known(profile->program.mapped.live_bytes))
         return 0;
+    if (profile_get(profile, PROFILE_META_JOB_RANKS))
+        return profile_levels_refuse_job(level);
     return error_set(-ENOENT,
                      "this profile does not say what is %s: it was written by a version that did "
                      "not follow mappings, or imported; record the program again",
@@ -318,6 +329,8 @@ static int profile_levels_take_resident(struct profile *profile)
 {
     size_t first, count;
     const struct profile_sample *sample = profile_owners_sample(profile, &first, &count);
+    if (!sample && profile_get(profile, PROFILE_META_JOB_RANKS))
+        return profile_levels_refuse_job(MEMORY_RESIDENT);
     if (!sample)
         return error_set(-ENOENT, "this profile does not say whose the resident memory is: no look "
                                   "at the program's pages is in it");

@@ -65,7 +65,11 @@ static void export_chrome_write_timeline(struct chrome *chrome)
     for (size_t i = 0; i < profile->bucket_count; i++) {
         const struct timeline_bucket *bucket = &profile->buckets[i];
         uint64_t at_ns = i * profile->bucket_ns, allocations;
-        export_chrome_write_level(chrome, "requested", "bytes", at_ns, &bucket->requested);
+        if (!export_is_of(chrome->exporting, MEMORY_RESIDENT))
+            export_chrome_write_level(chrome, export_level_words(chrome->exporting), "bytes", at_ns,
+                                      &bucket->requested);
+        if (export_has_mapped(chrome->exporting))
+            export_chrome_write_level(chrome, "mapped", "bytes", at_ns, &bucket->mapped);
         export_chrome_write_level(chrome, "resident", "bytes", at_ns, &bucket->physical);
         export_chrome_write_level(chrome, "virtual", "bytes", at_ns, &bucket->virt);
         export_chrome_write_level(chrome, "live blocks", "blocks", at_ns, &bucket->blocks);

@@ -346,9 +346,9 @@ int export_massif(struct exporting *exporting)
     struct strbuf plain = STRBUF_INIT;
     export_add_plain(&plain, command ? command : export_title(profile), NULL, 0);
     fprintf(exporting->out,
-            "desc: tidemark " TIDEMARK_VERSION ": requested bytes; extra and stacks are not in it\n"
+            "desc: tidemark " TIDEMARK_VERSION ": %s bytes; extra and stacks are not in it\n"
             "cmd: %s\ntime_unit: ms\n",
-            plain.data);
+            export_level_words(exporting), plain.data);
     export_massif_write_snapshots(&massif);
     strbuf_release(&plain);
     return 0;

@@ -189,7 +189,11 @@ static void export_perfetto_write_rate(struct perfetto *perfetto, const char *na
 #define AT(field) offsetof(struct timeline_bucket, field)
 static void export_perfetto_write_timeline(struct perfetto *perfetto)
 {
-    export_perfetto_write_level(perfetto, "requested", UNIT_BYTES, AT(requested));
+    if (!export_is_of(perfetto->exporting, MEMORY_RESIDENT))
+        export_perfetto_write_level(perfetto, export_level_words(perfetto->exporting), UNIT_BYTES,
+                                    AT(requested));
+    if (export_has_mapped(perfetto->exporting))
+        export_perfetto_write_level(perfetto, "mapped", UNIT_BYTES, AT(mapped));
     export_perfetto_write_level(perfetto, "resident", UNIT_BYTES, AT(physical));
     export_perfetto_write_level(perfetto, "virtual", UNIT_BYTES, AT(virt));
     export_perfetto_write_level(perfetto, "live blocks", UNIT_COUNT, AT(blocks));

@@ -186,9 +186,14 @@ static void export_tables_level(struct sheet *sheet, const char *lowest, const c
 static void export_tables_write_interval(struct sheet *sheet, uint64_t start_ns,
                                          const struct timeline_bucket *bucket)
 {
+    const struct timeline_level none = {FIGURE_UNKNOWN, FIGURE_UNKNOWN};
     export_tables_begin_row(sheet);
     export_tables_number(sheet, "start_ns", start_ns);
-    export_tables_level(sheet, "requested_min", "requested_max", &bucket->requested);
+    export_tables_level(sheet, "requested_min", "requested_max",
+                        export_is_of(sheet->exporting, MEMORY_HEAP) ? &bucket->requested : &none);
+    export_tables_level(sheet, "mapped_min", "mapped_max", &bucket->mapped);
+    export_tables_level(sheet, "requested_and_mapped_min", "requested_and_mapped_max",
+                        &bucket->all);
     export_tables_level(sheet, "blocks_min", "blocks_max", &bucket->blocks);
     export_tables_level(sheet, "physical_min", "physical_max", &bucket->physical);
     export_tables_level(sheet, "virtual_min", "virtual_max", &bucket->virt);

@@ -109,6 +109,11 @@ static int exporters_check(struct exporting *exporting, const struct export_form
                            "%s files say what was allocated in all, which --events=pages does not "
                            "record: choose another format, pprof or speedscope for example",
                            format->name);
+    if (format->uses & CALLS && export_is_of(exporting, MEMORY_RESIDENT))
+        return export_fail(exporting, -ENODATA,
+                           "%s files say what was allocated and freed, and pages are neither: for "
+                           "what is resident choose another format, pprof or folded for example",
+                           format->name);
     if (format->uses & CALLS && !exporters_know_calls(&profile->program.total))
         return export_fail(exporting, -ENODATA,
                            "%s files say how many blocks were allocated in all and how many are "

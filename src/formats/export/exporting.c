@@ -258,3 +258,24 @@ uint32_t export_intern(struct intern *intern, const char *bytes, size_t count, b
         *is_new = is_first;
     return number;
 }
+
+/* ---- Levels of memory ---------------------------------------------------------------------- */
+
+bool export_is_of(const struct exporting *exporting, enum memory_level level)
+{
+    return facts_is_of(exporting->profile, level);
+}
+
+const char *export_level_words(const struct exporting *exporting)
+{
+    return export_is_of(exporting, MEMORY_MAPPED)     ? "mapped"
+           : export_is_of(exporting, MEMORY_ALL)      ? "requested and mapped"
+           : export_is_of(exporting, MEMORY_RESIDENT) ? "resident"
+                                                      : "requested";
+}
+
+bool export_has_mapped(const struct exporting *exporting)
+{
+    return !profile_get(exporting->profile, PROFILE_META_LEVEL) &&
+           figure_positive(exporting->profile->program.mapped.peak_bytes);
+}

@@ -108,6 +108,13 @@ void export_add_plain(struct strbuf *out, const char *text, const char *reserved
 void export_add_key_name(struct strbuf *out, const struct profile *profile, uint32_t key,
                          struct frame frame, const char *reserved, char instead);
 
+/* What a timeline's `requested` is of: "requested", or of another level than the heap's "mapped",
+ * "requested and mapped" or "resident". */
+const char *export_level_words(const struct exporting *exporting);
+bool export_is_of(const struct exporting *exporting, enum memory_level level);
+/* Mappings over time are known, and are no level of their own. */
+bool export_has_mapped(const struct exporting *exporting);
+
 /* The executable's name, for titles; never NULL. */
 const char *export_title(const struct profile *profile);
 /* A number of the meta table; 0: not there. */
