@@ -63,8 +63,8 @@ void replay_adapt(struct replay *replay);
 
 /* Records of a recording of every allocation go on as those of replay_adapt(), at any time: what
  * was recorded so far is of level 0, and exact. Not for recordings that were sampled from the
- * beginning or are timed. What only records of every allocation show (frees of unknown blocks) is counted no
- * further. */
+ * beginning or are timed. What only records of every allocation show (frees of unknown blocks) is
+ * counted no further. */
 void replay_begin_to_adapt(struct replay *replay);
 /* Call paths with events of their own so far. */
 size_t replay_site_count(const struct replay *replay);
