@@ -21,6 +21,19 @@ killed 64 query run.tmk 'SELECT count(*) FROM path'
 killed 64 export --to sqlite -o place/rows.db run.tmk
 killed 1 export --to chrome -o place/run.chrome run.tmk
 killed 1 html -o place/run.html run.tmk
+tidemark export --to heaptrack -o run.heaptrack run.tmk 2>/dev/null
+killed 4 import -o place/run.tmk run.heaptrack
+for i in {1..40}; do # at any moment
+    tidemark import -o place/run.tmk run.heaptrack >/dev/null 2>&1 &
+    sleep 0.0$((RANDOM % 6))$((RANDOM % 10))
+    kill -KILL $!
+    wait $!
+    ls place | grep -vx run.tmk
+    [ ! -e place/run.tmk ] || tidemark report place/run.tmk >/dev/null || echo "it is not whole"
+    rm -f place/*
+done 2>/dev/null
+touch empty
+tidemark import -o empty run.heaptrack 2>/dev/null || echo "it is there too"
 
 echo "--- whole ones"
 tidemark export --to sqlite -o place/rows.db run.tmk 2>/dev/null

@@ -93,7 +93,7 @@ static int whole_file_make(struct whole_file *file)
 
 int whole_file_open(struct whole_file *file, const char *command, const char *name, bool force)
 {
-    *file = (struct whole_file){command, name, force, NULL, {.fd = -1}, STRBUF_INIT};
+    *file = (struct whole_file){command, name, force, NULL, {.fd = -1}, STRBUF_INIT, false};
     if (!force && !access(name, F_OK))
         return whole_file_complain_there(command, name);
     if (old_file_check(name) == -EINVAL) {
@@ -112,6 +112,8 @@ int whole_file_open(struct whole_file *file, const char *command, const char *na
 
 const char *whole_file_name(struct whole_file *file)
 {
+    if ((file->in_place = access(file->name, F_OK) != 0))
+        return file->name;
     strbuf_addf(&file->temporary, "%s.XXXXXX", file->name);
     int fd = mkstemp(file->temporary.data);
     if (fd >= 0) {
@@ -128,6 +130,8 @@ static int whole_file_put_in_place(struct whole_file *file)
 {
     const char *temporary = file->temporary.data;
     int fd = file->made.fd, error;
+    if (file->in_place)
+        return 0;
     if (file->temporary.length) {
         error = !file->force                    ? old_file_move_new(temporary, file->name)
                 : rename(temporary, file->name) ? -errno

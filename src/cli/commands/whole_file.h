@@ -14,7 +14,8 @@ struct whole_file {
     bool force; /* replace what is there */
     FILE *out;
     struct new_file made;
-    struct strbuf temporary; /* its name, where who writes it opens it by name; else "" */
+    struct strbuf temporary; /* its name, where who writes it gives it one; else "" */
+    bool in_place;           /* that is `name`: nothing is to be replaced */
 };
 
 /* Refuses a name that is one of the files that are read, and one that is a profile or a trace:
@@ -24,8 +25,8 @@ int whole_file_spare(const char *command, const char *name, const char *const *i
 int whole_file_spare_ours(const char *command, const char *name);
 
 int whole_file_open(struct whole_file *file, const char *command, const char *name, bool force);
-/* For who makes a file of his own, and not `out`: a name beside the place, which nobody has. NULL:
- * a sentence was said. */
+/* For who makes a whole file of his own, and not `out`: its name; where something may have to be
+ * replaced, one beside the place, which nobody has. NULL: a sentence was said. */
 const char *whole_file_name(struct whole_file *file);
 /* `status` is of the writing: other than 0, and the file does not appear. Says "wrote NAME". */
 int whole_file_close(struct whole_file *file, int status);

@@ -380,7 +380,7 @@ static int gather_put_all(struct gather *gather, struct profile_writer *writer, 
 int gather_write(struct gather *gather, const char *path, const char *tool)
 {
     struct profile_writer *writer;
-    int error = profile_writer_open(&writer, path);
+    int error = profile_writer_open_at_once(&writer, path);
     if (error)
         return error;
     error = gather_put_all(gather, writer, tool);
