@@ -62,6 +62,11 @@ static uint64_t holders_whole_count(const struct holders *holders, uint64_t coun
     return options.sample_bytes ? weight_whole(count) : count;
 }
 
+uint64_t heap_at_count(const struct holders *holders, const struct trace_state *state)
+{
+    return holders_whole_count(holders, state->live_count);
+}
+
 /* The paths of both states, by node. */
 static struct profile_site *holders_join(const struct holders *holders, size_t *count)
 {

@@ -17,7 +17,6 @@
 #include "aggregate/frames.h"
 #include "format/names.h"
 #include "format/style.h"
-#include "accounting/weight.h"
 #include "aggregate/functions.h"
 
 enum { LABEL = 15, FIGURE = 11, SHARE = 8, GAP = 2, WIDE = 100 };
@@ -34,11 +33,6 @@ struct show {
     bool sampled;
     size_t left_out; /* rows that the table last ranked has no room for */
 };
-
-static uint64_t holders_show_count_of(const struct show *show, const struct trace_state *state)
-{
-    return show->sampled ? weight_whole(state->live_count) : state->live_count;
-}
 
 /* ---- Order --------------------------------------------------------------------------------- */
 
@@ -219,7 +213,7 @@ static void holders_show_text_level(struct show *show)
     struct strbuf line = STRBUF_INIT;
 
     strbuf_addf(&line, "%s in ", human_bytes(holders->at.live_bytes).text);
-    holders_show_add_blocks(&line, holders->of, holders_show_count_of(show, &holders->at));
+    holders_show_add_blocks(&line, holders->of, heap_at_count(holders, &holders->at));
     strbuf_addf(
         &line, "%s, %s of the peak", show->sampled ? " (estimated from a sample)" : "",
         human_percent((double)holders->at.live_bytes, (double)holders->peak.live_bytes).text);
@@ -227,7 +221,7 @@ static void holders_show_text_level(struct show *show)
     holders_show_wrapped(show, line.data);
     strbuf_reset(&line);
     strbuf_addf(&line, "%s in ", human_bytes(holders->peak.live_bytes).text);
-    holders_show_add_blocks(&line, holders->of, holders_show_count_of(show, &holders->peak));
+    holders_show_add_blocks(&line, holders->of, heap_at_count(holders, &holders->peak));
     strbuf_add_string(&line, " at ");
     holders_show_add_time(&line, holders, holders->peak.ticks);
     holders_show_label(show, "peak");
@@ -411,8 +405,7 @@ static int holders_show_text_libraries(struct show *show)
     return 0;
 }
 
-/* Sentences about what is missing; "" if nothing is. */
-static void holders_show_add_doubts(struct strbuf *out, const struct holders *holders)
+void heap_at_add_doubts(struct strbuf *out, const struct holders *holders)
 {
     const char *names = offline_names_doubt(holders->profile);
     uint64_t missing = holders->at.missing_blocks > holders->peak.missing_blocks
@@ -442,7 +435,7 @@ static void holders_show_text_doubts(struct show *show)
     struct strbuf lines = STRBUF_INIT, safe = STRBUF_INIT;
     char *rest = NULL;
 
-    holders_show_add_doubts(&lines, show->holders);
+    heap_at_add_doubts(&lines, show->holders);
     if (lines.length)
         for (char *line = strtok_r(lines.data, "\n", &rest); line;
              line = strtok_r(NULL, "\n", &rest)) {
@@ -487,7 +480,7 @@ static void holders_show_json_state(struct show *show, const char *key,
     json_double(json, "run_share", holders_show_run_share(show->holders, ticks));
     json_unsigned(json, "events_before", state->event);
     json_unsigned(json, "live_bytes", state->live_bytes);
-    json_unsigned(json, "live_count", holders_show_count_of(show, state));
+    json_unsigned(json, "live_count", heap_at_count(show->holders, state));
     if (state->threads == UINT32_MAX)
         json_null(json, "threads");
     else
@@ -591,7 +584,7 @@ static void holders_show_json_doubts(struct show *show)
     struct strbuf lines = STRBUF_INIT;
     char *rest = NULL;
 
-    holders_show_add_doubts(&lines, show->holders);
+    heap_at_add_doubts(&lines, show->holders);
     json_array(&show->json, "warnings");
     if (lines.length)
         for (char *line = strtok_r(lines.data, "\n", &rest); line;

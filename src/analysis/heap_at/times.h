@@ -2,6 +2,8 @@
 #ifndef TIDEMARK_HEAP_AT_TIMES_H
 #define TIDEMARK_HEAP_AT_TIMES_H
 
+#include "base/strbuf.h"
+#include "heap_at/heap_at.h"
 #include "model/level.h"
 #include "offline/offline.h"
 #include "replay/replay.h"
@@ -17,6 +19,10 @@ uint64_t heap_at_ticks(const struct trace *trace, const struct offline_clock *cl
                        const struct offline_moment *moment, const struct trace_state *state);
 uint64_t heap_at_event_count(const struct trace *trace);
 int heap_at_no_memory(void);
+/* Blocks alive, in whole ones where they were sampled. */
+uint64_t heap_at_count(const struct holders *holders, const struct trace_state *state);
+/* Lines that say what of the trace could not be read; none if nothing is missing. */
+void heap_at_add_doubts(struct strbuf *out, const struct holders *holders);
 /* "block", "mappings", … */
 const char *heap_at_words(enum memory_level of, uint64_t count);
 

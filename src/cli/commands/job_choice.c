@@ -55,27 +55,39 @@ static const struct manifest_job *job_choice_find_job(const struct manifest *man
     return NULL;
 }
 
+int job_choice_find(const char *command, const char *const *paths, size_t count, const char *id,
+                    struct manifest **manifest, const struct manifest_job **job)
+{
+    int status = 0;
+    if (manifest_open(manifest, paths, count))
+        return output_complain_as(command, error_text());
+    *job = id                       ? job_choice_find_job(*manifest, id)
+           : (*manifest)->job_count ? &(*manifest)->jobs[0]
+                                    : NULL;
+    if (!*job && id) {
+        struct strbuf line = STRBUF_INIT;
+        strbuf_addf(&line, "there is no job %s in %s", id, paths[0]);
+        status = output_complain_as(command, line.data);
+        strbuf_release(&line);
+    } else if (!id && (*manifest)->job_count > 1) {
+        status = job_choice_ask_which(command, *manifest, paths[0]);
+    } else if (!*job) {
+        status = output_complain_as(command, "nothing was recorded there");
+    }
+    if (status)
+        manifest_free(*manifest);
+    return status;
+}
+
 int job_choice_make(const char *command, const char *const *paths, size_t count, const char *id,
                     struct job_files *files)
 {
     struct manifest *manifest;
     const struct manifest_job *job;
-    int status = 0;
-    if (manifest_open(&manifest, paths, count))
-        return output_complain_as(command, error_text());
-    job = id ? job_choice_find_job(manifest, id) : manifest->job_count ? &manifest->jobs[0] : NULL;
-    if (!job && id) {
-        struct strbuf line = STRBUF_INIT;
-        strbuf_addf(&line, "there is no job %s in %s", id, paths[0]);
-        status = output_complain_as(command, line.data);
-        strbuf_release(&line);
-    } else if (!id && manifest->job_count > 1) {
-        status = job_choice_ask_which(command, manifest, paths[0]);
-    } else if (!job) {
-        status = output_complain_as(command, "nothing was recorded there");
-    } else {
-        job_files_init(files, job);
-    }
+    int status = job_choice_find(command, paths, count, id, &manifest, &job);
+    if (status)
+        return status;
+    job_files_init(files, job);
     manifest_free(manifest);
-    return status;
+    return 0;
 }
