@@ -114,7 +114,7 @@ cp run.tmt solver.tmt
 cp run.tmk tidemark.solver.1234.tmk
 for i in 1 2 3; do cp run.tmk old$i.tmk; cp run.tmk new$i.tmk; done
 for job in runs run16 run32 run64 runs16 runs32 runs64; do
-    for rank in 0 1; do PMI_SIZE=2 PMI_RANK=$rank tidemark record -q --job=$job ./app; done
+    for rank in 0 1; do PMI_SIZE=2 PMI_RANK=$rank tidemark record -q --trace --job=$job ./app; done
 done
 tidemark check run.tmk --budget budget.toml --update >/dev/null
 tidemark export --to heaptrack -o heaptrack.server.1234.zst run.tmk
