@@ -42,3 +42,31 @@ chmod 600 place/run.json
 tidemark export --to jsonl -o place/run.json run.tmk 2>/dev/null || echo "it is there"
 (umask 027; tidemark export --to jsonl --force -o place/run.json run.tmk 2>/dev/null)
 stat -c '%a %n' place/*
+
+# The program runs on, and what it counted goes all the same.
+echo "--- count and doctor"
+gone() { # DIRECTORY…
+    local tries=0
+    while ls -d "$@" >/dev/null 2>&1; do
+        [ $((tries += 1)) -le 100 ] || { echo "left: $*"; return; }
+        sleep 0.1
+    done
+}
+tidemark count sh -c 'echo $TIDEMARK_COUNT_DIRECTORY >made; mv made where; exec sleep 20' 2>/dev/null &
+counter=$!
+until [ -s where ]; do sleep 0.01; done
+[ -d "$(cat where)" ] || echo "no directory"
+sleeper=$(pgrep -P $counter)
+kill -KILL $counter
+wait $counter 2>/dev/null
+gone "$(cat where)"
+kill -0 "$sleeper" && kill "$sleeper"
+rm -f place/*
+for i in {1..15}; do
+    setsid tidemark doctor >/dev/null 2>&1 &
+    doctor=$!
+    sleep 0.$((RANDOM % 3))$((RANDOM % 10))
+    kill -KILL $doctor 2>/dev/null
+    wait $doctor
+done 2>/dev/null
+gone place/tidemark-doctor.*

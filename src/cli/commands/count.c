@@ -21,6 +21,7 @@
 #include "base/old_file.h"
 #include "base/own_file.h"
 #include "base/options.h"
+#include "base/swept.h"
 #include "commands/launch.h"
 #include "counters/line.h"
 #include "counters/counter_state.h"
@@ -70,19 +71,19 @@ static bool cmd_count_is_full(const char *path)
 
 /* In memory where there is such a place: the counters are written to as long as the program
  * runs. */
-static int cmd_count_make_directory(char path[PATH_MAX])
+static int cmd_count_make_directory(struct swept *swept)
 {
-    errno = 0;
+    int error = -ENOSPC;
     const char *places[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (!places[i] || *places[i] != '/' || strlen(places[i]) > 300 ||
             cmd_count_is_full(places[i]))
             continue;
-        snprintf(path, PATH_MAX, "%s/tidemark-count.XXXXXX", places[i]);
-        if (mkdtemp(path))
+        error = swept_make(swept, places[i], "tidemark-count");
+        if (!error)
             return 0;
     }
-    return errno ? -errno : -ENOSPC;
+    return error;
 }
 
 /* ---- Running ---- */
@@ -211,9 +212,9 @@ static int cmd_count_by_process(const void *a, const void *b)
 }
 
 /* Reads all files and removes them, and the directory. */
-static void cmd_count_take_entries(struct entries *entries, const char *path)
+static void cmd_count_take_entries(struct entries *entries, struct swept *swept)
 {
-    DIR *directory = opendir(path);
+    DIR *directory = opendir(swept->path);
     struct dirent *file;
     while (directory && (file = readdir(directory))) {
         if (*file->d_name == '.')
@@ -223,7 +224,7 @@ static void cmd_count_take_entries(struct entries *entries, const char *path)
     }
     if (directory)
         closedir(directory);
-    rmdir(path);
+    swept_remove(swept);
     if (entries->count)
         qsort(entries->entry, entries->count, sizeof *entries->entry, cmd_count_by_process);
     for (size_t i = 0; i + 1 < entries->count; i++)
@@ -475,7 +476,8 @@ static int cmd_count_refuse(const struct count_options *options, const char *pro
 int cmd_count(int argc, char **argv)
 {
     struct count_options options = {0};
-    char library[PATH_MAX], directory[PATH_MAX];
+    char library[PATH_MAX];
+    struct swept swept;
     struct entries entries = {0};
     int operand = options_parse(&command, argc, argv, &options), wait_status = 0, status;
     if (operand < 0)
@@ -488,7 +490,7 @@ int cmd_count(int argc, char **argv)
         return status;
     if (!launch_find_preload("count", "libtidemark-count.so", library))
         return OPTIONS_EXIT_FAILURE;
-    int error = cmd_count_make_directory(directory);
+    int error = cmd_count_make_directory(&swept);
     if (error) {
         fprintf(stderr,
                 "tidemark count: no place for the counters: %s (set TMPDIR to a directory "
@@ -496,8 +498,8 @@ int cmd_count(int argc, char **argv)
                 strerror(-error));
         return OPTIONS_EXIT_FAILURE;
     }
-    status = cmd_count_run(argv + operand, library, directory, options.peak, &wait_status);
-    cmd_count_take_entries(&entries, directory);
+    status = cmd_count_run(argv + operand, library, swept.path, options.peak, &wait_status);
+    cmd_count_take_entries(&entries, &swept);
     if (status)
         return status;
     cmd_count_warn_if_missing(&entries, argv[operand]);

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/alive.h"
 #include "base/regular.h"
+#include "base/swept.h"
 #include "base/strbuf.h"
 #include "base/memory.h"
 #include "base/now.h"
@@ -59,23 +60,19 @@ static int showing_complain_of(const struct showing_options *options, const char
 
 /* ---- The directory ------------------------------------------------------------------------- */
 
-/* One for the process. A thread waits for signals to end it while there are files to be removed:
- * until showing_unguard() they are blocked in all others. */
-static char *directory;
+/* One for the process, which goes with it. A thread waits for signals to end it while there are
+ * files to be removed, so that they are gone when it ends: until showing_unguard() the signals are
+ * blocked in all others. */
+static const char *directory; /* swept.path; NULL: there is none */
+static struct swept swept;
 static pthread_t guard;
 static bool is_guarded;
 static sigset_t before;
 
 static void showing_remove_directory(void)
 {
-    DIR *stream = directory ? opendir(directory) : NULL;
-    for (struct dirent *item; stream && (item = readdir(stream));)
-        if (strcmp(item->d_name, ".") && strcmp(item->d_name, ".."))
-            unlinkat(dirfd(stream), item->d_name, 0);
-    if (stream)
-        closedir(stream);
     if (directory)
-        rmdir(directory);
+        swept_remove(&swept);
 }
 
 static void showing_ends(sigset_t *signals)
@@ -125,17 +122,13 @@ void showing_unguard(bool keep_blocked)
 static int showing_need_directory(struct opening *opening)
 {
     const char *parent = getenv("TMPDIR");
-    struct strbuf name = STRBUF_INIT;
     if (directory)
         return 0;
-    strbuf_addf(&name, "%s/tidemark-XXXXXX", parent && *parent ? parent : "/tmp");
-    if (!mkdtemp(name.data)) {
-        int status = showing_complain_of(opening->options, "cannot make a directory like",
-                                         name.data, strerror(errno));
-        strbuf_release(&name);
-        return status;
-    }
-    directory = strbuf_detach(&name);
+    int error = swept_make(&swept, parent && *parent ? parent : "/tmp", "tidemark");
+    if (error)
+        return showing_complain_of(opening->options, "cannot make the directory", swept.path,
+                                   strerror(-error));
+    directory = swept.path;
     opening->showing->directory = directory;
     showing_begin_guard();
     return 0;
@@ -412,7 +405,6 @@ void showing_release(struct showing *showing)
     free(showing->strings);
     free(showing->shown);
     showing_remove_directory();
-    free(directory);
     directory = NULL;
     showing_unguard(false);
     *showing = (struct showing){0};

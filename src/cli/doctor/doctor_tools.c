@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/defaults.h"
 #include "base/old_file.h"
+#include "base/swept.h"
 #include "doctor/doctor.h"
 #include "model/figure_human.h"
 
@@ -197,17 +198,18 @@ static int doctor_tools_run(char *const *arguments, struct strbuf *said)
 
 void doctor_try_recording(struct doctor *doctor, const char *executable)
 {
-    struct strbuf directory = STRBUF_INIT, profile = STRBUF_INIT, said = STRBUF_INIT;
+    struct strbuf profile = STRBUF_INIT, said = STRBUF_INIT;
+    struct swept swept;
     struct stat file;
-    strbuf_addf(&directory, "%s/tidemark-doctor.XXXXXX", doctor_tools_temporary_directory());
-    if (!mkdtemp(directory.data)) {
+    int error = swept_make(&swept, doctor_tools_temporary_directory(), "tidemark-doctor");
+    if (error) {
         doctor_add(doctor, "recording", DOCTOR_NOTE,
                    "set TMPDIR to a directory that you may "
                    "write to",
-                   "not tried: %s: %s", directory.data, strerror(errno));
+                   "not tried: %s: %s", swept.path, strerror(-error));
         goto done;
     }
-    strbuf_addf(&profile, "%s/true.tmk", directory.data);
+    strbuf_addf(&profile, "%s/true.tmk", swept.path);
     char record[] = "record", quiet[] = "--quiet", output[] = "--output", end[] = "--",
          program[] = "true", *self = strdup(executable);
     char *const arguments[] = {self, record, quiet, output, profile.data, end, program, NULL};
@@ -222,10 +224,8 @@ void doctor_try_recording(struct doctor *doctor, const char *executable)
                    said.length  ? said.data
                    : status < 0 ? strerror(-status)
                                 : "no profile came");
-    unlink(profile.data);
-    rmdir(directory.data);
+    swept_remove(&swept);
 done:
-    strbuf_release(&directory);
     strbuf_release(&profile);
     strbuf_release(&said);
 }
