@@ -1,5 +1,4 @@
 /* Maps, cuts, replaces, reserves and gives back, with known answers for each function. */
-#define _GNU_SOURCE
 #include <stddef.h>
 #include <sys/ipc.h>
 #include <sys/mman.h>

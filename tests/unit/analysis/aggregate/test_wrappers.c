@@ -127,7 +127,7 @@ static void add_site(struct small *small, uint32_t node)
 
 static struct small *small_profile(const char *wrapper, unsigned owners, unsigned per_owner)
 {
-    static char names[OWNERS][16];
+    static char names[OWNERS][24];
     struct small *small = calloc(1, sizeof *small);
     struct profile *profile = &small->profile;
     *profile = (struct profile){.functions = small->functions,

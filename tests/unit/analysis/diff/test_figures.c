@@ -41,7 +41,7 @@ static struct profile *named_profile(uint64_t seed, uint32_t moved_by)
 static struct diff compare(const struct diff_run *runs, size_t count, bool inclusive)
 {
     struct diff difference;
-    struct diff_options options = {0, DIFF_AS_IS, inclusive, false};
+    struct diff_options options = {.norm = DIFF_AS_IS, .inclusive = inclusive};
     assert_int_equal(diff_make(&difference, runs, count, &options), 0);
     return difference;
 }
@@ -104,7 +104,7 @@ static void another_metric_is_another_diff(void **state)
         const struct diff_run runs[] = {{a, "a", 0, NULL}, {b, "b", 1, NULL}};
         struct diff asked = compare(runs, 2, false), anew;
         for (int metric = 3; metric >= 0; metric--) {
-            struct diff_options options = {metric, DIFF_AS_IS, false, false};
+            struct diff_options options = {.metric = metric, .norm = DIFF_AS_IS};
             assert_int_equal(diff_make(&anew, runs, 2, &options), 0);
             assert_int_equal(diff_by(&asked, metric), 0);
             assert_true(asked.total.before == anew.total.before);

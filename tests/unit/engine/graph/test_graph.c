@@ -417,7 +417,7 @@ static void addresses_find_their_blocks_of(size_t more)
 static void addresses_find_their_blocks(void **state)
 {
     (void)state;
-    struct graph_memory memory = {process_read, process_is_vtable, NULL};
+    struct graph_memory memory = {.read = process_read, .is_vtable = process_is_vtable};
     struct graph graph;
     addresses_find_their_blocks_of(0);
     addresses_find_their_blocks_of(2000); /* by the index */

@@ -233,7 +233,7 @@ static void a_place_stands_in_for_a_stack_pointer(void **state)
     struct smaps smaps = SMAPS_INIT;
     struct stacks stacks = STACKS_INIT;
     const struct thread *running = &process->threads[RUNNING];
-    const struct stacks_place place = {running->tid, running->local};
+    const struct stacks_place place = {.tid = running->tid, .address = running->local};
     struct pages pages;
     assert_int_equal(smaps_read(&smaps, victim.pid), 0);
     assert_int_equal(page_table_open(&pages, victim.pid), 0);

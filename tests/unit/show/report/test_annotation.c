@@ -187,7 +187,7 @@ static void a_line_with_what_is_around_it(void **state)
     options.context = 2;
     char *text = shown(&profile, &options, false, 0);
     for (int line = 1; line <= 21; line++) {
-        char number[16];
+        char number[24];
         snprintf(number, sizeof number, " %d │", line);
         assert_int_equal(strstr(text, number) != NULL, line >= 10 && line <= 14);
     }
