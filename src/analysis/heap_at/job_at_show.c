@@ -76,9 +76,9 @@ static void job_at_show_moment(struct job_at_text *text)
 {
     static const char *const said[] = {
         [OFFLINE_TIME] = " after the job's first process began, by the clocks of the machines",
-        [OFFLINE_PERCENT] = " of each rank's own run",
-        [OFFLINE_PEAK] = ": each rank at its own, which need not be at the same time",
-        [OFFLINE_MARK] = ": each rank at its own",
+        [OFFLINE_PERCENT] = " of the run of each",
+        [OFFLINE_PEAK] = ": each at its own, which need not be at the same time",
+        [OFFLINE_MARK] = ": each at its own",
     };
     struct strbuf line = STRBUF_INIT;
     text_add_safe_string(&line, text->options->moment_text);
@@ -125,7 +125,7 @@ static void job_at_show_levels(struct job_at_text *text)
                 heap_at_words(text->options->of, text->count),
                 text->estimated ? " (estimated from a sample)" : "");
     if (text->options->moment.kind != OFFLINE_PEAK && text->peak_sum)
-        strbuf_addf(&line, ", %s of what these ranks' own peaks add up to",
+        strbuf_addf(&line, ", %s of what their own peaks add up to",
                     human_percent((double)text->bytes, (double)text->peak_sum).text);
     job_at_show_line(text, "live memory", line.data);
     strbuf_reset(&line);
@@ -200,7 +200,7 @@ static const struct text_column job_at_function_columns[] = {{"live", 12, TEXT_R
                                                              {"", 8, TEXT_RIGHT, 0},
                                                              {"most in one", 13, TEXT_RIGHT, 0},
                                                              {"", 12, TEXT_LEFT, 1},
-                                                             {"ranks", 6, TEXT_RIGHT, 0}};
+                                                             {"in", 6, TEXT_RIGHT, 0}};
 enum { JOB_AT_FUNCTION_USED = 54 };
 
 static void job_at_show_headings(struct job_at_text *text, const struct text_column *columns,
@@ -332,8 +332,9 @@ static void job_at_show_functions(struct job_at_text *text)
     const struct job_at *at = text->at;
     size_t count = job_at_show_holding(text), rows = job_at_show_rows(text, count);
     job_at_show_title(text, "Functions that hold memory then",
-                      text->options->inclusive ? "by all that is held below them, in all ranks"
-                                               : "by what they asked for themselves, in all ranks");
+                      text->options->inclusive
+                          ? "by all that is held below them, in all of them"
+                          : "by what they asked for themselves, in all of them");
     if (rows)
         job_at_show_headings(text, job_at_function_columns, 5);
     else
