@@ -25,7 +25,7 @@ if [ "${1:-}" = --one ]; then
     exit $failed
 fi
 
-[ $# -gt 0 ] || set -- $(cd "$here" && ls ./*.sh | sed 's|^./||; s|\.sh$||' | grep -vx run)
+[ $# -gt 0 ] || set -- $(cd "$here" && ls ./*.sh | sed 's|^./||; s|\.sh$||' | grep -vxE 'run|other')
 ran=0 skipped=0 wrong=0
 for name in "$@"; do
     packages=$(sed -n '1s/^# \([^:]*\):.*/\1/p' "$here/$name.sh")
