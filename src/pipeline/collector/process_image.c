@@ -187,7 +187,7 @@ static void process_image_thin(struct process_image *image, const struct memory_
 static bool process_image_bound_is_met(const struct process_image *image, size_t growth,
                                        struct memory_bound *bound)
 {
-    enum { WORTH_PART = 32, GROWN_PART = 16 };
+    enum { WORTH_PART = 8, GROWN_PART = 16 };
     enum { PATH_BYTES = 512 }; /* of each call path with its names, when the profile is written */
     uint64_t bytes = replay_memory_bytes(image->sink.replay);
     uint64_t needs = bytes + (uint64_t)PATH_BYTES * replay_site_count(image->sink.replay);
