@@ -206,7 +206,7 @@ struct thinned thinning_runs(struct thinning *thinning, const struct replay_run 
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
         bytes += runs[i].bytes;
-    thinning_make_room(thinning, count, bytes);
+    thinning_make_room(thinning, count, bytes + 1);
     char *to = thinning->records;
     for (size_t i = 0; i < count; i++) {
         thinning->runs[i] = (struct replay_run){
