@@ -77,6 +77,7 @@ enum detail {
     DETAIL_BLOCK_TYPES,
     DETAIL_BLOCK_FILLS,
     DETAIL_CALL_TYPES,
+    DETAIL_PAGE_USES,
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];

@@ -38,6 +38,7 @@ union row {
     struct profile_block_type block_type;
     struct profile_block_fill block_fill;
     struct profile_call_type call_type;
+    struct profile_page_use page_use;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -74,6 +75,7 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_BLOCK_TYPES] = PLACE(block_type),
     [DETAIL_BLOCK_FILLS] = PLACE(block_fill),
     [DETAIL_CALL_TYPES] = PLACE(call_type),
+    [DETAIL_PAGE_USES] = PLACE(page_use),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

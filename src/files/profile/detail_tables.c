@@ -495,6 +495,23 @@ static const struct detail_column block_fill_columns[] = {
 };
 
 #undef ROW
+#define ROW struct profile_page_use
+static const struct detail_column page_use_columns[] = {
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("alive_count", alive_count, DETAIL_PLAIN),
+    FIELD("unseen_count", unseen_count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("unwritten_bytes", unwritten_bytes, DETAIL_PLAIN),
+    FIELD("life_kib_ms", life_kib_ms, DETAIL_PLAIN),
+    FIELD("lag_kib_ms", lag_kib_ms, DETAIL_PLAIN),
+    FIELD("drag_kib_ms", drag_kib_ms, DETAIL_PLAIN),
+    FIELD("unwritten_kib_ms", unwritten_kib_ms, DETAIL_PLAIN),
+    FIELD("lag_error_kib_ms", lag_error_kib_ms, DETAIL_PLAIN),
+    FIELD("drag_error_kib_ms", drag_error_kib_ms, DETAIL_PLAIN),
+};
+
+#undef ROW
 #define ROW struct profile_call_type
 static const struct detail_column call_type_columns[] = {
     FIELD("module", module_id, DETAIL_MODULE),
@@ -565,6 +582,8 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
                           "sample,path,shape,unit", block_fill_columns, struct profile_block_fill),
     [DETAIL_CALL_TYPES] = TABLE("call_type", ",PRIMARY KEY(module,address)) WITHOUT ROWID",
                          "module,address", call_type_columns, struct profile_call_type),
+    [DETAIL_PAGE_USES] = TABLE("page_use", ",PRIMARY KEY(path)) WITHOUT ROWID", "path", page_use_columns,
+                        struct profile_page_use),
 };
 /* clang-format on */
 
@@ -710,6 +729,10 @@ static const char views[] =
     " JOIN owner_names USING (kind)"
     " LEFT JOIN path_name ON path_name.path = owner.path AND owner.path > 0"
     " ORDER BY sample, resident_bytes DESC;\n"
+    "CREATE VIEW page_uses AS SELECT function, file, line, count, alive_count, unseen_count, bytes,"
+    " unwritten_bytes, life_kib_ms, lag_kib_ms, drag_kib_ms, unwritten_kib_ms, lag_error_kib_ms,"
+    " drag_error_kib_ms FROM page_use JOIN path_name USING (path)"
+    " ORDER BY lag_kib_ms + drag_kib_ms + unwritten_kib_ms DESC;\n"
     "CREATE VIEW containers AS SELECT sample, container_names.name AS kind, container.name, bytes"
     " FROM container JOIN container_names USING (kind) ORDER BY sample, container.kind, bytes "
     "DESC;\n"

@@ -181,6 +181,12 @@ int profile_put_block_fills(struct profile_writer *writer, const struct profile_
     return detail_writer_put_rows(writer, DETAIL_BLOCK_FILLS, rows, count);
 }
 
+int profile_put_page_uses(struct profile_writer *writer, const struct profile_page_use *rows,
+                          size_t count)
+{
+    return detail_writer_replace_all(writer, DETAIL_PAGE_USES, rows, count);
+}
+
 int profile_put_call_type(struct profile_writer *writer, const struct profile_call_type *row)
 {
     return detail_writer_put(writer, DETAIL_CALL_TYPES, row);

@@ -420,6 +420,22 @@ struct profile_block_fill {
 };
 int profile_put_block_fills(struct profile_writer *writer, const struct profile_block_fill *rows,
                             size_t count);
+/* How the blocks of a call path were used, as their pages tell (METRICS.md, "Lag and drag"): of
+ * blocks that have whole pages, from their birth to their end, or until the last scan. */
+struct profile_page_use {
+    uint32_t path;
+    uint64_t count;                  /* blocks */
+    uint64_t alive_count;            /* of them, still alive at the last scan */
+    uint64_t unseen_count;           /* others, of which it is not known */
+    uint64_t bytes, unwritten_bytes; /* of whole pages; of them, those never written */
+    /* KiB for so many milliseconds: of `bytes` while the blocks lived; of those that were written,
+     * before their first write and after their last; of those that never were. */
+    uint64_t life_kib_ms, lag_kib_ms, drag_kib_ms, unwritten_kib_ms;
+    uint64_t lag_error_kib_ms, drag_error_kib_ms; /* lag and drag may be so much more or less */
+};
+/* Replaces all rows. */
+int profile_put_page_uses(struct profile_writer *writer, const struct profile_page_use *rows,
+                          size_t count);
 /* A cell of the map of the heap: a page of the allocator's areas or, of large heaps, a stretch of
  * 2^k of them; the last one of an area may be shorter. All figures but `bytes` are of its resident
  * pages. */
@@ -726,6 +742,8 @@ struct profile {
     struct profile_block_type *block_types; /* by sample, path, name */
     size_t call_type_count;
     struct profile_call_type *call_types; /* by module, address */
+    size_t page_use_count;
+    struct profile_page_use *page_uses; /* by path */
     size_t block_fill_count;
     struct profile_block_fill *block_fills; /* by sample, path, shape, unit */
     size_t owner_count;

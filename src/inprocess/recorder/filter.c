@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include "recorder/session.h"
 #include "unwind/permitted_calls.h"
+#include "wire/write_watch.h"
 
 #if defined(__x86_64__)
 #define ARCH AUDIT_ARCH_X86_64
@@ -188,6 +189,9 @@ static const struct use {
     {CALL_FILES, SYS_mmap, {0, 4096, PROT_READ, MAP_PRIVATE, 3}},
     {CALL_FILES, SYS_close, {3}},
     {CALL_FILES, SYS_readlinkat, {~0ull}},
+    {CALL_PAGES, SYS_openat, {(uint32_t)AT_FDCWD, 0, O_RDONLY | O_CLOEXEC}},
+    {CALL_PAGES, SYS_ioctl, {3, WRITE_WATCH_SCAN}},
+    {CALL_PAGES, SYS_close, {3}},
     {CALL_CODE, SYS_mprotect, {4096, 4096, PROT_READ | PROT_WRITE}},
     {CALL_CODE, SYS_mprotect, {4096, 4096, PROT_READ | PROT_EXEC}},
     {CALL_SEGMENT, SYS_shmctl, {1, IPC_STAT}},

@@ -5,6 +5,7 @@
 #include "recorder/followed.h"
 #include "interpose/hooked.h"
 #include "interpose/real.h"
+#include "recorder/last_writes.h"
 #include "recorder/pools.h"
 #include "recorder/sampled.h"
 #include "recorder/thread.h"
@@ -97,6 +98,8 @@ static inline unsigned log2_of(size_t alignment)
     return alignment > 1 ? (unsigned)__builtin_ctzl(alignment) : 0;
 }
 
+enum { HOOKS_PAGE = 4096 }; /* of the smallest pages */
+
 /* What the real call took that was recorded just now. */
 static inline __attribute__((always_inline)) void
 hooks_record_spent(struct thread *thread, uintptr_t frame, uint64_t spent)
@@ -131,6 +134,8 @@ hooks_record_allocation(struct thread *thread, uintptr_t frame, uint32_t node, u
                         void *block, size_t size, unsigned align_log2)
 {
     uint64_t spent = thread->spent; /* before hooks_slack_by() makes a call of its own */
+    if (unlikely(last_writes_are_asked && size >= HOOKS_PAGE))
+        last_writes_born((uintptr_t)block);
     hooks_record_returned(usable_by_header, thread, frame, node, kind, block, size, align_log2);
     if (unlikely(pools_are_followed))
         pools_memory_begins(thread, (uintptr_t)block, size);
@@ -139,26 +144,44 @@ hooks_record_allocation(struct thread *thread, uintptr_t frame, uint32_t node, u
 
 extern bool hooks_free_stacks;
 
-/* `kind`: of a free without its path, `kind_at`: with it. */
+/* What a free says of the block's pages (last_writes.h); 0: nothing. */
+static __attribute__((noinline, unused)) uint64_t
+hooks_ask_last_writes(struct thread *thread, uintptr_t frame, void *block)
+{
+    size_t usable = usable_by_header ? usable_of_header(block) : 0;
+    return last_writes_of((uintptr_t)block,
+                          usable ? usable : hooks_usable_by_call(thread, frame, block));
+}
+
+/* `kind`: of a free without its path, `kind_at`: with it, and with what it `told` of its pages. */
 static inline __attribute__((always_inline)) void
 hooks_record_free_as(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
-                     void *block, unsigned kind, unsigned kind_at)
+                     void *block, unsigned kind, unsigned kind_at, uint64_t told)
 {
     if (unlikely(hooks_free_stacks))
         thread_record_remembering(thread, frame, thread->free_memory, start, kind_at,
-                                  (uintptr_t)block, 0, 0, 0);
+                                  (uintptr_t)block, told, 0, 0);
     else
         thread_record_short(thread, frame, kind, (uintptr_t)block);
 }
 
+/* Of a block of real.malloc's kind. */
 static inline __attribute__((always_inline)) void record_free(struct thread *thread,
                                                               uintptr_t frame,
                                                               const struct unwind_start *start,
                                                               void *block, unsigned newest)
 {
+    uint64_t told = 0;
     if (unlikely(pools_are_followed))
         pools_memory_ends(thread, frame, start, (uintptr_t)block);
-    hooks_record_free_as(thread, frame, start, block, WIRE_FREE | newest, WIRE_FREE_AT | newest);
+    if (unlikely(last_writes_are_asked))
+        told = hooks_ask_last_writes(thread, frame, block);
+    if (unlikely(told && !hooks_free_stacks))
+        thread_record_long_at(thread, frame, 0, WIRE_FREE_AT | newest, (uintptr_t)block, told, 0,
+                              0);
+    else
+        hooks_record_free_as(thread, frame, start, block, WIRE_FREE | newest, WIRE_FREE_AT | newest,
+                             told);
 }
 
 /* ---- Sampling ----

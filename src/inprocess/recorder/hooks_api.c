@@ -157,7 +157,7 @@ API void api_pool_free(const void *block)
     unsigned newest = 0;
     if (!hooks_sampling_filter() || sampled_forget(thread, (void *)block, &newest))
         hooks_record_free_as(thread, frame, &start, (void *)block, WIRE_POOL_FREE | newest,
-                             WIRE_POOL_FREE_AT | newest);
+                             WIRE_POOL_FREE_AT | newest, 0);
 }
 
 __attribute__((visibility("default"))) const struct tidemark_recorder tidemark_recorder_1 = {

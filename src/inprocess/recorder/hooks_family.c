@@ -158,11 +158,20 @@ FAMILY_HOOK family_copies(PARAMETERS)
     return result;
 }
 
+/* Nobody knows how long it is: its pages are not asked for. */
+static void family_record_free(struct thread *thread, uintptr_t frame,
+                               const struct unwind_start *start, void *block)
+{
+    if (unlikely(pools_are_followed))
+        pools_memory_ends(thread, frame, start, (uintptr_t)block);
+    hooks_record_free_as(thread, frame, start, block, WIRE_FREE, WIRE_FREE_AT, 0);
+}
+
 static void family_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         void *block)
 {
     if (likely(!hooks_sampling_filter()))
-        record_free(thread, frame, start, block, 0);
+        family_record_free(thread, frame, start, block);
     else if (!sampling_leaves(block))
         sampled_free(thread, frame, start, block);
 }

@@ -96,6 +96,8 @@ hooks_malloc_reallocate(struct thread *thread, uintptr_t frame, const struct unw
     thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
     void *block = CALL_REAL(thread, frame, real.realloc(old, size));
     uint64_t spent = thread->spent;
+    if (unlikely(last_writes_are_asked && size >= HOOKS_PAGE))
+        last_writes_born((uintptr_t)block);
     if (likely(block))
         thread_record_long_at(thread, frame, node, WIRE_REALLOC_END, (uintptr_t)block, size,
                               hooks_slack_of(thread, frame, block, size), 0);

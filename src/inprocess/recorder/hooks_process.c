@@ -41,7 +41,7 @@ void thread_see_plain(void)
 {
     __atomic_store_n(&thread_plain,
                      usable_by_header && !thread_real_watched && !hooks_free_stacks &&
-                         !pools_are_followed,
+                         !pools_are_followed && !last_writes_are_asked,
                      __ATOMIC_RELAXED);
 }
 

@@ -81,7 +81,7 @@ static void pools_record_ends(struct thread *thread, uintptr_t frame,
 {
     for (uint32_t i = 0; i < taken->count; i++)
         hooks_record_free_as(thread, frame, start, (void *)taken->addresses[i], WIRE_POOL_FREE,
-                             WIRE_POOL_FREE_AT);
+                             WIRE_POOL_FREE_AT, 0);
 }
 
 static void pools_take_range(struct taken *taken, uintptr_t from, uintptr_t to)

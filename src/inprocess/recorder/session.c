@@ -432,6 +432,8 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
     follow = header->flags & WIRE_FLAG_FOLLOW;
     hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
+    last_writes_begin(header->flags & WIRE_FLAG_HEAT && !thread_sample_bytes ? header->heat_ticks
+                                                                             : 0);
     thread_timed = header->flags & WIRE_FLAG_TIMED;
     thread_real_watched = thread_real_nests || thread_timed;
     pools_begin(header->pool_function_count != 0);

@@ -26,7 +26,8 @@ enum call {
     CALL_CODE = 1 << 13,    /* change code: allocators that are hooked at their beginnings */
     CALL_SEGMENT = 1 << 14, /* how large a segment of System V is */
     CALL_TRACER = 1 << 15,  /* let the collector read our memory (Yama) */
-    CALL_ALL = (1 << 16) - 1,
+    CALL_PAGES = 1 << 16,   /* which pages of a block were written (last_writes.h) */
+    CALL_ALL = (1 << 17) - 1,
 };
 
 /* Set of enum call. Only ever grows, as filters do; in the child of a fork it is its parent's. */

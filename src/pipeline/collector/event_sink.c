@@ -53,6 +53,8 @@ static void event_sink_pass(struct event_sink *sink, const struct replay_run *ru
         return;
     }
     replay_runs(sink->replay, runs, count, records);
+    if (sink->follow)
+        sink->follow(sink->follower, runs, count, records);
     if (sink->tracer)
         tracer_runs(sink->tracer, runs, count, records);
 }
@@ -115,6 +117,8 @@ size_t event_sink_stretch(struct event_sink *sink, uint32_t thread, const void *
 {
     size_t taken = replay_stretch(sink->replay, thread, records, bytes);
     struct replay_run run = {thread, (uint32_t)taken};
+    if (sink->follow)
+        sink->follow(sink->follower, &run, 1, records);
     if (sink->tracer)
         tracer_runs(sink->tracer, &run, 1, records);
     return taken;

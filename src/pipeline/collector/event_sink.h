@@ -18,7 +18,11 @@ struct event_sink {
     struct replay *replay;
     struct tracer *tracer;     /* NULL: no trace is wanted */
     struct thinning *thinning; /* NULL: all records go to the replay */
-    struct window_gate *gate;  /* NULL: all that comes is recorded */
+    /* NULL: nobody follows the records beside the replay (page_use.h). */
+    void (*follow)(void *follower, const struct replay_run *runs, size_t count,
+                   const void *records);
+    void *follower;
+    struct window_gate *gate; /* NULL: all that comes is recorded */
 };
 
 /* As their namesakes in replay.h. */

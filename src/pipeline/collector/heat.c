@@ -23,22 +23,13 @@
 enum { CHUNK_LOG2 = 21, CHUNK_PAGES = 512, REGIONS = 4096 };
 enum { SECOND_MS = 1000, TEN_SECONDS_MS = 10 * SECOND_MS };
 
-/* linux/fs.h of Linux 6.7. */
-struct heat_region {
-    uint64_t start, end, categories;
-};
-struct heat_scan {
-    uint64_t size_bytes, flags, start, end, walk_end, regions, region_count, max_pages;
-    uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
-};
-#define HEAT_SCAN _IOWR('f', 16, struct heat_scan)
-enum { PROTECT_MATCHING = 1, CHECK_ASYNC = 2 };
-enum { CATEGORY_WRITTEN = 1 << 1, CATEGORY_PRESENT = 1 << 3 };
-
 /* Milliseconds since the beginning, + 1; 0: not found written yet. */
+enum { LAST_STAMPS = 3 };
 struct chunk {
     uint64_t number;
-    uint32_t first[CHUNK_PAGES], last[CHUNK_PAGES];
+    uint32_t first[CHUNK_PAGES];             /* ever */
+    uint32_t since[CHUNK_PAGES];             /* since the birth of a block */
+    uint32_t last[LAST_STAMPS][CHUNK_PAGES]; /* the newest stands first */
 };
 
 struct heat {
@@ -54,7 +45,12 @@ struct heat {
     struct chunk **chunks;
     size_t chunk_count, chunk_room;
     struct map by_number;
-    struct heat_region *regions;
+    struct write_watch_region *regions;
+    uint32_t *scans; /* when each began, rising */
+    size_t scan_count, scan_room;
+    struct heat_write known_write;
+    void (*before_scan)(void *context);
+    void *context;
 };
 
 static uint32_t heat_now_ms(const struct heat *heat)
@@ -92,30 +88,39 @@ static struct chunk *heat_chunk(struct heat *heat, uint64_t number)
     return chunk;
 }
 
+static size_t heat_place(const struct heat *heat, uint64_t address)
+{
+    return (size_t)(address & ((1u << CHUNK_LOG2) - 1)) / heat->page_bytes;
+}
+
 static void heat_stamp(struct heat *heat, uint64_t start, uint64_t end, uint32_t now_ms)
 {
     for (uint64_t page = start; page < end; page += heat->page_bytes) {
         struct chunk *chunk = heat_chunk(heat, page >> CHUNK_LOG2);
-        size_t at = (size_t)(page & ((1u << CHUNK_LOG2) - 1)) / heat->page_bytes;
+        size_t at = heat_place(heat, page);
         if (!chunk)
             return;
-        chunk->last[at] = now_ms;
+        for (size_t i = LAST_STAMPS - 1; i > 0; i--)
+            chunk->last[i][at] = chunk->last[i - 1][at];
+        chunk->last[0][at] = now_ms;
         if (!chunk->first[at])
             chunk->first[at] = now_ms;
+        if (!chunk->since[at])
+            chunk->since[at] = now_ms;
     }
 }
 
 unsigned heat_of(const struct heat *heat, uint64_t address)
 {
     const struct chunk *chunk = heat_find_chunk(heat, address >> CHUNK_LOG2);
-    size_t at = (size_t)(address & ((1u << CHUNK_LOG2) - 1)) / heat->page_bytes;
-    if (heat->blind || !chunk || !chunk->last[at])
+    size_t at = heat_place(heat, address);
+    if (heat->blind || !chunk || !chunk->last[0][at])
         return 0;
-    uint32_t age_ms = heat_now_ms(heat) - chunk->last[at];
+    uint32_t age_ms = heat_now_ms(heat) - chunk->last[0][at];
     bool is_cold = age_ms >= SECOND_MS;
     return HEAT_KNOWN | (is_cold ? HEAT_COLD_1S : 0) |
            (age_ms >= TEN_SECONDS_MS ? HEAT_COLD_10S : 0) |
-           (is_cold && chunk->first[at] == chunk->last[at] ? HEAT_FILLED : 0);
+           (is_cold && chunk->first[at] == chunk->last[0][at] ? HEAT_FILLED : 0);
 }
 
 /* ---- Scanning -------------------------------------------------------------------------------- */
@@ -129,16 +134,16 @@ static bool heat_register(const struct heat *heat, uint64_t start, uint64_t end)
 
 static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
 {
-    struct heat_scan scan = {.size_bytes = sizeof scan,
-                             .flags = PROTECT_MATCHING | CHECK_ASYNC,
-                             .start = start,
-                             .end = end,
-                             .regions = (uintptr_t)heat->regions,
-                             .region_count = REGIONS,
-                             .category_mask = CATEGORY_WRITTEN | CATEGORY_PRESENT,
-                             .return_mask = CATEGORY_WRITTEN};
+    struct write_watch_scan scan = {.size_bytes = sizeof scan,
+                                    .flags = WRITE_WATCH_PROTECT_MATCHING | WRITE_WATCH_CHECK_ASYNC,
+                                    .start = start,
+                                    .end = end,
+                                    .regions = (uintptr_t)heat->regions,
+                                    .region_count = REGIONS,
+                                    .category_mask = WRITE_WATCH_WRITTEN | WRITE_WATCH_PRESENT,
+                                    .return_mask = WRITE_WATCH_WRITTEN};
     while (scan.start < end) {
-        int found = ioctl(heat->pagemap, HEAT_SCAN, &scan);
+        int found = ioctl(heat->pagemap, WRITE_WATCH_SCAN, &scan);
         uint32_t now_ms = heat_now_ms(heat);
         if (found < 0 && errno != EPERM && errno != ESRCH)
             heat->blind = true; /* else it has just been mapped anew, or is gone */
@@ -150,29 +155,50 @@ static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
     }
 }
 
-static void heat_scan_mappings(struct heat *heat, int fd)
+/* False: the process has ended, or has become another program, before all was scanned. So what was
+ * watched once must still be watched. */
+static bool heat_scan_mappings(struct heat *heat, int fd)
 {
     struct proc_lines lines = {0};
     char *line, rights[8];
     unsigned long long start, end;
+    struct write_watch_region first = {0}, last = {0};
     proc_lines_start(&lines, fd);
     while ((line = proc_lines_next(&lines)))
         if (sscanf(line, "%llx-%llx %7s", &start, &end, rights) == 3 && rights[1] == 'w' &&
-            rights[3] == 'p' && heat_register(heat, start, end))
+            rights[3] == 'p' && heat_register(heat, start, end)) {
             heat_scan_range(heat, start, end);
+            last = (struct write_watch_region){start, end, 0};
+            first = first.end ? first : last;
+        }
     proc_lines_release(&lines);
+    return last.end && (heat_register(heat, last.start, last.end) ||
+                        heat_register(heat, first.start, first.end));
+}
+
+static void heat_note_scan(struct heat *heat)
+{
+    uint32_t now_ms = heat_now_ms(heat);
+    heat->known_write = (struct heat_write){0, 0, 0};
+    if (array_make_room(&heat->scans, &heat->scan_room, heat->scan_count, sizeof *heat->scans))
+        heat->scans[heat->scan_count++] = now_ms;
 }
 
 /* With the lock. */
 static void heat_scan(struct heat *heat)
 {
+    if (heat->before_scan)
+        heat->before_scan(heat->context);
+    size_t scans = heat->scan_count;
+    heat_note_scan(heat);
     int fd = proc_open(heat->pid, "maps");
     heat->gone = fd == -ESRCH;
     heat->blind = fd < 0 && !heat->gone; /* descriptors or memory are short */
-    if (fd < 0)
-        return;
-    heat_scan_mappings(heat, fd);
-    close(fd);
+    bool watched = fd >= 0 && heat_scan_mappings(heat, fd);
+    if (fd >= 0)
+        close(fd);
+    if (!watched || heat->blind)
+        heat->scan_count = scans;
 }
 
 static void *heat_thread(void *context)
@@ -203,6 +229,108 @@ void heat_unlock(struct heat *heat)
     pthread_mutex_unlock(&heat->lock);
 }
 
+void heat_hold(struct heat *heat)
+{
+    pthread_mutex_lock(&heat->lock);
+}
+
+void heat_before_scans(struct heat *heat, void (*call)(void *context), void *context)
+{
+    pthread_mutex_lock(&heat->lock);
+    heat->before_scan = call;
+    heat->context = context;
+    pthread_mutex_unlock(&heat->lock);
+}
+
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+uint32_t heat_ms_at(const struct heat *heat, uint64_t monotonic_ns)
+{
+    return monotonic_ns > heat->begin_ns
+               ? (uint32_t)((monotonic_ns - heat->begin_ns) / 1000000u) + 1
+               : 0;
+}
+
+/* How many scans began at `ms` or before. */
+static size_t heat_scans_until(const struct heat *heat, uint32_t ms)
+{
+    size_t low = 0, high = heat->scan_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (heat->scans[middle] <= ms)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t heat_scan_before(const struct heat *heat, uint32_t ms)
+{
+    size_t count = heat_scans_until(heat, ms);
+    return count ? heat->scans[count - 1] : 0;
+}
+
+uint32_t heat_scan_around(const struct heat *heat, uint32_t ms)
+{
+    size_t before = ms ? heat_scans_until(heat, ms - 1) : 0;
+    if (!heat->scan_count)
+        return 0;
+    return heat->scans[before < heat->scan_count ? before : heat->scan_count - 1];
+}
+
+/* The write that a scan has stamped came after the scan before had begun. Pages that lie beside
+ * each other were mostly written between the same scans. */
+static struct heat_write heat_write_of(struct heat *heat, uint32_t stamp_ms)
+{
+    if (heat->known_write.until == stamp_ms)
+        return heat->known_write;
+    size_t count = heat_scans_until(heat, stamp_ms);
+    heat->known_write = (struct heat_write){count > 1 ? heat->scans[count - 2] : 0, stamp_ms,
+                                            count ? heat->scans[count - 1] : 0};
+    return heat->known_write;
+}
+
+/* A stamp of the same millisecond counts: rather written than not. */
+bool heat_pages_born(struct heat *heat, uint64_t start, uint64_t end, uint32_t birth_ms)
+{
+    bool known = true;
+    for (uint64_t page = start; page < end; page += heat->page_bytes) {
+        struct chunk *chunk = heat_find_chunk(heat, page >> CHUNK_LOG2);
+        size_t at = heat_place(heat, page);
+        if (!chunk)
+            continue;
+        chunk->since[at] = 0;
+        for (size_t i = 0; i < LAST_STAMPS; i++)
+            if (chunk->last[i][at] && chunk->last[i][at] >= birth_ms)
+                chunk->since[at] = chunk->last[i][at];
+        known &= !chunk->last[LAST_STAMPS - 1][at] || chunk->last[LAST_STAMPS - 1][at] < birth_ms;
+    }
+    return known;
+}
+
+bool heat_writes_of(struct heat *heat, uint64_t page, uint32_t birth_ms, uint32_t ms,
+                    struct heat_write *first, struct heat_write *last)
+{
+    const struct chunk *chunk = heat_find_chunk(heat, page >> CHUNK_LOG2);
+    size_t at = heat_place(heat, page);
+    *first = *last = (struct heat_write){0, 0, 0};
+    if (!chunk || !chunk->since[at])
+        return true;
+    struct heat_write seen = heat_write_of(heat, chunk->since[at]);
+    if (seen.scan > ms)
+        return true; /* the first that was seen is another block's */
+    *first = seen;
+    for (size_t i = 0; i < LAST_STAMPS; i++) {
+        if (chunk->last[i][at] < birth_ms || !chunk->last[i][at])
+            return false;
+        *last = heat_write_of(heat, chunk->last[i][at]);
+        if (last->scan <= ms)
+            return true;
+    }
+    return false;
+}
+
 /* ---- Life ------------------------------------------------------------------------------------ */
 
 static void heat_free(struct heat *heat)
@@ -212,6 +340,7 @@ static void heat_free(struct heat *heat)
     free(heat->chunks);
     map_release(&heat->by_number);
     free(heat->regions);
+    free(heat->scans);
     if (heat->pagemap >= 0)
         close(heat->pagemap);
     close(heat->userfaultfd);
@@ -276,17 +405,18 @@ void heat_end(struct heat *heat)
 const char *heat_missing(void)
 {
     static char page[1];
-    struct heat_region region;
-    struct heat_scan scan = {.size_bytes = sizeof scan,
-                             .start = (uintptr_t)page & ~(uintptr_t)(process_page_bytes() - 1),
-                             .regions = (uintptr_t)&region,
-                             .region_count = 1,
-                             .category_mask = CATEGORY_WRITTEN,
-                             .return_mask = CATEGORY_WRITTEN};
+    struct write_watch_region region;
+    struct write_watch_scan scan = {.size_bytes = sizeof scan,
+                                    .start =
+                                        (uintptr_t)page & ~(uintptr_t)(process_page_bytes() - 1),
+                                    .regions = (uintptr_t)&region,
+                                    .region_count = 1,
+                                    .category_mask = WRITE_WATCH_WRITTEN,
+                                    .return_mask = WRITE_WATCH_WRITTEN};
     scan.end = scan.start + process_page_bytes();
     int watch = write_watch_open();
     int pagemap = proc_open(getpid(), "pagemap");
-    bool scans = pagemap >= 0 && ioctl(pagemap, HEAT_SCAN, &scan) >= 0;
+    bool scans = pagemap >= 0 && ioctl(pagemap, WRITE_WATCH_SCAN, &scan) >= 0;
     if (watch >= 0)
         close(watch);
     if (pagemap >= 0)

@@ -6,8 +6,11 @@
  *   stamp        when a page was found written first, and last
  *
  * Writes go on at once: the kernel takes the protection away by itself (UFFD_FEATURE_WP_ASYNC,
- * Linux 6.7). A stamp is never before the write, and an interval behind it at most. Memory: 4 KiB
- * for 2 MiB that were written. With the last descriptor the kernel forgets all of it. */
+ * Linux 6.7). A stamp is never before the write, and an interval behind it at most. Memory: 10 KiB
+ * for 2 MiB that were written. With the last descriptor the kernel forgets all of it.
+ *
+ * For page_use.h, which goes by blocks, a page keeps its last three stamps, and the first one since
+ * a block of it was born. */
 #ifndef TIDEMARK_COLLECTOR_HEAT_H
 #define TIDEMARK_COLLECTOR_HEAT_H
 
@@ -35,5 +38,34 @@ void heat_end(struct heat *heat); /* NULL is allowed */
 void heat_lock(struct heat *heat);
 unsigned heat_of(const struct heat *heat, uint64_t address);
 void heat_unlock(struct heat *heat);
+
+/* ---- Blocks ----
+ * Times are milliseconds on a clock of this heat's. All of it between heat_lock() and
+ * heat_unlock(), or in what is called before a scan. */
+
+/* Before each scan, by whoever scans. Once, and at once after heat_begin(). */
+void heat_before_scans(struct heat *heat, void (*call)(void *context), void *context);
+/* The same without a scan. */
+void heat_hold(struct heat *heat);
+
+uint32_t heat_ms_at(const struct heat *heat, uint64_t monotonic_ns);
+/* When the newest scan that began at `ms` or before did; 0: none. */
+uint32_t heat_scan_before(const struct heat *heat, uint32_t ms);
+/* The first one that began at `ms` or later did, or else the newest; 0: none. */
+uint32_t heat_scan_around(const struct heat *heat, uint32_t ms);
+
+/* A block was born then, whose whole pages these are. False: scans since then have forgotten
+ * too much. */
+bool heat_pages_born(struct heat *heat, uint64_t start, uint64_t end, uint32_t birth_ms);
+
+/* A write lay between `after` and `until`, and was seen by the scan that began at `scan`; all 0:
+ * there was none that a scan saw. */
+struct heat_write {
+    uint32_t after, until, scan;
+};
+/* What is known of a page's writes between the birth of its block and `ms`. False: it is no longer
+ * known. */
+bool heat_writes_of(struct heat *heat, uint64_t page, uint32_t birth_ms, uint32_t ms,
+                    struct heat_write *first, struct heat_write *last);
 
 #endif

@@ -26,6 +26,7 @@
 #include "collector/look_schedule.h"
 #include "collector/memory_bound.h"
 #include "collector/own_group.h"
+#include "collector/page_use.h"
 #include "collector/thinning.h"
 #include "collector/quota.h"
 #include "collector/ring_merge.h"
@@ -338,6 +339,8 @@ static void process_image_begin_heat(struct process_image *image)
     image->heat = heat_begin(image->pid, fd, image->options.heat_ns);
     if (!image->heat)
         quota_release(QUOTA_HEAT); /* it has closed the watch */
+    if (image->heat && image->use)
+        page_use_begin(image->use, image->heat);
     look_schedule_use_heat(image->looks, image->heat);
 }
 
@@ -431,6 +434,8 @@ static void process_image_forget_events(struct process_image *image)
     look_schedule_free(image->looks);
     image->looks = NULL;
     process_image_end_heat(image);
+    page_use_free(image->use);
+    image->use = NULL;
     ring_merge_free(image->merge);
     tracer_free(image->sink.tracer);
     replay_free(image->sink.replay);
@@ -562,6 +567,8 @@ static int process_image_open_view(struct process_image *image)
     options->stacks = (uint32_t)image->options.stacks;
     options->max_depth = image->options.max_depth;
     options->exit_wait_ms = image->options.exit_wait_ms;
+    options->heat_ticks =
+        (uint64_t)((double)image->options.heat_ns / clock_tick_ns(image->start, clock_read()));
     options->sample_bytes =
         image->options.budget_millionths ? WIRE_SAMPLE_ADAPTS : image->options.sample_bytes;
     int status = shared_view_open(&image->view, options);
@@ -612,6 +619,13 @@ static void process_image_begin_replay(struct process_image *image, double tick_
         replay_sample(replay, image->options.sample_bytes);
     if (image->options.trace && process_image_take_place(image))
         process_image_begin_trace(image, tick_ns);
+    if (image->options.heat_ns && !image->pages && !image->options.budget_millionths &&
+        !image->options.sample_bytes)
+        image->use = page_use_new(image->start);
+    if (image->use) {
+        image->sink.follow = page_use_runs;
+        image->sink.follower = image->use;
+    }
 }
 
 static struct look_schedule *process_image_new_looks(struct process_image *image)
@@ -651,6 +665,8 @@ static void process_image_begin_window(struct process_image *image, const char *
     image->begun_on = strdup(mark);
     replay_counters(image->sink.replay, 0, &image->before);
     replay_restart(image->sink.replay, ticks, tick_ns);
+    if (image->use)
+        page_use_restart(image->use);
     image->start.ticks = ticks;
     image->start.ns += image->begun_ns;
     image->start_unix_ns += (int64_t)image->begun_ns;

@@ -89,6 +89,7 @@ struct process_image {
     bool keeps_writer;           /* … those of the profile, while the process lives (quota.h) */
     struct look_schedule *looks; /* NULL: not wanted */
     struct heat *heat;           /* NULL: not wanted, or not to be had */
+    struct page_use *use;        /* NULL: not wanted */
     bool looked;                 /* for the last time */
     bool has_begun_window;       /* the recorder is ready, and --for counts */
     double tick_ns;              /* of what was written; 0: nothing was */

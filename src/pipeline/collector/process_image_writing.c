@@ -15,6 +15,7 @@
 #include "base/old_file.h"
 #include "collector/name_takeover.h"
 #include "collector/look_schedule.h"
+#include "collector/page_use.h"
 #include "collector/quota.h"
 #include "collector/ring_merge.h"
 #include "profile/profile.h"
@@ -297,6 +298,9 @@ int process_image_take_snapshot(struct process_image *image)
     moment.wait_ns = clock_span_ns(moment.scale, wait_ticks);
     moment.exit_wait_ns = process_image_exit_wait_ns(image, moment.scale);
     int status = snapshot_take(&image->snapshot, image->sink.replay, &moment);
+    if (status == 0 && image->use)
+        image->snapshot.page_uses =
+            page_use_take(image->use, moment.now_ticks, &image->snapshot.page_use_count);
     if (image->sink.tracer) {
         process_image_tell_trace_moment(image, &moment);
         process_image_tell_trace_said(image);

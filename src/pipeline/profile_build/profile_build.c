@@ -893,6 +893,9 @@ static int profile_build_write_all(struct writer *writer, const struct origins *
         status = profile_build_write_totals(writer, snapshot);
     if (status == 0)
         status = details_write(&snapshot->details, writer->profile);
+    if (status == 0 && snapshot->page_uses)
+        status =
+            profile_put_page_uses(writer->profile, snapshot->page_uses, snapshot->page_use_count);
     if (status == 0)
         status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
                                       snapshot->bucket_ns);

@@ -157,6 +157,7 @@ void snapshot_release(struct snapshot *snapshot)
     free(snapshot->paths);
     free(snapshot->threads);
     free(snapshot->buckets);
+    free(snapshot->page_uses);
     details_release(&snapshot->details);
     *snapshot = (struct snapshot){.bodies = STRBUF_INIT};
 }

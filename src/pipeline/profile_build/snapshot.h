@@ -39,6 +39,8 @@ struct snapshot {
     uint64_t bucket_ns, duration_ns;
     uint64_t waits, wait_ns, exit_wait_ns, damaged_rings;
     struct details details;
+    struct profile_page_use *page_uses; /* the caller's likewise; freed with the snapshot */
+    size_t page_use_count;
     const struct proc_sample *proc_samples; /* the caller's, who adds them after taking it */
     size_t proc_sample_count;
 };

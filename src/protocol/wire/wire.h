@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x445458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x455458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -524,6 +524,7 @@ struct wire_header {
     uint32_t max_depth;    /* 0: no limit */
     uint32_t exit_wait_ms; /* longest wait at exit */
     uint32_t pool_function_count;
+    uint64_t heat_ticks;        /* with WIRE_FLAG_HEAT: between two scans of the pages */
     uint64_t sample_bytes;      /* mean bytes from one recorded allocation to the next ("Sampling");
                                   0: every one is recorded; or WIRE_SAMPLE_ADAPTS */
     _Atomic uint32_t collector; /* thread id of the collector's thread while that lives; the kernel

@@ -1,9 +1,11 @@
 /* What recorder and collector share to find out which pages a program writes (collector/heat.h): a
  * userfaultfd that lets writes pass and only takes the kernel's note of them. The recorder makes
  * one in the program, because it belongs to the memory of who makes it, and hands it over; its own
- * is closed at once.
+ * is closed at once. Both ask the kernel which pages were written: the collector each interval, and
+ * the recorder of a block that is about to be freed, since afterwards its pages may be gone.
  *
- * linux/userfaultfd.h of Linux 6.7, here because the headers that we are built with may be older.
+ * linux/userfaultfd.h and linux/fs.h of Linux 6.7, here because the headers that we are built with
+ * may be older.
  * Header only; async-signal-safe. */
 #ifndef TIDEMARK_WIRE_WRITE_WATCH_H
 #define TIDEMARK_WIRE_WRITE_WATCH_H
@@ -24,6 +26,24 @@ struct write_watch_register {
 #define WRITE_WATCH_API      _IOWR(0xAA, 0x3F, struct write_watch_api)
 #define WRITE_WATCH_REGISTER _IOWR(0xAA, 0x00, struct write_watch_register)
 enum { WRITE_WATCH_PROTECT = 1 << 1, WRITE_WATCH_USER_MODE_ONLY = 1 };
+
+struct write_watch_region {
+    uint64_t start, end, categories;
+};
+struct write_watch_scan {
+    uint64_t size_bytes, flags, start, end, walk_end, regions, region_count, max_pages;
+    uint64_t category_inverted, category_mask, category_anyof_mask, return_mask;
+};
+#define WRITE_WATCH_SCAN _IOWR('f', 16, struct write_watch_scan)
+enum { WRITE_WATCH_PROTECT_MATCHING = 1, WRITE_WATCH_CHECK_ASYNC = 2 };
+enum { WRITE_WATCH_WRITTEN = 1 << 1, WRITE_WATCH_PRESENT = 1 << 3 };
+
+/* What a WIRE_FREE_AT says in the place of its size, if it says anything: how many whole pages of
+ * the block were written since they were protected last, + 1. */
+static inline uint64_t write_watch_told(uint64_t pages)
+{
+    return pages + 1;
+}
 
 /* A descriptor, or -errno: -EINVAL: the kernel is older. */
 static inline int write_watch_open(void)

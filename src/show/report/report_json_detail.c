@@ -356,6 +356,7 @@ void report_json_detail(struct writer *writer)
     report_json_samples(writer);
     report_json_mappings(writer);
     report_json_owners(writer);
+    report_json_page_uses(writer);
     report_json_container(writer);
     report_json_detail_write_residency(writer);
     report_json_detail_write_heap(writer);

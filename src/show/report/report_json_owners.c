@@ -1,5 +1,5 @@
-/* Writes the JSON report's account of resident memory by owner, and of the control group. Rows
- * of an owner follow the descriptor of the detail table, sample by sample. */
+/* Writes the JSON report's account of resident memory by owner, of lag and drag, and of the
+ * control group. Rows follow the descriptors of the detail tables. */
 #include "report/report_writer.h"
 
 #include "aggregate/facts.h"
@@ -38,6 +38,24 @@ void report_json_owners(struct writer *writer)
     json_figure(&writer->json, "resident_bytes", sample->resident_bytes);
     json_unsigned(&writer->json, "owners_sample", sample->id);
     report_json_owners_write_rows(writer, sample->id);
+}
+
+void report_json_page_uses(struct writer *writer)
+{
+    const struct profile *profile = writer->profile;
+    struct json *json = &writer->json;
+    if (!profile->page_use_count) {
+        json_null(json, "page_uses");
+        return;
+    }
+    json_array(json, "page_uses");
+    for (size_t i = 0; i < profile->page_use_count; i++) {
+        json_object(json, NULL);
+        report_json_path(writer, profile->page_uses[i].path);
+        detail_json_columns(json, DETAIL_PAGE_USES, "count", NULL, &profile->page_uses[i]);
+        json_end(json);
+    }
+    json_end(json);
 }
 
 void report_json_container(struct writer *writer)

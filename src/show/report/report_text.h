@@ -87,6 +87,8 @@ int report_section_regions(struct text *text);
 int report_section_types(struct text *text);
 int report_section_fill(struct text *text);
 int report_section_heat(struct text *text);
+/* Its second table; nothing where nothing is known. */
+int report_text_add_page_use(struct text *text);
 int report_section_numa(struct text *text);
 
 /* The first screen (report_text_first.c, report_text_owners.c): three lines each. */

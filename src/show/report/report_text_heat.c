@@ -97,5 +97,5 @@ int report_section_heat(struct text *text)
         report_part_note(text, "when pages were written is not known: record with --heat=1s");
     }
     free(rows);
-    return 0;
+    return report_text_add_page_use(text);
 }

@@ -50,6 +50,8 @@ void report_json_mappings(struct writer *writer);
 /* report_json_owners.c */
 void report_json_owners(struct writer *writer);
 void report_json_container(struct writer *writer);
+/* Lag and drag; null where none is known. */
+void report_json_page_uses(struct writer *writer);
 /* report_json_mapped.c: null where it is not known. 0 or -errno. */
 int report_json_mapped(struct writer *writer);
 /* report_json_regions.c */

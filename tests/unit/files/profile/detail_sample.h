@@ -172,6 +172,10 @@ static const struct profile_block_fill detail_fills[] = {
     {2, 3, PROFILE_FILL_RUST_VEC, 24, 1, 240, 24, 12},
     {4000000000, 0, PROFILE_FILL_HASH, 8, 1, INT64_MAX, 0, 1},
 };
+static const struct profile_page_use detail_page_uses[] = {
+    {1, 3, 1, 2, 1 << 20, 4096, 4000, 1000, 2000, 16, 10, 20},
+    {3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+};
 static const struct profile_call_type detail_call_types[] = {
     {1, 0x1234, PROFILE_CALL_MADE, "ns::Widget", 40},
     {1, 0xffff5678, PROFILE_CALL_HANDED_ON, NULL, 0},
@@ -270,6 +274,8 @@ static inline int details_write(struct profile_writer *writer)
         error = profile_put_islands(writer, detail_islands, ITEMS(detail_islands));
     if (!error)
         error = profile_put_block_fills(writer, detail_fills, ITEMS(detail_fills));
+    if (!error)
+        error = profile_put_page_uses(writer, detail_page_uses, ITEMS(detail_page_uses));
     for (size_t i = 0; i < ITEMS(detail_call_types) && !error; i++)
         error = profile_put_call_type(writer, &detail_call_types[i]);
     if (!error)

@@ -4,6 +4,7 @@ tidemark_unit_test(collector ring_merge tm_replay tm_wire tm_base Threads::Threa
 tidemark_unit_test(collector shared_view tm_wire tm_base Threads::Threads)
 tidemark_unit_test(collector tracer tm_trace tm_replay tm_wire tm_base Threads::Threads)
 tidemark_unit_test(collector heat tm_wire tm_procfs tm_base Threads::Threads)
+tidemark_unit_test(collector page_use tm_blocks tm_profile_build tm_wire tm_procfs tm_base Threads::Threads)
 tidemark_unit_test(collector python_objects tm_procfs tm_base)
 tidemark_unit_test(collector page_content PkgConfig::LZ4)
 tidemark_unit_test(collector residency tm_procfs tm_base)

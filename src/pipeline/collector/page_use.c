@@ -1,0 +1,416 @@
+/* Follows the blocks that have whole pages (page_use.h). The walker knows when they begin and end;
+ * heat's scans, when their pages were written. Both meet in a queue, since a scan may take longer
+ * than the merge can wait. */
+#include "collector/page_use.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "blocks/walker.h"
+#include "procfs/process.h"
+#include "wire/write_watch.h"
+
+enum { NOT_TOLD = 0, NOT_BEGUN_MOST = 1 << 20, LIVES_LOG2 = 8, KIB = 1024 };
+
+enum event_kind { EVENT_BORN, EVENT_ENDED, EVENT_RESTART };
+struct event {
+    enum event_kind kind;
+    uint32_t node;
+    uint64_t address, bytes, birth_ticks, end_ticks;
+    uint64_t told; /* of the end: write_watch_told(), or NOT_TOLD */
+};
+
+struct events {
+    struct event *items;
+    size_t count, room;
+};
+
+/* A block as the scans know it: a live_block whose birth is in heat's milliseconds, and whose slack
+ * is 1 where scans have forgotten how it began. */
+struct sums {
+    struct profile_page_use *rows;
+    size_t count, room;
+    struct map by_node;
+};
+
+struct page_use {
+    struct clock_reading start;
+    struct heat *heat; /* NULL: none yet, or never */
+    uint64_t page_bytes;
+    struct walker walker; /* the merging thread's */
+    pthread_mutex_t lock; /* of the queue */
+    struct events queue;
+
+    /* of who holds heat's lock */
+    struct events drained;
+    struct live_table lives;
+    struct sums sums;
+    double tick_ns;
+    uint32_t *drags, *errors; /* of the pages of one block */
+    size_t drag_room, error_room;
+};
+
+/* ---- From records to the queue --------------------------------------------------------------- */
+
+static uint64_t page_use_start_of(const struct page_use *use, uint64_t address)
+{
+    return (address + use->page_bytes - 1) & ~(use->page_bytes - 1);
+}
+
+static uint64_t page_use_end_of(const struct page_use *use, uint64_t address, uint64_t bytes)
+{
+    return (address + bytes) & ~(use->page_bytes - 1);
+}
+
+static bool page_use_has_pages(const struct page_use *use, uint64_t address, uint64_t bytes)
+{
+    return bytes >= use->page_bytes &&
+           page_use_start_of(use, address) < page_use_end_of(use, address, bytes);
+}
+
+static void page_use_put(struct page_use *use, struct event event)
+{
+    pthread_mutex_lock(&use->lock);
+    if (use->heat || use->queue.count < NOT_BEGUN_MOST) {
+        array_need_room(&use->queue.items, &use->queue.room, use->queue.count + 1, sizeof event);
+        use->queue.items[use->queue.count++] = event;
+    }
+    pthread_mutex_unlock(&use->lock);
+}
+
+static void page_use_born(void *context, const struct walker_step *step,
+                          const struct live_block *old, struct live_block *block)
+{
+    struct page_use *use = context;
+    uint64_t bytes = block->size_bytes + block->slack_bytes;
+    (void)step, (void)old;
+    if (page_use_has_pages(use, block->address, bytes))
+        page_use_put(use, (struct event){.kind = EVENT_BORN,
+                                         .node = block->site,
+                                         .address = block->address,
+                                         .bytes = bytes,
+                                         .birth_ticks = block->birth_ticks});
+}
+
+static void page_use_ended(void *context, const struct walker_step *step,
+                           const struct live_block *block, enum walker_end how)
+{
+    struct page_use *use = context;
+    bool tells = how == WALKER_FREED && step->class == RECORD_FREE;
+    if (!page_use_has_pages(use, block->address, block->size_bytes + block->slack_bytes))
+        return;
+    page_use_put(use, (struct event){.kind = EVENT_ENDED,
+                                     .address = block->address,
+                                     .end_ticks = step->record->ticks,
+                                     .told = tells ? step->record->size_bytes : NOT_TOLD});
+}
+
+static const struct walker_sink page_use_sink = {.ended = page_use_ended, .born = page_use_born};
+
+/* Small blocks are nobody's business, unless they take a large one's address. */
+static bool page_use_wants(const struct page_use *use, enum record_class class,
+                           const struct wire_record *record)
+{
+    uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
+    if (class != RECORD_BIRTH && class != RECORD_POOL_BIRTH)
+        return true;
+    return page_use_has_pages(use, address,
+                              record->size_bytes + wire_detail_slack(record->detail)) ||
+           live_table_find(&use->walker.live, address);
+}
+
+static const char *page_use_run(struct page_use *use, uint32_t thread, const char *at, size_t bytes)
+{
+    const char *end = at + bytes;
+    while ((size_t)(end - at) >= 16) {
+        struct wire_record record = {0};
+        memcpy(&record, at, 16);
+        size_t length = wire_record_bytes(record.kind_address);
+        if ((size_t)(end - at) < length)
+            break;
+        memcpy(&record, at, length);
+        enum record_class class = record_class_of(false, record.kind_address);
+        if (page_use_wants(use, class, &record))
+            walker_record(&use->walker, &page_use_sink, use, class, thread, &record);
+        at += length;
+    }
+    return end;
+}
+
+void page_use_runs(void *follower, const struct replay_run *runs, size_t count, const void *records)
+{
+    struct page_use *use = follower;
+    const char *at = records;
+    for (size_t i = 0; i < count; i++)
+        at = page_use_run(use, runs[i].thread, at, runs[i].bytes);
+}
+
+void page_use_restart(struct page_use *use)
+{
+    page_use_put(use, (struct event){.kind = EVENT_RESTART});
+}
+
+/* ---- From the queue to sums ------------------------------------------------------------------ */
+
+static uint32_t page_use_ms(const struct page_use *use, uint64_t ticks)
+{
+    double ns = ((double)ticks - (double)use->start.ticks) * use->tick_ns;
+    uint64_t since_ns = ns > 0 ? (uint64_t)ns : 0;
+    return heat_ms_at(use->heat, use->start.ns + since_ns);
+}
+
+static struct profile_page_use *page_use_row(struct sums *sums, uint32_t node)
+{
+    uint32_t at;
+    for (struct map_probe probe = map_probe(&sums->by_node, hash_u64(node)); map_next(&probe, &at);)
+        if (sums->rows[at].path == node)
+            return &sums->rows[at];
+    array_need_room(&sums->rows, &sums->room, sums->count + 1, sizeof *sums->rows);
+    map_add(&sums->by_node, hash_u64(node), (uint32_t)sums->count);
+    sums->rows[sums->count] = (struct profile_page_use){.path = node};
+    return &sums->rows[sums->count++];
+}
+
+/* What the pages of one life say, in milliseconds of pages. */
+struct life {
+    uint32_t birth_ms, end_ms, scan_ms; /* the last scan before the end */
+    uint64_t pages, written, unwritten; /* pages: seen written or not, by the last scan */
+    uint64_t lag, lag_error, drag, drag_error;
+};
+
+/* Twice the middle would need half milliseconds: errors are rounded up, middles down. */
+static uint32_t page_use_half(uint32_t from_ms, uint32_t to_ms, uint64_t *error)
+{
+    uint32_t between = to_ms > from_ms ? to_ms - from_ms : 0;
+    *error += between - between / 2;
+    return between / 2;
+}
+
+static void page_use_add_page(struct page_use *use, struct life *life, struct heat_write first,
+                              struct heat_write last)
+{
+    uint32_t from = first.after > life->birth_ms ? first.after : life->birth_ms;
+    uint32_t to = first.until < life->end_ms ? first.until : life->end_ms;
+    uint64_t error = 0;
+    life->lag += from - life->birth_ms + page_use_half(from, to, &life->lag_error);
+    from = last.after > life->birth_ms ? last.after : life->birth_ms;
+    to = last.until < life->end_ms ? last.until : life->end_ms;
+    use->drags[life->written] = life->end_ms - to + page_use_half(from, to, &error);
+    use->errors[life->written++] = (uint32_t)error;
+}
+
+static bool page_use_look_at_pages(struct page_use *use, const struct live_block *block,
+                                   struct life *life)
+{
+    uint64_t start = page_use_start_of(use, block->address);
+    uint64_t end = page_use_end_of(use, block->address, block->size_bytes);
+    life->pages = (end - start) / use->page_bytes;
+    array_need_room(&use->drags, &use->drag_room, life->pages, sizeof *use->drags);
+    array_need_room(&use->errors, &use->error_room, life->pages, sizeof *use->errors);
+    for (uint64_t page = start; page < end; page += use->page_bytes) {
+        struct heat_write first, last;
+        if (!heat_writes_of(use->heat, page, life->birth_ms, life->end_ms, &first, &last))
+            return false;
+        if (first.until)
+            page_use_add_page(use, life, first, last);
+        else
+            life->unwritten++;
+    }
+    return true;
+}
+
+static int page_use_compare(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return (a < b) - (a > b);
+}
+
+/* So many pages were written between the last scan and the end, but not which. They may be some
+ * that no scan saw written, and those whose last write lay back furthest. */
+static void page_use_take_late(struct page_use *use, struct life *life, uint64_t late)
+{
+    uint64_t fresh = late < life->unwritten ? late : life->unwritten;
+    uint64_t again = late - fresh < life->written ? late - fresh : life->written;
+    uint64_t error = 0;
+    uint32_t half = page_use_half(life->scan_ms, life->end_ms, &error);
+    if (again && again < life->written)
+        qsort(use->drags, life->written, sizeof *use->drags, page_use_compare);
+    life->drag = (fresh + again) * half;
+    life->drag_error = (fresh + again) * error;
+    for (uint64_t i = again; i < life->written; i++) {
+        life->drag += use->drags[i];
+        life->drag_error += use->errors[i];
+    }
+    life->lag += fresh * (life->scan_ms - life->birth_ms + half);
+    life->lag_error += fresh * error;
+    life->unwritten -= fresh;
+}
+
+static void page_use_add_life(const struct page_use *use, struct profile_page_use *row,
+                              const struct life *life)
+{
+    uint64_t kib = use->page_bytes / KIB, ms = life->end_ms - life->birth_ms;
+    row->count++;
+    row->bytes += life->pages * use->page_bytes;
+    row->unwritten_bytes += life->unwritten * use->page_bytes;
+    row->life_kib_ms += life->pages * ms * kib;
+    row->unwritten_kib_ms += life->unwritten * ms * kib;
+    row->lag_kib_ms += life->lag * kib;
+    row->drag_kib_ms += life->drag * kib;
+    row->lag_error_kib_ms += life->lag_error * kib;
+    row->drag_error_kib_ms += life->drag_error * kib;
+}
+
+/* False: it is not known. */
+static bool page_use_end_life(struct page_use *use, struct sums *sums,
+                              const struct live_block *block, uint32_t end_ms, uint64_t told)
+{
+    struct profile_page_use *row = page_use_row(sums, block->site);
+    struct life life = {.birth_ms = (uint32_t)block->birth_ticks,
+                        .end_ms = end_ms,
+                        .scan_ms = end_ms ? heat_scan_before(use->heat, end_ms - 1) : 0};
+    bool known = told != NOT_TOLD && !block->slack_bytes && life.scan_ms > life.birth_ms &&
+                 page_use_look_at_pages(use, block, &life);
+    if (!known) {
+        row->unseen_count++;
+        return false;
+    }
+    page_use_take_late(use, &life, told - write_watch_told(0));
+    page_use_add_life(use, row, &life);
+    return true;
+}
+
+static void page_use_begin_life(struct page_use *use, const struct event *event)
+{
+    uint32_t birth_ms = page_use_ms(use, event->birth_ticks);
+    bool known = heat_pages_born(use->heat, page_use_start_of(use, event->address),
+                                 page_use_end_of(use, event->address, event->bytes), birth_ms);
+    *live_table_place(&use->lives, event->address) = (struct live_block){.address = event->address,
+                                                                         .size_bytes = event->bytes,
+                                                                         .birth_ticks = birth_ms,
+                                                                         .site = event->node,
+                                                                         .slack_bytes = !known};
+}
+
+static void page_use_forget(struct sums *sums)
+{
+    sums->count = 0;
+    map_empty(&sums->by_node);
+}
+
+static void page_use_drain_event(struct page_use *use, const struct event *event)
+{
+    struct live_block *block;
+    switch (event->kind) {
+    case EVENT_BORN:
+        page_use_begin_life(use, event);
+        break;
+    case EVENT_ENDED:
+        block = live_table_find(&use->lives, event->address);
+        if (block) {
+            page_use_end_life(use, &use->sums, block, page_use_ms(use, event->end_ticks),
+                              event->told);
+            live_table_remove(&use->lives, block);
+        }
+        break;
+    case EVENT_RESTART:
+        page_use_forget(&use->sums);
+    }
+}
+
+static void page_use_drain(void *context)
+{
+    struct page_use *use = context;
+    struct events taken = use->drained;
+    pthread_mutex_lock(&use->lock);
+    use->drained = use->queue;
+    use->queue = taken;
+    pthread_mutex_unlock(&use->lock);
+    use->tick_ns = clock_tick_ns(use->start, clock_read());
+    for (size_t i = 0; i < use->drained.count; i++)
+        page_use_drain_event(use, &use->drained.items[i]);
+    use->drained.count = 0;
+}
+
+/* ---- What came out --------------------------------------------------------------------------- */
+
+static void page_use_copy(struct sums *to, const struct sums *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        *page_use_row(to, from->rows[i].path) = from->rows[i];
+}
+
+static void page_use_add_alive(struct page_use *use, struct sums *sums, uint32_t now_ms)
+{
+    uint32_t end_ms = heat_scan_around(use->heat, now_ms);
+    for (const struct live_block *block = use->lives.slots; block < live_table_end(&use->lives);
+         block++)
+        if (block->address && page_use_end_life(use, sums, block, end_ms, write_watch_told(0)))
+            page_use_row(sums, block->site)->alive_count++;
+}
+
+static int page_use_by_path(const void *left, const void *right)
+{
+    const struct profile_page_use *a = left, *b = right;
+    return (a->path > b->path) - (a->path < b->path);
+}
+
+struct profile_page_use *page_use_take(struct page_use *use, uint64_t now_ticks, size_t *count)
+{
+    struct sums sums = {0};
+    *count = 0;
+    if (!use->heat)
+        return NULL;
+    heat_hold(use->heat);
+    page_use_drain(use);
+    page_use_copy(&sums, &use->sums);
+    page_use_add_alive(use, &sums, page_use_ms(use, now_ticks));
+    heat_unlock(use->heat);
+    if (sums.count)
+        qsort(sums.rows, sums.count, sizeof *sums.rows, page_use_by_path);
+    map_release(&sums.by_node);
+    *count = sums.count;
+    return sums.rows;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+struct page_use *page_use_new(struct clock_reading start)
+{
+    struct page_use *use = calloc(1, sizeof *use);
+    if (!use)
+        return NULL;
+    use->start = start;
+    use->page_bytes = process_page_bytes();
+    walker_init(&use->walker, false);
+    live_table_init(&use->lives, LIVES_LOG2);
+    pthread_mutex_init(&use->lock, NULL);
+    return use;
+}
+
+void page_use_begin(struct page_use *use, struct heat *heat)
+{
+    pthread_mutex_lock(&use->lock);
+    use->heat = heat;
+    pthread_mutex_unlock(&use->lock);
+    heat_before_scans(heat, page_use_drain, use);
+}
+
+void page_use_free(struct page_use *use)
+{
+    if (!use)
+        return;
+    walker_release(&use->walker);
+    live_table_release(&use->lives);
+    pthread_mutex_destroy(&use->lock);
+    free(use->queue.items);
+    free(use->drained.items);
+    free(use->sums.rows);
+    map_release(&use->sums.by_node);
+    free(use->drags);
+    free(use->errors);
+    free(use);
+}

@@ -1,0 +1,321 @@
+/* Lag and drag of blocks of this process, which writes them at known times; scans come when the
+ * tests want them. On a kernel that cannot tell there is nothing to test. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "base/now.h"
+#include "base/ticks.h"
+#include "collector/page_use.h"
+#include "wire/wire.h"
+#include "wire/write_watch.h"
+
+enum { PAGE = 4096, PAGES = 64, HEADER = 16, NODE = 7, MS = 1000, KIB = PAGE / 1024 };
+#define INTERVAL_NS 60000000000u
+
+static struct heat *heat;
+static struct page_use *use;
+static char *memory;
+
+static int set_up(void **state)
+{
+    (void)state;
+    memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    madvise(memory, PAGES * PAGE, MADV_NOHUGEPAGE);
+    heat = heat_missing() ? NULL : heat_begin(getpid(), write_watch_open(), INTERVAL_NS);
+    use = page_use_new(clock_read());
+    usleep(20 * MS); /* so that the rate of the clock is known */
+    if (heat)
+        page_use_begin(use, heat);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    heat_end(heat);
+    page_use_free(use);
+    munmap(memory, PAGES * PAGE);
+    return 0;
+}
+
+static void begin(void)
+{
+    if (heat)
+        return;
+    printf("%s\n", heat_missing());
+    skip();
+}
+
+static void scan(void)
+{
+    heat_lock(heat);
+    heat_unlock(heat);
+}
+
+static void feed(unsigned kind, const char *address, uint64_t size, uint64_t node)
+{
+    struct wire_record record = {(uint64_t)kind << 56 | (uint64_t)(uintptr_t)address, ticks_now(),
+                                 size, wire_detail((uint32_t)node, 0, 0)};
+    struct replay_run run = {0, kind & WIRE_LONG ? 32 : 16};
+    page_use_runs(use, &run, 1, &record);
+}
+
+/* Of `pages` whole pages, as malloc's headers leave them. */
+static char *born(size_t pages)
+{
+    feed(WIRE_MALLOC, memory + HEADER, (pages + 1) * PAGE - HEADER, NODE);
+    usleep(2 * MS); /* no scan of the same millisecond */
+    return memory + PAGE;
+}
+
+static void freed(uint64_t told)
+{
+    usleep(2 * MS);
+    feed(WIRE_FREE_AT, memory + HEADER, told, 0);
+}
+
+/* Of one call path. */
+static struct profile_page_use take(void)
+{
+    size_t count;
+    struct profile_page_use *rows = page_use_take(use, ticks_now(), &count);
+    assert_int_equal(count, 1);
+    struct profile_page_use row = rows[0];
+    assert_int_equal(row.path, NODE);
+    free(rows);
+    return row;
+}
+
+static void assert_near(uint64_t kib_ms, uint64_t error_kib_ms, uint64_t pages, double ms)
+{
+    double found = (double)kib_ms / (double)(pages * KIB);
+    double error = (double)error_kib_ms / (double)(pages * KIB) + 2; /* times are cut to ms */
+    if (found < ms - error || found > ms + error)
+        fail_msg("%.1f ms are not %.1f ± %.1f", found, ms, error);
+}
+
+static double ms_since(uint64_t ns)
+{
+    return (double)(now_monotonic_ns() - ns) / 1e6;
+}
+
+static void a_block_lies_before_its_first_write_and_after_its_last(void **state)
+{
+    (void)state;
+    begin();
+    uint64_t since = now_monotonic_ns();
+    char *pages = born(8);
+    usleep(30 * MS);
+    scan();
+    memset(pages, 1, 8 * PAGE);
+    double lag = ms_since(since);
+    scan();
+    usleep(30 * MS);
+    scan();
+    since = now_monotonic_ns();
+    pages[0] = 2;
+    double again = ms_since(since);
+    scan();
+    usleep(60 * MS);
+    scan();
+    freed(write_watch_told(0));
+    double drag = ms_since(since) - again;
+    struct profile_page_use row = take();
+    assert_int_equal(row.count, 1);
+    assert_int_equal(row.alive_count + row.unseen_count + row.unwritten_bytes, 0);
+    assert_int_equal(row.bytes, 8 * PAGE);
+    assert_near(row.lag_kib_ms, row.lag_error_kib_ms, 8, lag);
+    /* Seven of eight pages were written once. */
+    assert_true(row.drag_kib_ms + row.drag_error_kib_ms >= (uint64_t)(8 * KIB * drag));
+    assert_true(row.drag_kib_ms <= 8 * KIB * (uint64_t)(drag + 40 + 40));
+    assert_true(row.drag_kib_ms >= 7 * KIB * (uint64_t)(drag + 25));
+    assert_true(row.life_kib_ms >= row.lag_kib_ms + row.drag_kib_ms);
+}
+
+static void what_was_written_behind_the_last_scan_is_told(void **state)
+{
+    (void)state;
+    begin();
+    char *pages = born(8);
+    memset(pages, 1, 8 * PAGE);
+    scan();
+    usleep(50 * MS);
+    scan();
+    memset(pages, 2, 8 * PAGE);
+    uint64_t since = now_monotonic_ns();
+    freed(write_watch_told(8));
+    double drag = ms_since(since);
+    struct profile_page_use row = take();
+    assert_near(row.drag_kib_ms, row.drag_error_kib_ms, 8, drag);
+    assert_true(row.drag_kib_ms < 8 * KIB * 40);
+}
+
+/* Nobody says which pages they were: those with most drag, so that there is never too much. */
+static void of_some_pages_that_were_written_last_drag_is_not_too_much(void **state)
+{
+    (void)state;
+    begin();
+    char *pages = born(4);
+    memset(pages, 1, 4 * PAGE);
+    scan();
+    usleep(60 * MS);
+    scan();
+    memset(pages, 2, 2 * PAGE);
+    scan();
+    usleep(20 * MS);
+    scan();
+    freed(write_watch_told(2));
+    struct profile_page_use row = take();
+    assert_true(row.drag_kib_ms < 2 * KIB * 60);
+    assert_true(row.drag_kib_ms + row.drag_error_kib_ms >= 2 * KIB * 19);
+}
+
+static void pages_that_were_never_written_have_neither(void **state)
+{
+    (void)state;
+    begin();
+    char *pages = born(8);
+    memset(pages, 1, 2 * PAGE);
+    scan();
+    usleep(10 * MS);
+    scan();
+    freed(write_watch_told(1)); /* may be one of those that no scan saw written */
+    struct profile_page_use row = take();
+    assert_int_equal(row.bytes, 8 * PAGE);
+    assert_int_equal(row.unwritten_bytes, 5 * PAGE);
+    assert_true(row.unwritten_kib_ms >= 5 * KIB * 9 && row.unwritten_kib_ms <= row.life_kib_ms);
+}
+
+static void blocks_that_live_count_until_the_last_scan(void **state)
+{
+    (void)state;
+    begin();
+    char *pages = born(8);
+    memset(pages, 1, 8 * PAGE);
+    scan();
+    uint64_t since = now_monotonic_ns();
+    usleep(40 * MS);
+    uint64_t end = ticks_now();
+    scan();
+    double drag = ms_since(since);
+    usleep(40 * MS);
+    scan();
+    size_t count;
+    struct profile_page_use *rows = page_use_take(use, end, &count);
+    assert_int_equal(count, 1);
+    assert_int_equal(rows->count, 1);
+    assert_int_equal(rows->alive_count, 1);
+    assert_near(rows->drag_kib_ms, rows->drag_error_kib_ms + 8 * KIB * 5, 8, drag);
+    free(rows);
+}
+
+/* One scan may come between a birth and the first write, and the process end before the next. */
+static void a_block_that_lives_needs_two_scans(void **state)
+{
+    (void)state;
+    begin();
+    born(8);
+    scan();
+    struct profile_page_use row = take();
+    assert_int_equal(row.count, 0);
+    assert_int_equal(row.unseen_count, 1);
+}
+
+static void what_is_not_known_is_unseen(void **state)
+{
+    (void)state;
+    begin();
+    born(8);
+    freed(write_watch_told(0)); /* no scan fell into it */
+    assert_int_equal(take().unseen_count, 1);
+    born(8);
+    scan();
+    usleep(5 * MS);
+    scan();
+    freed(0); /* its end tells nothing */
+    assert_int_equal(take().unseen_count, 2);
+    born(8);
+    scan();
+    usleep(5 * MS);
+    feed(WIRE_REALLOC_BEGIN, memory + HEADER, 0, 0);
+    feed(WIRE_REALLOC_END, memory + HEADER, 100, NODE);
+    struct profile_page_use row = take();
+    assert_int_equal(row.unseen_count, 3);
+    assert_int_equal(row.count + row.bytes + row.drag_kib_ms, 0);
+}
+
+/* The watch comes a little after the first blocks, and the merge's events after a scan. */
+static void a_block_from_before_the_watch_was_written(void **state)
+{
+    (void)state;
+    begin();
+    struct clock_reading before = clock_read();
+    heat_end(heat);
+    page_use_free(use);
+    use = page_use_new(before);
+    char *pages = born(8);
+    memset(pages, 1, 8 * PAGE);
+    heat = heat_begin(getpid(), write_watch_open(), INTERVAL_NS);
+    scan();
+    page_use_begin(use, heat);
+    usleep(10 * MS);
+    scan();
+    struct profile_page_use row = take();
+    assert_int_equal(row.count, 1);
+    assert_int_equal(row.unwritten_bytes, 0);
+}
+
+static void blocks_without_a_whole_page_are_not_counted(void **state)
+{
+    (void)state;
+    size_t count;
+    begin();
+    feed(WIRE_MALLOC, memory + HEADER, 2 * PAGE - HEADER - 1, NODE);
+    scan();
+    usleep(5 * MS);
+    scan();
+    freed(write_watch_told(0));
+    assert_null(page_use_take(use, ticks_now(), &count));
+    assert_int_equal(count, 0);
+}
+
+static void a_window_forgets_what_ended_before(void **state)
+{
+    (void)state;
+    begin();
+    born(8);
+    scan();
+    usleep(5 * MS);
+    scan();
+    freed(write_watch_told(0));
+    page_use_restart(use);
+    size_t count;
+    assert_null(page_use_take(use, ticks_now(), &count));
+}
+
+#define WITH_HEAT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_HEAT(a_block_lies_before_its_first_write_and_after_its_last),
+        WITH_HEAT(what_was_written_behind_the_last_scan_is_told),
+        WITH_HEAT(of_some_pages_that_were_written_last_drag_is_not_too_much),
+        WITH_HEAT(pages_that_were_never_written_have_neither),
+        WITH_HEAT(blocks_that_live_count_until_the_last_scan),
+        WITH_HEAT(a_block_that_lives_needs_two_scans),
+        WITH_HEAT(what_is_not_known_is_unseen),
+        WITH_HEAT(a_block_from_before_the_watch_was_written),
+        WITH_HEAT(blocks_without_a_whole_page_are_not_counted),
+        WITH_HEAT(a_window_forgets_what_ended_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
