@@ -47,14 +47,14 @@ void event_sink_thread_stack(struct event_sink *sink, uint32_t tid, uint64_t dee
 static void event_sink_pass(struct event_sink *sink, const struct replay_run *runs, size_t count,
                             const void *records)
 {
+    if (sink->follow)
+        sink->follow(sink->follower, runs, count, records);
     if (sink->thinning) {
         struct thinned thinned = thinning_runs(sink->thinning, runs, count, records);
         replay_runs(sink->replay, thinned.runs, count, thinned.records);
         return;
     }
     replay_runs(sink->replay, runs, count, records);
-    if (sink->follow)
-        sink->follow(sink->follower, runs, count, records);
     if (sink->tracer)
         tracer_runs(sink->tracer, runs, count, records);
 }
