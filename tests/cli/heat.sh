@@ -41,7 +41,7 @@ echo "== nobody asked"
 try tidemark record -q -o none.tmk "$VICTIMS/basic" 1
 tidemark report --show=heat none.tmk | grep -c 'is not known'
 echo "== lag and drag are what the program measures, to the error that they come with"
-tidemark record -q --heat=50ms -o lags.tmk "$VICTIMS/lags" >measured
+tidemark record -q --heat=50ms --trace -o lags.tmk "$VICTIMS/lags" >measured
 query lags.tmk "SELECT function, bytes / 4096, unwritten_bytes / 4096, life_kib_ms, lag_kib_ms, drag_kib_ms,
         lag_error_kib_ms, drag_error_kib_ms FROM page_uses WHERE count = 1 AND function LIKE 'victim_%'" | tr '|' ' ' >found
 # Half of the pages are what the half-written block's figures are of. Beside the error: 2 %, and 2 ms for cut times.
@@ -65,6 +65,13 @@ tidemark report --json lags.tmk | jq -c '[.page_uses[] | select(.function == "vi
 tidemark report --show=heat -w 250 lags.tmk | sed -n '/^Lag and drag/,$p' | sed 's/[0-9.]* *%/N %/g; s/[0-9.]* m\?s\b/N s/g; s/[0-9.]* MiB/N MiB/g; s/of [0-9]* more blocks\?/of N more blocks/; s| [^ ]*/lags.c:[0-9]*||; s/ *$//' |
     grep -v victim_reallocs | tr -s ' ' | sort
 tidemark report --json none.tmk | jq .page_uses
+echo "== a trace has it, but not of a part of the run"
+tidemark replay -q -o again.tmk lags.tmt
+tidemark replay -q --from=10% -o part.tmk lags.tmt
+for file in lags again part; do
+    tidemark report --json $file.tmk | jq -c .page_uses >$file.uses
+done
+cmp lags.uses again.uses && cat part.uses
 echo "== too often"
 try tidemark record --heat=1ms true
 sentence "10ms"

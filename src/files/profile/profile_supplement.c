@@ -16,11 +16,11 @@
 enum { LEVEL = 9, PAGE_BYTES = 4096 };
 
 static const char *const tables[] = {
-    "meta",           "module",   "file",         "function",        "location",
-    "location_frame", "sample",   "mapping",      "residency_block", "variable",
-    "section",        "source",   "block_column", "heap_page_block", "owner",
-    "container",      "island",   "holder",       "chain",           "live_class",
-    "live_fill",      "call_type"};
+    "meta",           "module",    "file",         "function",        "location",
+    "location_frame", "sample",    "mapping",      "residency_block", "variable",
+    "section",        "source",    "block_column", "heap_page_block", "owner",
+    "container",      "island",    "holder",       "chain",           "live_class",
+    "live_fill",      "call_type", "page_use"};
 
 struct supplement {
     struct source from;

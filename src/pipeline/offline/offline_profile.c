@@ -291,6 +291,21 @@ static void offline_profile_count_waits(const struct offline *rerun, struct snap
     moment->wait_ns = clock_span_ns(moment->scale, ticks);
 }
 
+/* They are of the whole run. */
+static int offline_profile_take_page_uses(const struct offline *rerun, struct snapshot *snapshot)
+{
+    const struct profile *known = rerun->supplement;
+    if (!known || !known->page_use_count || rerun->has_window)
+        return 0;
+    snapshot->page_uses = malloc(known->page_use_count * sizeof *snapshot->page_uses);
+    if (!snapshot->page_uses)
+        return error_set(-ENOMEM, "out of memory while replaying a trace");
+    memcpy(snapshot->page_uses, known->page_uses,
+           known->page_use_count * sizeof *snapshot->page_uses);
+    snapshot->page_use_count = known->page_use_count;
+    return 0;
+}
+
 static int offline_profile_write_moment(struct offline *rerun, uint64_t ticks, double tick_ns,
                                         bool last)
 {
@@ -310,6 +325,11 @@ static int offline_profile_write_moment(struct offline *rerun, uint64_t ticks, d
         writing->snapshot.proc_samples = rerun->proc_samples;
         writing->snapshot.proc_sample_count = rerun->proc_sample_count;
         offline_profile_write_facts(rerun);
+        error = offline_profile_take_page_uses(rerun, &writing->snapshot);
+    }
+    if (error) {
+        snapshot_release(&writing->snapshot);
+        return error;
     }
     return writing_begin(writing, rerun->threads > 0);
 }
