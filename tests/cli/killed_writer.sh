@@ -57,8 +57,7 @@ counter=$!
 until [ -s where ]; do sleep 0.01; done
 [ -d "$(cat where)" ] || echo "no directory"
 sleeper=$(pgrep -P $counter)
-kill -KILL $counter
-wait $counter 2>/dev/null
+kill_hard $counter
 gone "$(cat where)"
 kill -0 "$sleeper" && kill "$sleeper"
 rm -f place/*
