@@ -124,7 +124,7 @@ static int showing_need_directory(struct opening *opening)
     const char *parent = getenv("TMPDIR");
     if (directory)
         return 0;
-    int error = swept_make(&swept, parent && *parent ? parent : "/tmp", "tidemark");
+    int error = swept_make(&swept, parent && *parent ? parent : "/tmp", "tidemark-show");
     if (error)
         return showing_complain_of(opening->options, "cannot make the directory", swept.path,
                                    strerror(-error));
