@@ -28,8 +28,6 @@ struct events {
     size_t count, room;
 };
 
-/* A block as the scans know it: a live_block whose birth is in heat's milliseconds, and whose slack
- * is 1 where scans have forgotten how it began. */
 struct sums {
     struct profile_page_use *rows;
     size_t count, room;
@@ -46,7 +44,8 @@ struct page_use {
 
     /* of who holds heat's lock */
     struct events drained;
-    struct live_table lives;
+    struct live_table lives; /* births in heat's milliseconds; slack 1: scans have forgotten how it
+                                began */
     struct sums sums;
     double tick_ns;
     uint32_t *drags, *errors; /* of the pages of one block */
