@@ -80,6 +80,8 @@ static bool process_take(char **at, int base, char after, uint64_t *value)
 /* The kernel writes a newline in a path as \012, and nothing else so. */
 static void process_unescape(char *path)
 {
+    if (!(path = strchr(path, '\\')))
+        return;
     char *to = path;
     for (; *path; path++) {
         bool newline = strncmp(path, "\\012", 4) == 0;

@@ -1,7 +1,8 @@
 /* Reads the head of the file, as far as "#!" lines lead at the most four scripts on, and of an ELF
  * file the dynamic section: the libraries that it needs, and by its hash table whether a
- * sanitizer's run-time is linked into it (executed.h). Each reading is one pread() of a few bytes,
- * checked for its length. */
+ * sanitizer's run-time is linked into it (executed.h). A reading is checked for its length. One
+ * pread() brings in what lies behind as well, because the next readings are mostly of that: of a
+ * small program four calls instead of twenty-three. */
 #include "recorder/executed.h"
 
 #include <elf.h>
@@ -25,15 +26,43 @@
 enum { MOST_SCRIPTS = 4, SCRIPT_BYTES = 256 }; /* as the kernel */
 enum { MOST_SEGMENTS = 64, MOST_DYNAMIC = 512, MOST_NEEDED = 64 };
 
-static bool executed_read(int fd, uint64_t offset, void *to, size_t bytes)
+struct executed_file {
+    int fd;
+    uint64_t offset; /* of what is in the window */
+    size_t bytes;    /* that many, fewer at the file's end */
+    char window[1024];
+};
+
+static bool executed_is_in_window(const struct executed_file *file, uint64_t offset, size_t bytes)
 {
-    return offset <= INT64_MAX && syscall(SYS_pread64, fd, to, bytes, (off_t)offset) == (long)bytes;
+    uint64_t within = offset - file->offset;
+    return offset >= file->offset && within <= file->bytes && file->bytes - within >= bytes;
+}
+
+static bool executed_move_window(struct executed_file *file, uint64_t offset)
+{
+    long got = -1;
+    if (offset <= INT64_MAX)
+        got = syscall(SYS_pread64, file->fd, file->window, sizeof file->window, (off_t)offset);
+    file->offset = offset;
+    file->bytes = got > 0 ? (size_t)got : 0;
+    return got >= 0;
+}
+
+/* `bytes`: no more than the window has. */
+static bool executed_read(struct executed_file *file, uint64_t offset, void *to, size_t bytes)
+{
+    if (!executed_is_in_window(file, offset, bytes) &&
+        (!executed_move_window(file, offset) || !executed_is_in_window(file, offset, bytes)))
+        return false;
+    memcpy(to, file->window + (offset - file->offset), bytes);
+    return true;
 }
 
 /* ---- Sanitizers ---- */
 
 struct dynamic {
-    int fd;
+    struct executed_file *file;
     Elf64_Phdr loads[8]; /* where addresses stand in the file */
     unsigned load_count;
     uint64_t strings, symbols, hash; /* addresses; 0: there is none */
@@ -48,7 +77,7 @@ static bool executed_read_address(const struct dynamic *dynamic, uint64_t addres
         const Elf64_Phdr *load = &dynamic->loads[i];
         uint64_t within = address - load->p_vaddr;
         if (within < load->p_filesz && load->p_filesz - within >= bytes)
-            return executed_read(dynamic->fd, load->p_offset + within, to, bytes);
+            return executed_read(dynamic->file, load->p_offset + within, to, bytes);
     }
     return false;
 }
@@ -74,7 +103,7 @@ static void executed_read_dynamic(struct dynamic *dynamic, const Elf64_Phdr *seg
         if (offset + sizeof *entries > segment->p_filesz)
             return;
         uint64_t left = segment->p_filesz - offset;
-        if (in_part == 0 && !executed_read(dynamic->fd, segment->p_offset + offset, entries,
+        if (in_part == 0 && !executed_read(dynamic->file, segment->p_offset + offset, entries,
                                            left < sizeof entries ? left : sizeof entries))
             return;
         if (entries[in_part].d_tag == DT_NULL)
@@ -158,13 +187,13 @@ static bool executed_has_sanitizer(const struct dynamic *dynamic)
 
 /* ---- What kind of a program ---- */
 
-static enum executed executed_ours(int fd, const Elf64_Ehdr *elf)
+static enum executed executed_ours(struct executed_file *file, const Elf64_Ehdr *elf)
 {
-    struct dynamic dynamic = {.fd = fd};
+    struct dynamic dynamic = {.file = file};
     Elf64_Phdr segment, tables = {0};
     bool has_loader = false;
     for (unsigned i = 0; i < elf->e_phnum && i < MOST_SEGMENTS; i++) {
-        if (!executed_read(fd, elf->e_phoff + i * sizeof segment, &segment, sizeof segment))
+        if (!executed_read(file, elf->e_phoff + i * sizeof segment, &segment, sizeof segment))
             return EXECUTED_LOADS_US; /* not known */
         has_loader |= segment.p_type == PT_INTERP;
         if (segment.p_type == PT_DYNAMIC)
@@ -179,24 +208,24 @@ static enum executed executed_ours(int fd, const Elf64_Ehdr *elf)
 }
 
 /* Of 32 bits. */
-static enum executed executed_narrow(int fd, const Elf32_Ehdr *elf)
+static enum executed executed_narrow(struct executed_file *file, const Elf32_Ehdr *elf)
 {
     Elf32_Phdr segment;
     for (unsigned i = 0; i < elf->e_phnum && i < MOST_SEGMENTS; i++)
-        if (!executed_read(fd, elf->e_phoff + i * sizeof segment, &segment, sizeof segment) ||
+        if (!executed_read(file, elf->e_phoff + i * sizeof segment, &segment, sizeof segment) ||
             segment.p_type == PT_INTERP)
             return EXECUTED_HARMED;
     return EXECUTED_STATIC;
 }
 
-static enum executed executed_elf(int fd, const Elf64_Ehdr *elf)
+static enum executed executed_elf(struct executed_file *file, const Elf64_Ehdr *elf)
 {
     enum executed kind;
     if (elf->e_ident[EI_DATA] != ELFDATA2LSB)
         return EXECUTED_HARMED;
     if (elf->e_ident[EI_CLASS] != ELFCLASS64)
-        return executed_narrow(fd, (const Elf32_Ehdr *)elf);
-    kind = executed_ours(fd, elf);
+        return executed_narrow(file, (const Elf32_Ehdr *)elf);
+    kind = executed_ours(file, elf);
     return kind == EXECUTED_LOADS_US && elf->e_machine != OUR_MACHINE ? EXECUTED_HARMED : kind;
 }
 
@@ -213,13 +242,13 @@ union executed_head {
     Elf64_Ehdr elf;
 };
 
-static bool executed_read_head(int fd, union executed_head *head)
+static bool executed_read_head(struct executed_file *file, union executed_head *head)
 {
-    long got = syscall(SYS_pread64, fd, head->text, sizeof head->text, 0l);
-    if (got < 0)
+    if (!executed_move_window(file, 0))
         return false;
-    if (got < (long)sizeof head->text)
-        memset(head->text + got, 0, sizeof head->text - (size_t)got);
+    size_t bytes = file->bytes < sizeof head->text ? file->bytes : sizeof head->text;
+    memset(head->text, 0, sizeof head->text);
+    memcpy(head->text, file->window, bytes);
     return true;
 }
 
@@ -244,16 +273,17 @@ static int executed_look_once(const char *path, union executed_head *head)
     if (syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) < 0 || !S_ISREG(facts.st_mode))
         return EXECUTED_LOADS_US;
     bool privileged = executed_gets_privileges(&facts); /* but not by a script */
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    struct executed_file file;
+    file.fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+    if (file.fd < 0)
         return privileged ? EXECUTED_PRIVILEGED : EXECUTED_LOADS_US;
-    if (executed_read_head(fd, head)) {
+    if (executed_read_head(&file, head)) {
         if (memcmp(head->elf.e_ident, ELFMAG, SELFMAG) == 0)
-            kind = privileged ? EXECUTED_PRIVILEGED : (int)executed_elf(fd, &head->elf);
+            kind = privileged ? EXECUTED_PRIVILEGED : (int)executed_elf(&file, &head->elf);
         else if (executed_script(head->text))
             kind = -1;
     }
-    syscall(SYS_close, fd);
+    syscall(SYS_close, file.fd);
     return kind;
 }
 

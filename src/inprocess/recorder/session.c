@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <signal.h>
@@ -314,12 +315,29 @@ static void session_hide_from_children(void)
     preloads_keep(NULL, NULL);
 }
 
+/* No emulator is smaller (the smallest of Debian's has 1.9 MB). To ask for the program's name takes
+ * as long as a tenth of an exec. */
+#define EMULATOR_BYTES ((uint64_t)1 << 20)
+
+/* As its headers say, which are in memory. */
+static uint64_t session_program_bytes(void)
+{
+    const ElfW(Phdr) *segments = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    uint64_t bytes = 0;
+    for (size_t i = 0; segments && i < getauxval(AT_PHNUM); i++)
+        if (segments[i].p_type == PT_LOAD)
+            bytes += segments[i].p_memsz;
+    return bytes;
+}
+
 /* qemu-aarch64 and its like hand their environment to the program that they emulate. Its loader
  * would complain of us, or load us into the emulation, under the emulator's own process id. */
 static bool session_program_is_emulator(void)
 {
     static const char *const others[] = {"img", "io", "nbd", "ga"};
     char path[512];
+    if (session_program_bytes() < EMULATOR_BYTES)
+        return false;
     long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
     const char *name = strrchr(path, '/');

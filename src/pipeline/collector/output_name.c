@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/old_file.h"
 #include "base/own_file.h"
@@ -145,11 +147,19 @@ static bool output_name_has_pid(const char *pattern)
 
 static char **claims;
 static size_t claim_count, claim_room;
+static struct map claims_by_name; /* a session may have ten thousand processes */
+
+static uint64_t output_name_hash(const char *name)
+{
+    return hash_bytes(name, strlen(name));
+}
 
 static bool output_name_is_taken(const char *name)
 {
-    for (size_t i = 0; i < claim_count; i++)
-        if (strcmp(claims[i], name) == 0)
+    uint32_t number;
+    for (struct map_probe probe = map_probe(&claims_by_name, output_name_hash(name));
+         map_next(&probe, &number);)
+        if (strcmp(claims[number], name) == 0)
             return true;
     return false;
 }
@@ -157,7 +167,8 @@ static bool output_name_is_taken(const char *name)
 static void output_name_claim(const char *name)
 {
     array_need_room(&claims, &claim_room, claim_count, sizeof *claims);
-    claims[claim_count++] = memory_need(strdup(name));
+    claims[claim_count] = memory_need(strdup(name));
+    map_add(&claims_by_name, output_name_hash(name), (uint32_t)claim_count++);
 }
 
 /* .2, .3 … before the suffix, whichever is free. */

@@ -89,6 +89,10 @@ static void a_maps_line_is_taken_apart(void **state)
     assert_true(mapping.readable && !mapping.writable && mapping.executable && !mapping.shared);
     assert_string_equal(mapping.path, "/tmp/a b\nc (deleted)");
 
+    char backslashes[] = "1000-2000 r--p 00000000 00:00 7 /a\\b\\012\\\\012c\\";
+    assert_int_equal(process_maps_parse(backslashes, &mapping), 0);
+    assert_string_equal(mapping.path, "/a\\b\n\\\nc\\");
+
     char anonymous[] = "1000-2000 rw-s 00000000 00:00 0 ";
     assert_int_equal(process_maps_parse(anonymous, &mapping), 0);
     assert_true(mapping.shared && mapping.writable);
