@@ -226,6 +226,7 @@ int tracee_stop(struct tracee *tracee)
                &tracee->signal_mask) < 0)
         return -errno;
     error = tracee_get_registers(tracee->tid, &tracee->registers);
+    tracee->known = error == 0;
     if (error < 0 || !tracee_would_fail(tracee))
         return error;
     struct user_regs_struct registers = tracee->registers;
@@ -532,11 +533,12 @@ void tracee_release(struct tracee *tracee)
         return;
     }
     tracee_give_back(tracee);
-    tracee_put_back(tracee);
+    if (tracee->known)
+        tracee_put_back(tracee);
     ptrace(PTRACE_DETACH, tracee->tid, NULL, NULL);
     free(tracee->vector); /* of one that could not be borrowed */
     tracee->vector = NULL;
-    tracee->stopped = tracee->borrowed = false;
+    tracee->stopped = tracee->known = tracee->borrowed = false;
 }
 
 #else

@@ -34,7 +34,7 @@ enum { TRACEE_ARGUMENTS = 6 };
 
 struct tracee {
     pid_t pid, tid;
-    bool stopped, borrowed;
+    bool stopped, known, borrowed; /* known: how it stood, without which nothing is given back */
     struct target_gadgets gadgets;
     uintptr_t frame;       /* the last one of the way back */
     uintptr_t stack;       /* ours, mapped there; 0: none */

@@ -1,6 +1,8 @@
 /* A child that sleeps, waits or computes calls functions for us and notices nothing of it. */
 #include <errno.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -13,6 +15,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -496,6 +500,50 @@ static void test_who_is_gone_is_said_to_be(void **state)
     tracee_release(&tracee);
 }
 
+/* From now on the kernel refuses this to the calling process. */
+static bool refuse_ptrace(unsigned request)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, request, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+static _Noreturn void stop_without(unsigned request)
+{
+    struct tracee tracee;
+    int status;
+    pid_t child = begin(sleep_on);
+    bool right = refuse_ptrace(request) && tracee_seize(&tracee, child, child) == 0 &&
+                 tracee_stop(&tracee) == -EPERM;
+    tracee_release(&tracee);
+    shared->stop = 1;
+    waitpid(child, &status, 0);
+    _exit(!right || !WIFEXITED(status) || WEXITSTATUS(status));
+}
+
+/* What was not read is not given back: registers of zeros were. */
+static void test_one_whose_state_cannot_be_read_runs_on(void **state)
+{
+    static const unsigned requests[] = {PTRACE_GETSIGMASK, PTRACE_GETREGS};
+    (void)state;
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        int status;
+        pid_t tracer = fork();
+        if (tracer == 0)
+            stop_without(requests[i]);
+        waitpid(tracer, &status, 0);
+        assert_int_equal(status, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -517,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_killed_beside_one_in_a_coroutine),
         cmocka_unit_test(test_a_crash_is_taken_back),
         cmocka_unit_test(test_who_is_gone_is_said_to_be),
+        cmocka_unit_test(test_one_whose_state_cannot_be_read_runs_on),
     };
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return cmocka_run_group_tests(tests, NULL, NULL);
