@@ -69,3 +69,25 @@ for i in {1..15}; do
     wait $doctor
 done 2>/dev/null
 gone place/tidemark-doctor.*
+
+# A trace is replayed into a directory of their own.
+echo "--- html and serve"
+tidemark record -q --trace -o big.tmk perl -e 'push @x, "a" x ($_ % 50) for 1 .. 500000'
+killed_soon() { # COMMAND…
+    setsid tidemark "$@" >/dev/null 2>&1 &
+    local killed=$!
+    sleep 0.$((RANDOM % 4))$((RANDOM % 10))
+    kill_hard $killed
+}
+for i in {1..15}; do
+    killed_soon html -o place/run.html big.tmt
+    [ ! -e place/run.html ] || [ "$(tail -c 8 place/run.html)" = "</html>" ] || echo "half of a page"
+    rm -f place/run.html
+    killed_soon serve --port=0 big.tmt
+done
+setsid tidemark serve --port=0 big.tmt >served 2>&1 &
+server=$!
+until_true grep -q http served
+ls -d place/tidemark-show.* >/dev/null || echo "no directory"
+kill_hard $server
+gone place/*
