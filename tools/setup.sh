@@ -49,7 +49,7 @@ python3         recorded as a real program
 perl            recorded as a real program
 ghostscript     recorded as a real program
 redis-tools     recorded as a real program: redis-server, without the service
-chromium        tests look at the web view
+chromium-headless-shell tests look at the web view: Chromium without windows
 gnuplot-nox     pictures by tidemark plot
 zsh             reads its completions
 fish            reads its own

@@ -1,8 +1,8 @@
-/* node dh_view.mjs VIEWER FILE: prints what valgrind's DHAT viewer shows of the file. */
+/* node dh_view.mjs BROWSER VIEWER FILE: prints what valgrind's DHAT viewer shows of the file. */
 import { chromium } from "playwright-core";
 
-const [viewer, file] = process.argv.slice(2);
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+const [executablePath, viewer, file] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
 const page = await browser.newPage();
 await page.goto(`file://${viewer}`);
 await page.setInputFiles("input[type=file]", file);

@@ -1,13 +1,16 @@
 /* Starts `tidemark serve` on profiles and a browser to look at it. */
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, firefox } from "playwright-core";
 
 /* BROWSER=firefox: Debian's Firefox, by WebDriver BiDi. */
 export const isFirefox = process.env.BROWSER === "firefox";
+/* Chromium without its windows, where it is there: a page costs a third of the processor time. */
+const chromiums = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
 export const browserPath = isFirefox
     ? (process.env.FIREFOX ?? "/usr/bin/firefox-esr")
-    : (process.env.CHROMIUM ?? "/usr/bin/chromium");
+    : (process.env.CHROMIUM ?? chromiums.find(existsSync) ?? chromiums[0]);
 
 /* What pages can be shown in: WebDriver BiDi has no dark screen and no paper yet. */
 export const colorSchemes = isFirefox ? ["light"] : ["light", "dark"];

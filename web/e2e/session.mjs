@@ -152,13 +152,15 @@ export class Session {
     noErrors() {
         assert.deepEqual(this.errors.splice(0), []);
     }
-    /* Serious and critical findings of axe-core. */
-    async accessible(where) {
-        await this.page.evaluate(
-            `window.axe || (${JSON.stringify(1)}, void 0); if (!window.axe) { ${axeSource} }`,
-        );
-        const found = await this.page.evaluate(async () => {
-            const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+    /* Serious and critical findings of axe-core: of all rules, or of these alone. Its source is sent
+     * once to each page. */
+    async accessible(where, rules = null) {
+        if (!(await this.page.evaluate(() => !!window.axe))) await this.page.evaluate(axeSource);
+        const found = await this.page.evaluate(async (rules) => {
+            const { violations } = await window.axe.run(document, {
+                resultTypes: ["violations"],
+                ...(rules ? { runOnly: rules } : {}),
+            });
             return violations
                 .filter((each) => each.impact === "serious" || each.impact === "critical")
                 .map(
@@ -171,7 +173,7 @@ export class Session {
                             )
                             .join(" | ")}`,
                 );
-        });
+        }, rules);
         assert.deepEqual(found, [], `axe, ${where}`);
     }
 }
