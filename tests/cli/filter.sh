@@ -97,11 +97,13 @@ echo "held: $(held) $(held --filter small) $(held --filter '!small')"
 tidemark held --filter small sizes.tmk | grep -c -e 'pass the filter small' -e ' small '
 tidemark html --filter 'small|a&"b' -o page.html sizes.tmk 2>said
 grep -o 'data-search="[^"]*"' page.html
-# The page's field takes terms about names.
-tidemark html --filter 'small & !large' -o both.html sizes.tmk 2>said
-grep -o 'data-search="[^"]*"' both.html
-for filter in 'small & size:>1K' 'size:>1K'; do
+# The page's field takes the same terms.
+for filter in 'small & !large' 'small & size:>1K' region:solve; do
+    tidemark html --force --filter "$filter" -o both.html sizes.tmk 2>said
+    grep -o 'data-search="[^"]*"' both.html
+done
+for filter in 'small & age:>1s' thread:1; do
     try tidemark html --filter "$filter" -o other.html sizes.tmk
-    sentence 'the page searches by functions'
+    sentence 'single blocks, not of call paths'
 done
 [ ! -e other.html ] && echo "no page"

@@ -366,6 +366,54 @@ export function testFigures(world) {
     testDifferences(world);
     for (const kind of ["threads", "fortran", "empty", "compiler"]) testProfile(world, kind);
 
+    test("call paths with blocks of a size are those of report --filter, in every view of call paths", async () => {
+        const file = world.profiles.threads,
+            server = await serve(world.tidemark, [file]),
+            session = await Session.open(world.browser, server),
+            { page } = session;
+        const all = report(world.tidemark, file).program.at_peak_bytes;
+        for (const words of ["size:>=1K", "size:<1K", "!size:>=64 & !function:none"]) {
+            const search = { search: words },
+                options = ["--filter", words];
+            await sameFunctions(session, world, file, search, options, "exclusive");
+            const inclusive = { ...search, inclusive: "1" };
+            await sameFunctions(session, world, file, inclusive, ["-i", ...options], "inclusive");
+            const said = report(
+                    world.tidemark,
+                    file,
+                    ...options,
+                    "--functions",
+                    "--top",
+                    "1000000",
+                ),
+                held = sum(said.functions.rows.map((row) => row.exclusive.at_peak_bytes));
+            assert.ok(held < all, words);
+            await session.go("flame", search);
+            if (held) {
+                const { text } = await session.saved(session.button("folded stacks"));
+                const values = text.trim().split("\n");
+                assert.equal(sum(values.map((line) => Number(/ (\d+)$/.exec(line)[1]))), held);
+            }
+            for (const view of ["tree", "source", "sizes", "leaks", "timeline", "resident"]) {
+                await session.go(view, search);
+                assert.match(await session.text(".chips"), /blocks of .*such a size/s, view);
+                assert.equal(await page.locator(".main [role=alert]").count(), 0, view);
+            }
+        }
+        await session.go("threads", { search: "size:>=1K" });
+        assert.match(await session.text(".chips"), /shows blocks of all sizes/);
+        for (const words of ["age:>1s", "thread:1", "size:64K"]) {
+            await session.go("functions", { search: words });
+            assert.equal(await page.locator("[data-search-wrong]").count(), 1, words);
+        }
+        await session.go("functions", { search: "size:>=1K & work" });
+        await page.getByRole("button", { name: /^Take off: blocks of 1.00 KiB/ }).click();
+        assert.match(await session.state(), /search=work/);
+        session.noErrors();
+        await session.close();
+        await server.stop();
+    });
+
     test("figures beside lines of source are those of annotate --json", async () => {
         const said = JSON.parse(
             execFileSync(

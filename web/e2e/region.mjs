@@ -86,6 +86,15 @@ export function testRegion(world) {
             );
             await isLike(session, said, { region }, region);
         }
+        /* and in the words of --filter, when they are typed to their end */
+        await session.go("functions", { search: "region:step & main" });
+        await page.waitForFunction(() => /[?&]region=step/.test(location.hash));
+        assert.equal(await choice.inputValue(), "step");
+        await page.locator(".head input[type=search]").fill("region:load");
+        assert.equal(await choice.inputValue(), "step", "it may be the beginning of another");
+        await page.keyboard.press("Enter");
+        await page.waitForFunction(() => /[?&]region=load/.test(location.hash));
+        assert.equal(await page.locator(".head input[type=search]").inputValue(), "");
         await session.go("summary", { region: "solve" });
         assert.equal(await session.fact("Entered").getAttribute("title"), "2");
         assert.equal(await session.fact("Resident at most").count(), 0, "unknown, and not 0");

@@ -3,17 +3,20 @@
  * opens the data source and renders the page once; signals render it anew. */
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { isSingleFile, openEmbedded } from "./data/embedded.ts";
 import { openHttp } from "./data/http.ts";
 import {
+    conditions,
     failure,
+    findSizes,
     focusIsFound,
     inPart,
     profile,
     profileNames,
     shownMetric,
     silent,
+    sizesAreFound,
     startProfiles,
     wholeJob,
 } from "./state/profiles.ts";
@@ -27,6 +30,7 @@ import { useLoaded } from "./widgets/states.tsx";
 import { metricGroups } from "./model/metric_groups.ts";
 import { viewNamed, views, type View } from "./views/registry.ts";
 import { GROWTH, levelNamed, levels, type Profile } from "./model/profile.ts";
+import { withoutTerms } from "./model/search.ts";
 
 /* Owners of resident memory have numbers of their own. */
 const focusless = { fn: -1, node: -1, sort: "", metric: "" };
@@ -107,6 +111,13 @@ function RankChoice(): JSX.Element | null {
     );
 }
 
+/* "region:NAME" of the search field chooses the region, when it is typed to its end. */
+function takeRegion(): void {
+    const { region } = conditions.value;
+    if (region)
+        go({ region, of: "", search: withoutTerms(state.value.search, "region") }, "replace");
+}
+
 function Head({ of }: { of: Profile | null }): JSX.Element {
     const names = profileNames.value;
     const search = useRef<HTMLInputElement>(null);
@@ -128,6 +139,9 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
         addEventListener("keydown", onKey);
         return () => removeEventListener("keydown", onKey);
     }, []);
+    useEffect(() => {
+        if (document.activeElement !== search.current) takeRegion();
+    }, [state.value.search]);
     const metrics =
         of?.metrics.filter(
             (metric) => metric.recorded && metric.merge === "sum" && metric.unit !== "variance",
@@ -217,9 +231,10 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
                 ref={search}
                 placeholder="Search  ( / )"
                 aria-label="Search functions, files, modules"
-                title={`A part of a name, or a regular expression. "!" in front: what does not match; "function:", "file:", "module:": where alone to look.`}
+                title={`A part of a name, or a regular expression. "!" in front: what does not match; "function:", "file:", "module:": where alone to look. "size:>=64K": call paths with blocks of such a size; "region:NAME": what was asked for in it.`}
                 value={state.value.search}
                 onInput={(event) => go({ search: event.currentTarget.value }, "replace")}
+                onChange={takeRegion}
             />
             <button onClick={toggleTheme} title="Light or dark" aria-label="Light or dark">
                 {theme.value === "dark" ? "☀" : "☾"}
@@ -309,6 +324,38 @@ function shownIn(view: View, of: Profile): Shown {
     return { profile: !part.region && !view.has(part.profile) && view.has(of) ? of : part.profile };
 }
 
+/* A view, when the sizes of blocks that are searched for are found in its profile. */
+function Sized({
+    of,
+    view,
+    children,
+}: {
+    of: Profile;
+    view: View;
+    children: ComponentChildren;
+}): JSX.Element {
+    const { size } = conditions.value;
+    const finding = useLoaded(
+        async () => view.sizes && (await findSizes(of)),
+        [of, view, size?.least, size?.most],
+    );
+    if (finding.state === "failed")
+        return (
+            <div class="view">
+                <div class="empty">
+                    <p role="alert" class="bad">
+                        <b>{finding.why}</b>
+                    </p>
+                </div>
+            </div>
+        );
+    return (
+        <div class="view">
+            {!view.sizes || sizesAreFound(of) ? children : <div class="empty" aria-busy="true" />}
+        </div>
+    );
+}
+
 function Page(): JSX.Element {
     const view = viewNamed(state.value.view);
     const of = view.job ? wholeJob.value : profile.value;
@@ -332,6 +379,11 @@ function Page(): JSX.Element {
                         {failure.value}
                     </div>
                 )}
+                {conditions.value.wrong && (
+                    <p class="notice" role="status" data-search-wrong>
+                        The search leaves a term out: {conditions.value.wrong}
+                    </p>
+                )}
                 {part?.failure && !part.region && !part.level && (
                     <div class="notice bad" role="alert">
                         The range could not be replayed: {part.failure}
@@ -350,9 +402,9 @@ function Page(): JSX.Element {
                 {shown &&
                     focusIsFound.value &&
                     ("profile" in shown ? (
-                        <div class="view" key={view.id}>
+                        <Sized of={shown.profile} view={view} key={view.id}>
                             <Show profile={shown.profile} />
-                        </div>
+                        </Sized>
                     ) : "waits" in shown ? (
                         <div class="view" key="waits">
                             <div class="empty" aria-busy="true">

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { searcher } from "../src/model/search.ts";
+import { conditionsOf, searcher, withoutTerms } from "../src/model/search.ts";
 
 const parse = {
     function: "std::vector<int>::push_back",
@@ -56,4 +56,53 @@ test("several terms have to hold together", () => {
 
 test("nothing is searched by nothing", () => {
     for (const words of ["", "!", "file:", "!module:"]) assert.equal(searcher(words), null);
+});
+
+test("terms about blocks are no names", () => {
+    for (const words of ["size:>=64K", "region:solve", "age:>1s", "thread:12", "!size:>1"])
+        assert.equal(searcher(words), null, words);
+    assert.equal(found("push & size:>=64K"), true);
+    assert.equal(found("pop & size:>=64K"), false);
+    assert.equal(searcher("size::of")!({ function: "size::of" }), true, "a name of C++");
+});
+
+test("sizes are ranges with both ends, as the commands read them", () => {
+    for (const [words, least, most] of [
+        ["size:>=64K", 65536, Infinity],
+        ["size:>64K", 65537, Infinity],
+        ["size:<1.5 MiB", 0, 1572863],
+        ["size:<=10", 0, 10],
+        ["!size:>=64k", 0, 65535],
+        ["!size:<10B", 10, Infinity],
+        ["size:>=1K & x & size:<2K", 1024, 2047],
+        ["size:>2 & size:<2", 3, 1],
+    ] as const) {
+        const { size, wrong } = conditionsOf(words);
+        assert.deepEqual(size, { least, most }, words);
+        assert.equal(wrong, "", words);
+    }
+});
+
+test("what cannot be told is said, and left out", () => {
+    for (const [words, why] of [
+        ["size:64K", /followed by/],
+        ["size:>=64Q", /followed by/],
+        ["size:>", /followed by/],
+        ["age:>10s", /single blocks, not of call paths/],
+        ["thread:12", /tidemark blocks/],
+        ["!region:solve", /outside a region/],
+        ["region:a & region:b", /twice/],
+    ] as const) {
+        const said = conditionsOf(words);
+        assert.match(said.wrong, why, words);
+        assert.equal(said.size, null, words);
+    }
+    assert.equal(conditionsOf("size:>=64K & age:>1s").size?.least, 65536);
+    assert.deepEqual(conditionsOf("push"), { size: null, region: "", wrong: "" });
+});
+
+test("terms are taken out", () => {
+    assert.equal(conditionsOf("push & region:solve").region, "solve");
+    assert.equal(withoutTerms("push & region:solve & size:>1", "region"), "push & size:>1");
+    assert.equal(withoutTerms("size:>1", "size"), "");
 });

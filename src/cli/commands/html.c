@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "aggregate/match.h"
 #include "base/options.h"
 #include "base/term_guard.h"
 #include "commands/filter_options.h"
@@ -84,15 +83,6 @@ static int cmd_html_write_file(const struct html_options *options, const char *n
     return status ? status : whole_file_close(&file, cmd_html_write_to(file.out, options, name));
 }
 
-/* The page's search field has terms about names (web/src/model/search.ts). */
-static bool cmd_html_page_can_search(const char *filter)
-{
-    struct match_conditions conditions;
-    match_conditions(&conditions, filter);
-    return !filter || (!conditions.size.is_said && !conditions.age.is_said &&
-                       !conditions.has_thread && !*conditions.region);
-}
-
 int cmd_html(int argc, char **argv)
 {
     struct arguments arguments = {.sources = true};
@@ -102,11 +92,9 @@ int cmd_html(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc)
         return options_usage_error(&command, "no profile given");
-    if (!filter_is_right(&command, arguments.filter, NULL))
+    const char *region = NULL; /* the page takes it out of its search field */
+    if (!filter_is_right(&command, arguments.filter, &region))
         return OPTIONS_EXIT_FAILURE;
-    if (!cmd_html_page_can_search(arguments.filter))
-        return options_usage_error(&command, "--filter: the page searches by functions, "
-                                             "files and modules alone");
     struct showing showing;
     size_t hidden = 0;
     struct showing_options to_show = {

@@ -12,7 +12,7 @@ import {
 import { Outdated, type DataSource } from "../data/source.ts";
 import type { Derived, Metric, Region, Summary } from "../data/types.ts";
 import { shortName } from "./names.ts";
-import { searcher, type Searched } from "./search.ts";
+import { searcher, type Searched, type SizeRange } from "./search.ts";
 import { TreePasses, type Tree, type Wanted } from "./tree.ts";
 import type { Unit } from "./units.ts";
 
@@ -477,6 +477,19 @@ export class Profile {
             name === RESIDENT
                 ? residentColumn(this)
                 : numbers(await this.columns(`columns/${name}`), name),
+        );
+    }
+
+    /* By site: was one of its blocks of such a size? Only the smallest and the largest are known. */
+    async sitesOfSize({ least, most }: SizeRange): Promise<Uint8Array> {
+        if (!this.metric("size_max")?.recorded)
+            throw new Error("How large blocks were is not known here: “size:” is for blocks.");
+        const [smallest, largest] = (await Promise.all([
+            this.column("size_min"),
+            this.column("size_max"),
+        ])) as [Float64Array, Float64Array];
+        return Uint8Array.from(largest, (value, site) =>
+            value >= least && smallest[site]! <= most ? 1 : 0,
         );
     }
 

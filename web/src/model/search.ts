@@ -1,7 +1,9 @@
 /* The words of the search field, as --filter of the commands has them: a regular expression, or just
  * a part of a name; "!" in front takes what does not match, "function:", "file:" or "module:" behind
  * it says where alone to look. Several, with " & " between them, have to hold together. Letters match
- * in either case. */
+ * in either case. searcher() has the terms about names. conditionsOf() has those about blocks:
+ * "size:>=64K" and "region:NAME"; "age:" and "thread:" are refused in a sentence, because figures of
+ * call paths do not tell them. */
 
 const places = ["function", "file", "module"] as const;
 type Place = (typeof places)[number];
@@ -22,12 +24,26 @@ function expression(words: string): RegExp | null {
     }
 }
 
+const aboutBlocks = ["size", "region", "age", "thread"] as const;
+type AboutBlocks = (typeof aboutBlocks)[number];
+
+const begins = (words: string, word: string) =>
+    words.startsWith(`${word}:`) && words[word.length + 1] !== ":";
+const termsOf = (words: string) => words.split(" & ");
+
+/* "!size:>4K" is { about: "size", text: ">4K", not: true }; null: a term about names. */
+function blockTerm(words: string): { about: AboutBlocks; text: string; not: boolean } | null {
+    const not = words.startsWith("!"),
+        rest = not ? words.slice(1) : words,
+        about = aboutBlocks.find((each) => begins(rest, each));
+    return about ? { about, text: rest.slice(about.length + 1), not } : null;
+}
+
 function term(words: string): Test | null {
+    if (blockTerm(words)) return null;
     const not = words.startsWith("!");
     let rest = not ? words.slice(1) : words;
-    const alone = places.find(
-        (place: Place) => rest.startsWith(`${place}:`) && rest[place.length + 1] !== ":",
-    );
+    const alone = places.find((place: Place) => begins(rest, place));
     if (alone) rest = rest.slice(alone.length + 1);
     if (!rest) return null;
     const part = rest.toLowerCase(),
@@ -39,9 +55,76 @@ function term(words: string): Test | null {
 
 /* Null: nothing is searched. */
 export function searcher(words: string): Test | null {
-    const terms = words
-        .split(" & ")
+    const terms = termsOf(words)
         .map(term)
         .filter((each) => each !== null);
     return terms.length ? (of) => terms.every((each) => each(of)) : null;
+}
+
+/* Sizes that were asked for, both ends included. */
+export interface SizeRange {
+    least: number;
+    most: number;
+}
+export interface Conditions {
+    size: SizeRange | null; /* null: any */
+    region: string; /* "": any */
+    wrong: string; /* why a term cannot be taken; "": all can */
+}
+
+const unitOfSize: Record<string, number> = { "": 1, b: 1 };
+["k", "m", "g", "t"].forEach((letter, at) => {
+    for (const behind of ["", "b", "ib"]) unitOfSize[letter + behind] = 1024 ** (at + 1);
+});
+
+/* ">=64K", as src/analysis/aggregate/match.c reads it, and what of it "!" leaves. */
+function sizeRange(text: string, not: boolean): SizeRange | null {
+    const parts = /^([<>])(=?)(\d+\.?\d*|\.\d+)\s*([a-z]*)$/i.exec(text),
+        unit = parts && unitOfSize[parts[4]!.toLowerCase()];
+    if (!parts || !unit) return null;
+    const number = Math.round(Number(parts[3]) * unit),
+        isLess = (parts[1] === "<") !== not,
+        hasEqual = (parts[2] === "=") !== not;
+    return isLess
+        ? { least: 0, most: number - (hasEqual ? 0 : 1) }
+        : { least: number + (hasEqual ? 0 : 1), most: Infinity };
+}
+
+function wrongWith(about: AboutBlocks, text: string, not: boolean, had: Conditions): string {
+    if (about === "age" || about === "thread")
+        return `“${about}:” is known of single blocks, not of call paths: ask a trace (tidemark blocks, events).`;
+    if (about === "size")
+        return sizeRange(text, not)
+            ? ""
+            : "“size:” is followed by <, <=, > or >= and a size, as in size:>=64K.";
+    if (not) return "What lies outside a region is not known.";
+    return had.region ? "“region:” is there twice." : "";
+}
+
+/* Terms that are wrong are left out, and the first of them is said. */
+export function conditionsOf(words: string): Conditions {
+    const all: Conditions = { size: null, region: "", wrong: "" };
+    for (const each of termsOf(words)) {
+        const found = blockTerm(each);
+        if (!found) continue;
+        const { about, text, not } = found,
+            wrong = wrongWith(about, text, not, all);
+        all.wrong ||= wrong;
+        if (wrong) continue;
+        if (about === "region") all.region = text;
+        const range = about === "size" ? sizeRange(text, not)! : null;
+        if (range)
+            all.size = {
+                least: Math.max(range.least, all.size?.least ?? 0),
+                most: Math.min(range.most, all.size?.most ?? Infinity),
+            };
+    }
+    return all;
+}
+
+/* The words without the terms about blocks of this kind. */
+export function withoutTerms(words: string, about: "size" | "region"): string {
+    return termsOf(words)
+        .filter((each) => blockTerm(each)?.about !== about)
+        .join(" & ");
 }

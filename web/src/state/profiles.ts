@@ -6,6 +6,7 @@ import { Outdated, Unanswered, type DataSource } from "../data/source.ts";
 import { rangeLevels, type RangeLevels } from "../model/curves.ts";
 import { findFocus } from "../model/focus.ts";
 import { GROWTH, levelNamed, Profile, RANGE, type CallTree, type Level } from "../model/profile.ts";
+import { conditionsOf } from "../model/search.ts";
 import type { Unit } from "../model/units.ts";
 import { both, type Wanted } from "../model/tree.ts";
 import { focusGone, go, state } from "./state.ts";
@@ -321,17 +322,47 @@ function followFocus(): void {
     });
 }
 
+/* What the search field says of blocks. */
+export const conditions = computed(() => conditionsOf(state.value.search));
+
+const sizeKey = () => JSON.stringify(conditions.value.size);
+
+/* By profile and by call tree: the sites with blocks of the size that was last looked for. */
+interface Sized {
+    range: string;
+    sites: Uint8Array;
+}
+const sized = new WeakMap<Profile | CallTree, Sized>();
+
+/* Finds them. To be awaited before a view of the profile asks for sites. */
+export async function findSizes(of: Profile): Promise<void> {
+    const { size } = conditions.value,
+        range = sizeKey();
+    if (!size || !of.has("sites")) return;
+    const [tree, sites] = await Promise.all([of.callTree(), of.sitesOfSize(size)]);
+    sized.set(tree, { range, sites }).set(of, { range, sites });
+}
+export function sizesAreFound(of: Profile): boolean {
+    return !conditions.value.size || !of.has("sites") || sized.get(of)?.range === sizeKey();
+}
+
+/* Sites of call paths that count: with blocks of the size that is searched for, and below the call
+ * path in focus; null: all. */
+export function pathSites(of: CallTree): Wanted {
+    const { node } = state.value,
+        known = conditions.value.size && sized.get(of),
+        ofSize = known ? known.sites : null;
+    return node > 0 && node < of.tree.nodeCount ? both(ofSize, of.passes.below(node)) : ofSize;
+}
+
 /* Sites that the focus leaves in; null: all. */
-export function wantedSites({ tree, passes }: CallTree): Wanted {
-    const { fn, node } = state.value;
-    let wanted: Wanted = null;
-    if (node > 0 && node < tree.nodeCount) wanted = passes.below(node);
-    if (fn >= 0 && fn < tree.keyCount) {
-        const matches = new Uint8Array(tree.keyCount);
-        matches[fn] = 1;
-        wanted = both(wanted, passes.through(matches));
-    }
-    return wanted;
+export function wantedSites(of: CallTree): Wanted {
+    const { fn } = state.value,
+        wanted = pathSites(of);
+    if (fn < 0 || fn >= of.tree.keyCount) return wanted;
+    const matches = new Uint8Array(of.tree.keyCount);
+    matches[fn] = 1;
+    return both(wanted, of.passes.through(matches));
 }
 
 export interface Shown {
@@ -374,11 +405,13 @@ export function shownMetric(of: Profile, usual: string): string {
     return rangeShown(of) ? state.value.metric || RANGE : metricOr(of, usual);
 }
 
-/* What the focus depends on: for keys of Profile.work and inputs of effects. */
-export function focusKey(): string {
-    const { fn, node, from, to, hide } = state.value;
-    return [fn, node, from, to, hide].join();
+/* What pathSites() and the figures depend on: for keys of Profile.work and inputs of effects. */
+export function pathKey(): string {
+    const { node, from, to, hide } = state.value;
+    return [node, from, to, hide, sizeKey()].join();
 }
+/* Likewise, and the function in focus. */
+export const focusKey = () => [state.value.fn, pathKey()].join();
 
 /* The metric that a view shows: what was chosen, if the profile has it, else the view's own
  * choice. */

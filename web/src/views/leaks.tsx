@@ -13,7 +13,7 @@ import type { Wanted } from "../model/tree.ts";
 import { bytes, count, duration, exact, isKnown } from "../model/units.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { verdictOf } from "../model/verdict.ts";
-import { wantedSites } from "../state/profiles.ts";
+import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { saveText } from "../widgets/save.ts";
 import { Table, type Column } from "../widgets/table.tsx";
@@ -170,10 +170,10 @@ async function islandsOf(
 }
 
 export function LeaksView({ profile }: ViewProps): JSX.Element {
-    const { hide, fn, node } = state.value;
+    const { hide } = state.value;
     const loaded = useLoaded(
         () =>
-            profile.work(["leaks", hide, fn, node].join(), async () => {
+            profile.work(["leaks", focusKey()].join(), async () => {
                 const { of, leaks } = await leaksOf(profile, hide);
                 return {
                     of,
@@ -181,7 +181,7 @@ export function LeaksView({ profile }: ViewProps): JSX.Element {
                     islands: await islandsOf(profile, of, wantedSites(of), hide),
                 };
             }),
-        [profile, hide, fn, node],
+        [profile, focusKey()],
     );
     if (!profile.has("sites")) return <NotRecorded what="Nothing was saved yet." how="" />;
     return (

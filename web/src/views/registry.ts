@@ -36,6 +36,7 @@ export interface View {
      * even of a trace; else it does nothing here but of a trace */
     job?: boolean; /* the view shows all of a job where one rank is chosen */
     threads?: boolean; /* the view shows one thread where one is chosen */
+    sizes?: boolean; /* the view shows call paths by the size of blocks where one is searched for */
     notByRegion?: string; /* a sentence: what it shows is not known of a region */
     notByLevel?: string; /* likewise: nor of a level of memory */
 }
@@ -49,6 +50,7 @@ export const views: readonly View[] = [
     { id: "summary", title: "Summary", group: "", show: SummaryView, has: () => true },
     {
         id: "timeline",
+        sizes: true,
         title: "Timeline",
         group: "When",
         show: TimelineView,
@@ -58,6 +60,7 @@ export const views: readonly View[] = [
     },
     {
         id: "functions",
+        sizes: true,
         title: "Functions",
         group: "Where",
         show: FunctionsView,
@@ -66,6 +69,7 @@ export const views: readonly View[] = [
     },
     {
         id: "flame",
+        sizes: true,
         title: "Flame graph",
         group: "Where",
         show: FlameView,
@@ -74,6 +78,7 @@ export const views: readonly View[] = [
     },
     {
         id: "tree",
+        sizes: true,
         title: "Call tree",
         group: "Where",
         show: TreeView,
@@ -82,6 +87,7 @@ export const views: readonly View[] = [
     },
     {
         id: "source",
+        sizes: true,
         title: "Source",
         group: "Where",
         show: SourceView,
@@ -90,6 +96,7 @@ export const views: readonly View[] = [
     },
     {
         id: "sizes",
+        sizes: true,
         title: "Sizes and lifetimes",
         group: "How",
         show: SizesView,
@@ -134,6 +141,7 @@ export const views: readonly View[] = [
     },
     {
         id: "resident",
+        sizes: true,
         title: "Resident",
         group: "What else",
         show: ResidentView,
@@ -141,7 +149,14 @@ export const views: readonly View[] = [
         notByRegion: "What is resident is looked at for the whole process, not by region.",
         notByLevel: "This view shows all resident memory: take the choice of memory off.",
     },
-    { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasLeaks },
+    {
+        id: "leaks",
+        sizes: true,
+        title: "Leaks",
+        group: "What else",
+        show: LeaksView,
+        has: hasLeaks,
+    },
     {
         id: "jobs",
         title: "Job",

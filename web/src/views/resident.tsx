@@ -9,7 +9,7 @@ import { shortName } from "../model/names.ts";
 import { baseName, callersOf, type CallTree } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
-import { wantedSites } from "../state/profiles.ts";
+import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { HeapView } from "./heap.tsx";
@@ -209,10 +209,10 @@ function Facts({ of }: { of: Sample }): JSX.Element {
 }
 
 function Paths({ profile, sample }: ViewProps & { sample: Sample }): JSX.Element {
-    const { hide, fn, node, search, sort } = state.value;
+    const { hide, search, sort } = state.value;
     const loaded = useLoaded(
         () =>
-            profile.work(["resident", sample.sample, hide, fn, node].join(), async () => {
+            profile.work(["resident", sample.sample, focusKey()].join(), async () => {
                 if (!profile.has("residency")) return null;
                 const [tree, document] = await Promise.all([
                     profile.callTree(),
@@ -243,7 +243,7 @@ function Paths({ profile, sample }: ViewProps & { sample: Sample }): JSX.Element
                 }
                 return rows;
             }),
-        [profile, sample.sample, hide, fn, node],
+        [profile, sample.sample, focusKey()],
     );
     return (
         <Ready of={loaded}>

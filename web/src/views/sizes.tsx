@@ -379,7 +379,7 @@ function Fitting({
             ...names.map((name) => profile.column(name)),
         ]);
         return fitting(tree as CallTree, columns as Float64Array[], size, lifetime);
-    }, [profile, size, lifetime, state.value.hide, state.value.fn, state.value.node]);
+    }, [profile, size, lifetime, focusKey()]);
     return (
         <Card
             title={

@@ -9,7 +9,7 @@ import { highest, holders, notable } from "../model/peaks.ts";
 import { shortName } from "../model/names.ts";
 import { type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
-import { wantedSites } from "../state/profiles.ts";
+import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Plot, type PlotProps, type PlotSeries } from "../widgets/plot.tsx";
@@ -635,7 +635,6 @@ function CurvesCard({
     at: number;
     pick: (x: number) => void;
 }): JSX.Element {
-    const { fn, node, hide } = state.value;
     const loaded = useLoaded(
         async () => ({
             tree: await profile.callTree(),
@@ -656,7 +655,7 @@ function CurvesCard({
                     setRange={setRange}
                     at={at}
                     pick={pick}
-                    inputs={[fn, node, hide].join()}
+                    inputs={focusKey()}
                 />
             )}
         </Ready>
@@ -774,7 +773,7 @@ function Areas({
 
 /* Of a trace the server knows exactly who held memory at a moment. */
 function MomentCard({ profile, at }: ViewProps & { at: number }): JSX.Element {
-    const { fn, node, hide } = state.value;
+    const { hide } = state.value;
     const loaded = useLoaded(async () => {
         const [of, held] = await Promise.all([profile.callTree(), profile.columns(`at/${at}`)]);
         return {
@@ -782,7 +781,7 @@ function MomentCard({ profile, at }: ViewProps & { at: number }): JSX.Element {
             header: held.header,
             rows: holdersAt(of, whole(held, "node"), numbers(held, "bytes"), hide),
         };
-    }, [profile, at, [fn, node, hide].join()]);
+    }, [profile, at, focusKey()]);
     return (
         <Ready of={loaded}>
             {({ of, header, rows }) => (

@@ -12,7 +12,14 @@ import { shortName } from "../model/names.ts";
 import { searcher } from "../model/search.ts";
 import { baseName, type CallTree } from "../model/profile.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
-import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
+import {
+    focusKey,
+    pathKey,
+    pathSites,
+    shownColumn,
+    shownMetric,
+    wantedSites,
+} from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -39,28 +46,25 @@ export function TreeView({ profile }: ViewProps): JSX.Element {
 }
 
 function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
-    const { hide, node, from, to } = state.value;
+    const { hide } = state.value;
     const metric = shownMetric(profile, "at_peak_bytes");
     const loaded = useLoaded(
         () =>
-            profile.work(
-                ["calls", metric, hide, node, from, to].join(),
-                async (): Promise<Calls> => {
-                    const of = await profile.callTree();
-                    const { column } = await shownColumn(profile, of, metric);
-                    /* the focus on a function chooses what is drawn, not which paths count */
-                    const wanted = node > 0 ? of.passes.below(node) : null;
-                    const exclusive = of.passes.exclusiveByKey(column, wanted, hide);
-                    return {
-                        of,
-                        edges: callEdges(of.tree, of.passes, column, wanted, hide),
-                        inclusive: of.passes.inclusiveByKey(column, wanted, hide),
-                        exclusive,
-                        total: exclusive.reduce((a, b) => a + b, 0),
-                    };
-                },
-            ),
-        [profile, metric, hide, node, from, to],
+            profile.work(["calls", metric, pathKey()].join(), async (): Promise<Calls> => {
+                const of = await profile.callTree();
+                const { column } = await shownColumn(profile, of, metric);
+                /* the focus on a function chooses what is drawn, not which paths count */
+                const wanted = pathSites(of);
+                const exclusive = of.passes.exclusiveByKey(column, wanted, hide);
+                return {
+                    of,
+                    edges: callEdges(of.tree, of.passes, column, wanted, hide),
+                    inclusive: of.passes.inclusiveByKey(column, wanted, hide),
+                    exclusive,
+                    total: exclusive.reduce((a, b) => a + b, 0),
+                };
+            }),
+        [profile, metric, pathKey()],
     );
     return (
         <Ready of={loaded}>

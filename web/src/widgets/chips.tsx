@@ -4,8 +4,9 @@
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
 import { GROWTH, levels, type Profile } from "../model/profile.ts";
+import { withoutTerms, type SizeRange } from "../model/search.ts";
 import { bytes, duration } from "../model/units.ts";
-import { profileNames, profileOfRank, rangeOf, rangeShown } from "../state/profiles.ts";
+import { conditions, profileNames, profileOfRank, rangeOf, rangeShown } from "../state/profiles.ts";
 import type { View } from "../views/registry.ts";
 import { go, state } from "../state/state.ts";
 import { useLoaded } from "./states.tsx";
@@ -89,9 +90,21 @@ function RegionNote({ of, view }: { of: Profile; view: View }): JSX.Element | nu
     );
 }
 
+/* "blocks of 64.0 KiB at least" */
+function sizeWords({ least, most }: SizeRange): string {
+    if (most < least) return "blocks of no size";
+    const parts = [
+        ...(least > 0 ? [`${bytes(least)} at least`] : []),
+        ...(Number.isFinite(most) ? [`${bytes(most)} at most`] : []),
+    ];
+    return `blocks of ${parts.join(", ") || "any size"}`;
+}
+
 export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Element | null {
     const { fn, node, from, to, thread, rank, region } = state.value;
     const level = levels.find((each) => each.level && each.level === state.value.of);
+    const { search } = state.value,
+        { size } = conditions.value;
     const needNames = fn >= 0 || node >= 0;
     const tree = useLoaded(async () => (of && needNames ? of.callTree() : null), [of, needNames]);
     const chips: [string, () => void][] = [];
@@ -125,6 +138,11 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
             () => go({ rank: -1, fn: -1, node: -1, thread: -1 }),
         ]);
     }
+    if (size)
+        chips.push([
+            sizeWords(size),
+            () => go({ search: withoutTerms(search, "size") }, "replace"),
+        ]);
     if (region) chips.push([`region ${region}`, () => go({ region: "" })]);
     if (level) chips.push([`of ${level.title}`, () => go({ of: "", fn: -1, node: -1 })]);
     if (!chips.length) return null;
@@ -142,6 +160,13 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
             {level && of?.level === level.level && <span class="dim">{level.says}</span>}
             {of && (from >= 0 || to >= 0) && <RangeNote of={of} view={view} />}
             {rank >= 0 && view.job && <span class="dim">This view shows all of the job.</span>}
+            {size && (
+                <span class="dim">
+                    {view.sizes
+                        ? "Call paths on which a block of such a size was asked for, with all that they have."
+                        : "This view shows blocks of all sizes."}
+                </span>
+            )}
             {of && thread >= 0 && !view.threads && (
                 <span class="dim">
                     This view shows all threads: what it shows is not kept by thread.
