@@ -66,6 +66,29 @@ async function sameFunctions(session, world, file, query, options, which) {
     assert.equal(first[0], exact(Math.max(...rows.map((row) => row.at_peak_bytes)), "bytes"));
 }
 
+/* "my_alloc ← " stands where report has it: "through" of a call site. */
+async function sameWrappers(session, world, file) {
+    const said = new Map();
+    for (const section of report(world.tidemark, file, "--top", "1000000").sections)
+        for (const site of section.sites ?? [])
+            said.set(site.function, (said.get(site.function) ?? new Set()).add(site.through ?? ""));
+    const shown = await session.rows("Functions").evaluateAll((rows) =>
+        rows.flatMap((row) => {
+            const wrapper = row.querySelector("[data-through]"),
+                cell = wrapper?.closest("[role=gridcell]");
+            return wrapper ? [[cell.title, wrapper.dataset.through]] : [];
+        }),
+    );
+    assert.ok(shown.length > 0, "some ask through wrappers");
+    for (const [name, wrapper] of shown)
+        assert.ok(
+            [...(said.get(name) ?? [])].some((each) =>
+                each.startsWith(wrapper.replace(/[(<].*/, "")),
+            ),
+            `${wrapper} ← ${name}, where report says ${[...(said.get(name) ?? [])]}`,
+        );
+}
+
 function testProfile(world, kind) {
     test(`figures of “${kind}” are those of report --json`, async (t) => {
         const file = world.profiles[kind];
@@ -106,6 +129,7 @@ function testProfile(world, kind) {
             );
         }
         await sameFunctions(session, world, file, {}, [], "exclusive");
+        if (kind === "compiler") await sameWrappers(session, world, file);
         await sameFunctions(session, world, file, { inclusive: "1" }, ["--inclusive"], "inclusive");
         await sameFunctions(session, world, file, { hide: "0" }, ["--no-hide-std"], "exclusive");
 

@@ -40,6 +40,7 @@ function randomTree(random: () => number): Tree {
         lineFile: new Int32Array(keys.length).fill(-1),
         lineNumber: new Uint32Array(keys.length),
         lineLibrary: Uint8Array.from(library),
+        lineWrapper: Uint8Array.from(library, (is) => (is && random() < 0.5 ? 1 : 0)),
         siteNode: Uint32Array.from(sites),
         keyCount: functions + 4,
     };
@@ -62,6 +63,35 @@ function randoms(from: number): () => number {
         return state / 2 ** 32;
     };
 }
+
+test(`who asked through a wrapper, and through which (SEED=${seed})`, () => {
+    let common = 0;
+    for (let round = 0; round < 300; round++) {
+        const tree = randomTree(randoms(seed + round)),
+            passes = new TreePasses(tree),
+            lines = passes.exclusiveLines(true);
+        const byKey = new Map<number, Set<number>>();
+        tree.siteNode.forEach((node, site) => {
+            const path = frames(tree, node),
+                before = path.slice(0, path.indexOf(lines[site]!)),
+                wrapper = before.findLast((line) => tree.lineWrapper[line]) ?? -1;
+            assert.equal(passes.wrapperLine(node, lines[site]!), wrapper);
+            const key = tree.lineKey[lines[site]!]!;
+            byKey.set(
+                key,
+                (byKey.get(key) ?? new Set()).add(wrapper < 0 ? -1 : tree.lineKey[wrapper]!),
+            );
+        });
+        passes.wrapperLines(true).forEach((line, key) => {
+            const all = [...(byKey.get(key) ?? [-1])],
+                expected = all.length === 1 ? all[0] : -1;
+            assert.equal(line < 0 ? -1 : tree.lineKey[line], expected, `key ${key}`);
+            if (expected !== undefined && expected >= 0) common++;
+        });
+        assert.ok(passes.wrapperLines(false).every((line) => line === -1));
+    }
+    assert.ok(common > 0);
+});
 
 test(`passes equal the slow way (SEED=${seed})`, () => {
     for (let round = 0; round < 300; round++) {

@@ -160,6 +160,7 @@ static void server_code_add_lines(struct columns_document *document,
     columns_add(document, "line_file", &finder, count, server_code_line_file);
     ROWS(document, "line_number", u32, lines, count, struct profile_line, line);
     columns_add_bytes(document, "line_hidden", resources->hidden, count);
+    columns_add_bytes(document, "line_wrapper", resources->hidden + count + 1, count);
 }
 
 int resources_make_code(const struct resources *resources, struct strbuf *out)

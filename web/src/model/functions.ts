@@ -8,6 +8,7 @@ export interface FunctionRow {
     name: string;
     file: string;
     module: string;
+    through: string; /* the wrapper that all of its call paths asked through; "": none */
     values: Record<string, number>; /* by metric or derived figure; NaN: not known */
 }
 
@@ -53,7 +54,8 @@ export async function functionRows(
     for (const name of needed)
         if (more.has(name) || profile.metric(name)?.recorded)
             byMetric.set(name, await sums(profile, of, name, wanted, inclusive, hide, more));
-    const rows: FunctionRow[] = [];
+    const rows: FunctionRow[] = [],
+        wrappers = inclusive ? null : of.passes.wrapperLines(hide);
     for (let key = 0; key < of.tree.keyCount; key++) {
         let any = false;
         for (const values of byMetric.values()) if (values[key]) any = true;
@@ -69,6 +71,7 @@ export async function functionRows(
             name: of.names.ofKey(key),
             file: of.names.file(of.names.fileOfKey(key)) ?? "",
             module: of.names.module(of.names.moduleOfKey(key)) ?? "",
+            through: wrappers && wrappers[key]! >= 0 ? of.names.shortOfLine(wrappers[key]!) : "",
             values,
         });
     }

@@ -10,6 +10,7 @@ export interface Owner {
     key?: number; /* of a call site */
     node?: number; /* its largest call path */
     function?: string;
+    through?: string; /* the wrapper that it asked through */
     file?: string | null;
     line?: number | null;
     name?: string | null;
@@ -132,6 +133,8 @@ export function nameOfOwner(owner: Owner): string {
 /* The same where there is little room: of functions the short name. */
 export const shortNameOfOwner = (owner: Owner): string =>
     owner.function && !owner.more ? shortName(owner.function) : nameOfOwner(owner);
+export const wrapperOfOwner = (owner: Owner): string =>
+    owner.through && !owner.more ? shortName(owner.through) : "";
 
 /* Beside the name: where its code or its file is. */
 export function placeOfOwner(owner: Owner): string {

@@ -202,6 +202,12 @@ export interface CallTree {
     names: Names;
 }
 
+/* The short name of the wrapper that the line of a path asked through; "": it asked by itself. */
+export function wrapperOf({ passes, names }: CallTree, node: number, line: number): string {
+    const wrapper = passes.wrapperLine(node, line);
+    return wrapper < 0 ? "" : names.shortOfLine(wrapper);
+}
+
 /* Who called the line of a path, nearest first: what tells apart the paths of one function that
  * allocates. */
 export function callersOf({ tree, names }: CallTree, node: number, line: number): string {
@@ -528,6 +534,7 @@ export class Profile {
                 lineFile: indices(code, "line_file"),
                 lineNumber: whole(code, "line_number"),
                 lineLibrary: Uint8Array.from(whole(code, "line_hidden")),
+                lineWrapper: Uint8Array.from(whole(code, "line_wrapper")),
                 siteNode: whole(sites, "node"),
                 keyCount: functions + marks.length + codeModule.length,
             };

@@ -16,7 +16,8 @@ export interface Tree {
     lineKey: Uint32Array; /* by line: its function's key, right for any code that it stands in */
     lineFile: Int32Array; /* by line: index of files, -1: not known */
     lineNumber: Uint32Array; /* 0: not known */
-    lineLibrary: Uint8Array; /* 1: a frame of the C, C++ or Rust library */
+    lineLibrary: Uint8Array; /* 1: a frame of the C, C++ or Rust library, or of a wrapper */
+    lineWrapper: Uint8Array; /* 1: a frame of a function that only passes memory on */
     siteNode: Uint32Array; /* by site */
     keyCount: number;
 }
@@ -104,6 +105,38 @@ export class TreePasses {
         }
         this.#exclusive.set(hide, lines);
         return lines;
+    }
+
+    /* The line of the wrapper that the line of a path asked through, the nearest; -1: it asked by
+     * itself. */
+    wrapperLine(node: number, owner: number): number {
+        const { parent, code, codeFirstLine, codeLineCount, lineWrapper } = this.tree;
+        let wrapper = -1;
+        for (; node; node = parent[node]!) {
+            const first = codeFirstLine[code[node]!]!,
+                end = first + codeLineCount[code[node]!]!;
+            for (let line = first; line < end; line++) {
+                if (line === owner) return wrapper;
+                if (lineWrapper[line]) wrapper = line;
+            }
+        }
+        return -1;
+    }
+
+    /* By key: the line of the wrapper that all paths listed under it asked through; -1: they have none
+     * in common. */
+    wrapperLines(hide: boolean): Int32Array {
+        const { siteNode, keyCount, lineKey } = this.tree;
+        const lines = this.exclusiveLines(hide),
+            wrappers = new Int32Array(keyCount).fill(-2);
+        for (let site = 0; site < siteNode.length; site++) {
+            const key = lineKey[lines[site]!]!,
+                had = wrappers[key]!;
+            if (had === -1) continue;
+            const line = this.wrapperLine(siteNode[site]!, lines[site]!);
+            wrappers[key] = line >= 0 && (had === -2 || lineKey[had] === lineKey[line]) ? line : -1;
+        }
+        return wrappers.map((line) => Math.max(-1, line));
     }
 
     /* By node, a bit for each of its first 32 lines: is it the first line of its group on the way

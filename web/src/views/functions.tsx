@@ -12,6 +12,7 @@ import { getOption, withOptions } from "../state/url.ts";
 import { focusKey, rangeOf, rangeShown, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { Table, type Column } from "../widgets/table.tsx";
+import { Through } from "../widgets/through.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import type { ViewProps } from "./registry.ts";
@@ -121,7 +122,12 @@ function columnsOf(
             title: "Function",
             width: "minmax(180px, 2fr)",
             text: (row) => row.name,
-            show: (row) => shortName(row.name),
+            show: (row) => (
+                <>
+                    <Through wrapper={row.through} />
+                    {shortName(row.name)}
+                </>
+            ),
         },
         {
             id: "file",

@@ -6,7 +6,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
 import { numbers, whole } from "../data/columns.ts";
-import { baseName, callersOf, type CallTree, type Profile } from "../model/profile.ts";
+import { baseName, callersOf, wrapperOf, type CallTree, type Profile } from "../model/profile.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { parseSuppressions, type Suppression } from "../model/suppressions.ts";
 import type { Wanted } from "../model/tree.ts";
@@ -17,6 +17,7 @@ import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { saveText } from "../widgets/save.ts";
 import { Table, type Column } from "../widgets/table.tsx";
+import { Through } from "../widgets/through.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { functionMenu } from "./functions.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
@@ -231,7 +232,7 @@ function unsuppressed<Row extends Listed>(
     return leaks.filter((leak) => !list.some((each) => each.matches(framesOf(leak))));
 }
 
-function columnsOf(profile: Profile, most: number): Column<Leak>[] {
+function columnsOf(profile: Profile, of: CallTree, most: number): Column<Leak>[] {
     return [
         {
             id: "bytes",
@@ -263,6 +264,7 @@ function columnsOf(profile: Profile, most: number): Column<Leak>[] {
         { id: "made", title: "made", width: "90px", number: (row) => row.made },
         { id: "freed", title: "freed", width: "90px", number: (row) => row.freed },
         ...pathColumns<Leak>(
+            of,
             (row) => row.name,
             (row) => row.callers,
             (row) => row.place,
@@ -272,6 +274,7 @@ function columnsOf(profile: Profile, most: number): Column<Leak>[] {
 
 /* Whose a row's blocks are. */
 function pathColumns<Row extends Listed>(
+    of: CallTree,
     name: (row: Row) => string,
     callers: (row: Row) => string,
     place: (row: Row) => string,
@@ -282,7 +285,12 @@ function pathColumns<Row extends Listed>(
             title: "Function",
             width: "minmax(180px, 3fr)",
             text: name,
-            show: (row) => <a href={link(pathTo(row))}>{shortName(name(row))}</a>,
+            show: (row) => (
+                <>
+                    <Through wrapper={wrapperOf(of, row.node, row.line)} />
+                    <a href={link(pathTo(row))}>{shortName(name(row))}</a>
+                </>
+            ),
         },
         { id: "callers", title: "Called by", width: "minmax(180px, 3fr)", text: callers },
         {
@@ -326,6 +334,7 @@ function islandColumns(of: CallTree, most: number): Column<Island>[] {
         { id: "oldest", title: "from", width: "84px", unit: "ns", number: (row) => row.oldest },
         { id: "newest", title: "to", width: "84px", unit: "ns", number: (row) => row.newest },
         ...pathColumns<Island>(
+            of,
             (row) => of.names.ofLine(row.line),
             (row) => callersOf(of, row.node, row.line),
             (row) => of.names.place(row.line),
@@ -455,7 +464,7 @@ function Leaks({
         return search ? found(rows, of, search) : rows;
     }, [islands, list, search]);
     const most = leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1);
-    const columns = useMemo(() => columnsOf(profile, most), [leaks]);
+    const columns = useMemo(() => columnsOf(profile, of, most), [leaks]);
     const suppress = (leak: Leak) =>
         save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
     const total = shown.reduce((sum, leak) => sum + leak.bytes, 0),

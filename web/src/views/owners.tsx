@@ -12,6 +12,7 @@ import {
     mainKinds,
     placeToSee,
     shortNameOfOwner,
+    wrapperOfOwner,
     type Owner,
     type Owners,
 } from "../model/owners.ts";
@@ -21,6 +22,7 @@ import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Card, Ready, useLoaded } from "../widgets/states.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
+import { Through } from "../widgets/through.tsx";
 import { Treemap } from "../widgets/treemap.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -74,6 +76,7 @@ export function PartsBar({
 export interface Holder {
     name: string;
     short: string;
+    wrapper?: string; /* that it asked through */
     says: string;
     bytes: number;
     tone: string;
@@ -98,6 +101,7 @@ export function HolderBars({
             {holders.map((each) => (
                 <li key={each.name + each.says}>
                     <a class="nowrap" href={each.href} title={each.name}>
+                        <Through wrapper={each.wrapper ?? ""} />
                         {each.short}
                     </a>
                     <b class="number" title={show === bytes ? exact(each.bytes, "bytes") : ""}>
@@ -126,6 +130,7 @@ export const holdersOf = (owners: readonly Owner[], count: number): Holder[] =>
     largest(owners, count).map((owner) => ({
         name: nameOfOwner(owner),
         short: shortNameOfOwner(owner),
+        wrapper: wrapperOfOwner(owner),
         says: [ownerKind(owner.kind).title, placeOfOwner(owner)].filter(Boolean).join(" · "),
         bytes: owner.resident_bytes!,
         tone: ownerKind(owner.kind).tone,
@@ -159,7 +164,12 @@ const columnsOf = (whole: number, most: number): Column<Owner & { index: number 
         title: "Owner",
         width: "minmax(200px, 3fr)",
         text: nameOfOwner,
-        show: (row) => <a href={link(placeToSee(row))}>{shortNameOfOwner(row)}</a>,
+        show: (row) => (
+            <>
+                <Through wrapper={wrapperOfOwner(row)} />
+                <a href={link(placeToSee(row))}>{shortNameOfOwner(row)}</a>
+            </>
+        ),
     },
     {
         id: "resident_bytes",

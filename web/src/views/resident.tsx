@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import { numbers, whole } from "../data/columns.ts";
 import type { Sample } from "../data/types.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, callersOf, type CallTree } from "../model/profile.ts";
+import { baseName, callersOf, wrapperOf, type CallTree } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
@@ -14,6 +14,7 @@ import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { HeapView } from "./heap.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
+import { Through } from "../widgets/through.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { OwnersView } from "./owners.tsx";
 import type { ViewProps } from "./registry.ts";
@@ -332,9 +333,12 @@ function PathTable({
                 width: "minmax(160px, 3fr)",
                 text: (row) => row.name,
                 show: (row) => (
-                    <a href={link({ view: "flame", node: row.node, opt: "", sort: "" })}>
-                        {shortName(row.name)}
-                    </a>
+                    <>
+                        <Through wrapper={wrapperOf(row.of, row.node, row.line)} />
+                        <a href={link({ view: "flame", node: row.node, opt: "", sort: "" })}>
+                            {shortName(row.name)}
+                        </a>
+                    </>
                 ),
             },
             {
