@@ -1,5 +1,6 @@
 /* lags: blocks that lie unused before their first write and after their last, for times that the program
- * measures itself and prints: name, milliseconds before the first write, after the last, of the life. */
+ * measures itself and prints: name, milliseconds before the first write at least and at most, after the
+ * last, of the life. Filling a block takes long where others use the processors. */
 #include "victim.h"
 
 #include <stdio.h>
@@ -27,10 +28,22 @@ static double now_after_rest_ms(void)
     return now_ms();
 }
 
-static void tell(const char *name, double born, double first, double last)
+struct filling {
+    double from, to;
+};
+
+static struct filling fill(char *block, int with, size_t bytes)
+{
+    double from = now_ms();
+    memset(block, with, bytes);
+    return (struct filling){from, now_ms()};
+}
+
+static void tell(const char *name, double born, struct filling first, struct filling last)
 {
     double end = now_ms();
-    printf("%s %.1f %.1f %.1f\n", name, first - born, end - last, end - born);
+    printf("%s %.1f %.1f %.1f %.1f %.1f\n", name, first.from - born, first.to - born, end - last.to,
+           end - last.from, end - born);
 }
 
 /* Written at once, once. */
@@ -39,11 +52,9 @@ VICTIM void victim_waits(void)
     double born = now_after_rest_ms();
     char *block = keep(malloc(BYTES));
     rest(400);
-    double first = now_ms();
-    memset(block, 1, BYTES);
-    double last = now_ms();
+    struct filling once = fill(block, 1, BYTES);
     rest(800);
-    tell("victim_waits", born, first, last);
+    tell("victim_waits", born, once, once);
     free(block);
 }
 
@@ -52,11 +63,9 @@ VICTIM void victim_writes_last(void)
 {
     double born = now_after_rest_ms();
     char *block = keep(malloc(BYTES));
-    double first = now_ms();
-    memset(block, 1, BYTES);
+    struct filling first = fill(block, 1, BYTES);
     rest(800);
-    memset(block, 2, BYTES);
-    tell("victim_writes_last", born, first, now_ms());
+    tell("victim_writes_last", born, first, fill(block, 2, BYTES));
     free(block);
 }
 
@@ -65,10 +74,9 @@ VICTIM void victim_writes_half(void)
 {
     double born = now_after_rest_ms();
     char *block = keep(malloc(BYTES));
-    double first = now_ms();
-    memset(block, 1, BYTES / 2);
+    struct filling once = fill(block, 1, BYTES / 2);
     rest(800);
-    tell("victim_writes_half", born, first, first);
+    tell("victim_writes_half", born, once, once);
     free(block);
 }
 
@@ -77,12 +85,12 @@ VICTIM void victim_writes_often(void)
 {
     double born = now_after_rest_ms();
     char *block = keep(malloc(BYTES));
-    double first = now_ms(), last = first;
-    for (int i = 0; i < 10; i++, rest(50)) {
-        memset(block, i, BYTES);
-        last = now_ms();
+    struct filling first = fill(block, 0, BYTES), last = first;
+    for (int i = 1; i < 10; i++) {
+        rest(50);
+        last = fill(block, i, BYTES);
     }
-    rest(500);
+    rest(550);
     tell("victim_writes_often", born, first, last);
     free(block);
 }
@@ -105,9 +113,11 @@ VICTIM void victim_is_small(void)
     }
 }
 
-VICTIM char *victim_is_kept(void)
+VICTIM char *victim_is_kept(struct filling *once)
 {
-    return memset(keep(malloc(BYTES)), 1, BYTES);
+    char *block = keep(malloc(BYTES));
+    *once = fill(block, 1, BYTES);
+    return block;
 }
 
 int main(void)
@@ -115,8 +125,8 @@ int main(void)
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     rest(300); /* the watch has been handed over */
     double born = now_ms();
-    char *kept = victim_is_kept();
-    double written = now_ms();
+    struct filling once;
+    char *kept = victim_is_kept(&once);
     victim_waits();
     victim_writes_last();
     victim_writes_half();
@@ -124,6 +134,6 @@ int main(void)
     victim_reallocs();
     victim_is_small();
     CHECK(kept[BYTES - 1] == 1);
-    tell("victim_is_kept", born, written, written);
+    tell("victim_is_kept", born, once, once);
     return 0;
 }

@@ -32,6 +32,15 @@ struct chunk {
     uint32_t last[LAST_STAMPS][CHUNK_PAGES]; /* the newest stands first */
 };
 
+struct scan {
+    uint32_t begin_ms, end_ms; /* all its stamps lie before its end */
+};
+
+/* One request to the kernel. Writes go on meanwhile: when in it a page was looked at is not known. */
+struct step {
+    uint32_t from_ms, until_ms; /* until: the stamps of its pages */
+};
+
 struct heat {
     pid_t pid;
     int userfaultfd, pagemap;
@@ -46,8 +55,10 @@ struct heat {
     size_t chunk_count, chunk_room;
     struct map by_number;
     struct write_watch_region *regions;
-    uint32_t *scans; /* when each began, rising */
+    struct scan *scans; /* rising */
     size_t scan_count, scan_room;
+    struct step *steps; /* that took until another millisecond and found pages, rising */
+    size_t step_count, step_room;
     struct heat_write known_write;
     void (*before_scan)(void *context);
     void *context;
@@ -132,6 +143,15 @@ static bool heat_register(const struct heat *heat, uint64_t start, uint64_t end)
     return ioctl(heat->userfaultfd, WRITE_WATCH_REGISTER, &range) == 0;
 }
 
+static void heat_note_step(struct heat *heat, uint32_t from_ms, uint32_t until_ms)
+{
+    struct step *last = heat->step_count ? &heat->steps[heat->step_count - 1] : NULL;
+    if (from_ms == until_ms || (last && last->until_ms == until_ms))
+        return; /* of those that end in one millisecond the first began first */
+    if (array_make_room(&heat->steps, &heat->step_room, heat->step_count, sizeof *heat->steps))
+        heat->steps[heat->step_count++] = (struct step){from_ms, until_ms};
+}
+
 static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
 {
     struct write_watch_scan scan = {.size_bytes = sizeof scan,
@@ -143,12 +163,15 @@ static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
                                     .category_mask = WRITE_WATCH_WRITTEN | WRITE_WATCH_PRESENT,
                                     .return_mask = WRITE_WATCH_WRITTEN};
     while (scan.start < end) {
+        uint32_t from_ms = heat_now_ms(heat);
         int found = ioctl(heat->pagemap, WRITE_WATCH_SCAN, &scan);
         uint32_t now_ms = heat_now_ms(heat);
         if (found < 0 && errno != EPERM && errno != ESRCH)
             heat->blind = true; /* else it has just been mapped anew, or is gone */
         if (found < 0 || scan.walk_end <= scan.start)
             return;
+        if (found > 0)
+            heat_note_step(heat, from_ms, now_ms);
         for (int i = 0; i < found; i++)
             heat_stamp(heat, heat->regions[i].start, heat->regions[i].end, now_ms);
         scan.start = scan.walk_end;
@@ -176,12 +199,11 @@ static bool heat_scan_mappings(struct heat *heat, int fd)
                         heat_register(heat, first.start, first.end));
 }
 
-static void heat_note_scan(struct heat *heat)
+static void heat_note_scan(struct heat *heat, uint32_t begin_ms)
 {
-    uint32_t now_ms = heat_now_ms(heat);
-    heat->known_write = (struct heat_write){0, 0, 0};
+    heat->known_write = (struct heat_write){0};
     if (array_make_room(&heat->scans, &heat->scan_room, heat->scan_count, sizeof *heat->scans))
-        heat->scans[heat->scan_count++] = now_ms;
+        heat->scans[heat->scan_count++] = (struct scan){begin_ms, heat_now_ms(heat) + 1};
 }
 
 /* With the lock. */
@@ -189,16 +211,15 @@ static void heat_scan(struct heat *heat)
 {
     if (heat->before_scan)
         heat->before_scan(heat->context);
-    size_t scans = heat->scan_count;
-    heat_note_scan(heat);
+    uint32_t begin_ms = heat_now_ms(heat);
     int fd = proc_open(heat->pid, "maps");
     heat->gone = fd == -ESRCH;
     heat->blind = fd < 0 && !heat->gone; /* descriptors or memory are short */
     bool watched = fd >= 0 && heat_scan_mappings(heat, fd);
     if (fd >= 0)
         close(fd);
-    if (!watched || heat->blind)
-        heat->scan_count = scans;
+    if (watched && !heat->blind)
+        heat_note_scan(heat, begin_ms);
 }
 
 static void *heat_thread(void *context)
@@ -257,7 +278,7 @@ static size_t heat_scans_until(const struct heat *heat, uint32_t ms)
     size_t low = 0, high = heat->scan_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (heat->scans[middle] <= ms)
+        if (heat->scans[middle].begin_ms <= ms)
             low = middle + 1;
         else
             high = middle;
@@ -265,29 +286,45 @@ static size_t heat_scans_until(const struct heat *heat, uint32_t ms)
     return low;
 }
 
-uint32_t heat_scan_before(const struct heat *heat, uint32_t ms)
-{
-    size_t count = heat_scans_until(heat, ms);
-    return count ? heat->scans[count - 1] : 0;
-}
-
 uint32_t heat_scan_around(const struct heat *heat, uint32_t ms)
 {
     size_t before = ms ? heat_scans_until(heat, ms - 1) : 0;
     if (!heat->scan_count)
         return 0;
-    return heat->scans[before < heat->scan_count ? before : heat->scan_count - 1];
+    return heat->scans[before < heat->scan_count ? before : heat->scan_count - 1].end_ms;
+}
+
+/* When the request began that has stamped a page. */
+static uint32_t heat_step_from(const struct heat *heat, uint32_t stamp_ms)
+{
+    size_t low = 0, high = heat->step_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (heat->steps[middle].until_ms < stamp_ms)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool took = low < heat->step_count && heat->steps[low].until_ms == stamp_ms;
+    return took ? heat->steps[low].from_ms : stamp_ms;
+}
+
+uint32_t heat_scan_before(const struct heat *heat, uint32_t ms)
+{
+    size_t count = heat_scans_until(heat, ms);
+    while (count && heat->scans[count - 1].end_ms > ms)
+        count--;
+    return count ? heat->scans[count - 1].begin_ms : 0;
 }
 
 /* The write that a scan has stamped came after the scan before had begun. Pages that lie beside
  * each other were mostly written between the same scans. */
 static struct heat_write heat_write_of(struct heat *heat, uint32_t stamp_ms)
 {
-    if (heat->known_write.until == stamp_ms)
-        return heat->known_write;
-    size_t count = heat_scans_until(heat, stamp_ms);
-    heat->known_write = (struct heat_write){count > 1 ? heat->scans[count - 2] : 0, stamp_ms,
-                                            count ? heat->scans[count - 1] : 0};
+    if (heat->known_write.until != stamp_ms)
+        heat->known_write = (struct heat_write){.after = heat_scan_before(heat, stamp_ms),
+                                                .until = stamp_ms,
+                                                .seen_from = heat_step_from(heat, stamp_ms)};
     return heat->known_write;
 }
 
@@ -309,26 +346,43 @@ bool heat_pages_born(struct heat *heat, uint64_t start, uint64_t end, uint32_t b
     return known;
 }
 
+/* Was a write seen before `ms`? A scan may have begun before and have come to the page afterwards,
+ * when another block lay there. */
+enum heat_order { SEEN_BEFORE, SEEN_AROUND, SEEN_AFTER };
+static enum heat_order heat_order_of(const struct heat_write *write, uint32_t ms)
+{
+    if (write->until < ms)
+        return SEEN_BEFORE;
+    return write->seen_from > ms ? SEEN_AFTER : SEEN_AROUND;
+}
+
 bool heat_writes_of(struct heat *heat, uint64_t page, uint32_t birth_ms, uint32_t ms,
                     struct heat_write *first, struct heat_write *last)
 {
     const struct chunk *chunk = heat_find_chunk(heat, page >> CHUNK_LOG2);
     size_t at = heat_place(heat, page);
-    *first = *last = (struct heat_write){0, 0, 0};
+    uint32_t until = 0; /* of a write that was seen around `ms` */
+    *first = *last = (struct heat_write){0};
     if (!chunk || !chunk->since[at])
         return true;
     struct heat_write seen = heat_write_of(heat, chunk->since[at]);
-    if (seen.scan > ms)
+    if (heat_order_of(&seen, ms) == SEEN_AFTER)
         return true; /* the first that was seen is another block's */
-    *first = seen;
-    for (size_t i = 0; i < LAST_STAMPS; i++) {
-        if (chunk->last[i][at] < birth_ms || !chunk->last[i][at])
-            return false;
-        *last = heat_write_of(heat, chunk->last[i][at]);
-        if (last->scan <= ms)
-            return true;
+    *first = *last = seen;
+    for (size_t i = 0; i < LAST_STAMPS && chunk->last[i][at] >= birth_ms && chunk->last[i][at];
+         i++) {
+        seen = heat_write_of(heat, chunk->last[i][at]);
+        enum heat_order order = heat_order_of(&seen, ms);
+        if (order == SEEN_AROUND)
+            until = seen.until;
+        if (order != SEEN_BEFORE)
+            continue;
+        *last = seen;
+        last->until = until ? until : seen.until;
+        return true;
     }
-    return false;
+    last->until = until;
+    return until != 0;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -341,6 +395,7 @@ static void heat_free(struct heat *heat)
     map_release(&heat->by_number);
     free(heat->regions);
     free(heat->scans);
+    free(heat->steps);
     if (heat->pagemap >= 0)
         close(heat->pagemap);
     close(heat->userfaultfd);

@@ -10,7 +10,8 @@
  * for 2 MiB that were written. With the last descriptor the kernel forgets all of it.
  *
  * For page_use.h, which goes by blocks, a page keeps its last three stamps, and the first one since
- * a block of it was born. */
+ * a block of it was born. A scan takes a while, and requests to the kernel do: when each began and
+ * was over is kept. */
 #ifndef TIDEMARK_COLLECTOR_HEAT_H
 #define TIDEMARK_COLLECTOR_HEAT_H
 
@@ -49,22 +50,23 @@ void heat_before_scans(struct heat *heat, void (*call)(void *context), void *con
 void heat_hold(struct heat *heat);
 
 uint32_t heat_ms_at(const struct heat *heat, uint64_t monotonic_ns);
-/* When the newest scan that began at `ms` or before did; 0: none. */
+/* When the newest scan began that had ended by `ms`; 0: none. */
 uint32_t heat_scan_before(const struct heat *heat, uint32_t ms);
-/* The first one that began at `ms` or later did, or else the newest; 0: none. */
+/* When the first one had ended that began at `ms` or later, or else the newest; 0: none. */
 uint32_t heat_scan_around(const struct heat *heat, uint32_t ms);
 
 /* A block was born then, whose whole pages these are. False: scans since then have forgotten
  * too much. */
 bool heat_pages_born(struct heat *heat, uint64_t start, uint64_t end, uint32_t birth_ms);
 
-/* A write lay between `after` and `until`, and was seen by the scan that began at `scan`; all 0:
- * there was none that a scan saw. */
+/* A write lay between `after` and `until`. A scan saw it, which looked at the page between
+ * `seen_from` and `until`. All 0: there was none that a scan saw. */
 struct heat_write {
-    uint32_t after, until, scan;
+    uint32_t after, until, seen_from;
 };
-/* What is known of a page's writes between the birth of its block and `ms`. False: it is no longer
- * known. */
+/* What is known of a page's writes between the birth of its block and its end at `ms`. A scan that
+ * looked at the page about then may have seen the next block's write: then the last write lay
+ * between that one and the one before, and the two bounds say so. False: it is no longer known. */
 bool heat_writes_of(struct heat *heat, uint64_t page, uint32_t birth_ms, uint32_t ms,
                     struct heat_write *first, struct heat_write *last);
 

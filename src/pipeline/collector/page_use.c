@@ -34,6 +34,10 @@ struct sums {
     struct map by_node;
 };
 
+struct page_drag {
+    uint32_t ms, error_ms;
+};
+
 struct page_use {
     struct clock_reading start;
     struct heat *heat; /* NULL: none yet, or never */
@@ -48,8 +52,8 @@ struct page_use {
                                 began */
     struct sums sums;
     double tick_ns;
-    uint32_t *drags, *errors; /* of the pages of one block */
-    size_t drag_room, error_room;
+    struct page_drag *drags; /* of the pages of one block */
+    size_t drag_room;
 };
 
 /* ---- From records to the queue --------------------------------------------------------------- */
@@ -175,7 +179,7 @@ static struct profile_page_use *page_use_row(struct sums *sums, uint32_t node)
 
 /* What the pages of one life say, in milliseconds of pages. */
 struct life {
-    uint32_t birth_ms, end_ms, scan_ms; /* the last scan before the end */
+    uint32_t birth_ms, end_ms, scan_ms; /* the last scan before the end began */
     uint64_t pages, written, unwritten; /* pages: seen written or not, by the last scan */
     uint64_t lag, lag_error, drag, drag_error;
 };
@@ -197,8 +201,8 @@ static void page_use_add_page(struct page_use *use, struct life *life, struct he
     life->lag += from - life->birth_ms + page_use_half(from, to, &life->lag_error);
     from = last.after > life->birth_ms ? last.after : life->birth_ms;
     to = last.until < life->end_ms ? last.until : life->end_ms;
-    use->drags[life->written] = life->end_ms - to + page_use_half(from, to, &error);
-    use->errors[life->written++] = (uint32_t)error;
+    uint32_t half = page_use_half(from, to, &error);
+    use->drags[life->written++] = (struct page_drag){life->end_ms - to + half, (uint32_t)error};
 }
 
 static bool page_use_look_at_pages(struct page_use *use, const struct live_block *block,
@@ -208,7 +212,6 @@ static bool page_use_look_at_pages(struct page_use *use, const struct live_block
     uint64_t end = page_use_end_of(use, block->address, block->size_bytes);
     life->pages = (end - start) / use->page_bytes;
     array_need_room(&use->drags, &use->drag_room, life->pages, sizeof *use->drags);
-    array_need_room(&use->errors, &use->error_room, life->pages, sizeof *use->errors);
     for (uint64_t page = start; page < end; page += use->page_bytes) {
         struct heat_write first, last;
         if (!heat_writes_of(use->heat, page, life->birth_ms, life->end_ms, &first, &last))
@@ -221,10 +224,13 @@ static bool page_use_look_at_pages(struct page_use *use, const struct live_block
     return true;
 }
 
+/* Most drag first; of the same drag, the one that is known best. */
 static int page_use_compare(const void *left, const void *right)
 {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a < b) - (a > b);
+    const struct page_drag *a = left, *b = right;
+    if (a->ms != b->ms)
+        return a->ms < b->ms ? 1 : -1;
+    return (a->error_ms > b->error_ms) - (a->error_ms < b->error_ms);
 }
 
 /* So many pages were written between the last scan and the end, but not which. They may be some
@@ -240,8 +246,8 @@ static void page_use_take_late(struct page_use *use, struct life *life, uint64_t
     life->drag = (fresh + again) * half;
     life->drag_error = (fresh + again) * error;
     for (uint64_t i = again; i < life->written; i++) {
-        life->drag += use->drags[i];
-        life->drag_error += use->errors[i];
+        life->drag += use->drags[i].ms;
+        life->drag_error += use->drags[i].error_ms;
     }
     life->lag += fresh * (life->scan_ms - life->birth_ms + half);
     life->lag_error += fresh * error;
@@ -410,6 +416,5 @@ void page_use_free(struct page_use *use)
     free(use->sums.rows);
     map_release(&use->sums.by_node);
     free(use->drags);
-    free(use->errors);
     free(use);
 }

@@ -12,6 +12,9 @@
  *   a page that was written between the same scans as the block was born: the block has written it
  *   some of the pages were written between the last scan and the free: those with most drag were
  *
+ * A scan may be under way at a free, and come to the block's pages when the next block has written
+ * them. What it saw after the free is not the block's: the recorder has told of it (heat.h).
+ *
  * A block that no scan fell into, or whose end says nothing of its pages (a realloc), is counted as
  * unseen. */
 #ifndef TIDEMARK_COLLECTOR_PAGE_USE_H
