@@ -1,6 +1,6 @@
 /* lags: blocks that lie unused before their first write and after their last, for times that the program
- * measures itself and prints: name, milliseconds before the first write at least and at most, after the
- * last, of the life. Filling a block takes long where others use the processors. */
+ * measures itself and prints: name, milliseconds at least and at most before the first write, after the last,
+ * of the life. Each step takes long where others use the processors. */
 #include "victim.h"
 
 #include <stdio.h>
@@ -21,78 +21,81 @@ static void rest(int ms)
     usleep((useconds_t)ms * 1000);
 }
 
-/* What was written in this memory before is seen before. */
-static double now_after_rest_ms(void)
-{
-    rest(300);
-    return now_ms();
-}
-
-struct filling {
+struct span {
     double from, to;
 };
 
-static struct filling fill(char *block, int with, size_t bytes)
+/* What was written in this memory before is seen before. */
+static struct span born_after_rest(void)
+{
+    rest(300);
+    return (struct span){now_ms(), 0};
+}
+
+static struct span fill(char *block, int with, size_t bytes)
 {
     double from = now_ms();
     memset(block, with, bytes);
-    return (struct filling){from, now_ms()};
+    return (struct span){from, now_ms()};
 }
 
-static void tell(const char *name, double born, struct filling first, struct filling last)
+static void tell(const char *name, char *block, struct span born, struct span first,
+                 struct span last)
 {
-    double end = now_ms();
-    printf("%s %.1f %.1f %.1f %.1f %.1f\n", name, first.from - born, first.to - born, end - last.to,
-           end - last.from, end - born);
+    double from = now_ms(), to;
+    free(block);
+    to = now_ms();
+    printf("%s %.1f %.1f %.1f %.1f %.1f %.1f\n", name, first.from - born.to, first.to - born.from,
+           from - last.to, to - last.from, from - born.to, to - born.from);
 }
 
 /* Written at once, once. */
 VICTIM void victim_waits(void)
 {
-    double born = now_after_rest_ms();
+    struct span born = born_after_rest();
     char *block = keep(malloc(BYTES));
+    born.to = now_ms();
     rest(400);
-    struct filling once = fill(block, 1, BYTES);
+    struct span once = fill(block, 1, BYTES);
     rest(800);
-    tell("victim_waits", born, once, once);
-    free(block);
+    tell("victim_waits", block, born, once, once);
 }
 
 /* Written again between the last scan and the free. */
 VICTIM void victim_writes_last(void)
 {
-    double born = now_after_rest_ms();
+    struct span born = born_after_rest();
     char *block = keep(malloc(BYTES));
-    struct filling first = fill(block, 1, BYTES);
+    born.to = now_ms();
+    struct span first = fill(block, 1, BYTES);
     rest(800);
-    tell("victim_writes_last", born, first, fill(block, 2, BYTES));
-    free(block);
+    tell("victim_writes_last", block, born, first, fill(block, 2, BYTES));
 }
 
 /* The first half only. */
 VICTIM void victim_writes_half(void)
 {
-    double born = now_after_rest_ms();
+    struct span born = born_after_rest();
     char *block = keep(malloc(BYTES));
-    struct filling once = fill(block, 1, BYTES / 2);
+    born.to = now_ms();
+    struct span once = fill(block, 1, BYTES / 2);
     rest(800);
-    tell("victim_writes_half", born, once, once);
-    free(block);
+    tell("victim_writes_half", block, born, once, once);
 }
 
 /* Often, in memory that another block has written before. */
 VICTIM void victim_writes_often(void)
 {
-    double born = now_after_rest_ms();
+    struct span born = born_after_rest();
     char *block = keep(malloc(BYTES));
-    struct filling first = fill(block, 0, BYTES), last = first;
+    born.to = now_ms();
+    struct span first = fill(block, 0, BYTES), last = first;
     for (int i = 1; i < 10; i++) {
         rest(50);
         last = fill(block, i, BYTES);
     }
     rest(550);
-    tell("victim_writes_often", born, first, last);
-    free(block);
+    tell("victim_writes_often", block, born, first, last);
 }
 
 /* Its end says nothing of its pages, and the new block lies elsewhere. */
@@ -113,9 +116,11 @@ VICTIM void victim_is_small(void)
     }
 }
 
-VICTIM char *victim_is_kept(struct filling *once)
+VICTIM char *victim_is_kept(struct span *born, struct span *once)
 {
+    born->from = now_ms();
     char *block = keep(malloc(BYTES));
+    born->to = now_ms();
     *once = fill(block, 1, BYTES);
     return block;
 }
@@ -124,9 +129,8 @@ int main(void)
 {
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     rest(300); /* the watch has been handed over */
-    double born = now_ms();
-    struct filling once;
-    char *kept = victim_is_kept(&once);
+    struct span born, once;
+    char *kept = victim_is_kept(&born, &once);
     victim_waits();
     victim_writes_last();
     victim_writes_half();
@@ -134,6 +138,6 @@ int main(void)
     victim_reallocs();
     victim_is_small();
     CHECK(kept[BYTES - 1] == 1);
-    tell("victim_is_kept", born, once, once);
+    tell("victim_is_kept", NULL, born, once, once);
     return 0;
 }

@@ -44,14 +44,23 @@ struct typing {
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
+static uint32_t path_types_find(const struct typing *typing, const char *name)
+{
+    uint64_t hash = hash_bytes(name, strlen(name));
+    uint32_t number;
+    for (struct map_probe probe = map_probe(&typing->names, hash); map_next(&probe, &number);)
+        if (!strcmp(typing->types->rows[number].name, name))
+            return number;
+    return PATH_TYPE_NONE;
+}
+
 static uint32_t path_types_row(struct typing *typing, const char *name)
 {
     struct path_types *types = typing->types;
     uint64_t hash = hash_bytes(name, strlen(name));
-    uint32_t number;
-    for (struct map_probe probe = map_probe(&typing->names, hash); map_next(&probe, &number);)
-        if (!strcmp(types->rows[number].name, name))
-            return number;
+    uint32_t number = path_types_find(typing, name);
+    if (number != PATH_TYPE_NONE)
+        return number;
     bool has_room = array_make_room(&types->rows, &typing->room, types->count, sizeof *types->rows);
     char *copy = has_room ? strdup(name) : NULL;
     if (!copy || !map_try_add(&typing->names, hash, (uint32_t)types->count)) {
@@ -275,6 +284,52 @@ static uint32_t path_types_by_call(struct typing *typing, size_t site)
                : PATH_TYPE_NONE;
 }
 
+/* ---- Layouts --------------------------------------------------------------------------------- */
+
+static bool path_types_is_same_layout(const struct profile_call_type *a,
+                                      const struct profile_call_type *b)
+{
+    return a->bytes == b->bytes && figure_equal(a->hole_count, b->hole_count) &&
+           figure_equal(a->hole_bytes, b->hole_bytes) &&
+           figure_equal(a->padding_bytes, b->padding_bytes);
+}
+
+/* Types of the same name may be different ones: then none is said. */
+static void path_types_find_layouts(struct typing *typing)
+{
+    static const struct profile_call_type several;
+    const struct profile *profile = typing->profile;
+    for (size_t i = 0; i < profile->call_type_count; i++) {
+        const struct profile_call_type *row = &profile->call_types[i];
+        uint32_t number = row->name && figure_known(row->hole_count)
+                              ? path_types_find(typing, row->name)
+                              : PATH_TYPE_NONE;
+        if (number == PATH_TYPE_NONE)
+            continue;
+        struct path_type *type = &typing->types->rows[number];
+        bool differs = type->layout && !path_types_is_same_layout(type->layout, row);
+        type->layout = differs ? &several : row;
+    }
+    for (size_t i = 0; i < typing->types->count; i++)
+        if (typing->types->rows[i].layout == &several)
+            typing->types->rows[i].layout = NULL;
+}
+
+/* One that is as long as is asked for has one object a block. */
+struct figure path_types_padding(const struct path_type *type)
+{
+    const struct profile_call_type *layout = type->layout;
+    const struct call_metrics *call = &type->merged.metrics;
+    if (!layout || !layout->bytes || !figure_known(call->at_peak_bytes) ||
+        !figure_known(call->at_peak_count))
+        return FIGURE_UNKNOWN;
+    uint64_t objects = layout->kind == PROFILE_CALL_OPEN
+                           ? figure_or(call->at_peak_count, 0)
+                           : figure_or(call->at_peak_bytes, 0) / layout->bytes;
+    uint64_t unused = figure_or(layout->hole_bytes, 0) + figure_or(layout->padding_bytes, 0);
+    return figure_of(objects * unused);
+}
+
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 static void path_types_add(struct typing *typing, size_t site)
@@ -325,6 +380,7 @@ int path_types_init(struct path_types *types, const struct profile *profile, con
             path_types_add(&typing, i);
     }
     path_types_settle(types, profile);
+    path_types_find_layouts(&typing);
     free(typing.said);
     free(typing.rows);
     free(typing.live);

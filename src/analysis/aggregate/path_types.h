@@ -29,6 +29,7 @@ struct path_type {
     const char *name;
     bool sources[PATH_TYPE_SOURCES]; /* of one of its paths at least */
     struct merged_metrics merged;
+    const struct profile_call_type *layout; /* its size and holes; NULL: not known */
 };
 
 struct path_types {
@@ -44,6 +45,8 @@ struct path_types {
 /* `wanted` (by node; NULL: all): paths that count. 0 or -ENOMEM. */
 int path_types_init(struct path_types *types, const struct profile *profile, const bool *wanted);
 void path_types_release(struct path_types *types);
+/* Bytes at the peak that belong to no member of the type. */
+struct figure path_types_padding(const struct path_type *type);
 /* Indices of rows by a metric (position in metrics[]), by metric_rank(), falling. To be freed;
  * NULL: no memory. */
 uint32_t *path_types_order(const struct path_types *types, size_t metric);

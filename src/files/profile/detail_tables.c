@@ -519,6 +519,9 @@ static const struct detail_column call_type_columns[] = {
     FIELD("kind", kind, DETAIL_KIND, .limit = PROFILE_CALL_KINDS),
     FIELD("name", name, DETAIL_TEXT),
     FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("hole_count", hole_count, DETAIL_MAYBE),
+    FIELD("hole_bytes", hole_bytes, DETAIL_MAYBE),
+    FIELD("padding_bytes", padding_bytes, DETAIL_MAYBE),
 };
 #undef ROW
 

@@ -395,6 +395,8 @@ struct profile_call_type {
     int kind;
     const char *name;
     uint64_t bytes; /* of an object, or of an array's element */
+    struct figure hole_count, hole_bytes; /* between the members of a structure */
+    struct figure padding_bytes;          /* behind the last one */
 };
 int profile_put_call_type(struct profile_writer *writer, const struct profile_call_type *row);
 

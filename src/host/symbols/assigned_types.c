@@ -10,6 +10,7 @@
 
 #include "symbols/call_result.h"
 #include "symbols/dwarf_names.h"
+#include "symbols/type_layout.h"
 
 enum { MOST_LINKS = 16, MOST_DEPTH = 100 };
 
@@ -404,6 +405,7 @@ static bool assigned_types_tell(struct typing_call *typing, Dwarf_Die *found,
     type->is_scalar = assigned_types_is_scalar(dwarf_tag(&bare));
     type->is_open = assigned_types_is_open(&bare);
     type->is_made = found == &typing->made;
+    type->has_layout = type_layout_find(&bare, &type->layout);
     return type->name && (type->is_scalar || assigned_types_is_structure(dwarf_tag(&bare)));
 }
 

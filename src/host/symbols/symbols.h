@@ -57,14 +57,22 @@ struct symbols_frame {
 size_t symbols_resolve(struct symbols *symbols, int module, uint64_t address,
                        struct symbols_frame *frames, size_t max);
 
+/* Bytes of a structure that belong to none of its members (type_layout.h). */
+struct symbols_type_layout {
+    uint64_t hole_count, hole_bytes; /* between members; whole bytes */
+    uint64_t padding_bytes;          /* behind the last one */
+};
+
 /* What is made of a call's result, by debug information (assigned_types.h). */
 struct symbols_call_type {
     const char *name;
-    uint64_t bytes; /* of an object, or of an element of an array */
-    bool is_made;   /* by a constructor */
-    bool is_scalar; /* numbers, characters, pointers */
-    bool is_open;   /* a structure whose last member is as long as is asked for */
-    bool hands_on;  /* the function returns it as it is; nothing else is known then */
+    uint64_t bytes;  /* of an object, or of an element of an array */
+    bool is_made;    /* by a constructor */
+    bool is_scalar;  /* numbers, characters, pointers */
+    bool is_open;    /* a structure whose last member is as long as is asked for */
+    bool hands_on;   /* the function returns it as it is; nothing else is known then */
+    bool has_layout; /* of a structure */
+    struct symbols_type_layout layout;
 };
 /* Of a return address. False: nothing is known. */
 bool symbols_type_of_call(struct symbols *symbols, int module, uint64_t address,

@@ -36,7 +36,8 @@ struct scan {
     uint32_t begin_ms, end_ms; /* all its stamps lie before its end */
 };
 
-/* One request to the kernel. Writes go on meanwhile: when in it a page was looked at is not known. */
+/* One request to the kernel. Writes go on meanwhile, and when in it a page was looked at is not
+ * known. */
 struct step {
     uint32_t from_ms, until_ms; /* until: the stamps of its pages */
 };

@@ -442,7 +442,15 @@ static int profile_build_write_type(struct writer *writer, const struct place *p
                                             : type->is_open   ? PROFILE_CALL_OPEN
                                                               : PROFILE_CALL_STRUCTURE,
                                     .name = type->name,
-                                    .bytes = type->bytes};
+                                    .bytes = type->bytes,
+                                    .hole_count = FIGURE_UNKNOWN,
+                                    .hole_bytes = FIGURE_UNKNOWN,
+                                    .padding_bytes = FIGURE_UNKNOWN};
+    if (type->has_layout) {
+        row.hole_count = figure_of(type->layout.hole_count);
+        row.hole_bytes = figure_of(type->layout.hole_bytes);
+        row.padding_bytes = figure_of(type->layout.padding_bytes);
+    }
     return profile_put_call_type(writer->profile, &row);
 }
 

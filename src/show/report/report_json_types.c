@@ -6,6 +6,21 @@
 #include "aggregate/path_types.h"
 #include "report/report_writer.h"
 
+/* null: not known. */
+static void report_json_types_layout(struct writer *writer, const struct path_type *type)
+{
+    static const struct profile_call_type none = {.hole_count = FIGURE_OF(UINT64_MAX),
+                                                  .hole_bytes = FIGURE_OF(UINT64_MAX),
+                                                  .padding_bytes = FIGURE_OF(UINT64_MAX)};
+    const struct profile_call_type *layout = type->layout ? type->layout : &none;
+    json_figure(&writer->json, "size_bytes",
+                type->layout ? figure_of(layout->bytes) : FIGURE_UNKNOWN);
+    json_figure(&writer->json, "hole_count", layout->hole_count);
+    json_figure(&writer->json, "hole_bytes", layout->hole_bytes);
+    json_figure(&writer->json, "padding_bytes", layout->padding_bytes);
+    json_figure(&writer->json, "unused_at_peak_bytes", path_types_padding(type));
+}
+
 static void report_json_types_write(struct writer *writer, const struct path_type *type)
 {
     json_object(&writer->json, NULL);
@@ -16,6 +31,7 @@ static void report_json_types_write(struct writer *writer, const struct path_typ
             json_string(&writer->json, NULL, path_type_source_names[i]);
     json_end(&writer->json);
     json_unsigned(&writer->json, "paths", type->merged.paths);
+    report_json_types_layout(writer, type);
     report_json_metrics(writer, "metrics", &type->merged.metrics);
     json_end(&writer->json);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "aggregate/estimate.h"
 #include "aggregate/live_types.h"
+#include "aggregate/order.h"
 #include "aggregate/path_types.h"
 #include "base/text.h"
 #include "format/names.h"
@@ -81,6 +82,66 @@ static int report_text_types_add_all(struct text *text, const struct path_types 
                               types->rows[order[i]].name);
     if (types->count > text->options->top)
         strbuf_addf(&text->out, "  %zu more (--top)\n", types->count - text->options->top);
+    free(order);
+    return 0;
+}
+
+/* ---- What of it is padding ------------------------------------------------------------------- */
+
+enum { SIZE = 9, HOLES = 14 };
+static const struct text_column padding_columns[] = {
+    {"unused", CELL, TEXT_RIGHT, 0}, {"of", CELL, TEXT_RIGHT, 0},     {"size", SIZE, TEXT_RIGHT, 0},
+    {"holes", HOLES, TEXT_RIGHT, 0}, {"at end", SIZE, TEXT_RIGHT, 0}, {"type", 0, TEXT_LEFT, 2}};
+enum {
+    PADDING_COLUMNS = sizeof padding_columns / sizeof *padding_columns,
+    PADDING_USED = 2 * CELL + 2 * SIZE + HOLES + 2
+};
+
+static void report_text_types_add_padding(struct text *text, const struct path_type *type)
+{
+    const struct profile_call_type *layout = type->layout;
+    struct strbuf holes = STRBUF_INIT;
+    size_t left = text->style.columns > PADDING_USED ? text->style.columns - PADDING_USED : 0;
+    uint64_t count = figure_or(layout->hole_count, 0);
+    if (count)
+        strbuf_addf(&holes, "%s in %s", human_bytes(figure_or(layout->hole_bytes, 0)).text,
+                    human_count(count).text);
+    report_part_row(text, padding_columns);
+    report_part_next_figure(text, figure_human_bytes(path_types_padding(type)).text);
+    report_part_next(text, figure_human_bytes(type->merged.metrics.at_peak_bytes).text);
+    report_part_next(text, human_bytes(layout->bytes).text);
+    report_part_next(text, count ? holes.data : "-");
+    report_part_next(text, figure_positive(layout->padding_bytes)
+                               ? figure_human_bytes(layout->padding_bytes).text
+                               : "-");
+    report_part_next(text, "");
+    name_add_type(&text->out, type->name, left);
+    report_part_end(text);
+    strbuf_release(&holes);
+}
+
+/* Types of which something is unused at the peak, most first. */
+static int report_text_types_add_paddings(struct text *text, const struct path_types *types)
+{
+    struct figure *values = calloc(types->count + 1, sizeof *values);
+    size_t count = 0;
+    for (size_t i = 0; values && i < types->count; i++) {
+        values[i] = path_types_padding(&types->rows[i]);
+        count += figure_positive(values[i]);
+    }
+    uint32_t *order = values ? order_values(values, types->count) : NULL;
+    free(values);
+    if (!order)
+        return -ENOMEM;
+    if (count) {
+        report_part_title(text, "Padding", "of types, at the peak: bytes of no member");
+        report_part_headings(text, padding_columns, PADDING_COLUMNS);
+    }
+    size_t shown = count < text->options->top ? count : text->options->top;
+    for (size_t i = 0; i < shown; i++)
+        report_text_types_add_padding(text, &types->rows[order[i]]);
+    if (count > shown)
+        strbuf_addf(&text->out, "  %zu more (--top)\n", count - shown);
     free(order);
     return 0;
 }
@@ -161,6 +222,8 @@ int report_section_types(struct text *text)
     error = live_types_init(&alive, text->profile, text->sites.wanted);
     if (!error && (types.count || !alive.count))
         error = report_text_types_add_allocated(text, &types);
+    if (!error)
+        error = report_text_types_add_paddings(text, &types);
     if (!error && alive.count)
         report_text_types_add_alive(text, &alive);
     live_types_release(&alive);

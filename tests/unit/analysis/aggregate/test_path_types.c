@@ -179,6 +179,8 @@ static void what_is_not_known_is_the_rest(void **state)
     path_types_release(&types);
 }
 
+#define NO_LAYOUT FIGURE_UNKNOWN, FIGURE_UNKNOWN, FIGURE_UNKNOWN
+
 /* What main's call makes; sizes of the path's blocks are from `least` to `most`. */
 static const char *called(int kind, uint64_t bytes, uint64_t least, uint64_t most)
 {
@@ -188,7 +190,8 @@ static const char *called(int kind, uint64_t bytes, uint64_t least, uint64_t mos
     site(4, least);
     sites[0].metrics.size_min = figure_of(least);
     sites[0].metrics.size_max = figure_of(most);
-    calls[0] = (struct profile_call_type){UINT32_MAX, codes[MAIN].address, kind, "Node", bytes};
+    calls[0] =
+        (struct profile_call_type){UINT32_MAX, codes[MAIN].address, kind, "Node", bytes, NO_LAYOUT};
     profile.call_type_count = 1;
     assert_int_equal(path_types_init(&types, &profile, NULL), 0);
     bool is_known = types.of_site[0] != PATH_TYPE_NONE;
@@ -213,6 +216,42 @@ static void a_calls_type_counts_where_the_sizes_fit(void **state)
     assert_string_equal(called(PROFILE_CALL_SCALAR, 8, 8, 804), "?");
 }
 
+/* Two calls of main's make a Node; the second one's has so many bytes in holes. At the peak are three
+ * of 40 bytes. */
+static struct figure padding(int kind, uint64_t holes, uint64_t second)
+{
+    struct path_types types;
+    profile.site_count = 0;
+    site(4, 120);
+    sites[0].metrics.size_min = sites[0].metrics.size_max = figure_of(120);
+    sites[0].metrics.at_peak_bytes = figure_of(120);
+    sites[0].metrics.at_peak_count = figure_of(1);
+    for (uint32_t i = 0; i < 2; i++)
+        calls[i] = (struct profile_call_type){
+            UINT32_MAX,   codes[MAIN].address + i,       kind,        "Node", 40,
+            FIGURE_OF(1), figure_of(i ? second : holes), FIGURE_OF(4)};
+    profile.call_type_count = 2;
+    assert_int_equal(path_types_init(&types, &profile, NULL), 0);
+    assert_int_equal(types.count, 1);
+    struct figure found = path_types_padding(&types.rows[0]);
+    path_types_release(&types);
+    return found;
+}
+
+static void padding_is_that_of_each_object(void **state)
+{
+    (void)state;
+    assert_int_equal(figure_or(padding(PROFILE_CALL_STRUCTURE, 7, 7), 0), 3 * (7 + 4));
+    assert_int_equal(figure_or(padding(PROFILE_CALL_OPEN, 7, 7), 0), 7 + 4); /* one a block */
+    assert_int_equal(figure_or(padding(PROFILE_CALL_STRUCTURE, 0, 0), 0), 3 * 4);
+}
+
+static void of_two_types_of_one_name_none_is_said(void **state)
+{
+    (void)state;
+    assert_false(figure_known(padding(PROFILE_CALL_STRUCTURE, 7, 3)));
+}
+
 /* Operator new's caller is the allocator, and that one's main. */
 static void who_hands_on_is_passed_over(void **state)
 {
@@ -221,9 +260,12 @@ static void who_hands_on_is_passed_over(void **state)
     lines[ALLOCATE].function = lines[NEW].function = MAIN; /* functions say nothing */
     site(3, 40);
     sites[0].metrics.size_min = sites[0].metrics.size_max = figure_of(40);
-    calls[0] = (struct profile_call_type){UINT32_MAX, 3, PROFILE_CALL_HANDED_ON, NULL, 0};
-    calls[1] = (struct profile_call_type){UINT32_MAX, 2, PROFILE_CALL_HANDED_ON, NULL, 0};
-    calls[2] = (struct profile_call_type){UINT32_MAX, 1, PROFILE_CALL_STRUCTURE, "Node", 40};
+    calls[0] =
+        (struct profile_call_type){UINT32_MAX, 3, PROFILE_CALL_HANDED_ON, NULL, 0, NO_LAYOUT};
+    calls[1] =
+        (struct profile_call_type){UINT32_MAX, 2, PROFILE_CALL_HANDED_ON, NULL, 0, NO_LAYOUT};
+    calls[2] =
+        (struct profile_call_type){UINT32_MAX, 1, PROFILE_CALL_STRUCTURE, "Node", 40, NO_LAYOUT};
     profile.call_type_count = 3;
     says(0, "Node", 0);
     calls[1].address = 77; /* of the allocator nothing is known */
@@ -242,6 +284,8 @@ int main(void)
         cmocka_unit_test_setup(looks_without_classes_say_nothing_against_it, begin),
         cmocka_unit_test_setup(what_is_not_known_is_the_rest, begin),
         cmocka_unit_test_setup(a_calls_type_counts_where_the_sizes_fit, begin),
+        cmocka_unit_test_setup(padding_is_that_of_each_object, begin),
+        cmocka_unit_test_setup(of_two_types_of_one_name_none_is_said, begin),
         cmocka_unit_test_setup(who_hands_on_is_passed_over, begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

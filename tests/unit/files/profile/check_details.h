@@ -97,6 +97,7 @@ static inline void check_call_type(const struct profile_call_type *got,
     SAME(got->kind, expected->kind);
     check_string(got->name, expected->name);
     SAME(got->bytes, expected->bytes);
+    assert_memory_equal(&got->hole_count, &expected->hole_count, 3 * sizeof got->hole_count);
 }
 
 static inline void check_holder(const struct profile_holder *got,

@@ -177,9 +177,9 @@ static const struct profile_page_use detail_page_uses[] = {
     {3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0},
 };
 static const struct profile_call_type detail_call_types[] = {
-    {1, 0x1234, PROFILE_CALL_MADE, "ns::Widget", 40},
-    {1, 0xffff5678, PROFILE_CALL_HANDED_ON, NULL, 0},
-    {2, 0x10, PROFILE_CALL_SCALAR, "char", 1},
+    {1, 0x1234, PROFILE_CALL_MADE, "ns::Widget", 40, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
+    {1, 0xffff5678, PROFILE_CALL_HANDED_ON, NULL, 0, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
+    {2, 0x10, PROFILE_CALL_SCALAR, "char", 1, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
 };
 static const struct profile_holder detail_holders[] = {
     {2, 1, 0, PROFILE_HOLDER_VARIABLE, 0, "table", "/usr/bin/solver", {UNKNOWN}, 0, 0, 0, 12, 600},
