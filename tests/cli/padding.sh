@@ -35,4 +35,4 @@ echo "== without debug information"
 strip -g -o bare "$VICTIMS/padded_types"
 tidemark record -q -o bare.tmk ./bare >bare.said
 layouts bare.tmk
-tidemark report --by type -w 80 bare.tmk | grep -c '^Padding'
+tidemark report --by type -w 80 bare.tmk | sed -n '/^Padding/p' | wc -l

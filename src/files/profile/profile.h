@@ -394,7 +394,7 @@ struct profile_call_type {
     uint64_t address;
     int kind;
     const char *name;
-    uint64_t bytes; /* of an object, or of an array's element */
+    uint64_t bytes;                       /* of an object, or of an array's element */
     struct figure hole_count, hole_bytes; /* between the members of a structure */
     struct figure padding_bytes;          /* behind the last one */
 };

@@ -1,5 +1,5 @@
-/* Walks a structure's members (type_layout.h). They stand in debug information in the order in which
- * they were declared, which is that of their places, but for bases that share bytes with what
+/* Walks a structure's members (type_layout.h). They stand in debug information in the order in
+ * which they were declared, which is that of their places, but for bases that share bytes with what
  * follows: so the furthest end counts. */
 #include "symbols/type_layout.h"
 

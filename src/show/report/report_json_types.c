@@ -9,15 +9,11 @@
 /* null: not known. */
 static void report_json_types_layout(struct writer *writer, const struct path_type *type)
 {
-    static const struct profile_call_type none = {.hole_count = FIGURE_OF(UINT64_MAX),
-                                                  .hole_bytes = FIGURE_OF(UINT64_MAX),
-                                                  .padding_bytes = FIGURE_OF(UINT64_MAX)};
-    const struct profile_call_type *layout = type->layout ? type->layout : &none;
-    json_figure(&writer->json, "size_bytes",
-                type->layout ? figure_of(layout->bytes) : FIGURE_UNKNOWN);
-    json_figure(&writer->json, "hole_count", layout->hole_count);
-    json_figure(&writer->json, "hole_bytes", layout->hole_bytes);
-    json_figure(&writer->json, "padding_bytes", layout->padding_bytes);
+    const struct profile_call_type *layout = type->layout;
+    json_figure(&writer->json, "size_bytes", layout ? figure_of(layout->bytes) : FIGURE_UNKNOWN);
+    json_figure(&writer->json, "hole_count", layout ? layout->hole_count : FIGURE_UNKNOWN);
+    json_figure(&writer->json, "hole_bytes", layout ? layout->hole_bytes : FIGURE_UNKNOWN);
+    json_figure(&writer->json, "padding_bytes", layout ? layout->padding_bytes : FIGURE_UNKNOWN);
     json_figure(&writer->json, "unused_at_peak_bytes", path_types_padding(type));
 }
 
