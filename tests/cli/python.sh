@@ -57,6 +57,26 @@ check_types() { # PYTHON
 table = {i: [i] * 10 for i in range(10000)}'
     tidemark held --json held.tmk | jq -c '[.at, ([.. | objects | select((.retained_blocks // 0) > 30000 and (.retained_blocks // 0) < 45000)] | length > 0)]'
     tidemark leaks --json held.tmk | jq -r .at
+    # By name, and of known sizes.
+    PYTHONHASHSEED=0 try tidemark record -q --held -o holders.tmk "$1" "$HERE/python_holders.py"
+    tidemark held --json holders.tmk >holders.json
+    while read -r name module least most; do
+        jq -r --arg name "$name" --arg of "$module" --argjson least "$least" --argjson most "$most" '[.holders[]
+            | select(.parent == 0 and .kind == "module variable" and .name == $name and .of == $of) | .retained_blocks] as $blocks
+            | if ($blocks | length) == 1 and $blocks[0] >= $least and $blocks[0] <= $most then empty else "\($name) of \($of): \($blocks)" end' holders.json
+    done <<EOF
+kept __main__ 39890 40010
+table __main__ 29600 29760
+root __main__ 19900 24020
+seen __main__ 1900 2100
+add __main__ 1500 1510
+once __main__ 1200 1210
+short __main__ 2735 2755
+taken __main__ 5990 6010
+DATA python_holders_lib 3000 3004
+Base python_holders_lib 3740 3800
+EOF
+    tidemark report holders.tmk | grep -o 'held by *kept of __main__'
     # Two runs, of which the second keeps 300 more of a class and 100 fewer of another.
     for counts in '500, 400' '800, 300'; do
         PYTHONHASHSEED=0 try tidemark record -q -o "counts.${counts%%,*}.tmk" "$1" -c "class More: pass

@@ -48,15 +48,20 @@ void held_by_add_what(struct strbuf *out, const struct profile_holder *holder)
 {
     switch (holder->kind) {
     case PROFILE_HOLDER_VARIABLE:
-    case PROFILE_HOLDER_SEVERAL:
         if (holder->module) {
-            strbuf_add_string(out, holder->kind == PROFILE_HOLDER_VARIABLE
-                                       ? "variable of "
-                                       : "several holders, of ");
+            strbuf_add_string(out, "variable of ");
             text_add_safe_string(out, held_by_library(holder));
-        } else {
-            strbuf_add_string(out, "several holders");
         }
+        break;
+    case PROFILE_HOLDER_SEVERAL:
+        strbuf_add_string(out, "and others");
+        break;
+    case PROFILE_HOLDER_MODULE_VARIABLE:
+        strbuf_add_string(out, "variable of module ");
+        text_add_safe_string(out, holder->module ? holder->module : "(unnamed)");
+        break;
+    case PROFILE_HOLDER_CLASS:
+        strbuf_add_string(out, "class");
         break;
     case PROFILE_HOLDER_MAPPING:
         strbuf_add_string(out, "mapped by the program");
@@ -88,7 +93,6 @@ static void held_by_add_name(struct strbuf *out, const struct profile_holder *ho
         break;
     case PROFILE_HOLDER_SEVERAL:
         strbuf_add_string(out, holder->name ? holder->name : "mappings");
-        strbuf_add_string(out, " and others");
         break;
     default:
         strbuf_add_string(out, holder->name ? holder->name : "(unnamed)");
@@ -100,9 +104,13 @@ void held_by_add_short(struct strbuf *out, const struct profile_holder *holder)
     struct strbuf name = STRBUF_INIT;
     held_by_add_name(&name, holder);
     name_add_short(out, name.data, 40);
-    if (holder->kind == PROFILE_HOLDER_VARIABLE && holder->module) {
+    bool is_variable =
+        holder->kind == PROFILE_HOLDER_VARIABLE || holder->kind == PROFILE_HOLDER_MODULE_VARIABLE;
+    if (is_variable && holder->module) {
         strbuf_add_string(out, " of ");
         text_add_safe_string(out, held_by_library(holder));
+    } else if (holder->kind == PROFILE_HOLDER_SEVERAL) {
+        strbuf_add_string(out, " and others");
     }
     strbuf_release(&name);
 }
@@ -166,6 +174,15 @@ static void held_by_add_sum(struct strbuf *out, const struct held_by_sum *sum)
                 human_plural(sum->count));
 }
 
+/* An interpreter's objects that only point to each other are no leak. */
+static bool held_by_has_collector(const struct held_by *holders)
+{
+    for (size_t i = 0; i < holders->count; i++)
+        if (holders->rows[i].of->kind == PROFILE_HOLDER_MODULE_VARIABLE)
+            return true;
+    return false;
+}
+
 static void held_by_add_verdict(struct strbuf *out, const struct held_by *holders,
                                 const struct style *style)
 {
@@ -177,7 +194,9 @@ static void held_by_add_verdict(struct strbuf *out, const struct held_by *holder
     if (holders->lost.count) {
         strbuf_add_string(out, ", ");
         held_by_add_sum(out, &holders->lost);
-        strbuf_add_string(out, " lost (tidemark leaks)");
+        strbuf_add_string(out, held_by_has_collector(holders)
+                                   ? " by nobody: lost, or for the garbage collector to find"
+                                   : " lost (tidemark leaks)");
     }
     strbuf_add_char(out, '\n');
     held_by_add_when(out, holders->now.sample);
@@ -225,7 +244,8 @@ static void held_by_add_grown(struct text_row *cells, const struct held_by_row *
     strbuf_release(&blocks);
 }
 
-static void held_by_add_row(const struct showing *showing, const struct held_by_row *row)
+static void held_by_add_row(const struct showing *showing, const struct held_by_row *row,
+                            size_t depth)
 {
     const struct held_by *holders = showing->holders;
     bool is_grown = holders->before.profile != NULL;
@@ -245,16 +265,16 @@ static void held_by_add_row(const struct showing *showing, const struct held_by_
         text_row_add(&cells, human_exact(row->retained.count).text);
     }
     text_row_add(&cells, "");
-    strbuf_add_repeated(showing->out, " ", INDENT * row->depth);
+    strbuf_add_repeated(showing->out, " ", INDENT * depth);
     held_by_add_line(showing->out, &showing->options->style, held_by_side_of(holders, row), &holder,
-                     NAME_AT + INDENT * row->depth, row->depth == 0);
+                     NAME_AT + INDENT * depth, depth == 0);
 }
 
 static void held_by_add_more(const struct showing *showing, const uint32_t *children, size_t from,
                              size_t count, size_t depth)
 {
     const struct held_by *holders = showing->holders;
-    struct held_by_row sum = {.depth = (uint32_t)depth};
+    struct held_by_row sum = {0};
     struct profile_holder rest = {.kind = PROFILE_HOLDER_REST};
     for (size_t i = from; i < count; i++) {
         const struct held_by_row *row = &holders->rows[children[i]];
@@ -265,12 +285,29 @@ static void held_by_add_more(const struct showing *showing, const uint32_t *chil
         sum.merged += row->of->kind == PROFILE_HOLDER_REST ? row->merged : 1;
     }
     sum.of = &rest;
-    held_by_add_row(showing, &sum);
+    held_by_add_row(showing, &sum, depth);
 }
 
 static bool held_by_is_unchanged(const struct held_by *holders, const struct held_by_row *row)
 {
     return holders->before.profile && row->retained.bytes == row->old.bytes;
+}
+
+/* Below a holder the first row that says more than the one above it: an object that keeps hardly
+ * anything but what one other object keeps is passed over. */
+static uint32_t held_by_pass_links(const struct held_by *holders, uint32_t row)
+{
+    enum { HARDLY = 100 }; /* one part in so many */
+    for (size_t count;;) {
+        uint32_t *children = held_by_children(holders, row, &count);
+        uint64_t whole = holders->rows[row].retained.bytes;
+        uint32_t first = count ? children[0] : HELD_BY_NONE;
+        free(children);
+        if (first == HELD_BY_NONE || holders->rows[first].of->kind == PROFILE_HOLDER_REST ||
+            holders->rows[first].retained.bytes < whole - whole / HARDLY)
+            return row;
+        row = first;
+    }
 }
 
 static void held_by_add_children(const struct showing *showing, uint32_t parent, size_t depth)
@@ -279,12 +316,13 @@ static void held_by_add_children(const struct showing *showing, uint32_t parent,
     uint32_t *children = held_by_children(showing->holders, parent, &count);
     size_t shown = count > top ? top : count;
     for (size_t i = 0; i < shown; i++) {
-        const struct held_by_row *row = &showing->holders->rows[children[i]];
+        uint32_t number = depth ? held_by_pass_links(showing->holders, children[i]) : children[i];
+        const struct held_by_row *row = &showing->holders->rows[number];
         if (held_by_is_unchanged(showing->holders, row))
             continue;
-        held_by_add_row(showing, row);
+        held_by_add_row(showing, row, depth);
         if (depth + 1 < showing->options->depth)
-            held_by_add_children(showing, children[i], depth + 1);
+            held_by_add_children(showing, number, depth + 1);
     }
     if (shown < count)
         held_by_add_more(showing, children, shown, count, depth);

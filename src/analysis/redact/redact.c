@@ -304,6 +304,8 @@ static void redact_holder(struct redaction *redaction, int kind, const char **na
     else if (kind == PROFILE_HOLDER_STACK || kind == PROFILE_HOLDER_REGISTERS ||
              (kind == PROFILE_HOLDER_TLS && !*module))
         redact_name(redaction, name, "thread");
+    else if (kind == PROFILE_HOLDER_CLASS)
+        redact_name(redaction, name, "class");
     else
         redact_name(redaction, name, "variable");
 }

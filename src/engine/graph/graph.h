@@ -16,7 +16,8 @@
  * Invariants
  *   blocks[i].address + size <= blocks[i + 1].address                  (a block of 0 bytes takes 1)
  *   first[i] <= first[i + 1],  edges of block i = to[first[i] .. first[i + 1])
- *   block number of an edge = edge & ~GRAPH_INTERIOR < count
+ *   block number of an edge = edge & GRAPH_NUMBER < count
+ *   roots [roots.count - name_count, roots.count) are names
  *
  * Memory: 4 bytes an edge, 5 bytes a block and 1 MiB for each GiB of addresses with blocks, beside
  * what reach (5 bytes a block) and dominators take; 8 bytes a root where holders are kept. Not
@@ -45,8 +46,10 @@ struct graph_memory {
 };
 
 #define GRAPH_INTERIOR  (1u << 31)
+#define GRAPH_BORROWED  (1u << 30) /* leads somewhere, and holds nothing: a weak reference */
+#define GRAPH_NUMBER    (GRAPH_BORROWED - 1)
 #define GRAPH_NONE      UINT32_MAX
-#define GRAPH_MAX_COUNT ((1u << 31) - 1)
+#define GRAPH_MAX_COUNT GRAPH_NUMBER
 
 struct graph_edges {
     uint32_t *to;
@@ -79,6 +82,7 @@ struct graph {
     uint32_t *large;    /* numbers of the blocks that are not in there */
     size_t large_count, large_room;
     struct graph_edges roots, edges;
+    size_t name_count;
     uint32_t *first; /* count + 1 of them */
     uint32_t next;   /* the block after the one whose words were added last */
     uint8_t *known;  /* of each block: what graph_scan.c found out about its beginning */
@@ -116,9 +120,26 @@ void graph_add_roots(struct graph *graph, uint64_t address, const uint64_t *word
 /* The next words of a block, aligned ones only. Blocks come in the order of their numbers; those
  * without words may be left out. */
 void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words, size_t count);
+/* The same of words that hold nothing. What they lead to can be reached. */
+void graph_add_borrowed_words(struct graph *graph, uint32_t block, const uint64_t *words,
+                              size_t count);
 /* The next words of a range, likewise. To graph_reach() they are roots. */
 void graph_add_range_words(struct graph *graph, uint32_t range, const uint64_t *words,
                            size_t count);
+
+/* ---- What a run-time knows of its own objects, after all words were added ---- */
+
+/* A block's edges to those blocks that have a bit of `mask` in `marks` (one byte a block) hold
+ * nothing. */
+void graph_borrow(struct graph *graph, uint32_t block, const uint8_t *marks, uint8_t mask);
+/* The last words of a block hold nothing, of which these are copies. */
+void graph_borrow_last(struct graph *graph, uint32_t block, const uint64_t *words, size_t count);
+/* A root for holders alone, with graph_keep_holders(): what the run-time calls the block. It says
+ * nothing of what can be reached. `address`: where the word lies that holds it. No other root may
+ * come after it. */
+void graph_add_name(struct graph *graph, uint64_t address, uint32_t block);
+/* Edges that hold nothing go: before graph_dominate(), after graph_reach(). */
+void graph_forget_borrowed(struct graph *graph);
 
 /* The number of the block that an address lies in; GRAPH_NONE: in none. */
 uint32_t graph_find(const struct graph *graph, uint64_t address);
@@ -210,7 +231,8 @@ struct graph_chain {
     uint32_t *nodes; /* blocks; from graph.count on ranges. malloc'd */
     uint32_t count;  /* 0: nothing leads there */
 };
-/* The shortest one to the block, from roots of the lowest rank that has one. `ranks`: by root,
+/* The shortest one to the block, from roots of the lowest rank that has one, without edges that
+ * hold nothing. `ranks`: by root,
  * below GRAPH_CHAIN_RANKS. With graph_keep_holders(). 0, -ENOMEM or -ERANGE. */
 int graph_chain_find(struct graph *graph, const uint8_t *ranks, uint32_t block,
                      struct graph_chain *out);

@@ -32,7 +32,8 @@ static void graph_chain_follow(struct chase *chase, uint32_t node)
         is_block ? graph->first + node : graph->range_first + node - graph->count;
     const uint32_t *to = is_block ? graph->edges.to : graph->range_edges.to;
     for (uint32_t at = first[0]; at < first[1]; at++)
-        graph_chain_meet(chase, to[at], node + 1);
+        if (!(to[at] & GRAPH_BORROWED))
+            graph_chain_meet(chase, to[at], node + 1);
 }
 
 static bool graph_chain_reaches(struct chase *chase)

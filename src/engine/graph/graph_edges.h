@@ -13,9 +13,15 @@ static inline void graph_edges_finish(struct graph *graph)
         graph->range_first[graph->next_range++] = (uint32_t)graph->range_edges.count;
 }
 
+/* Roots that say what can be reached. */
+static inline size_t graph_edges_root_count(const struct graph *graph)
+{
+    return graph->roots.count - graph->name_count;
+}
+
 static inline uint32_t graph_edge_block(uint32_t edge)
 {
-    return edge & ~GRAPH_INTERIOR;
+    return edge & GRAPH_NUMBER;
 }
 
 #endif

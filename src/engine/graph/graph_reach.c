@@ -44,7 +44,7 @@ static void graph_reach_follow(struct search *search, uint32_t edge, uint8_t fro
 static void graph_reach_from_roots(struct search *search)
 {
     const struct graph *graph = search->graph;
-    for (size_t i = 0; i < graph->roots.count; i++)
+    for (size_t i = 0; i < graph_edges_root_count(graph); i++)
         graph_reach_follow(search, graph->roots.to[i], GRAPH_REACHABLE);
     for (size_t i = 0; i < graph->range_edges.count; i++)
         graph_reach_follow(search, graph->range_edges.to[i], GRAPH_REACHABLE);

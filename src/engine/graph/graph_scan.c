@@ -168,6 +168,13 @@ static inline size_t graph_scan_find(const struct graph *graph, const uint64_t *
     return at < count ? graph_scan_next(graph->low, graph->span, words, at, count) : count;
 }
 
+void graph_add_name(struct graph *graph, uint64_t address, uint32_t block)
+{
+    size_t count = graph->roots.count;
+    graph_scan_add_root(graph, address, block);
+    graph->name_count += graph->roots.count - count;
+}
+
 void graph_add_roots(struct graph *graph, uint64_t address, const uint64_t *words, size_t count)
 {
     for (size_t i = 0; (i = graph_scan_find(graph, words, i, count)) < count; i++) {
@@ -196,6 +203,15 @@ void graph_add_words(struct graph *graph, uint32_t block, const uint64_t *words,
     while (graph->next <= block)
         graph->first[graph->next++] = (uint32_t)graph->edges.count;
     graph_scan_words(graph, &graph->edges, block, words, count);
+}
+
+void graph_add_borrowed_words(struct graph *graph, uint32_t block, const uint64_t *words,
+                              size_t count)
+{
+    size_t first = graph->edges.count;
+    graph_add_words(graph, block, words, count);
+    for (size_t i = first; i < graph->edges.count; i++)
+        graph->edges.to[i] |= GRAPH_BORROWED;
 }
 
 void graph_add_range_words(struct graph *graph, uint32_t range, const uint64_t *words, size_t count)

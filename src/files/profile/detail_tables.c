@@ -74,7 +74,8 @@ const char *const profile_holder_names[PROFILE_HOLDER_KINDS] = {
     [PROFILE_HOLDER_MAPPING] = "mapping",   [PROFILE_HOLDER_ALLOCATOR] = "allocator",
     [PROFILE_HOLDER_BLOCKS] = "blocks",     [PROFILE_HOLDER_SEVERAL] = "several",
     [PROFILE_HOLDER_LOST] = "lost",         [PROFILE_HOLDER_REST] = "rest",
-    [PROFILE_HOLDER_PATH] = "path",
+    [PROFILE_HOLDER_PATH] = "path",         [PROFILE_HOLDER_MODULE_VARIABLE] = "module variable",
+    [PROFILE_HOLDER_CLASS] = "class",
 };
 
 /* ---- Columns ------------------------------------------------------------------------------- */

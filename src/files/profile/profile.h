@@ -542,6 +542,8 @@ enum profile_holder_kind {
     PROFILE_HOLDER_LOST,      /* what nobody keeps */
     PROFILE_HOLDER_REST,      /* `merged` rows that are too small or too deep */
     PROFILE_HOLDER_PATH,      /* of the list: what the blocks of `path` retain, wherever they are */
+    PROFILE_HOLDER_MODULE_VARIABLE, /* of an interpreter: `name` in its module `module` */
+    PROFILE_HOLDER_CLASS,           /* of an interpreter: `name` */
     PROFILE_HOLDER_KINDS
 };
 extern const char *const profile_holder_names[]; /* "variable" "thread-local" "stack" … */

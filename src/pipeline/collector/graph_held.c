@@ -232,10 +232,8 @@ int graph_held_find_chain(struct graph_held *graph, const struct graph_look_aske
     uint32_t block = graph_find(&held->graph, asked->path_to);
     uint8_t *ranks = calloc(held->graph.roots.count + 1, 1);
     int error = ranks ? 0 : -ENOMEM;
-    for (size_t i = 0; !error && i < held->graph.roots.count; i++) {
-        const struct held_place *place = held_place_at(held, held->graph.root_at[i]);
-        ranks[i] = (uint8_t)held_rank(place ? place->kind : PROFILE_HOLDER_REGISTERS);
-    }
+    for (size_t i = 0; !error && i < held->graph.roots.count; i++)
+        ranks[i] = (uint8_t)held_rank(held_kind_of_root(held, i));
     if (!error && block != GRAPH_NONE)
         error = graph_chain_find(&held->graph, ranks, block, &held->chain);
     if (!error && held->chain.count)

@@ -12,6 +12,7 @@
 #include "collector/graph_held.h"
 #include "collector/graph_late.h"
 #include "collector/graph_threads.h"
+#include "collector/python_holders.h"
 #include "collector/python_objects.h"
 #include "graph/graph.h"
 #include "procfs/kernel_pointers.h"
@@ -231,24 +232,45 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
                     count);
 }
 
-/* Who holds an object of Python's is not said by the list that the garbage collector has of all. */
-static void graph_look_add_head(struct sweep *sweep, uint64_t *words, size_t count)
+/* Who holds an object of Python's is not said by the list that the garbage collector has of all.
+ * Returns which words of the head hold nothing. */
+static uint32_t graph_look_add_head(struct sweep *sweep, uint64_t *words, size_t count)
 {
     sweep->first_words[sweep->block] = words[0];
-    uint64_t *links =
-        sweep->python ? python_objects_see(sweep->python, sweep->block, words, count) : NULL;
-    if (links && sweep->asked->without_links)
-        memset(links, 0, PYTHON_LINKS * WORD);
+    if (!sweep->python)
+        return 0;
+    struct python_borrowed borrowed = python_objects_see(sweep->python, sweep->block, words, count);
+    if (!sweep->asked->without_links)
+        return borrowed.links | borrowed.others;
+    for (uint32_t links = borrowed.links; links; links &= links - 1)
+        words[__builtin_ctz(links)] = 0;
+    return borrowed.others;
+}
+
+/* Bit i of `borrowed` is set if words[i] holds nothing. */
+static void graph_look_add_words(struct sweep *sweep, const uint64_t *words, size_t count,
+                                 uint32_t borrowed)
+{
+    uint32_t block = (uint32_t)sweep->block;
+    size_t next = 0;
+    for (; borrowed; borrowed &= borrowed - 1) {
+        size_t at = (size_t)__builtin_ctz(borrowed);
+        graph_add_words(sweep->graph, block, words + next, at - next);
+        graph_add_borrowed_words(sweep->graph, block, words + at, 1);
+        next = at + 1;
+    }
+    graph_add_words(sweep->graph, block, words + next, count - next);
 }
 
 static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t from, uint64_t to)
 {
     size_t count;
+    uint32_t borrowed = 0;
     uint64_t *words = graph_look_words(sweep, start, from, to, &count);
     if (count && from == sweep->blocks[sweep->block].address)
-        graph_look_add_head(sweep, words, count);
+        borrowed = graph_look_add_head(sweep, words, count);
     if (sweep->is_graph)
-        graph_add_words(sweep->graph, (uint32_t)sweep->block, words, count);
+        graph_look_add_words(sweep, words, count, borrowed);
 }
 
 /* A piece of an area has been read. */
@@ -595,6 +617,10 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
         error = graph_look_add_late(&sweep);
     if (!error)
         error = graph_look_sweep(&sweep);
+    if (!error && sweep.python)
+        python_objects_settle(sweep.python);
+    if (!error && sweep.python && sweep.held.held)
+        error = python_holders_find(sweep.held.held, sweep.python, asked->blocks);
     if (!error && asked->path_to && sweep.held.held)
         error = graph_held_find_chain(&sweep.held, asked, sweep.memory_fd);
     graph_threads_release(&sweep.threads);
@@ -608,6 +634,8 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
     if (!error) {
         out->held = sweep.held.held;
         sweep.blocks = out->held ? NULL : sweep.blocks;
+        if (out->held)
+            graph_forget_borrowed(&out->held->graph);
         sweep.held.held = NULL;
     }
     graph_look_end(&sweep);

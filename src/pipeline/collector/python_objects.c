@@ -3,7 +3,6 @@
  * and looked up among the blocks afterwards. */
 #include "collector/python_objects.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
@@ -11,13 +10,21 @@
 #include "base/map.h"
 #include "model/interpreter.h"
 
-enum { WORD = sizeof(uint64_t), NAME_BYTES = 256, UNKNOWN = 0, MOST_TYPES = 1 << 16 };
+enum {
+    WORD = sizeof(uint64_t),
+    MASK_BITS = 32,
+    NAME_BYTES = 256,
+    UNKNOWN = 0,
+    MOST_TYPES = 1 << 16
+};
 
 /* Words of an object, and of a type object. */
 enum { REFERENCES, TYPE, HEAD_WORDS };
-enum { TYPE_NAME = 3, TYPE_BASIC_BYTES = 4, TYPE_FLAGS = 21, TYPE_WORDS = 22 };
+enum { TEXT_LENGTH = HEAD_WORDS, TEXT_HASH, TEXT_STATE, TEXT_WORDS };
+enum { TYPE_NAME = 3, TYPE_BASIC_BYTES = 4, TYPE_FLAGS = 21, TYPE_WEAK_LIST = 26 };
+enum { TYPE_BASE = 32, TYPE_WORDS };
 /* Words of what stands in front of an object that has them. */
-enum { PRE_HEADER_WORDS = 2, GC_HEADER_WORDS = PYTHON_LINKS, MOST_HEADER_WORDS = 4 };
+enum { PRE_HEADER_WORDS = 2, GC_HEADER_WORDS = 2, MOST_HEADER_WORDS = 4 };
 
 #define FLAG_WEAK_REFERENCES (1u << 3) /* both in the pre-header */
 #define FLAG_ATTRIBUTES      (1u << 4)
@@ -34,13 +41,15 @@ enum { LEAST_TEXT_BYTES = 40 };
 
 struct python_type {
     uint64_t address, basic_bytes, flags;
-    char *name; /* NULL: it is no type */
-    bool is_set;
+    int64_t weak_list; /* where in an object its weak references are, in bytes; 0: nowhere */
+    char *name;        /* NULL: it is no type */
+    enum python_kind kind;
+    bool is_set, is_weak;
 };
 
 /* An address in a block that an object keeps, and what is kept there. */
 struct python_part {
-    uint64_t address;
+    uint64_t address, used_bytes; /* of a list's items */
     uint32_t name;
 };
 
@@ -59,6 +68,8 @@ struct python_objects {
     struct map type_map;
     struct python_part *parts;
     size_t part_count, part_room;
+    struct python_tail *tails;
+    size_t tail_count, tail_room;
     uint64_t root; /* the type of types; 0: not seen yet */
 };
 
@@ -126,6 +137,36 @@ static bool python_objects_is_metatype(struct python_objects *objects, uint64_t 
     return false;
 }
 
+/* Has a type the name, or one that it is derived from? */
+static bool python_objects_derives(const struct python_objects *objects, uint64_t address,
+                                   const char *start)
+{
+    enum { DEPTH = 16 };
+    uint64_t words[TYPE_WORDS];
+    bool found = false;
+    for (unsigned depth = 0; depth < DEPTH && address && !found; depth++) {
+        if (!python_objects_read(objects, address, words, TYPE_WORDS))
+            break;
+        char *name = python_objects_read_name(objects, words[TYPE_NAME]);
+        found = name && !strncmp(name, start, strlen(start));
+        address = words[TYPE_BASE];
+        free(name);
+    }
+    return found;
+}
+
+static enum python_kind python_objects_kind_of(const struct python_objects *objects,
+                                               const struct python_type *type)
+{
+    if (type->flags & FLAG_DICT)
+        return PYTHON_DICT;
+    if (type->flags & FLAG_TYPE)
+        return PYTHON_CLASS;
+    if (!strcmp(type->name, "function"))
+        return PYTHON_FUNCTION;
+    return python_objects_derives(objects, type->address, "module") ? PYTHON_MODULE : PYTHON_OTHER;
+}
+
 static struct python_type python_objects_follow(struct python_objects *objects, uint64_t address)
 {
     struct python_type type = {.address = address};
@@ -136,7 +177,12 @@ static struct python_type python_objects_follow(struct python_objects *objects, 
     type.name = python_objects_read_name(objects, words[TYPE_NAME]);
     type.basic_bytes = words[TYPE_BASIC_BYTES];
     type.flags = words[TYPE_FLAGS];
-    type.is_set = type.name && (!strcmp(type.name, "set") || !strcmp(type.name, "frozenset"));
+    type.weak_list = (int64_t)words[TYPE_WEAK_LIST];
+    if (!type.name)
+        return type;
+    type.is_set = !strcmp(type.name, "set") || !strcmp(type.name, "frozenset");
+    type.is_weak = python_objects_derives(objects, address, "weakref.");
+    type.kind = python_objects_kind_of(objects, &type);
     return type;
 }
 
@@ -190,11 +236,17 @@ static const struct python_type *python_objects_at(struct python_objects *object
                : NULL;
 }
 
-static void python_objects_keep(struct python_objects *objects, uint64_t address, uint32_t name)
+static void python_objects_keep_used(struct python_objects *objects, uint64_t address,
+                                     uint32_t name, uint64_t used_bytes)
 {
     if (address && array_make_room(&objects->parts, &objects->part_room, objects->part_count,
                                    sizeof *objects->parts))
-        objects->parts[objects->part_count++] = (struct python_part){address, name};
+        objects->parts[objects->part_count++] = (struct python_part){address, used_bytes, name};
+}
+
+static void python_objects_keep(struct python_objects *objects, uint64_t address, uint32_t name)
+{
+    python_objects_keep_used(objects, address, name, 0);
 }
 
 /* Attributes lie at an address in front of the object (3.11), or at that + 1 (3.12). */
@@ -202,9 +254,10 @@ static void python_objects_keep_parts(struct python_objects *objects,
                                       const struct python_type *type, const uint64_t *words,
                                       size_t count, size_t at)
 {
-    enum { LIST_ITEMS = 3, DICT_KEYS = 4, SET_TABLE = 5 };
+    enum { LIST_COUNT = 2, LIST_ITEMS, DICT_KEYS, SET_TABLE };
     if (type->flags & FLAG_LIST && count > at + LIST_ITEMS)
-        python_objects_keep(objects, words[at + LIST_ITEMS], NAME_ITEMS);
+        python_objects_keep_used(objects, words[at + LIST_ITEMS], NAME_ITEMS,
+                                 words[at + LIST_COUNT] * WORD);
     if (type->flags & FLAG_DICT && count > at + DICT_KEYS)
         python_objects_keep(objects, words[at + DICT_KEYS], NAME_KEYS);
     if (type->is_set && count > at + SET_TABLE)
@@ -217,8 +270,53 @@ static void python_objects_keep_parts(struct python_objects *objects,
     }
 }
 
-uint64_t *python_objects_see(struct python_objects *objects, size_t block, uint64_t *words,
-                             size_t count)
+/* `at`: words of headers. */
+static struct python_borrowed python_objects_borrowed(const struct python_type *type, size_t at)
+{
+    enum { WEAK_OBJECT = 2, WEAK_BEFORE = 5, WEAK_NEXT = 6 };
+    uint32_t object = 1u << TYPE, links = (1u << GC_HEADER_WORDS) - 1;
+    int64_t list = (int64_t)at + type->weak_list / WORD;
+    if (type->is_weak)
+        object |= 1u << WEAK_OBJECT | 1u << WEAK_BEFORE | 1u << WEAK_NEXT;
+    if (type->flags & FLAG_TEXT) /* length, hash, and bits that leave half a word as it was */
+        object |= 1u << TEXT_LENGTH | 1u << TEXT_HASH | 1u << TEXT_STATE;
+    object <<= at;
+    if (type->weak_list && list >= 0 && list < MASK_BITS)
+        object |= 1u << list;
+    return (struct python_borrowed){
+        .links = type->flags & FLAG_GC ? links << (at - GC_HEADER_WORDS) : 0, .others = object};
+}
+
+/* Tuples, lists and dicts that have ended are kept for the next ones, with what was in them. */
+static bool python_objects_is_kept_for_reuse(struct python_objects *objects, const uint64_t *words,
+                                             size_t count)
+{
+    enum { AT = GC_HEADER_WORDS };
+    if (count < AT + HEAD_WORDS || words[AT + REFERENCES] ||
+        !python_objects_is_memory(objects, words[AT + TYPE]))
+        return false;
+    const struct python_type *type = python_objects_type(objects, words[AT + TYPE]);
+    return type && type->flags & FLAG_GC && python_objects_header_words(type) == AT;
+}
+
+/* Attributes of 3.11 and 3.12 begin with as many bytes as there is room for, and two, rounded up to
+ * words; the last of them says how many. Those that are not set yet are what the memory was before:
+ * the address of a free block. */
+static struct python_borrowed python_objects_borrowed_of_part(const uint64_t *words, size_t count,
+                                                              uint64_t bytes)
+{
+    enum { LEAST = 2, MOST = 4, LAST_BYTE_SHIFT = 56, BYTES_BESIDE = 2 };
+    for (size_t head = LEAST; head <= MOST && head < count; head++) {
+        size_t places = bytes / WORD - head;
+        if (words[head - 1] >> LAST_BYTE_SHIFT == head * WORD &&
+            (places + BYTES_BESIDE + WORD - 1) / WORD == head)
+            return (struct python_borrowed){.others = (1u << (head - 1)) - 1};
+    }
+    return (struct python_borrowed){0, 0};
+}
+
+static struct python_borrowed python_objects_look(struct python_objects *objects, size_t block,
+                                                  const uint64_t *words, size_t count)
 {
     uint64_t bytes = objects->blocks->blocks[block].size_bytes;
     for (size_t at = 0; at <= MOST_HEADER_WORDS && at * WORD < bytes; at += GC_HEADER_WORDS) {
@@ -227,9 +325,20 @@ uint64_t *python_objects_see(struct python_objects *objects, size_t block, uint6
             continue;
         objects->names[block] = NAME_TYPES + (uint32_t)(type - objects->types);
         python_objects_keep_parts(objects, type, words, count, at);
-        return type->flags & FLAG_GC ? words + at - GC_HEADER_WORDS : NULL;
+        return python_objects_borrowed(type, at);
     }
-    return NULL;
+    return python_objects_is_kept_for_reuse(objects, words, count)
+               ? (struct python_borrowed){.others = UINT32_MAX}
+               : python_objects_borrowed_of_part(words, count, bytes);
+}
+
+/* A block may go on beyond what was read of it. */
+struct python_borrowed python_objects_see(struct python_objects *objects, size_t block,
+                                          const uint64_t *words, size_t count)
+{
+    struct python_borrowed borrowed = python_objects_look(objects, block, words, count);
+    uint32_t there = count < MASK_BITS ? (1u << count) - 1 : UINT32_MAX;
+    return (struct python_borrowed){borrowed.links & there, borrowed.others & there};
 }
 
 /* ---- What objects keep ----------------------------------------------------------------------- */
@@ -247,6 +356,23 @@ static size_t python_objects_block_of(const struct live_list *list, uint64_t add
     return low < list->count && list->blocks[low].address <= address ? low : list->count;
 }
 
+/* A list has room for more items than it has, and in it what was there before. */
+static void python_objects_keep_tail(struct python_objects *objects, const struct python_part *part,
+                                     size_t block)
+{
+    if (part->name == NAME_ITEMS && part->used_bytes < objects->blocks->blocks[block].size_bytes &&
+        array_make_room(&objects->tails, &objects->tail_room, objects->tail_count,
+                        sizeof *objects->tails))
+        objects->tails[objects->tail_count++] =
+            (struct python_tail){(uint32_t)block, part->used_bytes};
+}
+
+size_t python_objects_tails(const struct python_objects *objects, const struct python_tail **tails)
+{
+    *tails = objects->tails;
+    return objects->tail_count;
+}
+
 void python_objects_settle(struct python_objects *objects)
 {
     for (size_t i = 0; i < objects->part_count; i++) {
@@ -254,8 +380,10 @@ void python_objects_settle(struct python_objects *objects)
         size_t block = python_objects_block_of(objects->blocks, part->address);
         bool inside = part->name == NAME_ATTRIBUTES;
         if (block < objects->blocks->count && !objects->names[block] &&
-            (inside || objects->blocks->blocks[block].address == part->address))
+            (inside || objects->blocks->blocks[block].address == part->address)) {
             objects->names[block] = part->name;
+            python_objects_keep_tail(objects, part, block);
+        }
     }
     objects->part_count = 0;
 }
@@ -266,6 +394,55 @@ const char *python_objects_name(const struct python_objects *objects, size_t blo
 {
     uint32_t name = objects->names[block];
     return name < NAME_TYPES ? part_names[name] : objects->types[name - NAME_TYPES].name;
+}
+
+enum python_kind python_objects_kind(const struct python_objects *objects, size_t block,
+                                     uint64_t *offset)
+{
+    uint32_t name = objects->names[block];
+    if (name < NAME_TYPES)
+        return PYTHON_NO_OBJECT;
+    const struct python_type *type = &objects->types[name - NAME_TYPES];
+    *offset = python_objects_header_words(type) * WORD;
+    return type->kind;
+}
+
+const char *python_objects_class_name(struct python_objects *objects, size_t block)
+{
+    uint64_t offset = 0;
+    if (python_objects_kind(objects, block, &offset) != PYTHON_CLASS)
+        return NULL;
+    const struct python_type *type =
+        python_objects_type(objects, objects->blocks->blocks[block].address + offset);
+    return type ? type->name : NULL;
+}
+
+/* The characters follow the head of a text, which was a word longer before 3.12; so was that of the
+ * type's objects. */
+static uint64_t python_objects_text_head(const struct python_type *type)
+{
+    enum { BEFORE_3_12 = 80, LONG_HEAD = 48, HEAD = 40 };
+    return type->basic_bytes >= BEFORE_3_12 ? LONG_HEAD : HEAD;
+}
+
+bool python_objects_add_text(struct python_objects *objects, uint64_t address, struct strbuf *out)
+{
+    enum { IS_ASCII = 0x60 }; /* compact, too */
+    const struct block_types_memory *memory = &objects->memory;
+    uint64_t words[TEXT_WORDS];
+    if (!python_objects_read(objects, address, words, TEXT_WORDS))
+        return false;
+    const struct python_type *type = python_objects_type(objects, words[TYPE]);
+    if (!type || !(type->flags & FLAG_TEXT) || strcmp(type->name, "str") != 0 ||
+        (words[TEXT_STATE] & IS_ASCII) != IS_ASCII || words[TEXT_LENGTH] > NAME_BYTES)
+        return false;
+    char *to = strbuf_extend(out, words[TEXT_LENGTH]);
+    size_t got = memory->read(memory->context, address + python_objects_text_head(type), to,
+                              words[TEXT_LENGTH]);
+    if (got == words[TEXT_LENGTH] && !memchr(to, '\0', got))
+        return true;
+    strbuf_truncate(out, out->length - words[TEXT_LENGTH]);
+    return false;
 }
 
 static bool python_objects_has_interpreter(const struct smaps *smaps)
@@ -301,6 +478,7 @@ void python_objects_free(struct python_objects *objects)
     free(objects->types);
     map_release(&objects->type_map);
     free(objects->parts);
+    free(objects->tails);
     free(objects->names);
     free(objects);
 }

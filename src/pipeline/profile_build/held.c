@@ -11,6 +11,7 @@
 /* Rows are for people: what keeps less than a thousandth is summed up, and so is what lies
  * deeper. */
 enum { LEAST_PART = 1000, DEPTH = 6, PATHS = 200 };
+enum { RANKS = 5 };
 
 struct holder {
     enum profile_holder_kind kind;
@@ -33,14 +34,18 @@ struct naming_holders {
 unsigned held_rank(enum profile_holder_kind kind)
 {
     switch (kind) {
+    case PROFILE_HOLDER_MODULE_VARIABLE:
+        return 0;
+    case PROFILE_HOLDER_CLASS:
+        return 1;
     case PROFILE_HOLDER_VARIABLE:
     case PROFILE_HOLDER_TLS:
-        return 0;
+        return 2;
     case PROFILE_HOLDER_STACK:
     case PROFILE_HOLDER_REGISTERS:
-        return 1;
+        return 3;
     default:
-        return 2;
+        return RANKS - 1;
     }
 }
 
@@ -56,6 +61,46 @@ const struct held_place *held_place_at(const struct held *held, uint64_t address
     }
     return low < held->place_count && held->places[low].start <= address ? &held->places[low]
                                                                          : NULL;
+}
+
+/* ---- Names that a run-time gives ------------------------------------------------------------- */
+
+const char *held_keep_text(struct held *held, const char *text)
+{
+    if (!array_make_room(&held->texts, &held->text_room, held->text_count, sizeof *held->texts))
+        return NULL;
+    char *kept = strdup(text);
+    if (kept)
+        held->texts[held->text_count++] = kept;
+    return kept;
+}
+
+int held_add_name(struct held *held, uint64_t address, uint32_t block,
+                  enum profile_holder_kind kind, const char *name, const char *module)
+{
+    if (!array_make_room(&held->names, &held->name_room, held->name_count, sizeof *held->names))
+        return -ENOMEM;
+    graph_add_name(&held->graph, address, block);
+    if (held->graph.no_memory)
+        return -ENOMEM;
+    held->names[held->name_count++] = (struct held_name){kind, name, module};
+    return 0;
+}
+
+/* NULL: the root is named by where it lies. */
+static const struct held_name *held_name_of_root(const struct held *held, size_t root)
+{
+    size_t first = held->graph.roots.count - held->name_count;
+    return root < first ? NULL : &held->names[root - first];
+}
+
+enum profile_holder_kind held_kind_of_root(const struct held *held, size_t root)
+{
+    const struct held_name *name = held_name_of_root(held, root);
+    const struct held_place *place = name ? NULL : held_place_at(held, held->graph.root_at[root]);
+    if (name)
+        return name->kind;
+    return place ? place->kind : PROFILE_HOLDER_REGISTERS;
 }
 
 /* ---- Holders --------------------------------------------------------------------------------- */
@@ -117,6 +162,13 @@ static struct holder held_holder_at(struct naming_holders *naming, uint64_t addr
                            place->tid};
 }
 
+static struct holder held_holder_of_root(struct naming_holders *naming, size_t root)
+{
+    const struct held_name *name = held_name_of_root(naming->held, root);
+    return name ? (struct holder){name->kind, name->name, name->module, 0}
+                : held_holder_at(naming, naming->held->graph.root_at[root]);
+}
+
 static int held_name_roots(struct naming_holders *naming)
 {
     const struct graph *graph = &naming->held->graph;
@@ -124,7 +176,7 @@ static int held_name_roots(struct naming_holders *naming)
     if (!naming->of_roots)
         return -ENOMEM;
     for (size_t i = 0; i < graph->roots.count; i++) {
-        struct holder holder = held_holder_at(naming, graph->root_at[i]);
+        struct holder holder = held_holder_of_root(naming, i);
         naming->of_roots[i] = held_holder(naming, &holder);
         if (naming->of_roots[i] == GRAPH_NONE)
             return -ENOMEM;
@@ -135,7 +187,6 @@ static int held_name_roots(struct naming_holders *naming)
 /* Holders by rank, and their ranks. */
 static uint8_t *held_sort_holders(struct naming_holders *naming)
 {
-    enum { RANKS = 3 };
     uint32_t *now = calloc(naming->count + 1, sizeof *now);
     struct holder *sorted = calloc(naming->count + 1, sizeof *sorted);
     uint8_t *ranks = calloc(naming->count + 1, 1);
@@ -324,7 +375,7 @@ static void held_tell_root(struct naming_holders *naming, struct profile_chain *
 {
     const struct held *held = naming->held;
     uint64_t address = held->graph.root_at[held->chain.root];
-    struct holder holder = held_holder_at(naming, address);
+    struct holder holder = held_holder_of_root(naming, held->chain.root);
     const struct globals_place *variable =
         holder.kind == PROFILE_HOLDER_VARIABLE ? held_variable_at(naming, address) : NULL;
     uint64_t start = variable ? variable->address + naming->module.bias : address;
@@ -409,5 +460,9 @@ void held_free(struct held *held)
     free(held->ranges);
     free(held->range_places);
     free(held->places);
+    free(held->names);
+    for (size_t i = 0; i < held->text_count; i++)
+        free(held->texts[i]);
+    free(held->texts);
     free(held);
 }

@@ -31,6 +31,12 @@ struct held_step {
     uint64_t target_offset;  /* where in the next it points to */
 };
 
+/* What a run-time calls a root (graph_add_name()). */
+struct held_name {
+    enum profile_holder_kind kind;
+    const char *name, *module; /* or NULL */
+};
+
 struct held {
     struct graph graph;
     struct graph_block *blocks; /* the graph's, malloc'd */
@@ -39,13 +45,28 @@ struct held {
     struct held_place *range_places;
     struct held_place *places; /* where roots are; by address, disjoint */
     size_t place_count;
+    struct held_name *names; /* of the graph's last roots */
+    size_t name_count, name_room;
+    char **texts; /* of the names */
+    size_t text_count, text_room;
     struct graph_chain chain;
     struct held_step *steps; /* by node of the chain; that of the root is one more, in front */
 };
 
-/* Which holders come first (graph.h): variables, then stacks and registers, then memory
- * that nobody has seen mapped (the C library keeps stacks of threads that have ended), and what of
- * the allocator's may be blocks that are not known. */
+/* A copy that lives as long as `held`; NULL: there is no memory. */
+const char *held_keep_text(struct held *held, const char *text);
+/* Who holds a block by the word at an address (0: in no memory) is called that, whatever else that
+ * memory is called. After all words were added. `name` and `module` are kept, or NULL. 0 or
+ * -ENOMEM. */
+int held_add_name(struct held *held, uint64_t address, uint32_t block,
+                  enum profile_holder_kind kind, const char *name, const char *module);
+/* Of a root. */
+enum profile_holder_kind held_kind_of_root(const struct held *held, size_t root);
+
+/* Which holders come first (graph.h): variables of an interpreter's modules, its classes, variables
+ * of the program, then stacks and registers, then memory that nobody has seen mapped (the C library
+ * keeps stacks of threads that have ended), and what of the allocator's may be blocks that are not
+ * known. */
 unsigned held_rank(enum profile_holder_kind kind);
 /* The place of an address; NULL: none is known. */
 const struct held_place *held_place_at(const struct held *held, uint64_t address);

@@ -21,6 +21,7 @@ enum { ROUNDS = 1000, RANGE_RANK = 200, NO_RANK = 255 };
 struct process {
     struct graph_block blocks[BLOCKS];
     uint64_t words[BLOCKS][WORDS];
+    uint8_t borrowed[BLOCKS]; /* bit k: words[i][k] holds nothing */
     size_t count;
     uint64_t roots[HOLDERS][WORDS];
     struct graph_block ranges[RANGES];
@@ -59,6 +60,18 @@ static size_t process_word_count(const struct process *process, size_t block)
     return (size_t)(process->blocks[block].size_bytes / 8);
 }
 
+static void process_add_block(const struct process *process, struct graph *graph, uint32_t block)
+{
+    size_t count = process_word_count(process, block);
+    if (!process->borrowed[block])
+        graph_add_words(graph, block, process->words[block], count);
+    for (size_t i = 0; i < count && process->borrowed[block]; i++)
+        if (process->borrowed[block] >> i & 1)
+            graph_add_borrowed_words(graph, block, &process->words[block][i], 1);
+        else
+            graph_add_words(graph, block, &process->words[block][i], 1);
+}
+
 static void process_graph(struct process *process, struct graph *graph)
 {
     struct graph_memory memory = {process_read, process_is_vtable, NULL, process};
@@ -68,7 +81,7 @@ static void process_graph(struct process *process, struct graph *graph)
     for (uint32_t i = 0; i < HOLDERS; i++)
         graph_add_roots(graph, 0x1000 * (i + 1), process->roots[i], WORDS);
     for (uint32_t i = 0; i < process->count; i++)
-        graph_add_words(graph, i, process->words[i], process_word_count(process, i));
+        process_add_block(process, graph, i);
     for (uint32_t i = 0; i < RANGES && process->ranges[i].size_bytes; i++)
         graph_add_range_words(graph, i, process->range_words[i], WORDS);
 }
@@ -103,7 +116,7 @@ static void plain_add(const struct process *process, struct plain *plain, size_t
             plain->edges[from][plain->first_range + i] = 2;
 }
 
-static void plain_make(const struct process *process, struct plain *plain)
+static void plain_make(const struct process *process, struct plain *plain, bool with_borrowed)
 {
     memset(plain, 0, sizeof *plain);
     plain->first_range = 1 + HOLDERS + process->count;
@@ -115,7 +128,8 @@ static void plain_make(const struct process *process, struct plain *plain)
     }
     for (size_t i = 0; i < process->count; i++)
         for (size_t k = 0; k < process_word_count(process, i); k++)
-            plain_add(process, plain, 1 + HOLDERS + i, process->words[i][k]);
+            if (with_borrowed || !(process->borrowed[i] >> k & 1))
+                plain_add(process, plain, 1 + HOLDERS + i, process->words[i][k]);
     for (size_t i = 0; i < RANGES && process->ranges[i].size_bytes; i++)
         for (size_t k = 0; k < WORDS; k++)
             plain_add(process, plain, plain->first_range + i, process->range_words[i][k]);
@@ -308,6 +322,8 @@ static void random_process(struct process *process)
     for (size_t i = 0; i < process->count; i++)
         for (size_t k = 0; k < WORDS; k++)
             process->words[i][k] = random_below(3) ? 0 : random_word(process);
+    for (size_t i = 0; i < process->count; i++)
+        process->borrowed[i] = random_below(4) ? 0 : (uint8_t)random_below(1u << WORDS);
     for (size_t i = 0; i < HOLDERS; i++)
         for (size_t k = 0; k < WORDS; k++)
             process->roots[i][k] = random_below(12) ? 0 : random_word(process);
@@ -322,11 +338,13 @@ static void random_graphs(void **state)
         struct graph graph;
         struct graph_reach reach;
         random_process(&process);
-        plain_make(&process, &plain);
+        plain_make(&process, &plain, true);
         process_graph(&process, &graph);
         assert_int_equal(graph_reach(&graph, &reach), 0);
         plain_check_classes(&plain, &process, &reach);
         plain_check_islands(&plain, &process, &reach);
+        graph_forget_borrowed(&graph);
+        plain_make(&process, &plain, false);
         if (process.ranges[0].size_bytes)
             check_holders(&plain, &graph);
         graph_reach_release(&reach);

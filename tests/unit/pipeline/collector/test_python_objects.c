@@ -1,4 +1,5 @@
-/* Types of Python objects, in memory that this test lays out as CPython does, whole and damaged. */
+/* Types of Python objects, and who holds them, in memory that this test lays out as CPython does, whole
+ * and damaged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "collector/python_holders.h"
 #include "collector/python_objects.h"
 
 enum { WORD = 8, WORDS = 4096, BLOCK_WORDS = 16, BLOCKS = 64, HEAP = 2048 };
@@ -45,8 +47,8 @@ static uint64_t add_type(struct layout *layout, const char *name, uint64_t metat
                          uint64_t basic_bytes, uint64_t flags)
 {
     uint64_t *type = layout->words + layout->next_word;
-    uint64_t *text = type + 24;
-    layout->next_word += 32;
+    uint64_t *text = type + 34;
+    layout->next_word += 40;
     strcpy((char *)text, name);
     type[0] = 3;
     type[1] = metatype ? metatype : address_of(layout, type);
@@ -145,6 +147,22 @@ static void what_is_no_object_has_no_type(void **state)
     free(layout);
 }
 
+static void words_that_are_not_there_are_not_borrowed(void **state)
+{
+    (void)state;
+    struct layout *layout = make_layout();
+    uint64_t root = add_type(layout, "type", 0, 400, TYPE_OF_TYPES);
+    uint64_t *text = add_object(layout, 0, add_type(layout, "str", root, 64, TEXT), 48);
+    struct python_objects *objects = python_objects_new(&layout->memory, &layout->list);
+    for (size_t count = 0; count <= 6; count++) {
+        struct python_borrowed borrowed = python_objects_see(objects, 0, text, count);
+        assert_int_equal((borrowed.links | borrowed.others) >> count, 0);
+    }
+    assert_int_equal(python_objects_see(objects, 0, text, 6).others, 0x1e);
+    python_objects_free(objects);
+    free(layout);
+}
+
 static void parts_are_named_by_who_keeps_them(void **state)
 {
     (void)state;
@@ -210,14 +228,191 @@ static void damaged_memory_harms_nobody(void **state)
     }
 }
 
+/* ---- Who holds them ---- */
+
+struct types {
+    uint64_t root, text, dict, list, module, function;
+};
+
+static struct types add_types(struct layout *layout)
+{
+    uint64_t root = add_type(layout, "type", 0, 400, TYPE_OF_TYPES);
+    return (struct types){.root = root,
+                          .text = add_type(layout, "str", root, 64, TEXT),
+                          .dict = add_type(layout, "dict", root, 48, GC | DICT),
+                          .list = add_type(layout, "list", root, 40, GC | LIST),
+                          .module = add_type(layout, "module", root, 56, GC),
+                          .function = add_type(layout, "function", root, 100, GC)};
+}
+
+static uint64_t add_text(struct layout *layout, const struct types *types, const char *text)
+{
+    enum { LENGTH = 2, STATE = 4, HEAD, COMPACT_ASCII = 0x64 };
+    uint64_t *block = add_object(layout, 0, types->text, 48 + strlen(text));
+    block[LENGTH] = strlen(text);
+    block[STATE] = COMPACT_ASCII;
+    strcpy((char *)(block + HEAD), text);
+    return address_of(layout, block);
+}
+
+/* Behind the links of the garbage collector. */
+static uint64_t add_collected(struct layout *layout, uint64_t type)
+{
+    return address_of(layout, add_object(layout, 2, type, 120) + 2);
+}
+
+static uint64_t *words_at(struct layout *layout, uint64_t address)
+{
+    return layout->words + (address - BASE) / WORD;
+}
+
+/* Room for five variables: the first is the module's name. Returns the module. */
+static uint64_t add_module(struct layout *layout, const struct types *types, const char *name,
+                           uint64_t birth)
+{
+    enum { DICT_OF_MODULE = 2, TABLE = 4 };
+    uint64_t module = add_collected(layout, types->module);
+    layout->blocks[layout->list.count - 1].birth_ticks = birth;
+    uint64_t dict = add_collected(layout, types->dict);
+    uint64_t *table = add_object(layout, 0, 0, 128);
+    table[0] = 1;
+    table[1] = 3 | 3 << 8 | 1 << 16; /* eight places, of a byte each; keys are texts */
+    table[3] = 1;
+    words_at(layout, module)[DICT_OF_MODULE] = dict;
+    words_at(layout, dict)[TABLE] = address_of(layout, table);
+    table[5] = add_text(layout, types, "__name__");
+    table[6] = add_text(layout, types, name);
+    return module;
+}
+
+static void add_variable(struct layout *layout, const struct types *types, uint64_t module,
+                         const char *name, uint64_t value)
+{
+    uint64_t dict = words_at(layout, module)[2];
+    uint64_t *table = words_at(layout, words_at(layout, dict)[4]);
+    size_t count = table[3]++;
+    table[5 + 2 * count] = add_text(layout, types, name);
+    table[6 + 2 * count] = value;
+}
+
+static bool read_for_graph(void *context, uint64_t address, uint64_t *words, size_t count)
+{
+    return read_words(context, address, words, count * WORD) == count * WORD;
+}
+
+static bool no_vtable(void *context, uint64_t address)
+{
+    (void)context;
+    (void)address;
+    return false;
+}
+
+static bool no_module(void *context, uint64_t address, struct variable_module *module)
+{
+    (void)context;
+    (void)address;
+    (void)module;
+    return false;
+}
+
+static void add_to_graph(struct layout *layout, struct graph *graph, struct python_objects *objects,
+                         uint32_t block)
+{
+    const uint64_t *words = layout->words + HEAP + (size_t)block * BLOCK_WORDS;
+    size_t count = layout->blocks[block].size_bytes / WORD;
+    struct python_borrowed borrowed = python_objects_see(objects, block, words, count);
+    for (size_t i = 0; i < count; i++)
+        if ((borrowed.links | borrowed.others) >> i & 1)
+            graph_add_borrowed_words(graph, block, words + i, 1);
+        else
+            graph_add_words(graph, block, words + i, 1);
+}
+
+/* `kept`: all that a variable of the interpreter points to. */
+static struct held *find_holders(struct layout *layout, uint64_t kept, struct held_rows *rows)
+{
+    struct held *held = calloc(1, sizeof *held);
+    struct graph_memory memory = {read_for_graph, no_vtable, NULL, layout};
+    assert_non_null(held);
+    size_t count = layout->list.count;
+    held->blocks = calloc(count, sizeof *held->blocks);
+    held->paths = calloc(count, sizeof *held->paths);
+    assert_true(held->blocks && held->paths);
+    for (size_t i = 0; i < count; i++)
+        held->blocks[i] =
+            (struct graph_block){layout->blocks[i].address, layout->blocks[i].size_bytes};
+    assert_int_equal(graph_begin(&held->graph, held->blocks, count, &memory), 0);
+    assert_int_equal(graph_keep_holders(&held->graph, NULL, 0), 0);
+    struct python_objects *objects = python_objects_new(&layout->memory, &layout->list);
+    graph_add_roots(&held->graph, BASE, &kept, 1);
+    for (uint32_t i = 0; i < count; i++)
+        add_to_graph(layout, &held->graph, objects, i);
+    assert_int_equal(python_holders_find(held, objects, &layout->list), 0);
+    python_objects_free(objects);
+    graph_forget_borrowed(&held->graph);
+    assert_int_equal(held_solve(held, no_module, NULL, rows), 0);
+    return held;
+}
+
+static const struct profile_holder *row_of(const struct held_rows *rows, int kind, const char *name)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->rows[i].kind == kind && rows->rows[i].name && !strcmp(rows->rows[i].name, name))
+            return &rows->rows[i];
+    return NULL;
+}
+
+/* app has CACHE, a list of 120 bytes with items of 128, and a function; lib has DATA, which app has
+ * imported. All objects are on the collector's list, and the function leads to app's dict. */
+static void variables_of_modules_hold_what_they_lead_to(void **state)
+{
+    (void)state;
+    enum { ITEMS = 3, GLOBALS = 2 };
+    struct layout *layout = make_layout();
+    struct types types = add_types(layout);
+    uint64_t app = add_module(layout, &types, "app", 10);
+    uint64_t lib = add_module(layout, &types, "lib", 20);
+    uint64_t cache = add_collected(layout, types.list);
+    uint64_t items = address_of(layout, add_object(layout, 0, 0, 128));
+    words_at(layout, cache)[ITEMS] = items;
+    uint64_t data = add_collected(layout, types.list);
+    layout->blocks[layout->list.count - 1].birth_ticks = 30;
+    uint64_t function = add_collected(layout, types.function);
+    words_at(layout, function)[GLOBALS] = words_at(layout, app)[2];
+    add_variable(layout, &types, app, "CACHE", cache);
+    add_variable(layout, &types, app, "DATA", data);
+    add_variable(layout, &types, app, "run", function);
+    add_variable(layout, &types, lib, "DATA", data);
+    words_at(layout, app)[-1] = lib - 16; /* links */
+    words_at(layout, lib)[-1] = cache - 16;
+    words_at(layout, cache)[-1] = data - 16;
+    struct held_rows rows;
+    struct held *held = find_holders(layout, app, &rows);
+    const struct profile_holder *row = row_of(&rows, PROFILE_HOLDER_MODULE_VARIABLE, "CACHE");
+    assert_non_null(row);
+    assert_string_equal(row->module, "app");
+    assert_int_equal(row->retained_bytes, 120 + 128);
+    row = row_of(&rows, PROFILE_HOLDER_MODULE_VARIABLE, "DATA");
+    assert_non_null(row);
+    assert_string_equal(row->module, "lib");
+    assert_int_equal(row->retained_bytes, 120);
+    row = row_of(&rows, PROFILE_HOLDER_MODULE_VARIABLE, "run");
+    assert_int_equal(row->retained_bytes, 120);
+    held_rows_release(&rows);
+    held_free(held);
+    free(layout);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(objects_with_each_header_have_their_type),
         cmocka_unit_test(what_is_no_object_has_no_type),
+        cmocka_unit_test(words_that_are_not_there_are_not_borrowed),
         cmocka_unit_test(parts_are_named_by_who_keeps_them),
         cmocka_unit_test(without_an_interpreter_nothing_is_asked),
         cmocka_unit_test(damaged_memory_harms_nobody),
+        cmocka_unit_test(variables_of_modules_hold_what_they_lead_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
