@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/memory.h"
 #include "base/strbuf.h"
+#include "job/job_owners.h"
 #include "job/mpi_library.h"
 #include "aggregate/facts.h"
 #include "aggregate/frames.h"
@@ -187,6 +188,7 @@ static void job_digest_take_figures(struct job_rank *rank, const struct profile 
     rank->unattributed = facts_number(profile, PROFILE_META_UNATTRIBUTED);
     job_digest_take_unseen(rank, profile);
     rank->resident_peak_bytes = facts_resident_peak(profile);
+    rank->owned_bytes = FIGURE_UNKNOWN;
     job_digest_take_node(rank, profile);
 }
 
@@ -304,6 +306,40 @@ static void job_digest_take_site(struct taking *taking, struct job_rank *rank,
         rank->mpi_peak_bytes = figure_add(rank->mpi_peak_bytes, metrics->at_peak_bytes);
 }
 
+/* Who has the resident memory of the rank's look: its first known frame, or what it is called. */
+static void job_digest_take_owner(struct taking *taking, const struct profile_owner *owner)
+{
+    const struct profile *profile = taking->profile;
+    const char *name = owner->name, *module = owner->module;
+    struct figure figures[JOB_FIGURES] = {owner->resident_bytes};
+    struct frame_walk walk;
+    if (!figure_positive(owner->resident_bytes))
+        return;
+    bool by_path = profile_owner_is_by_path(owner);
+    if (by_path) {
+        struct frame frame = frame_walk_begin(&walk, profile, taking->hidden, owner->path);
+        name = job_digest_function_name(profile, frame);
+        module = job_digest_module_name(profile, frame.code);
+    }
+    enum job_kind kind = (enum job_kind)(JOB_OWNER + 2 * owner->kind + by_path);
+    uint32_t entry =
+        job_summary_entry(taking->digest, kind, name ? name : "", module ? name_base(module) : "");
+    job_digest_add_to(taking, entry, figures);
+}
+
+static void job_digest_take_owners(struct taking *taking, struct job_rank *rank)
+{
+    size_t count;
+    const struct profile_owner *owners = job_owners_of(taking->profile, &count);
+    if (!owners)
+        return;
+    rank->owned_bytes = figure_of(0);
+    for (size_t i = 0; i < count; i++) {
+        rank->owned_bytes = figure_add(rank->owned_bytes, owners[i].resident_bytes);
+        job_digest_take_owner(taking, &owners[i]);
+    }
+}
+
 /* The sums of one rank, and its tables as those of both ends. */
 static void job_digest_settle(struct taking *taking, const struct job_rank *rank)
 {
@@ -334,6 +370,7 @@ static void job_digest_take_entries(struct job_summary *digest, struct job_rank 
     job_digest_mark_mpi(&taking);
     for (size_t i = 0; i < profile->site_count; i++)
         job_digest_take_site(&taking, rank, &profile->sites[i]);
+    job_digest_take_owners(&taking, rank);
     if (taking.makes_no_sense) {
         job_summary_release(digest);
         rank->state = JOB_DAMAGED;

@@ -67,6 +67,7 @@ static void job_json_write_figures(struct json *json, const struct job_rank *ran
     json_unsigned(json, "sample_bytes", rank->sample_bytes);
     json_figure(json, "mpi_peak_bytes", rank->mpi_peak_bytes);
     json_figure(json, "resident_peak_bytes", rank->resident_peak_bytes);
+    json_figure(json, "owned_bytes", rank->owned_bytes);
     json_object(json, "timeline");
     job_json_write_levels(json, "requested_max", rank->requested_max, rank->peak_bytes, true);
     job_json_write_levels(json, "requested_min", rank->requested_min, rank->peak_bytes, false);
@@ -204,6 +205,57 @@ static void job_json_write_entries(struct json *json, const char *key, const str
     free(order);
 }
 
+/* ---- Whose the resident memory is ---------------------------------------------------------- */
+
+/* Ranks that count and have a look. */
+static size_t job_json_count_looked(const struct job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->summary.rank_count; i++)
+        count += job_rank_counts(&job->summary.ranks[i]) &&
+                 figure_known(job->summary.ranks[i].owned_bytes);
+    return count;
+}
+
+static void job_json_write_owner(struct json *json, const struct job_entry *entry, size_t looked)
+{
+    const struct job_sum *sum = &entry->of[JOB_AT_PEAK];
+    int kind = (int)entry->kind - JOB_OWNER;
+    json_object(json, NULL);
+    json_string(json, "kind", profile_owner_names[kind / 2]);
+    json_string(json, kind % 2 ? "function" : "name", *entry->name ? entry->name : NULL);
+    json_string(json, "module", *entry->module ? entry->module : NULL);
+    json_unsigned(json, "ranks", sum->ranks);
+    job_json_write_sum(json, "resident_bytes", sum->sum);
+    json_unsigned(json, "min", sum->ranks < looked ? 0 : sum->min);
+    json_unsigned(json, "max", sum->max);
+    json_unsigned(json, "max_rank", sum->max_rank);
+    json_end(json);
+}
+
+/* Of the looks with most resident memory, each rank's of its own moment. */
+static void job_json_write_owners(struct json *json, const struct job *job)
+{
+    size_t count, looked = job_json_count_looked(job);
+    job_u128 all = 0;
+    json_unsigned(json, "owner_ranks", looked);
+    if (!looked) {
+        json_null(json, "resident_bytes");
+        json_null(json, "owners");
+        return;
+    }
+    unsigned kinds = ((1u << 2 * PROFILE_OWNER_KINDS) - 1) << JOB_OWNER;
+    uint32_t *order = job_order(&job->summary, kinds, JOB_AT_PEAK, &count);
+    for (size_t i = 0; i < count; i++)
+        all += job->summary.entries[order[i]].of[JOB_AT_PEAK].sum;
+    job_json_write_sum(json, "resident_bytes", all);
+    json_array(json, "owners");
+    for (size_t i = 0; i < count; i++)
+        job_json_write_owner(json, &job->summary.entries[order[i]], looked);
+    json_end(json);
+    free(order);
+}
+
 /* Runs of missing ranks: [first, last]. */
 static void job_json_write_missing(struct json *json, const struct job *job)
 {
@@ -242,6 +294,7 @@ int job_json(FILE *out, const struct job *job)
     json_end(&json);
     job_json_write_entries(&json, "functions", job, 1u << JOB_FUNCTION);
     job_json_write_entries(&json, "libraries", job, 1u << JOB_LIBRARY | 1u << JOB_LIBRARY_MPI);
+    job_json_write_owners(&json, job);
     json_end(&json);
     return json_finish(&json);
 }

@@ -203,6 +203,53 @@ static int job_profile_put_program(struct profile_writer *writer, const struct j
     return profile_put_program(writer, &program);
 }
 
+/* ---- Whose the resident memory is ---------------------------------------------------------- */
+
+/* None of these that stand side by side is known. */
+static void job_profile_forget(struct figure *first, struct figure *last)
+{
+    for (; first <= last; first++)
+        *first = FIGURE_UNKNOWN;
+}
+
+/* One look for all: each rank's is of its own moment. */
+static int job_profile_put_look(struct profile_writer *writer, const struct job_owners *owners)
+{
+    struct profile_sample sample = {.id = 1, .why = PROFILE_SAMPLE_RESIDENT_PEAK};
+    struct figure sums[4] = {figure_of(0), figure_of(0), figure_of(0), figure_of(0)};
+    for (size_t i = 0; i < owners->count; i++) {
+        sums[0] = figure_add(sums[0], owners->rows[i].resident_bytes);
+        sums[1] = figure_add(sums[1], owners->rows[i].proportional_bytes);
+        sums[2] = figure_add(sums[2], owners->rows[i].swapped_bytes);
+        sums[3] = figure_add(sums[3], owners->rows[i].virtual_bytes);
+    }
+    job_profile_forget(&sample.resident_bytes, &sample.ooms);
+    job_profile_forget(&sample.live_touched_bytes, &sample.other_bytes);
+    job_profile_forget(&sample.untouched_bytes, &sample.pinned_bytes);
+    job_profile_forget(&sample.lost_count, &sample.fill_count);
+    sample.resident_bytes = sums[0];
+    sample.proportional_bytes = sums[1];
+    sample.swapped_bytes = sums[2];
+    sample.virtual_bytes = sums[3];
+    return profile_put_sample(writer, &sample);
+}
+
+static int job_profile_put_owners(struct profile_writer *writer, const struct job_owners *owners)
+{
+    if (!owners->ranks)
+        return 0;
+    struct profile_owner *rows = memory_resize(NULL, owners->count, sizeof *rows);
+    for (size_t i = 0; i < owners->count; i++) {
+        rows[i] = owners->rows[i];
+        rows[i].sample = 1;
+    }
+    int error = profile_put_integer(writer, PROFILE_META_OWNER_RANKS, (int64_t)owners->ranks);
+    error = error ? error : job_profile_put_look(writer, owners);
+    error = error ? error : profile_put_owners(writer, rows, owners->count);
+    free(rows);
+    return error;
+}
+
 /* ---- Over time ----------------------------------------------------------------------------- */
 
 static int job_profile_put_course(struct profile_writer *writer, const struct job_course *course)
@@ -343,6 +390,7 @@ static int job_profile_put_all(struct profile_writer *writer, const struct job *
     error = error ? error : job_profile_put_paths(writer, tree);
     error = error ? error : job_profile_put_sites(writer, tree);
     error = error ? error : job_profile_put_program(writer, tree, course);
+    error = error ? error : job_profile_put_owners(writer, &tree->owners);
     error = error ? error : job_profile_put_course(writer, course);
     error = error ? error : job_profile_put_ranks(writer, job);
     error = error ? error : job_profile_put_nodes(writer, job);

@@ -13,9 +13,26 @@ static void job_redact_rank(struct job_rank *rank, const struct redact_texts *te
     redact_text_hash(texts, REDACT_PLACES, "note_", &rank->note);
 }
 
+/* What an owner without a call path is called. Ours and the kernel's are the same everywhere. */
+static void job_redact_owner(struct job_entry *entry, const struct redact_texts *texts)
+{
+    int kind = ((int)entry->kind - JOB_OWNER) / 2;
+    if (!*entry->name)
+        return;
+    if (kind == PROFILE_OWNER_FILE || kind == PROFILE_OWNER_MAPPING)
+        redact_text_hash(texts, REDACT_PLACES, "file_", &entry->name);
+    else if (kind == PROFILE_OWNER_GLOBALS)
+        redact_text_hash(texts, REDACT_NAMES, "variable_", &entry->name);
+    else if (kind == PROFILE_OWNER_STACK)
+        redact_text_hash(texts, REDACT_NAMES, "thread_", &entry->name);
+}
+
 static void job_redact_entry(struct job_entry *entry, const struct redact_texts *texts)
 {
-    redact_text_hash(texts, REDACT_NAMES, "function_", &entry->name);
+    if (entry->kind >= JOB_OWNER && (entry->kind - JOB_OWNER) % 2 == 0)
+        job_redact_owner(entry, texts);
+    else
+        redact_text_hash(texts, REDACT_NAMES, "function_", &entry->name);
     redact_text_hash(texts, REDACT_NAMES, "module_", &entry->module);
     if (entry->through && *entry->through)
         redact_text_hash(texts, REDACT_NAMES, "function_", &entry->through);

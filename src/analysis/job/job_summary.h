@@ -23,6 +23,7 @@
 #include "job/job_bytes.h"
 #include "base/map.h"
 #include "model/figure.h"
+#include "profile/profile.h"
 
 /* Larger figures make no sense, and their squares' sums would not fit: who has them is damaged. */
 #define JOB_FIGURE_MAX ((uint64_t)1 << 56)
@@ -69,6 +70,7 @@ struct job_rank {
     struct figure alloc_bytes, alloc_count;   /* reallocations included; unknown of pages */
     struct figure mpi_peak_bytes;             /* of peak_bytes, what MPI and what it calls held */
     struct figure resident_peak_bytes;        /* the program's own, the tool's taken out */
+    struct figure owned_bytes;                /* resident at the look that its owners are of */
     struct figure machine_bytes, limit_bytes; /* of the node; of the tightest control group */
     struct figure cgroup_peak_bytes;
     uint16_t requested_max[JOB_STEPS], requested_min[JOB_STEPS], resident_max[JOB_STEPS];
@@ -103,7 +105,10 @@ enum job_kind {
     JOB_FUNCTION = 0, /* the first frame that is not a library's of C, C++, Rust */
     JOB_LIBRARY,      /* its module, where no frame of MPI is on the call path */
     JOB_LIBRARY_MPI,  /* the module, where MPI or something that it called asked */
-    JOB_KINDS
+    /* From here on who has resident memory: two of each enum profile_owner_kind, without a call
+     * path and by function. JOB_AT_PEAK has the bytes, of each rank those of its look with most. */
+    JOB_OWNER,
+    JOB_KINDS = JOB_OWNER + 2 * PROFILE_OWNER_KINDS
 };
 struct job_entry {
     enum job_kind kind;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/memory.h"
 
-static const char magic[8] = "TMKJOB1\n";
+static const char magic[8] = "TMKJOB2\n";
 
 /* The numbers of a rank, in their order in the bytes. */
 struct number {
@@ -47,6 +47,7 @@ static const struct number numbers[] = {
     NUMBER(unattributed, UINT64_MAX),
     FIGURE(mpi_peak_bytes, UINT64_MAX),
     FIGURE(resident_peak_bytes, UINT64_MAX),
+    FIGURE(owned_bytes, UINT64_MAX),
     FIGURE(machine_bytes, UINT64_MAX),
     FIGURE(limit_bytes, UINT64_MAX),
     FIGURE(cgroup_peak_bytes, UINT64_MAX),

@@ -359,8 +359,12 @@ static uint32_t job_tree_location_of(struct adding *adding, uint32_t index)
 static void job_tree_add_paths(struct adding *adding)
 {
     const struct profile *profile = adding->profile;
+    size_t owner_count;
+    const struct profile_owner *owners = job_owners_of(profile, &owner_count);
     for (size_t i = 0; i < profile->site_count; i++)
         adding->nodes[profile->sites[i].path] = 1;
+    for (size_t i = 0; i < owner_count; i++)
+        adding->nodes[owners[i].path] = 1;
     for (size_t i = profile->node_count; i-- > 1;)
         if (adding->nodes[i])
             adding->nodes[profile->nodes[i].parent] = 1;
@@ -399,6 +403,7 @@ void job_tree_add_profile(struct job_tree *tree, const struct profile *profile)
     job_tree_add_root(tree);
     job_tree_add_paths(&adding);
     job_tree_add_metrics(&adding);
+    job_owners_add_profile(&tree->owners, profile, adding.nodes);
     merged_add_path(&program.total, &profile->program.total);
     job_tree_add_programs(tree, &program);
     free(adding.modules);
@@ -423,6 +428,7 @@ void job_tree_release(struct job_tree *tree)
     map_release(&tree->module_map);
     map_release(&tree->location_map);
     map_release(&tree->node_map);
+    job_owners_release(&tree->owners);
     *tree = (struct job_tree){0};
 }
 
@@ -438,6 +444,7 @@ static void job_tree_add_nodes(struct job_tree *into, const struct job_tree *fro
         if (node->site)
             job_tree_add_site(into, nodes[i], &from->sites[node->site - 1]);
     }
+    job_owners_merge(&into->owners, &from->owners, nodes);
     free(nodes);
 }
 
@@ -664,6 +671,7 @@ static void job_tree_order_nodes(struct job_tree *tree)
     tree->sites = sites;
     tree->node_capacity = count;
     tree->site_capacity = site_count;
+    job_owners_settle(&tree->owners, number);
     free(order);
     free(number);
     free(next);
@@ -761,6 +769,7 @@ void job_tree_write(struct strbuf *out, const struct job_tree *tree)
     job_tree_write_modules(out, tree);
     job_tree_write_locations(out, tree);
     job_tree_write_nodes(out, tree);
+    job_owners_write(out, &tree->owners);
 }
 
 static void job_tree_read_module(struct bytes_reader *reader, struct job_tree *tree)
@@ -828,6 +837,7 @@ int job_tree_read(struct job_tree *tree, const void *bytes, size_t count)
         job_tree_read_location(&reader, tree);
     for (size_t left = bytes_get_count(&reader, 3); left && !reader.failed; left--)
         job_tree_read_node(&reader, tree);
+    job_owners_read(&reader, &tree->owners, tree->node_count);
     if (!reader.failed && reader.at == reader.end)
         return 0;
     job_tree_release(tree);

@@ -24,6 +24,7 @@
 #include "base/map.h"
 #include "profile/profile.h"
 #include "aggregate/metrics_merge.h"
+#include "job/job_owners.h"
 
 struct job_module {
     char *path;
@@ -58,6 +59,7 @@ struct job_tree {
     struct figure peak_sum;      /* of their high-water marks */
     struct program_metrics rest; /* sums of all but `total` */
     uint64_t ranks;
+    struct job_owners owners; /* whose the resident memory is */
 };
 
 void job_tree_release(struct job_tree *tree);

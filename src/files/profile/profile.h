@@ -56,6 +56,7 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 /* integer: it is the profile of a job, and that many ranks are in its figures; else absent */
 #define PROFILE_META_JOB_RANKS    "job_ranks"
 #define PROFILE_META_JOB_MISSING  "job_missing"  /* integer: ranks that left nothing */
+#define PROFILE_META_OWNER_RANKS  "owner_ranks"  /* integer: ranks whose looks `owners` adds up */
 #define PROFILE_META_JOB_LEFT_OUT "job_left_out" /* integer: ranks that --ranks left out */
 #define PROFILE_META_JOB          "job_id"       /* the same in all processes of a job */
 /* the kernel's: names the machine since its boot */

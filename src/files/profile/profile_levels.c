@@ -308,14 +308,14 @@ static int profile_levels_fill_resident(struct profile *profile, struct profile_
     return sites && nodes ? 0 : error_set(-ENOMEM, "out of memory");
 }
 
-static void profile_levels_sum_resident(struct profile *profile, uint64_t time_ns)
+static void profile_levels_sum_resident(struct profile *profile, struct figure time_ns)
 {
     struct figure sum = figure_of(0);
     for (size_t i = 0; i < profile->site_count; i++)
         sum = figure_add(sum, profile->sites[i].metrics.at_peak_bytes);
     profile->program.total = profile_levels_resident(sum);
     profile->program.total.peak_bytes = sum;
-    profile->program.total.peak_ticks = figure_of(time_ns);
+    profile->program.total.peak_ticks = time_ns;
     profile->has_program = true;
     for (size_t i = 0; i < profile->bucket_count; i++) {
         profile->buckets[i].requested = profile->buckets[i].physical;
@@ -334,7 +334,8 @@ static int profile_levels_take_resident(struct profile *profile)
     if (!sample)
         return error_set(-ENOENT, "this profile does not say whose the resident memory is: no look "
                                   "at the program's pages is in it");
-    uint64_t time_ns = sample->time_ns;
+    /* Of a job each rank's look is of its own moment. */
+    struct figure time_ns = profile_is_job(profile) ? FIGURE_UNKNOWN : figure_of(sample->time_ns);
     struct profile_builder *builder = profile_builder_new(profile);
     int error = builder
                     ? profile_levels_fill_resident(profile, builder, profile->owners + first, count)

@@ -37,6 +37,9 @@ void report_json_owners(struct writer *writer)
     }
     json_figure(&writer->json, "resident_bytes", sample->resident_bytes);
     json_unsigned(&writer->json, "owners_sample", sample->id);
+    if (profile_is_job(writer->profile))
+        json_unsigned(&writer->json, "owner_ranks",
+                      facts_number(writer->profile, PROFILE_META_OWNER_RANKS));
     report_json_owners_write_rows(writer, sample->id);
 }
 

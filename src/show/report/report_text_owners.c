@@ -229,6 +229,23 @@ report_text_owners_of(const struct text *text, const struct profile_sample *samp
     return report_text_owners_by_site(text, profile->owners + first, count, kept);
 }
 
+/* Of a job each rank's look is of its own moment. */
+static void report_text_owners_add_moment(struct strbuf *rest, const struct profile *profile,
+                                          const struct profile_sample *sample)
+{
+    unsigned long long ranks = facts_number(profile, PROFILE_META_JOB_RANKS);
+    unsigned long long looked = facts_number(profile, PROFILE_META_OWNER_RANKS);
+    if (!profile_is_job(profile))
+        strbuf_addf(rest, "after %s, whose it is", human_duration(sample->time_ns).text);
+    else if (looked < ranks)
+        strbuf_addf(rest,
+                    "of %llu ranks, each at its own moment, whose it is; of %llu it is not known",
+                    looked, ranks - looked);
+    else
+        strbuf_addf(rest, "of %llu rank%s, each at its own moment, whose it is", looked,
+                    looked == 1 ? "" : "s");
+}
+
 /* ---- The first screen ---------------------------------------------------------------------- */
 
 enum { FIRST_ROWS = 3, FIRST_USED = 33, FIRST_LEAST_PART = 20, LEAST_PART = 1000 };
@@ -358,7 +375,7 @@ void report_first_owners(struct text *text)
     struct profile_owner *rows = report_text_owners_of(text, sample, &count);
     struct figure whole = facts_owned_by_program(text->profile);
     strbuf_addf(&rest, "%s ", figure_human_bytes(whole).text);
-    strbuf_addf(&rest, "after %s, whose it is", human_duration(sample->time_ns).text);
+    report_text_owners_add_moment(&rest, text->profile, sample);
     report_part_title(text, "Resident", rest.data);
     report_text_owners_add_distance(text, sample, FIRST_LEAST_PART);
     uint32_t *order = NULL;
@@ -382,7 +399,7 @@ static int report_text_owners_add(struct text *text, size_t most)
         return 0;
     struct profile_owner *rows = report_text_owners_of(text, sample, &kept);
     strbuf_addf(&rest, "%s ", figure_human_bytes(sample->resident_bytes).text);
-    strbuf_addf(&rest, "after %s, whose it is", human_duration(sample->time_ns).text);
+    report_text_owners_add_moment(&rest, text->profile, sample);
     report_part_title(text, "Resident memory by owner", rest.data);
     report_text_owners_add_distance(text, sample, LEAST_PART);
     report_part_headings(text, report_text_owners_columns, HEADINGS);

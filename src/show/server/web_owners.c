@@ -155,7 +155,9 @@ int web_owners_write(struct json *json, const struct resources *resources, const
     int error = owners.sample ? web_owners_gather(&owners) : 0;
     if (owners.sample && !error) {
         json_unsigned(json, "owners_sample", owners.sample->id);
-        json_unsigned(json, "time_ns", owners.sample->time_ns);
+        json_figure(json, "time_ns",
+                    profile_is_job(resources->profile) ? FIGURE_UNKNOWN
+                                                       : figure_of(owners.sample->time_ns));
         json_figure(json, "resident_bytes", owners.sample->resident_bytes);
         json_array(json, "owners");
         for (size_t i = 0; i < owners.count && i < OWNERS_MOST; i++)

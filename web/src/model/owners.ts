@@ -3,6 +3,7 @@
 import { functionMark } from "./focus.ts";
 import { shortName } from "./names.ts";
 import { baseName } from "./profile.ts";
+import { duration } from "./units.ts";
 import type { ViewState } from "../state/url.ts";
 
 export interface Owner {
@@ -24,9 +25,13 @@ export interface Owner {
 }
 export interface Owners {
     owners_sample: number;
-    time_ns: number;
+    time_ns: number | null; /* null: of a job, each rank at its own moment */
     resident_bytes: number | null;
     owners: Owner[];
+}
+
+export function whenOfOwners(time_ns: number | null): string {
+    return time_ns === null ? "of its ranks, each at its own moment" : `after ${duration(time_ns)}`;
 }
 
 export interface OwnerKind {

@@ -12,12 +12,13 @@ import {
     mainKinds,
     placeToSee,
     shortNameOfOwner,
+    whenOfOwners,
     wrapperOfOwner,
     type Owner,
     type Owners,
 } from "../model/owners.ts";
 import { searcher } from "../model/search.ts";
-import { bytes, duration, exact, share } from "../model/units.ts";
+import { bytes, exact, share } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Card, Ready, useLoaded } from "../widgets/states.tsx";
@@ -258,7 +259,7 @@ function OwnersList({
         <>
             <div class="pad own-height">
                 <Card
-                    title={`${bytes(whole)} resident after ${duration(time_ns)}, at the look that found most`}
+                    title={`${bytes(whole)} resident ${whenOfOwners(time_ns)}, at the look that found most`}
                     tools={
                         chosen && (
                             <button

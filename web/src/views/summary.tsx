@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import type { Insight, Peak, Region, Top, TopFunction, Summary } from "../data/types.ts";
 import { highest, holders, notable } from "../model/peaks.ts";
 import { sureHint } from "../model/estimate.ts";
-import { focusOn, kindsOfLedger, kindToSee, type Owners } from "../model/owners.ts";
+import { focusOn, kindsOfLedger, kindToSee, whenOfOwners, type Owners } from "../model/owners.ts";
 import { verdictOf } from "../model/verdict.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, type Profile } from "../model/profile.ts";
@@ -195,7 +195,7 @@ function ResidentCard({ profile, owners }: ViewProps & { owners: Owners | null }
                 parts.length > 0 && (
                     <>
                         <span class="dim">
-                            after {duration(owners?.time_ns ?? sample?.time_ns ?? 0)}
+                            {whenOfOwners(owners ? owners.time_ns : (sample?.time_ns ?? 0))}
                         </span>
                         <a href={link({ view: "resident", opt: owners ? "list:owners" : "" })}>
                             whose it is
