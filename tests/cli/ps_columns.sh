@@ -33,6 +33,10 @@ try tidemark ps -o pid,nothing
 sentence "no column 'nothing'"
 try tidemark ps -o pid,pid
 sentence "twice"
+# The name ends each line whether it is asked for or not; in the middle it is no column.
+tidemark ps $parent -o pid,pss,command | sed -n 1p
+try tidemark ps -o command,pid
+sentence "no column 'command'"
 try tidemark ps -o pid -j
 sentence "all columns"
 

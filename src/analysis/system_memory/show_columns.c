@@ -97,10 +97,19 @@ static int show_columns_refuse(struct strbuf *why, const char *name, size_t leng
     return -EINVAL;
 }
 
+/* What a line ends with is a column to whoever knows ps: it is there already. */
+static bool show_columns_is_last(const struct show_columns *columns, const char *rest)
+{
+    return columns->count && (!strcmp(rest, "command") || !strcmp(rest, "comm") ||
+                              !strcmp(rest, "args") || !strcmp(rest, "name"));
+}
+
 int show_columns_parse(struct show_columns *columns, const char *list, struct strbuf *why)
 {
     *columns = (struct show_columns){0};
     for (const char *name = list;; name++) {
+        if (show_columns_is_last(columns, name))
+            return 0;
         size_t length = strcspn(name, ","), at = show_columns_find(name, length);
         for (size_t i = 0; i < columns->count; i++)
             at = columns->at[i] == at ? COLUMNS : at;
