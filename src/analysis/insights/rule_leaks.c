@@ -217,6 +217,17 @@ static void rule_leaks_report_growth(struct inquiry *inquiry, const struct site 
     insight->advice = rule_leaks_growth_advice(inquiry->profile);
 }
 
+/* What the program can still reach, at most: blocks of a call path may all lie below lost ones of
+ * another. */
+static uint64_t rule_leaks_reachable(const struct inquiry *inquiry)
+{
+    const struct profile_sample *sample = facts_graph_sample(inquiry->profile);
+    uint64_t live = rule_number_or_most(inquiry->total->live_bytes);
+    uint64_t lost =
+        sample ? rule_number(sample->lost_bytes) + rule_number(sample->indirect_bytes) : 0;
+    return live > lost ? live - lost : 0;
+}
+
 void rule_leak_growth(struct inquiry *inquiry)
 {
     struct candidates candidates = {0};
@@ -224,10 +235,12 @@ void rule_leak_growth(struct inquiry *inquiry)
         inquiry_silent(inquiry, "not recorded: how call paths grow over time");
         return;
     }
+    uint64_t reachable = rule_leaks_reachable(inquiry);
     for (size_t i = 0; i < inquiry->site_count; i++) {
         struct growth growth = rule_leaks_growth_of(inquiry, &inquiry->sites[i]);
         /* What is lost is another finding's. */
-        if (growth.bytes && rule_lost_bytes(inquiry, &inquiry->sites[i]) < growth.bytes / 2)
+        if (growth.bytes && rule_lost_bytes(inquiry, &inquiry->sites[i]) < growth.bytes / 2 &&
+            reachable >= growth.bytes / 2)
             inquiry_candidates_add(&candidates, &inquiry->sites[i], growth.bytes);
     }
     for (size_t i = 0; i < candidates.count; i++)

@@ -8,8 +8,12 @@
 #define FALL_SHARE   0.25 /* of the peak must have been freed, */
 #define FALL_KEPT    0.5  /* and this much of that must have stayed resident, */
 #define FALL_BUCKETS 0.05 /* for this part of the run */
-#define KEPT_BYTES   (1 << 20)
-#define PINNED_BYTES (1 << 20)
+/* Any allocator keeps some MiB to use them again: a user can do nothing with less, and with less
+ * than a notice, or a small part of what is resident, little. */
+#define KEPT_BYTES        (4 << 20)
+#define KEPT_NOTICE_BYTES (16 << 20)
+#define KEPT_NOTICE_SHARE 0.1
+#define PINNED_BYTES      (1 << 20)
 /* A few MiB between live blocks are what any program has that builds something and goes on, as bash
  * that has expanded {1..20000}: less than this is worth a notice. */
 #define PINNED_WARNING_BYTES (16 << 20)
@@ -317,6 +321,10 @@ static struct insight *rule_resident_begin_fall(struct inquiry *inquiry, const s
     insight_add_bytes(insight, "kept_bytes", fall->kept_bytes);
     insight_add_share(insight, "peak_share", insight->cost);
     insight_add_ns(insight, "time", fall->low * inquiry->profile->bucket_ns);
+    bool is_much = fall->kept_bytes >= KEPT_NOTICE_BYTES &&
+                   (double)fall->kept_bytes >= KEPT_NOTICE_SHARE * (double)fall->resident_bytes;
+    insight_at_most(insight, is_much ? INSIGHT_NOTICE : INSIGHT_INFO);
+    insight->rank = RANK_HINT;
     return insight;
 }
 
@@ -327,8 +335,6 @@ static void rule_resident_report_fall(struct inquiry *inquiry, const struct fall
     struct insight *insight = rule_resident_begin_fall(inquiry, fall);
     insight_add_text(insight, "pinned_by", "not recorded");
     insight->advice = rule_resident_fragmentation_advice(inquiry->profile, NULL);
-    insight_at_most(insight, INSIGHT_NOTICE);
-    insight->rank = RANK_HINT;
 }
 
 static const char *rule_resident_kept_advice(const struct profile *profile,
@@ -358,8 +364,6 @@ static void rule_resident_report_kept(struct inquiry *inquiry, struct fall fall,
     insight_add_bytes(insight, "returnable_bytes", rule_number(sample->returnable_bytes));
     insight_add_bytes(insight, "pinned_bytes", rule_number(sample->pinned_bytes));
     insight->advice = rule_resident_kept_advice(inquiry->profile, sample);
-    insight_at_most(insight, INSIGHT_NOTICE);
-    insight->rank = RANK_HINT;
 }
 
 void rule_fragmentation(struct inquiry *inquiry)

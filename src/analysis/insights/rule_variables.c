@@ -199,8 +199,10 @@ void rule_globals(struct inquiry *inquiry)
     struct sums sums = rule_variables_sum_up(inquiry->profile, rule_variables_is_global);
     uint64_t all = sums.bytes + rule_number(inquiry->total->peak_bytes);
     struct figure touched = rule_variables_touched(inquiry->profile);
+    /* No more of them was touched than was ever resident. */
+    uint64_t most = rule_number_or_most(facts_resident_peak(inquiry->profile));
     if (sums.bytes < GLOBALS_BYTES || (double)sums.bytes < GLOBALS_SHARE * (double)all ||
-        rule_variables_are_idle(inquiry, touched))
+        most < sums.bytes / 2 || rule_variables_are_idle(inquiry, touched))
         return;
     struct insight *insight = insight_begin(inquiry, sums.bytes, all, INSIGHT_BYTES);
     insight_at_most(insight, INSIGHT_NOTICE); /* what is never touched costs nothing */

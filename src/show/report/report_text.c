@@ -749,9 +749,7 @@ static int report_text_add_overview(struct text *text)
     if (!text->profile->has_program)
         return 0;
     bool whole = report_text_is_of_all(text);
-    report_first_owners(text);
-    report_first_holders(text);
-    int error = whole ? report_first_insights(text) : 0;
+    int error = report_first_screen(text, whole);
     report_text_add_more_figures(text);
     report_overview_peaks(text);
     report_overview_ledger(text);

@@ -92,9 +92,8 @@ int report_text_add_page_use(struct text *text);
 int report_section_numa(struct text *text);
 
 /* The first screen (report_text_first.c, report_text_owners.c): three lines each. */
-void report_first_owners(struct text *text);
-void report_first_holders(struct text *text);
-int report_first_insights(struct text *text); /* 0 or -ENOMEM */
+void report_first_owners(struct text *text, size_t most);
+int report_first_screen(struct text *text, bool has_insights); /* 0 or -ENOMEM */
 
 /* Short forms for the overview: nothing where there is nothing to say. */
 void report_overview_ledger(struct text *text);

@@ -1,5 +1,6 @@
 /* The first screen of the report: whose the resident memory is, who held most at the peak, and what
- * is wrong, three lines each. All of it comes again below, whole.
+ * is wrong, three lines each, or as many as 24 lines have room for. All of it comes again below,
+ * whole.
  *
  *   Resident  407 MiB after 2.10 s
  *      353 MiB  86.7 %  mapping    ggc_internal_alloc ← alloc_page   ggc-page.cc:798
@@ -14,6 +15,7 @@
 #include "insights/insight.h"
 #include "model/figure_human.h"
 
+enum { SCREEN_LINES = 24, TITLE_LINES = 2 }; /* a title has an empty line in front */
 enum { FIRST_ROWS = 3, FIGURE = 10, SHARE = 7, GAP = 2, FIRST_USED = 1 + FIGURE + SHARE + 2 * GAP };
 static const struct text_column report_text_first_columns[] = {
     {NULL, FIGURE, TEXT_RIGHT, 1}, {NULL, SHARE, TEXT_RIGHT, GAP}, {NULL, 0, TEXT_LEFT, GAP}};
@@ -51,7 +53,7 @@ static void report_text_first_add_startup(struct text *text, double whole)
     strbuf_release(&name);
 }
 
-void report_first_holders(struct text *text)
+static void report_text_first_holders(struct text *text, size_t most)
 {
     const struct site_group *top[FIRST_ROWS + 1];
     struct figure whole = text->profile->program.total.at_peak_bytes;
@@ -60,9 +62,8 @@ void report_first_holders(struct text *text)
         return;
     size_t count = call_sites_top(&text->sites, 0, top, FIRST_ROWS);
     strbuf_addf(&rest, "%s by call site", figure_human_bytes(whole).text);
-    if (count)
-        report_part_title(text, "Held at the peak", rest.data);
-    for (size_t i = 0; i < count && i < FIRST_ROWS; i++)
+    report_part_title(text, "Held at the peak", rest.data);
+    for (size_t i = 0; i < count && i < most; i++)
         report_text_first_add_holder(text, top[i], figure_double(whole));
     report_text_first_add_startup(text, figure_double(whole));
     strbuf_release(&rest);
@@ -70,21 +71,52 @@ void report_first_holders(struct text *text)
 
 /* ---- Insights ------------------------------------------------------------------------------ */
 
-int report_first_insights(struct text *text)
+static void report_text_first_insights(struct text *text, const struct insights *insights,
+                                       size_t most)
 {
-    struct insights *insights = insights_find(text->profile);
+    size_t shown = insights->count < most ? insights->count : most;
     struct strbuf rest = STRBUF_INIT;
-    if (!insights)
-        return -ENOMEM;
-    size_t shown = insights->count < FIRST_ROWS ? insights->count : FIRST_ROWS;
-    if (shown) {
-        if (shown < insights->count)
-            strbuf_addf(&rest, "%zu of %zu; ", shown, insights->count);
-        strbuf_add_string(&rest, "tidemark insight has evidence and advice");
-        report_part_title(text, "Insights", rest.data);
-        insights_add_lines(&text->out, insights, &text->style, shown);
-    }
+    if (!shown)
+        return;
+    if (shown < insights->count)
+        strbuf_addf(&rest, "%zu of %zu; ", shown, insights->count);
+    strbuf_add_string(&rest, "tidemark insight has evidence and advice");
+    report_part_title(text, "Insights", rest.data);
+    insights_add_lines(&text->out, insights, &text->style, shown);
     strbuf_release(&rest);
+}
+
+/* ---- As many rows as a screen has ------------------------------------------------------------ */
+
+static size_t report_text_first_lines(const struct text *text)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < text->out.length; i++)
+        lines += text->out.data[i] == '\n';
+    return lines;
+}
+
+/* Where what ran takes many lines, owners have fewer rows, then holders, then insights. */
+int report_first_screen(struct text *text, bool has_insights)
+{
+    size_t begun = text->out.length;
+    struct insights *insights = has_insights ? insights_find(text->profile) : NULL;
+    if (has_insights && !insights)
+        return -ENOMEM;
+    size_t wanted = insights && insights->count < FIRST_ROWS ? insights->count : FIRST_ROWS;
+    size_t below = insights && wanted ? TITLE_LINES + wanted : 0;
+    for (size_t left = 2 * FIRST_ROWS; left >= 2; left--) {
+        size_t owners = left > FIRST_ROWS ? left - FIRST_ROWS : 1;
+        strbuf_truncate(&text->out, begun);
+        report_first_owners(text, owners);
+        report_text_first_holders(text, left - owners);
+        if (report_text_first_lines(text) + below <= SCREEN_LINES)
+            break;
+    }
+    size_t used = report_text_first_lines(text) + TITLE_LINES;
+    size_t room = used < SCREEN_LINES ? SCREEN_LINES - used : 1;
+    if (insights)
+        report_text_first_insights(text, insights, room < wanted ? room : wanted);
     insights_free(insights);
     return 0;
 }

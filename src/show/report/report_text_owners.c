@@ -248,7 +248,7 @@ static void report_text_owners_add_moment(struct strbuf *rest, const struct prof
 
 /* ---- The first screen ---------------------------------------------------------------------- */
 
-enum { FIRST_ROWS = 3, FIRST_USED = 33, FIRST_LEAST_PART = 20, LEAST_PART = 1000 };
+enum { FIRST_USED = 33, FIRST_LEAST_PART = 20, LEAST_PART = 1000 };
 static const struct text_column report_text_owners_first_columns[] = {{NULL, 10, TEXT_RIGHT, 1},
                                                                       {NULL, 7, TEXT_RIGHT, 2},
                                                                       {NULL, 9, TEXT_LEFT, 2},
@@ -365,7 +365,7 @@ static size_t report_text_owners_keep_programs(struct profile_owner *rows, size_
     return kept;
 }
 
-void report_first_owners(struct text *text)
+void report_first_owners(struct text *text, size_t most)
 {
     const struct profile_sample *sample = facts_owners_sample(text->profile);
     struct strbuf rest = STRBUF_INIT;
@@ -380,9 +380,8 @@ void report_first_owners(struct text *text)
     report_text_owners_add_distance(text, sample, FIRST_LEAST_PART);
     uint32_t *order = NULL;
     if (rows)
-        report_text_owners_add_top(text, rows, report_text_owners_keep_programs(rows, count),
-                                   FIRST_ROWS, figure_double(whole),
-                                   report_text_owners_add_first_row, &order);
+        report_text_owners_add_top(text, rows, report_text_owners_keep_programs(rows, count), most,
+                                   figure_double(whole), report_text_owners_add_first_row, &order);
     free(order);
     free(rows);
     strbuf_release(&rest);

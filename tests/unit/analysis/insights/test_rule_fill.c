@@ -73,6 +73,7 @@ static void growth_of_room_that_is_not_used_is_said_behind_it(void **state)
     metrics->live_count = figure_of(16);
     metrics->live_bytes = metrics->peak_bytes = figure_of(4 * MIB);
     built->profile.program.total.peak_bytes = figure_of(10 * MIB);
+    built->profile.program.total.live_bytes = figure_of(4 * MIB);
     built->samples[0].lost_count = figure_of(0);
     struct curve_point *points = built_curve(built, built->sites[0].path, 16);
     for (unsigned i = 0; i < 16; i++)

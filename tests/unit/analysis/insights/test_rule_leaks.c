@@ -58,6 +58,24 @@ static void what_grows_all_through_the_run_is_a_leak(void **state)
     built_free(built);
 }
 
+/* Blocks that only lost blocks of another call path lead to are lost, too. */
+static void growth_below_what_is_lost_is_no_finding_of_its_own(void **state)
+{
+    (void)state;
+    struct built *built = leaking(steady);
+    struct profile_sample *sample = &built->samples[built->profile.sample_count++];
+    *sample = (struct profile_sample){.id = 1,
+                                      .time_ns = 900 * MS,
+                                      .resident_bytes = FIGURE_UNKNOWN,
+                                      .lost_count = FIGURE_OF(1),
+                                      .lost_bytes = FIGURE_OF(0),
+                                      .indirect_bytes = FIGURE_OF(320000)};
+    assert_severity(the(built_ask(built), "leak-growth"), "notice");
+    sample->indirect_bytes = figure_of(320001); /* less than half of it can be reached */
+    assert_silent(built_ask(built), "leak-growth");
+    built_free(built);
+}
+
 static void what_grew_in_one_half_only_is_possible(void **state)
 {
     (void)state;
@@ -292,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_grows_all_through_the_run_is_a_leak),
+        cmocka_unit_test(growth_below_what_is_lost_is_no_finding_of_its_own),
         cmocka_unit_test(what_grew_in_one_half_only_is_possible),
         cmocka_unit_test(what_came_down_again_does_not_grow),
         cmocka_unit_test(what_grows_while_the_program_works_is_a_leak),

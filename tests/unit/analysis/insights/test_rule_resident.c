@@ -64,6 +64,23 @@ static void memory_that_is_freed_and_stays_is_told(void **state)
     built_free(built);
 }
 
+static void some_MiB_are_what_any_allocator_keeps(void **state)
+{
+    (void)state;
+    struct built *built = falling(42 * MIB);
+    add_sample(built, 2 * MIB, 30 * MIB);
+    struct profile_sample *sample = &built->samples[0];
+    sample->slack_bytes = figure_of(16 * MIB);
+    assert_severity(the(built_ask(built), "fragmentation"), "notice");
+    sample->slack_bytes = figure_of(16 * MIB - 1);
+    assert_severity(the(built_ask(built), "fragmentation"), "info");
+    sample->slack_bytes = figure_of(4 * MIB);
+    assert_severity(the(built_ask(built), "fragmentation"), "info");
+    sample->slack_bytes = figure_of(4 * MIB - 1);
+    assert_silent(built_ask(built), "fragmentation");
+    built_free(built);
+}
+
 static void what_is_used_again_was_kept_for_that(void **state)
 {
     (void)state;
@@ -412,6 +429,7 @@ int main(void)
         cmocka_unit_test(what_no_reading_saw_touched_is_told),
         cmocka_unit_test(readings_of_a_few_of_its_blocks_do_not_count),
         cmocka_unit_test(memory_that_is_freed_and_stays_is_told),
+        cmocka_unit_test(some_MiB_are_what_any_allocator_keeps),
         cmocka_unit_test(what_is_used_again_was_kept_for_that),
         cmocka_unit_test(what_the_allocator_keeps_goes_by_the_ledger),
         cmocka_unit_test(memory_that_goes_back_is_not),

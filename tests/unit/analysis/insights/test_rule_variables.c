@@ -134,6 +134,13 @@ static void globals_that_nobody_touched_cost_nothing(void **state)
     assert_silent(built_ask(built), "large-globals");
     owners[0].resident_bytes = FIGURE_UNKNOWN; /* then nobody knows that they are idle */
     the(built_ask(built), "large-globals");
+    /* but for what was resident at most */
+    built->profile.owner_count = built->profile.sample_count = 0;
+    struct figure *most = &built->buckets[built->profile.bucket_count++].physical.max;
+    *most = figure_of(8392704 / 2);
+    the(built_ask(built), "large-globals");
+    *most = figure_of(8392704 / 2 - 1);
+    assert_silent(built_ask(built), "large-globals");
     built_free(built);
 }
 
