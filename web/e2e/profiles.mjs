@@ -7,13 +7,19 @@ import { join } from "node:path";
 const sources = fileURLToPath(new URL("../../tests/web/", import.meta.url));
 
 export function makeProfiles(tidemark, tools, work) {
-    const at = (name) => join(work, name);
+    const at = (name) => join(work, name),
+        victims = join(tools, "../victims");
     const record = (name, options, command) => {
         execFileSync(tidemark, ["record", "-q", ...options, "-o", at(name), ...command], {
             stdio: ["ignore", "ignore", "inherit"],
         });
         return at(name);
     };
+    /* null: this kernel does not tell which pages were written */
+    const recordHeat = () =>
+        spawnSync(tidemark, ["record", "-q", "--heat=1s", "-o", at("none.tmk"), "true"]).status
+            ? null
+            : record("heat.tmk", ["--heat=50ms"], [join(victims, "lags")]);
     const made = {
         threads: record(
             "threads.tmk",
@@ -35,6 +41,8 @@ export function makeProfiles(tidemark, tools, work) {
         regionsTrace: at("regions.tmt"),
         moreRegions: record("more_regions.tmk", [], [join(tools, "web_regions"), "40"]),
         levels: record("levels.tmk", [], [join(tools, "web_levels")]),
+        held: record("held.tmk", ["--held"], [join(victims, "held")]),
+        heat: recordHeat(),
         many: at("many.tmk"),
         hostile: at("hostile.tmk"),
         fortran: null,

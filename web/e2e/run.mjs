@@ -17,6 +17,7 @@ import { testHeap } from "./heap.mjs";
 import { testHostile } from "./hostile.mjs";
 import { testInteraction } from "./interaction.mjs";
 import { testJobs } from "./jobs.mjs";
+import { testKeeping } from "./keeping.mjs";
 import { testLevel } from "./level.mjs";
 import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
@@ -54,6 +55,7 @@ describe("the web view", { concurrency: false }, () => {
     testAccess(world);
     testViews(world);
     testFigures(world);
+    testKeeping(world);
     testInteraction(world);
     testSandwich(world);
     testSummary(world);

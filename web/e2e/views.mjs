@@ -18,6 +18,8 @@ export const views = [
     "globals",
     "resident",
     "leaks",
+    "held",
+    "heat",
     "jobs",
     "compare",
 ];

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "aggregate/frames.h"
+#include "base/json.h"
 #include "format/style.h"
 #include "profile/profile.h"
 
@@ -94,6 +95,8 @@ uint32_t *held_by_children(const struct held_by *holders, uint32_t parent, size_
 /* 0 or -errno of the stream. */
 int held_by_text(FILE *out, const struct held_by *holders, const struct held_by_options *options);
 int held_by_json(FILE *out, const struct held_by *holders);
+/* The same as members of an object that is open. */
+void held_by_write(struct json *json, const struct held_by *holders);
 /* How the block that was asked for is held. */
 bool held_by_has_chain(const struct profile *profile);
 int held_by_chain_text(FILE *out, const struct held_by *holders, const struct style *style);

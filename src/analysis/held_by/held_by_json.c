@@ -66,27 +66,32 @@ static void held_by_json_when(struct json *json, const struct profile_sample *sa
     json_unsigned(json, "time_ns", sample->time_ns);
 }
 
+void held_by_write(struct json *json, const struct held_by *holders)
+{
+    held_by_json_when(json, holders->now.sample);
+    if (holders->filter)
+        json_string(json, "filter", holders->filter);
+    held_by_json_sum(json, "held", &holders->held);
+    held_by_json_sum(json, "lost", &holders->lost);
+    if (holders->before.profile) {
+        json_object(json, "old");
+        held_by_json_when(json, holders->before.sample);
+        held_by_json_sum(json, "held", &holders->old_held);
+        held_by_json_sum(json, "lost", &holders->old_lost);
+        json_end(json);
+    }
+    json_array(json, "holders");
+    for (uint32_t i = 0; i < holders->count; i++)
+        if (!holders->rows[i].is_left_out)
+            held_by_json_row(json, holders, i);
+    json_end(json);
+}
+
 int held_by_json(FILE *out, const struct held_by *holders)
 {
     struct json json = json_begin(out, true);
     json_object(&json, NULL);
-    held_by_json_when(&json, holders->now.sample);
-    if (holders->filter)
-        json_string(&json, "filter", holders->filter);
-    held_by_json_sum(&json, "held", &holders->held);
-    held_by_json_sum(&json, "lost", &holders->lost);
-    if (holders->before.profile) {
-        json_object(&json, "old");
-        held_by_json_when(&json, holders->before.sample);
-        held_by_json_sum(&json, "held", &holders->old_held);
-        held_by_json_sum(&json, "lost", &holders->old_lost);
-        json_end(&json);
-    }
-    json_array(&json, "holders");
-    for (uint32_t i = 0; i < holders->count; i++)
-        if (!holders->rows[i].is_left_out)
-            held_by_json_row(&json, holders, i);
-    json_end(&json);
+    held_by_write(&json, holders);
     json_end(&json);
     return json_finish(&json);
 }

@@ -469,7 +469,7 @@ static const struct {
     {"exchanges", report_json_exchanges},   {"stacks", report_json_stacks},
     {"globals", report_json_globals},       {"samples", report_json_samples},
     {"mappings", report_json_mappings},     {"regions", report_json_regions},
-    {"marks", report_json_marks},
+    {"marks", report_json_marks},           {"page_uses", report_json_page_uses},
 };
 
 bool report_json_part(struct json *json, const struct profile *profile, const bool *hidden,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "held_by/held_by.h"
 #include "insights/insight.h"
 #include "report/report.h"
 #include "server/columns_document.h"
@@ -43,6 +44,19 @@ static int resources_write_part(struct json *json, const struct resources *resou
                                 const char *name)
 {
     report_json_part(json, resources->profile, resources->hidden, name);
+    return 0;
+}
+
+static int resources_write_held(struct json *json, const struct resources *resources,
+                                const char *name)
+{
+    struct held_by holders;
+    (void)name;
+    int error = held_by_find(&holders, resources->profile, NULL, HELD_BY_HOLDER);
+    if (error)
+        return error;
+    held_by_write(json, &holders);
+    held_by_release(&holders);
     return 0;
 }
 
@@ -344,6 +358,14 @@ static bool resources_has_islands(const struct profile *profile)
 {
     return resources_is_whole(profile) && profile->island_count;
 }
+static bool resources_has_page_uses(const struct profile *profile)
+{
+    return resources_is_whole(profile) && profile->page_use_count;
+}
+static bool resources_has_held(const struct profile *profile)
+{
+    return resources_is_whole(profile) && !held_by_missing(profile);
+}
 static bool resources_has_globals(const struct profile *profile)
 {
     return profile->section_count || profile->variable_count;
@@ -371,6 +393,8 @@ static const struct resource {
     {"residency", has_residency, NULL, resources_add_residency, NULL},
     {"islands", resources_has_islands, NULL, resources_add_islands, NULL},
     {"heap", has_heap, NULL, resources_add_heap, NULL},
+    {"page_uses", resources_has_page_uses, resources_write_part, NULL, NULL},
+    {"held", resources_has_held, resources_write_held, NULL, NULL},
     {"modules", resources_always, resources_write_part, NULL, NULL},
     {"threads", resources_is_whole, resources_write_part, NULL, NULL},
     {"peaks", has_peaks, resources_write_part, NULL, NULL},

@@ -8,6 +8,8 @@ import { CompareView } from "./compare.tsx";
 import { FlameView } from "./flame.tsx";
 import { FunctionsView } from "./functions.tsx";
 import { GlobalsView } from "./globals.tsx";
+import { HeatView } from "./heat.tsx";
+import { HeldView } from "./held.tsx";
 import { JobsView } from "./jobs.tsx";
 import { LeaksView } from "./leaks.tsx";
 import { ReallocView } from "./realloc.tsx";
@@ -156,6 +158,24 @@ export const views: readonly View[] = [
         group: "What else",
         show: LeaksView,
         has: hasLeaks,
+    },
+    {
+        id: "held",
+        title: "Held by",
+        group: "What else",
+        show: HeldView,
+        has: (profile) => profile.has("held"),
+        notByRegion: "Who holds what is known of the whole program, not by region.",
+        notByLevel: "Who holds what is known of the heap: take the choice of memory off.",
+    },
+    {
+        id: "heat",
+        title: "Lag and drag",
+        group: "What else",
+        show: HeatView,
+        has: (profile) => profile.has("page_uses"),
+        notByRegion: "When blocks were written is known of the whole program, not by region.",
+        notByLevel: "When blocks were written is known of the heap: take the choice of memory off.",
     },
     {
         id: "jobs",

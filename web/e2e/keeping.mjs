@@ -1,0 +1,116 @@
+/* Who keeps what, and how long memory lay unused: the views have what `tidemark held --json` and
+ * `tidemark report --json` say. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { serve } from "./serve.mjs";
+import { Session } from "./session.mjs";
+
+const jsonOf = (world, words) =>
+    JSON.parse(execFileSync(world.tidemark, words, { encoding: "utf8", maxBuffer: 1 << 28 }));
+const sorted = (rows) => rows.map((row) => row.join(" ")).sort();
+
+async function looked(world, file, look) {
+    const server = await serve(world.tidemark, [file]),
+        session = await Session.open(world.browser, server);
+    await look(session);
+    session.noErrors();
+    await session.close();
+    await server.stop();
+}
+
+export function testKeeping(world) {
+    test("who keeps what is what held says, and leads to a root", async () => {
+        const file = world.profiles.held,
+            { held, lost, holders } = jsonOf(world, ["held", "--json", file]);
+        assert.ok(holders.length > 10);
+        await looked(world, file, async (session) => {
+            await session.go("held");
+            const label = "Who keeps the live blocks";
+            const roots = holders.filter((each) => !each.parent).length;
+            await session.hasRows(label, roots);
+            await session.page.getByRole("button", { name: "Unfold all" }).click();
+            await session.hasRows(label, holders.length);
+            const rows = await session.json(label);
+            assert.deepEqual(
+                sorted(rows.map((row) => [row.kind, row.retained, row.blocks, row.own, row.share])),
+                sorted(
+                    holders.map((row) => [
+                        row.kind,
+                        row.retained_bytes,
+                        row.retained_blocks,
+                        row.own_bytes,
+                        row.retained_bytes / (held.bytes + lost.bytes),
+                    ]),
+                ),
+            );
+            /* Each row stands below its parent, which keeps as much at least. */
+            for (let at = 1; at < rows.length; at++) {
+                assert.ok(rows[at].level <= rows[at - 1].level + 1);
+                if (rows[at].level > rows[at - 1].level)
+                    assert.ok(rows[at].retained <= rows[at - 1].retained);
+            }
+            const deepest = rows.reduce(
+                (best, row, at) => (row.level > rows[best].level ? at : best),
+                0,
+            );
+            await session.rows(label).nth(deepest).click();
+            const path = session.page.locator('ol[aria-label="From a root to what was chosen"] li');
+            assert.equal(await path.count(), rows[deepest].level);
+        });
+    });
+
+    test("lag and drag are those of the report", async (t) => {
+        const file = world.profiles.heat,
+            uses = file && jsonOf(world, ["report", "--json", file]).page_uses;
+        if (!uses) return t.skip("this kernel does not tell which pages were written");
+        await looked(world, file, async (session) => {
+            await session.go("heat");
+            const rows = await session.json("Lag and drag by call path");
+            assert.ok(rows.filter((row) => row.lag > 0 && row.drag > 0).length > 2);
+            const mean = (kibMs, of) => (of ? (kibMs * 1024 * 1e6) / of : null);
+            assert.deepEqual(
+                sorted(
+                    rows.map((row) => [
+                        row.bytes,
+                        row.count,
+                        row.lived,
+                        row.lag,
+                        row.drag,
+                        row.error,
+                        row.unwritten,
+                        row.unseen,
+                    ]),
+                ),
+                sorted(
+                    uses.map((row) => {
+                        const written = row.bytes - row.unwritten_bytes;
+                        return [
+                            row.bytes,
+                            row.count,
+                            mean(row.life_kib_ms, row.bytes),
+                            mean(row.lag_kib_ms, written),
+                            mean(row.drag_kib_ms, written),
+                            mean(row.drag_error_kib_ms, written),
+                            row.unwritten_bytes,
+                            row.unseen_count,
+                        ];
+                    }),
+                ),
+            );
+            assert.match(await session.text("[data-sums]"), /lay before the first write/);
+        });
+    });
+
+    test("a profile that knows neither says how to record it", async () => {
+        await looked(world, world.profiles.again, async (session) => {
+            for (const [view, how] of [
+                ["held", "record --held"],
+                ["heat", "record --heat=1s"],
+            ]) {
+                await session.go(view);
+                assert.ok((await session.text(".view")).includes(how), view);
+            }
+        });
+    });
+}
