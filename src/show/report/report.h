@@ -76,8 +76,8 @@ int report_text(FILE *out, const struct profile *profile, const struct report_op
 int report_json(FILE *out, const struct profile *profile, const struct report_options *options);
 /* Members of that document, in an object of another one that is open: those of "meta" (up to
  * "sampled"), "program", "modules", "threads", "peaks", "distributions", "exchanges", "stacks",
- * "globals", "samples", "mappings", "regions", "marks" or "page_uses". `hidden`: by index of profile->lines, frames that no path
- * is listed under. False: there is no such part. */
+ * "globals", "samples", "mappings", "regions", "marks" or "page_uses". `hidden`: by index of
+ * profile->lines, frames that no path is listed under. False: there is no such part. */
 bool report_json_part(struct json *json, const struct profile *profile, const bool *hidden,
                       const char *part);
 
