@@ -76,7 +76,7 @@ static bool curves_enlarge(struct curves *curves, struct site_curve *curve)
 
 static struct curve_band curves_band_of(uint64_t bytes, uint64_t threshold_bytes)
 {
-    uint64_t part = bytes / CURVE_PART;
+    uint64_t part = threshold_bytes ? bytes / CURVE_PART : 0;
     uint64_t error = part > threshold_bytes ? part : threshold_bytes;
     struct curve_band band = {bytes > error ? bytes - error : 0, bytes + error};
 
@@ -132,7 +132,9 @@ static void curves_thin(struct curves *curves, struct site_curve *curve)
     bool kept[CURVE_POINTS];
 
     do {
-        threshold = threshold >> 62 ? UINT64_MAX : 2 * threshold;
+        threshold = !threshold        ? CURVE_THRESHOLD_BYTES
+                    : threshold >> 62 ? UINT64_MAX
+                                      : 2 * threshold;
     } while (curves_sift(curve, points, threshold, kept) > curve->count * 3u / 4);
     curves_drop(curve, points, kept);
     curve->threshold_bytes = threshold;
@@ -149,8 +151,9 @@ static struct site_curve *curves_curve_of(struct curves *curves, struct sites *s
         return &curves->all[number - 1];
     arena_grow(&curves->all_memory, (curves->count + 1) * sizeof *curves->all);
     curves->all = curves->all_memory.base;
-    curves->all[curves->count] = (struct site_curve){
-        .threshold_bytes = CURVE_THRESHOLD_BYTES, .band = {0, CURVE_THRESHOLD_BYTES}, .site = site};
+    uint64_t least_bytes = curves_least_bytes(curves);
+    curves->all[curves->count] =
+        (struct site_curve){.threshold_bytes = least_bytes, .band = {0, least_bytes}, .site = site};
     site_rare(sites, site)->curve = curves->count + 1;
     return &curves->all[curves->count++];
 }

@@ -1,12 +1,13 @@
 /* The live bytes of single call paths over time: a step function with a bounded error.
  *
- *   all     one curve for each site whose live bytes ever exceeded CURVE_THRESHOLD_BYTES
+ *   all     one curve for each site whose live bytes ever exceeded CURVE_THRESHOLD_BYTES; where
+ *           curves begin exact, for each site that ever had any
  *   arena   │ 8 points │ 32 points │ … │   pieces of 8, 16, … CURVE_POINTS points. A curve that
  *                                          needs a larger piece gives its old one to the free
  *                                          list of that size.
  *
  * Invariants of a curve with a piece. p is the bytes of the last point, or 0 if there is none;
- * e(p) = max(threshold_bytes, p / CURVE_PART).
+ * e(p) = max(threshold_bytes, p / CURVE_PART), or 0 while threshold_bytes is 0.
  *   band = [p - e(p), p + e(p)],   and live is in the band: |live - p| <= e(p)
  *   count <= 8 << size <= CURVE_POINTS
  *   points[highest].bytes >= points[i].bytes for all i
@@ -14,7 +15,10 @@
  * A curve adds a point only when the site's live bytes leave the band. When there is no room for
  * the point, the threshold doubles until at least a quarter of the points is redundant. A point q
  * is redundant if [q - e, q + e] lies in the band that the kept point before q has by the new
- * threshold, where e = max(old threshold, q / CURVE_PART). The highest point is always kept. */
+ * threshold, where e = max(old threshold, q / CURVE_PART). The highest point is always kept.
+ *
+ * Curves that begin exact have threshold 0 until their points are used up. Then they go on as all
+ * others. */
 #ifndef TIDEMARK_ACCOUNTING_PATH_CURVES_H
 #define TIDEMARK_ACCOUNTING_PATH_CURVES_H
 
@@ -48,6 +52,7 @@ struct curves {
     uint32_t count;
     uint32_t used;               /* pieces of 8 points */
     uint32_t free[CURVE_PIECES]; /* + 1; the next one stands in the piece's first word */
+    bool begin_exact;
     struct arena all_memory, arena;
 };
 
@@ -59,12 +64,19 @@ size_t curves_memory_bytes(const struct curves *curves);
 struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32_t site,
                               uint64_t ticks);
 
+/* Sites that never had more have no curve. */
+static inline uint64_t curves_least_bytes(const struct curves *curves)
+{
+    return curves->begin_exact ? 0 : CURVE_THRESHOLD_BYTES;
+}
+
 /* The site's live bytes have changed. Returns the band that they are in from now on. */
 static inline struct curve_band curves_see(struct curves *curves, struct sites *sites,
                                            uint32_t site, uint64_t ticks)
 {
-    if (!site_curve(sites, site) && site_live_bytes(sites, site) <= CURVE_THRESHOLD_BYTES)
-        return (struct curve_band){0, CURVE_THRESHOLD_BYTES};
+    uint64_t least_bytes = curves_least_bytes(curves);
+    if (!site_curve(sites, site) && site_live_bytes(sites, site) <= least_bytes)
+        return (struct curve_band){0, least_bytes};
     return curves_look(curves, sites, site, ticks);
 }
 

@@ -11,6 +11,7 @@
 void mapped_init(struct mapped_state *mapped)
 {
     sites_init(&mapped->sites);
+    mapped->curves.begin_exact = true; /* calls of mmap are few */
     sites_know_frees(&mapped->sites);
     sites_know_all_peaks(&mapped->sites);
 }
@@ -372,7 +373,7 @@ void mapped_restart(struct replay *replay, uint64_t start_ticks)
 
     mapped_restart_sites(mapped, start_ticks);
     curves_release(&mapped->curves);
-    mapped->curves = (struct curves){0};
+    mapped->curves = (struct curves){.begin_exact = true};
     for (uint32_t site = 0; site < mapped->sites.count; site++)
         mapped_look_at_site(replay, site);
     mapped->peak_bytes = replay->timeline.mapped_bytes;

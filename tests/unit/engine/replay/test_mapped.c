@@ -385,6 +385,27 @@ static void same_timeline(void)
     assert_in_range(mapped, buckets[count - 1].mapped.min, buckets[count - 1].mapped.max);
 }
 
+/* ---- Over time ----------------------------------------------------------------------------- */
+
+enum { CURVE_STEPS = 100 }; /* fewer than a curve has points */
+static uint64_t levels_after[CURVE_STEPS][NODES];
+
+static void same_curve(void *context, const struct curve *curve)
+{
+    size_t at = 0;
+    uint64_t level = 0;
+    if (curve->level != MEMORY_MAPPED)
+        return;
+    assert_true(figure_equal(curve->threshold_bytes, figure_of(0)));
+    for (uint64_t step = 0; step < CURVE_STEPS; step++) {
+        for (; at < curve->count && curve->points[at].ticks <= START + 1 + step; at++)
+            level = curve->points[at].bytes;
+        assert_int_equal(level, levels_after[step][curve->node]);
+    }
+    assert_int_equal(at, curve->count);
+    *(unsigned *)context |= 1u << curve->node;
+}
+
 static void begin_empty(void)
 {
     replay = replay_new(START, 1.0);
@@ -420,10 +441,39 @@ static void any_sequence_agrees_with_pages(void **state)
     replay_free(replay);
 }
 
+/* What each path has mapped after each call, while that is not more than a curve has points. */
+static void curves_of_few_calls_are_exact(void **state)
+{
+    (void)state;
+    unsigned found, should, seed = (unsigned)time(NULL);
+    print_message("seed %u\n", seed);
+    for (unsigned round = 0; round < 300; round++) {
+        srand(seed + round);
+        memset(pages, 0, sizeof pages);
+        object_count = 0;
+        mapped = live = 0;
+        memset(heap, 0, sizeof heap);
+        memset(block_bytes, 0, sizeof block_bytes);
+        begin_empty();
+        found = should = 0;
+        for (unsigned step = 0; step < CURVE_STEPS; step++) {
+            any_call();
+            for (unsigned i = 0; i < NODES; i++) {
+                levels_after[step][i] = paths[i].live_bytes;
+                should |= (paths[i].live_bytes > 0) << i;
+            }
+        }
+        replay_changed_curves(replay, same_curve, &found);
+        assert_int_equal(found, should);
+        replay_free(replay);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_sequence_agrees_with_pages),
+        cmocka_unit_test(curves_of_few_calls_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
