@@ -12,6 +12,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/hash.h"
+#include "base/map.h"
 
 enum { RUNNING_SUMS_MAX = 33 }; /* log2 of the largest number of sites, and one */
 
@@ -65,6 +67,63 @@ void function_key_add_name(struct strbuf *out, const struct profile *profile, ui
         frame_add_name(out, profile, frame);
 }
 
+size_t library_key_count(const struct profile *profile)
+{
+    return profile->module_count + MARKS;
+}
+
+/* `firsts`: of each module the first one with its path. */
+static uint32_t library_key_of(const struct profile *profile, const uint32_t *firsts, uint32_t code)
+{
+    const struct profile_code *of = &profile->codes[code];
+    size_t marks = profile->module_count - FUNCTION_KEY_ANONYMOUS;
+    if (!code)
+        return (uint32_t)(marks + FUNCTION_KEY_NO_PATH);
+    if (of->mark)
+        return (uint32_t)(marks + (of->mark == 2 ? FUNCTION_KEY_CUT : FUNCTION_KEY_UNWALKABLE));
+    return of->module == UINT32_MAX ? (uint32_t)(marks + FUNCTION_KEY_ANONYMOUS)
+                                    : firsts[of->module];
+}
+
+static const char *library_path(const struct profile *profile, uint32_t module)
+{
+    return profile->modules[module].path ? profile->modules[module].path : "";
+}
+
+static uint32_t library_first(const struct profile *profile, struct map *by_path, uint32_t module)
+{
+    const char *path = library_path(profile, module);
+    uint64_t hash = hash_bytes(path, strlen(path));
+    uint32_t first;
+    for (struct map_probe probe = map_probe(by_path, hash); map_next(&probe, &first);)
+        if (!strcmp(library_path(profile, first), path))
+            return first;
+    map_try_add(by_path, hash, module); /* without memory it stands alone */
+    return module;
+}
+
+/* A library that was loaded again is the same one. malloc'd; NULL: no memory. */
+static uint32_t *library_firsts(const struct profile *profile)
+{
+    uint32_t *firsts = calloc(profile->module_count + 1, sizeof *firsts);
+    struct map by_path = {0};
+    for (uint32_t i = 0; firsts && i < profile->module_count; i++)
+        firsts[i] = library_first(profile, &by_path, i);
+    map_release(&by_path);
+    return firsts;
+}
+
+void library_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
+                          struct frame frame)
+{
+    if (key < profile->module_count)
+        strbuf_add_string(out, library_path(profile, key));
+    else if (key == profile->module_count)
+        strbuf_add_string(out, "[code in no module]");
+    else
+        frame_add_name(out, profile, frame);
+}
+
 /* ---- The tree, with the heaviest child first ----------------------------------------------- */
 
 struct node {
@@ -75,6 +134,7 @@ struct node {
 struct walk {
     const struct profile *profile;
     const bool *hidden;
+    uint32_t *libraries; /* by module; NULL: by function */
     struct node *nodes;
     uint32_t *site_of; /* by node: index of its site + 1, 0: none */
     uint32_t *on_way;  /* by key */
@@ -118,9 +178,15 @@ static bool function_is_hidden(const struct walk *walk, uint32_t line)
     return walk->hidden && walk->hidden[line];
 }
 
+static uint32_t function_walk_key(const struct walk *walk, uint32_t code, uint32_t line)
+{
+    return walk->libraries ? library_key_of(walk->profile, walk->libraries, code)
+                           : function_key(walk->profile, code, line);
+}
+
 static struct function_row *function_row_of(struct walk *walk, uint32_t code, uint32_t line)
 {
-    struct function_row *row = &walk->rows[function_key(walk->profile, code, line)];
+    struct function_row *row = &walk->rows[function_walk_key(walk, code, line)];
     if (!row->code && !row->line) {
         row->code = code;
         row->line = line;
@@ -180,7 +246,7 @@ static void function_enter(struct walk *walk, uint32_t node)
     const struct profile_code *code = &walk->profile->codes[location];
     for (uint32_t i = 0; i < code->line_count; i++)
         if (!function_is_hidden(walk, code->first_line + i))
-            walk->on_way[function_key(walk->profile, location, code->first_line + i)]++;
+            walk->on_way[function_walk_key(walk, location, code->first_line + i)]++;
 }
 
 /* Its sum goes to its functions and to its parent: there it is added, or takes the place of none.
@@ -195,7 +261,7 @@ static void function_leave(struct walk *walk, uint32_t node)
     for (uint32_t i = 0; i < code->line_count; i++) {
         uint32_t line = code->first_line + i;
         if (!function_is_hidden(walk, line) &&
-            !--walk->on_way[function_key(walk->profile, location, line)])
+            !--walk->on_way[function_walk_key(walk, location, line)])
             merged_add(&function_row_of(walk, location, line)->inclusive, sum);
     }
     if (!parent || !walk->nodes[parent].sites) {
@@ -233,7 +299,7 @@ static void function_add_root(struct walk *walk)
     if (!walk->site_of[0])
         return;
     const struct call_metrics *metrics = &walk->profile->sites[walk->site_of[0] - 1].metrics;
-    struct function_row *row = &walk->rows[function_key(walk->profile, 0, 0)];
+    struct function_row *row = &walk->rows[function_walk_key(walk, 0, 0)];
     merged_add_path(&row->exclusive, metrics);
     merged_add_path(&row->inclusive, metrics);
 }
@@ -256,29 +322,45 @@ static void function_keep_rows(struct functions *functions, const struct walk *w
     *functions = (struct functions){rows ? rows : walk->rows, count};
 }
 
+static int function_run(struct functions *functions, struct walk *walk, size_t keys,
+                        const bool *wanted)
+{
+    const struct profile *profile = walk->profile;
+    walk->nodes = calloc(profile->node_count + 1, sizeof *walk->nodes);
+    walk->site_of = calloc(profile->node_count + 1, sizeof *walk->site_of);
+    walk->on_way = calloc(keys, sizeof *walk->on_way);
+    walk->rows = calloc(keys, sizeof *walk->rows);
+    *functions = (struct functions){0};
+    bool complete = walk->nodes && walk->site_of && walk->on_way && walk->rows;
+    if (complete) {
+        function_link_nodes(walk, wanted);
+        function_walk_tree(walk);
+        function_add_root(walk);
+        function_keep_rows(functions, walk, keys);
+    } else {
+        free(walk->rows);
+    }
+    free(walk->nodes);
+    free(walk->site_of);
+    free(walk->on_way);
+    return complete ? 0 : -ENOMEM;
+}
+
 int functions_init(struct functions *functions, const struct profile *profile, const bool *hidden,
                    const bool *wanted)
 {
-    size_t keys = function_key_count(profile);
     struct walk walk = {.profile = profile, .hidden = hidden};
-    walk.nodes = calloc(profile->node_count + 1, sizeof *walk.nodes);
-    walk.site_of = calloc(profile->node_count + 1, sizeof *walk.site_of);
-    walk.on_way = calloc(keys, sizeof *walk.on_way);
-    walk.rows = calloc(keys, sizeof *walk.rows);
-    *functions = (struct functions){0};
-    bool complete = walk.nodes && walk.site_of && walk.on_way && walk.rows;
-    if (complete) {
-        function_link_nodes(&walk, wanted);
-        function_walk_tree(&walk);
-        function_add_root(&walk);
-        function_keep_rows(functions, &walk, keys);
-    } else {
-        free(walk.rows);
-    }
-    free(walk.nodes);
-    free(walk.site_of);
-    free(walk.on_way);
-    return complete ? 0 : -ENOMEM;
+    return function_run(functions, &walk, function_key_count(profile), wanted);
+}
+
+int functions_init_libraries(struct functions *functions, const struct profile *profile,
+                             const bool *hidden, const bool *wanted)
+{
+    struct walk walk = {.profile = profile, .hidden = hidden, .libraries = library_firsts(profile)};
+    int error = walk.libraries ? function_run(functions, &walk, library_key_count(profile), wanted)
+                               : -ENOMEM;
+    free(walk.libraries);
+    return error;
 }
 
 void functions_release(struct functions *functions)

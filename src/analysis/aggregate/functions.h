@@ -63,6 +63,15 @@ struct functions {
  * 12 bytes a node, and 500 a function that is on a path. */
 int functions_init(struct functions *functions, const struct profile *profile, const bool *hidden,
                    const bool *wanted);
+/* The same by library: exclusive is what the library asks for itself, inclusive with what is asked
+ * for below it. Rows' keys are indices of modules, of a library that was loaded again the first
+ * one. Behind these come what has no module, as functions have it. */
+int functions_init_libraries(struct functions *functions, const struct profile *profile,
+                             const bool *hidden, const bool *wanted);
+size_t library_key_count(const struct profile *profile);
+/* The path of a module, or what a function of that kind is called. Not shortened, not made safe. */
+void library_key_add_name(struct strbuf *out, const struct profile *profile, uint32_t key,
+                          struct frame frame);
 void functions_release(struct functions *functions);
 
 #endif

@@ -16,6 +16,8 @@
 #include "programs/programs.h"
 #include "report/report.h"
 
+enum by { BY_FUNCTION = 0, BY_TYPE, BY_LIBRARY }; /* the first: as it is asked for otherwise */
+
 #define NOT_GIVEN UINT64_MAX /* of an option: 0 is one of its values */
 
 struct arguments {
@@ -24,7 +26,7 @@ struct arguments {
     int sort, colour; /* sort: 0 is "all", then the metrics */
     int of;           /* enum memory_level */
     bool json, pager, functions, tree;
-    int by; /* 0: as it is asked for otherwise, 1: by type */
+    int by; /* enum by */
     const char *region;
 };
 
@@ -104,9 +106,8 @@ static int cmd_report_take_columns(void *target, const char *value)
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
     {"show", 0, OPTION_CALL, "SECTION,…",
-     "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, stacks, "
-     "globals, "
-     "residency, regions, types, fill, heat, numa or all",
+     "sites, functions, libraries, tree, memory, peaks, paths, sizes, lifetimes, reallocs, "
+     "threads, stacks, globals, residency, regions, types, fill, heat, numa or all",
      TO(report), false, cmd_report_take_show},
     {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",
@@ -114,15 +115,16 @@ static const struct option_entry entries[] = {
     {"columns", 0, OPTION_CALL, "METRIC,…",
      "more of functions, and of sites: mean_size, largest, …", TO(report), false,
      cmd_report_take_columns},
-    {"by", 0, OPTION_CHOICE, "function|type", "type: --show types", TO(by), true, NULL},
+    {"by", 0, OPTION_CHOICE, "function|type|library", "--show types, or libraries", TO(by), true,
+     NULL},
     {"tree", 't', OPTION_FLAG, NULL, "--show tree: the call tree from the top", TO(tree), false,
      NULL},
     {"sort", 's', OPTION_CHOICE, "all|" METRIC_CHOICE,
      "by one metric (default: all; functions and tree: peak)", TO(sort), false, NULL},
     {"top", 'n', OPTION_NUMBER, "N", "rows in each section (default: 3, on request 10)", TO(top),
      false, NULL},
-    {"depth", 'd', OPTION_NUMBER, "N",
-     "callers in each line of descent; 0: none (default: 3, on request 6)", TO(depth), false, NULL},
+    {"depth", 'd', OPTION_NUMBER, "N", "callers in a line; 0: none (default: 3, on request 6)",
+     TO(depth), false, NULL},
     {"filter", 'f', OPTION_STRING, "REGEX", "only paths with a function, file, module that matches",
      TO(report.filter), false, NULL},
     REGION_ENTRY(TO, false),
@@ -157,11 +159,14 @@ static void cmd_report_settle(struct arguments *arguments)
 {
     struct report_options *report = &arguments->report;
     report->metric = arguments->sort - 1;
-    bool of_sites = report->show >> REPORT_SITES & 1; /* columns have a place there too */
-    if (arguments->functions || (report->more_columns.count && !of_sites) ||
+    if (arguments->by == BY_LIBRARY)
+        report->show |= 1u << REPORT_LIBRARIES;
+    /* columns have a place there too */
+    bool of_others = report->show & (1u << REPORT_SITES | 1u << REPORT_LIBRARIES);
+    if (arguments->functions || (report->more_columns.count && !of_others) ||
         (report->inclusive && !report->show))
         report->show |= 1u << REPORT_FUNCTIONS;
-    if (arguments->by)
+    if (arguments->by == BY_TYPE)
         report->show |= 1u << REPORT_TYPES;
     if (arguments->tree)
         report->show |= 1u << REPORT_TREE;

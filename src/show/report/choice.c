@@ -9,14 +9,15 @@
 
 const char *const report_section_names[REPORT_SECTIONS] = {
     [REPORT_SITES] = "sites",         [REPORT_FUNCTIONS] = "functions",
-    [REPORT_TREE] = "tree",           [REPORT_MEMORY] = "memory",
-    [REPORT_PEAKS] = "peaks",         [REPORT_PATHS] = "paths",
-    [REPORT_SIZES] = "sizes",         [REPORT_LIFETIMES] = "lifetimes",
-    [REPORT_REALLOCS] = "reallocs",   [REPORT_THREADS] = "threads",
-    [REPORT_STACKS] = "stacks",       [REPORT_GLOBALS] = "globals",
-    [REPORT_RESIDENCY] = "residency", [REPORT_REGIONS] = "regions",
-    [REPORT_TYPES] = "types",         [REPORT_FILL] = "fill",
-    [REPORT_HEAT] = "heat",           [REPORT_NUMA] = "numa",
+    [REPORT_LIBRARIES] = "libraries", [REPORT_TREE] = "tree",
+    [REPORT_MEMORY] = "memory",       [REPORT_PEAKS] = "peaks",
+    [REPORT_PATHS] = "paths",         [REPORT_SIZES] = "sizes",
+    [REPORT_LIFETIMES] = "lifetimes", [REPORT_REALLOCS] = "reallocs",
+    [REPORT_THREADS] = "threads",     [REPORT_STACKS] = "stacks",
+    [REPORT_GLOBALS] = "globals",     [REPORT_RESIDENCY] = "residency",
+    [REPORT_REGIONS] = "regions",     [REPORT_TYPES] = "types",
+    [REPORT_FILL] = "fill",           [REPORT_HEAT] = "heat",
+    [REPORT_NUMA] = "numa",
 };
 
 static bool report_choice_is_word(const char *word, size_t length, const char *name)

@@ -21,6 +21,7 @@
 enum report_section {
     REPORT_SITES = 0,
     REPORT_FUNCTIONS,
+    REPORT_LIBRARIES,
     REPORT_TREE,
     REPORT_MEMORY,
     REPORT_PEAKS,

@@ -445,6 +445,8 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
     if (!error)
         error = report_json_functions(&writer);
     if (!error)
+        error = report_json_libraries(&writer);
+    if (!error)
         error = report_json_tree(&writer);
     if (!error)
         error = report_json_types(&writer);

@@ -1,5 +1,5 @@
-/* Writes functions and the call tree as JSON. Both are made by the aggregate room from the
- * chosen metric; here their rows are written with all metrics. */
+/* Writes functions, libraries and the call tree as JSON. They are made by the aggregate room from
+ * the chosen metric; here their rows are written with all metrics. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/text.h"
@@ -45,27 +45,70 @@ static void report_json_functions_write_row(struct writer *writer, const struct 
     json_end(&writer->json);
 }
 
+static void report_json_functions_write_rows(
+    struct writer *writer, const char *name, const struct functions *functions,
+    const uint32_t *order, void (*write)(struct writer *writer, const struct function_row *row))
+{
+    json_object(&writer->json, name);
+    json_string(&writer->json, "metric", metrics[report_json_functions_chosen_metric(writer)].name);
+    json_bool(&writer->json, "by_inclusive", writer->options->inclusive);
+    json_unsigned(&writer->json, "count", functions->count);
+    json_array(&writer->json, "rows");
+    for (size_t i = 0; order && i < functions->count && i < writer->options->top; i++)
+        write(writer, &functions->rows[order[i]]);
+    json_end(&writer->json);
+    json_end(&writer->json);
+}
+
+static int
+report_json_functions_write(struct writer *writer, const char *name, struct functions *functions,
+                            void (*write)(struct writer *writer, const struct function_row *row))
+{
+    uint32_t *order = order_functions(functions, report_json_functions_chosen_metric(writer),
+                                      writer->options->inclusive);
+    report_json_functions_write_rows(writer, name, functions, order, write);
+    int error = order ? 0 : -ENOMEM;
+    free(order);
+    functions_release(functions);
+    return error;
+}
+
 int report_json_functions(struct writer *writer)
 {
     struct functions functions;
-    size_t metric = report_json_functions_chosen_metric(writer);
     int error =
         functions_init(&functions, writer->profile, writer->sites.hidden, writer->sites.wanted);
-    if (error)
-        return error;
-    uint32_t *order = order_functions(&functions, metric, writer->options->inclusive);
-    json_object(&writer->json, "functions");
-    json_string(&writer->json, "metric", metrics[metric].name);
-    json_bool(&writer->json, "by_inclusive", writer->options->inclusive);
-    json_unsigned(&writer->json, "count", functions.count);
-    json_array(&writer->json, "rows");
-    for (size_t i = 0; order && i < functions.count && i < writer->options->top; i++)
-        report_json_functions_write_row(writer, &functions.rows[order[i]]);
+    return error ? error
+                 : report_json_functions_write(writer, "functions", &functions,
+                                               report_json_functions_write_row);
+}
+
+/* ---- Libraries ----------------------------------------------------------------------------- */
+
+static void report_json_functions_write_library(struct writer *writer,
+                                                const struct function_row *row)
+{
+    bool is_module = row->key < writer->profile->module_count;
+    json_object(&writer->json, NULL);
+    json_string(&writer->json, "module",
+                is_module ? writer->profile->modules[row->key].path : NULL);
+    json_unsigned(&writer->json, "paths", row->inclusive.paths);
+    json_unsigned(&writer->json, "own_paths", row->exclusive.paths);
+    report_json_metrics(writer, "exclusive", &row->exclusive.metrics);
+    report_json_metrics(writer, "inclusive", &row->inclusive.metrics);
     json_end(&writer->json);
-    json_end(&writer->json);
-    free(order);
-    functions_release(&functions);
-    return order ? 0 : -ENOMEM;
+}
+
+int report_json_libraries(struct writer *writer)
+{
+    struct functions functions;
+    if (!(writer->options->show >> REPORT_LIBRARIES & 1))
+        return 0;
+    int error = functions_init_libraries(&functions, writer->profile, writer->sites.hidden,
+                                         writer->sites.wanted);
+    return error ? error
+                 : report_json_functions_write(writer, "libraries", &functions,
+                                               report_json_functions_write_library);
 }
 
 /* ---- Call tree ----------------------------------------------------------------------------- */

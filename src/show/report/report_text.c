@@ -676,6 +676,7 @@ static const struct {
 } sections[REPORT_SECTIONS] = {
     [REPORT_SITES] = {report_section_sites, NULL},
     [REPORT_FUNCTIONS] = {report_section_functions, report_text_always},
+    [REPORT_LIBRARIES] = {report_section_libraries, NULL},
     [REPORT_TREE] = {report_section_tree, report_text_always},
     [REPORT_MEMORY] = {report_section_memory, report_text_has_samples},
     [REPORT_PEAKS] = {report_section_peaks, report_text_has_peaks},

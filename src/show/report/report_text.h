@@ -68,6 +68,7 @@ size_t report_part_group_owners(const struct text *text, struct profile_owner *r
 /* Each adds itself, or in full says why it is not there. 0 or -ENOMEM. */
 int report_section_sites(struct text *text);
 int report_section_functions(struct text *text);
+int report_section_libraries(struct text *text);
 int report_section_tree(struct text *text);
 /* A column of --columns (a position in report_column_name()), and its value of many call paths. */
 const char *report_column_title(size_t position);

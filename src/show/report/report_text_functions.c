@@ -1,7 +1,9 @@
 /* Functions as a table, and the call tree from the top.
  *
  *     inclusive            exclusive           function                          file:line
- *    45.2 MiB   46.0 %     1.20 MiB    1.2 %  parse_document                  src/parser.c:123 */
+ *    45.2 MiB   46.0 %     1.20 MiB    1.2 %  parse_document                  src/parser.c:123
+ *
+ * Libraries are the same table: a function's place is its library. */
 #include "report/report_text.h"
 
 #include <ctype.h>
@@ -27,6 +29,7 @@ struct functions_layout {
     struct text_column columns[HEADINGS_MAX];
     size_t headings; /* up to the last column that has one */
     size_t used;     /* how wide all columns are, with the gap before the name */
+    bool of_libraries;
 };
 
 /* The metric that --sort names; the first one without it. */
@@ -63,6 +66,16 @@ static void report_text_functions_add(struct text *text, uint32_t key, struct fr
     frame_add_columns(&text->out, &text->style, name.data, place.data, used, false);
     strbuf_release(&name);
     strbuf_release(&place);
+}
+
+/* The executable and libraries by their paths. */
+static void report_text_functions_add_library(struct text *text, uint32_t key, struct frame frame,
+                                              size_t used)
+{
+    struct strbuf name = STRBUF_INIT;
+    library_key_add_name(&name, text->profile, key, frame);
+    frame_add_columns(&text->out, &text->style, name.data, "", used, false);
+    strbuf_release(&name);
 }
 
 /* ---- Columns ------------------------------------------------------------------------------- */
@@ -134,7 +147,8 @@ static size_t report_text_functions_column_width(size_t position)
     return width > COLUMN ? width : COLUMN;
 }
 
-static struct functions_layout report_text_functions_lay_out(const struct text *text)
+static struct functions_layout report_text_functions_lay_out(const struct text *text,
+                                                             bool of_libraries)
 {
     const struct report_columns *columns = &text->options->more_columns;
     bool inclusive = text->options->inclusive;
@@ -143,7 +157,8 @@ static struct functions_layout report_text_functions_lay_out(const struct text *
                                        {inclusive ? "exclusive" : "inclusive", FIGURE, 0, 0},
                                        {"", SHARE, TEXT_RIGHT, 0}},
                                       columns->count ? OWN_COLUMNS + columns->count : OWN_HEADINGS,
-                                      2 * (FIGURE + SHARE) + GAP};
+                                      2 * (FIGURE + SHARE) + GAP,
+                                      of_libraries};
     for (size_t i = 0; i < columns->count; i++) {
         struct text_column *column = &layout.columns[OWN_COLUMNS + i];
         *column =
@@ -181,7 +196,11 @@ static void report_text_functions_add_row(struct text *text, const struct functi
     for (size_t i = 0; i < columns->count; i++)
         report_part_next(text, report_column_value(text, columns->at[i], first).text);
     strbuf_add_repeated(&text->out, " ", GAP);
-    report_text_functions_add(text, row->key, frame_at(row->code, row->line), layout->used);
+    if (layout->of_libraries)
+        report_text_functions_add_library(text, row->key, frame_at(row->code, row->line),
+                                          layout->used);
+    else
+        report_text_functions_add(text, row->key, frame_at(row->code, row->line), layout->used);
 }
 
 static struct figure report_text_functions_row_value(const struct function_row *row, size_t metric,
@@ -191,9 +210,9 @@ static struct figure report_text_functions_row_value(const struct function_row *
 }
 
 static void report_text_functions_add_rows(struct text *text, const struct functions *functions,
-                                           size_t metric, const uint32_t *order)
+                                           size_t metric, const uint32_t *order, bool of_libraries)
 {
-    struct functions_layout layout = report_text_functions_lay_out(text);
+    struct functions_layout layout = report_text_functions_lay_out(text, of_libraries);
     bool inclusive = text->options->inclusive;
     size_t with = 0;
     for (size_t i = 0; i < functions->count; i++)
@@ -213,27 +232,39 @@ static void report_text_functions_add_rows(struct text *text, const struct funct
     strbuf_release(&rest);
 }
 
-int report_section_functions(struct text *text)
+static int report_text_functions_add_section(struct text *text, struct functions *functions,
+                                             const char *title, bool of_libraries)
 {
-    struct functions functions;
     size_t metric = report_text_functions_chosen_metric(text);
-    int error = functions_init(&functions, text->profile, text->sites.hidden, text->sites.wanted);
-    if (error)
-        return error;
-    uint32_t *order = order_functions(&functions, metric, text->options->inclusive);
+    uint32_t *order = order_functions(functions, metric, text->options->inclusive);
     struct strbuf rest = STRBUF_INIT;
     struct figure total = metric_adds_up(&metrics[metric])
                               ? metric_of(&metrics[metric], &text->profile->program.total)
                               : text->sites.totals[metric];
     report_text_functions_add_metric(&rest, text->profile, metric);
     strbuf_addf(&rest, ", of %s", metric_human(&metrics[metric], total).text);
-    report_part_title(text, "Functions", rest.data);
+    report_part_title(text, title, rest.data);
     if (order)
-        report_text_functions_add_rows(text, &functions, metric, order);
+        report_text_functions_add_rows(text, functions, metric, order, of_libraries);
     strbuf_release(&rest);
-    functions_release(&functions);
+    functions_release(functions);
     free(order);
     return order ? 0 : -ENOMEM;
+}
+
+int report_section_functions(struct text *text)
+{
+    struct functions functions;
+    int error = functions_init(&functions, text->profile, text->sites.hidden, text->sites.wanted);
+    return error ? error : report_text_functions_add_section(text, &functions, "Functions", false);
+}
+
+int report_section_libraries(struct text *text)
+{
+    struct functions functions;
+    int error =
+        functions_init_libraries(&functions, text->profile, text->sites.hidden, text->sites.wanted);
+    return error ? error : report_text_functions_add_section(text, &functions, "Libraries", true);
 }
 
 /* ---- Call tree ----------------------------------------------------------------------------- */

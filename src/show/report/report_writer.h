@@ -63,6 +63,7 @@ int report_json_types(struct writer *writer);
 int report_json_fill(struct writer *writer);
 /* report_json_functions.c. 0 or -ENOMEM. */
 int report_json_functions(struct writer *writer);
+int report_json_libraries(struct writer *writer);
 int report_json_tree(struct writer *writer);
 
 #endif

@@ -34,6 +34,8 @@ static struct profile *random_profile(struct random_size size)
         profile->functions[i].name = "?";
     profile->module_count = size.modules;
     profile->modules = calloc(size.modules + 1, sizeof *profile->modules);
+    for (uint32_t i = 0; i < size.modules; i++) /* some are loaded again */
+        profile->modules[i].path = i % 2 ? "/lib/odd.so" : "/lib/even.so";
     profile->code_count = size.codes;
     profile->codes = calloc(size.codes, sizeof *profile->codes);
     profile->lines = calloc(4 * (size_t)size.codes, sizeof *profile->lines);

@@ -17,6 +17,35 @@ struct expected {
     struct merged_metrics *exclusive, *inclusive; /* by key */
 };
 
+static bool by_library; /* what `keys_of` gives */
+
+/* The first module of that path; behind all modules come those of no module, as functions have
+ * them. */
+static uint32_t library_key(const struct profile *profile, uint32_t code)
+{
+    uint32_t function = function_key(profile, code, profile->codes[code].first_line), index;
+    uint32_t module = profile->codes[code].module, first = 0;
+    if (!code || profile->codes[code].mark || module == UINT32_MAX) {
+        enum function_key_kind kind = code && !profile->codes[code].mark
+                                          ? FUNCTION_KEY_ANONYMOUS
+                                          : function_key_kind(profile, function, &index);
+        return (uint32_t)profile->module_count + kind - FUNCTION_KEY_ANONYMOUS;
+    }
+    while (strcmp(profile->modules[first].path, profile->modules[module].path) != 0)
+        first++;
+    return first;
+}
+
+static uint32_t key_of(const struct profile *profile, uint32_t code, uint32_t line)
+{
+    return by_library ? library_key(profile, code) : function_key(profile, code, line);
+}
+
+static size_t key_count(const struct profile *profile)
+{
+    return by_library ? library_key_count(profile) : function_key_count(profile);
+}
+
 /* Keys of a path's frames that are not hidden, innermost first. */
 static size_t keys_of(const struct profile *profile, const bool *hidden, uint32_t node,
                       uint32_t *keys)
@@ -27,11 +56,11 @@ static size_t keys_of(const struct profile *profile, const bool *hidden, uint32_
         const struct profile_code *code = &profile->codes[location];
         for (uint32_t i = 0; i < code->line_count; i++)
             if (!hidden || !hidden[code->first_line + i])
-                keys[count++] = function_key(profile, location, code->first_line + i);
+                keys[count++] = key_of(profile, location, code->first_line + i);
     }
     if (!count) {
         uint32_t location = profile->nodes[node].location;
-        keys[count++] = function_key(profile, location, profile->codes[location].first_line);
+        keys[count++] = key_of(profile, location, profile->codes[location].first_line);
     }
     return count;
 }
@@ -39,7 +68,7 @@ static size_t keys_of(const struct profile *profile, const bool *hidden, uint32_
 static struct expected count_paths(const struct profile *profile, const bool *hidden,
                                    const bool *wanted)
 {
-    size_t keys = function_key_count(profile);
+    size_t keys = key_count(profile);
     struct expected expected = {calloc(keys, sizeof *expected.exclusive),
                                 calloc(keys, sizeof *expected.inclusive)};
     uint32_t *path = calloc(4 * profile->node_count + 4, sizeof *path);
@@ -72,15 +101,17 @@ static void check(const struct profile *profile, const bool *hidden, const bool 
 {
     struct functions functions;
     struct expected expected = count_paths(profile, hidden, wanted);
-    assert_int_equal(functions_init(&functions, profile, hidden, wanted), 0);
+    assert_int_equal((by_library ? functions_init_libraries : functions_init)(&functions, profile,
+                                                                              hidden, wanted),
+                     0);
     size_t seen = 0;
-    for (size_t key = 0; key < function_key_count(profile); key++) {
+    for (size_t key = 0; key < key_count(profile); key++) {
         if (!expected.inclusive[key].paths)
             continue;
         assert_true(seen < functions.count);
         const struct function_row *row = &functions.rows[seen++];
         assert_int_equal(row->key, key);
-        assert_int_equal(function_key(profile, row->code, row->line), key);
+        assert_int_equal(key_of(profile, row->code, row->line), key);
         assert_same(&row->inclusive, &expected.inclusive[key]);
         assert_same(&row->exclusive, &expected.exclusive[key]);
     }
@@ -155,6 +186,11 @@ static void as_counted_path_by_path(void **state)
         check(profile, NULL, NULL);
         check(profile, hidden, NULL);
         check(profile, hidden, wanted);
+        by_library = true;
+        check(profile, NULL, NULL);
+        check(profile, hidden, NULL);
+        check(profile, hidden, wanted);
+        by_library = false;
         check_tree(profile, NULL, NULL);
         check_tree(profile, hidden, wanted);
         free(hidden);
