@@ -366,8 +366,8 @@ static void cmd_record_say_missing(void)
     record_add_missing_functions(&names);
     if (names.length)
         fprintf(stderr,
-                "  not there    %s: no module of a recorded program has such a symbol (was it "
-                "stripped?)\n",
+                "  not there    %s: beside the C library no module of a recorded program has such "
+                "a symbol (was it stripped?)\n",
                 names.data);
     strbuf_release(&names);
 }
