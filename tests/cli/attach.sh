@@ -3,7 +3,12 @@
 
 export ATTACHED_PLUGIN
 [ "$(uname -m)" = x86_64 ] || skip "attaching is written for x86-64"
+# A program whose C library is not loaded yet cannot be looked into.
+is_there() {
+    grep -q sleep "/proc/$1/comm" && grep -q 'libc\.so' "/proc/$1/maps"
+}
 sleep 60 &
+until_true is_there $!
 tidemark attach --detach $! 2>err # reads its memory: is that allowed here?
 kill_hard $!
 grep -q 'cannot be looked into\|the kernel' err && skip "$(cat err)"
