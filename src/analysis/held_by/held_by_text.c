@@ -294,7 +294,8 @@ static bool held_by_is_unchanged(const struct held_by *holders, const struct hel
 }
 
 /* Below a holder the first row that says more than the one above it: an object that keeps hardly
- * anything but what one other object keeps is passed over. */
+ * anything but what one other object keeps is passed over. In a comparison none is, because such an
+ * object may be what has grown. */
 static uint32_t held_by_pass_links(const struct held_by *holders, uint32_t row)
 {
     enum { HARDLY = 100 }; /* one part in so many */
@@ -303,7 +304,8 @@ static uint32_t held_by_pass_links(const struct held_by *holders, uint32_t row)
         uint64_t whole = holders->rows[row].retained.bytes;
         uint32_t first = count ? children[0] : HELD_BY_NONE;
         free(children);
-        if (first == HELD_BY_NONE || holders->rows[first].of->kind == PROFILE_HOLDER_REST ||
+        if (holders->before.profile || first == HELD_BY_NONE ||
+            holders->rows[first].of->kind == PROFILE_HOLDER_REST ||
             holders->rows[first].retained.bytes < whole - whole / HARDLY)
             return row;
         row = first;

@@ -158,8 +158,6 @@ static bool python_objects_derives(const struct python_objects *objects, uint64_
 static enum python_kind python_objects_kind_of(const struct python_objects *objects,
                                                const struct python_type *type)
 {
-    if (type->flags & FLAG_DICT)
-        return PYTHON_DICT;
     if (type->flags & FLAG_TYPE)
         return PYTHON_CLASS;
     if (!strcmp(type->name, "function"))

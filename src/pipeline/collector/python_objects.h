@@ -55,7 +55,6 @@ const char *python_objects_name(const struct python_objects *objects, size_t blo
 enum python_kind {
     PYTHON_NO_OBJECT,
     PYTHON_OTHER,
-    PYTHON_DICT,
     PYTHON_MODULE,
     PYTHON_FUNCTION,
     PYTHON_CLASS,
