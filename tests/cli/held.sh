@@ -41,6 +41,9 @@ echo "== text"
 tidemark held -w 80 run.tmk | sed -n '4,$p' | grep ' table ' | tr -s ' '
 echo "== report says who holds most, and what is lost"
 tidemark report run.tmk | sed -n 's/^  never freed  /never freed  /p; s/^  held by  */held by  /p'
+echo "== where the loader had its list of libraries, nothing of it is left"
+tidemark record -q --held -o behind.tmk "$VICTIMS/held" behind
+tidemark held --json behind.tmk | top_rows '"\(.kind) \(.name) \(.retained_blocks) \(.retained_bytes)"'
 echo "== few blocks, and nobody asked: one sentence"
 tidemark record -q -o few.tmk "$VICTIMS/basic" 1
 try tidemark held few.tmk

@@ -1,7 +1,10 @@
-/* held [wait|grow]: leaves blocks that variables, a thread's variables, its own mapping and a stack
+/* held [wait|grow|behind]: leaves blocks that variables, a thread's variables, its own mapping and a stack
  * hold, in known numbers. `wait`: says so, and stands until it is told to go on; `grow`: grows when it
- * is, and says so again. What it prints is the address of a block that the table holds three pointers
+ * is, and says so again; `behind`: the mapping lies right behind the C library's variables, where the
+ * loader had its list of libraries for a while. What it prints is the address of a block that the table holds three pointers
  * deep. */
+#include <link.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,9 +50,28 @@ APART static void *make_pooled(void)
     return calloc(1, 1000);
 }
 
-APART static void fill_pool(void)
+static int find_end(struct dl_phdr_info *module, size_t size, void *context)
 {
-    of_pool = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uintptr_t *end = context, page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    (void)size;
+    if (!strstr(module->dlpi_name, "/libc.so"))
+        return 0;
+    for (int i = 0; i < module->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &module->dlpi_phdr[i];
+        uintptr_t at = module->dlpi_addr + segment->p_vaddr + segment->p_memsz;
+        if (segment->p_type == PT_LOAD && at > *end)
+            *end = (at + page - 1) & ~(page - 1);
+    }
+    return 1;
+}
+
+APART static void fill_pool(bool is_behind)
+{
+    uintptr_t wish = 0; /* no more than a wish: where something lies, it is elsewhere */
+    if (is_behind)
+        dl_iterate_phdr(find_end, &wish);
+    of_pool = mmap((void *)wish, is_behind ? 4096 : 1 << 16, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < 100; i++)
         of_pool[i] = make_pooled();
 }
@@ -72,10 +94,10 @@ APART static void scrub(void)
         frame[i] = 0;
 }
 
-APART static void fill(void)
+APART static void fill(bool is_behind)
 {
     fill_table(800);
-    fill_pool();
+    fill_pool(is_behind);
     shared_a = shared_b = make_shared();
     in_thread = make_local(3000);
 }
@@ -92,9 +114,10 @@ APART static void wait_with(void *volatile held)
 
 int main(int argc, char **argv)
 {
-    fill();
+    bool is_behind = argc > 1 && !strcmp(argv[1], "behind");
+    fill(is_behind);
     scrub();
-    if (argc > 1)
+    if (argc > 1 && !is_behind)
         wait_with(make_local(2000));
     if (argc > 1 && !strcmp(argv[1], "grow")) {
         fill_table(400);

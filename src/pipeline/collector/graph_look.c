@@ -23,7 +23,7 @@ enum { SMALLEST_PAGE_BYTES = 4096, WORD = sizeof(uint64_t), PIECE_WORDS = 32768,
 /* What is the same for all words of an area. */
 struct area_judged {
     const struct area *area; /* NULL: nothing yet */
-    bool is_root, is_of_libc, is_of_gobject;
+    bool is_root, is_of_libc, is_of_gobject, is_of_loader;
     uint64_t root_start;
 };
 
@@ -160,6 +160,16 @@ static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t
     }
 }
 
+/* glibc's loader keeps the address at which it had /etc/ld.so.cache. What the program maps there
+ * later is not the loader's. */
+static void graph_look_forget_ranges(const struct sweep *sweep, uint64_t *words, size_t count)
+{
+    const struct graph *graph = sweep->graph;
+    for (size_t i = 0; i < count; i++)
+        if (graph_find_range(graph, words[i]) != GRAPH_NONE)
+            words[i] = 0;
+}
+
 static void graph_look_add_registers(struct sweep *sweep)
 {
     for (size_t i = 0; i < sweep->threads.count; i++) {
@@ -206,6 +216,8 @@ static const struct area_judged *graph_look_judge(struct sweep *sweep, const str
             .is_root = sweep->is_graph && graph_look_is_root(sweep->asked, area),
             .is_of_libc = graph_look_is_of(sweep->asked, area, "libc"),
             .is_of_gobject = graph_look_is_of(sweep->asked, area, "libgobject-2.0"),
+            .is_of_loader = graph_look_is_of(sweep->asked, area, "ld-linux") ||
+                            graph_look_is_of(sweep->asked, area, "ld-2"),
             .root_start = graph_look_root_start(sweep, area)};
     return &sweep->judged;
 }
@@ -226,6 +238,8 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
     }
     if (judged->is_of_libc)
         graph_look_forget_arena(sweep, words, count);
+    if (judged->is_of_loader)
+        graph_look_forget_ranges(sweep, words, count);
     if (judged->is_of_gobject)
         graph_look_settle_types(sweep, words, count);
     graph_add_roots(sweep->graph, start + (uint64_t)((char *)words - (char *)sweep->words), words,
