@@ -99,13 +99,14 @@ static bool attach_executable_has_malloc(const struct host *host)
     return false;
 }
 
-/* Its loader can be read, but has not come to the C library yet. */
+/* What is there can be read, but the loader has not come to the C library yet; within execve()
+ * nothing is there. */
 static bool attach_is_starting(const struct host *host)
 {
     for (size_t i = 0; i < host->target.count; i++)
-        if (host->target.modules[i].symbols && target_is_loader(&host->target.modules[i]))
+        if (host->target.modules[i].symbols)
             return true;
-    return false;
+    return !host->target.count;
 }
 
 static int attach_host_read(struct host *host, pid_t pid)
