@@ -276,6 +276,15 @@ struct figure facts_resident_peak(const struct profile *profile)
     return figure_known(most) ? figure_max(most, facts_owned_by_program(profile)) : most;
 }
 
+struct figure facts_high_water(const struct profile *profile, uint64_t ns)
+{
+    struct figure high = FIGURE_UNKNOWN;
+    for (size_t i = 0; i < profile->sample_count; i++)
+        if (profile->samples[i].time_ns >= ns)
+            high = figure_max(high, profile->samples[i].high_water_bytes);
+    return high;
+}
+
 /* ---- Warnings ------------------------------------------------------------------------------ */
 
 static void facts_add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)

@@ -108,6 +108,10 @@ struct figure facts_owned_by_program(const struct profile *profile);
  * behind: a look may have seen more than they said. */
 struct figure facts_resident_peak(const struct profile *profile);
 
+/* The most that was resident until `ns` at least, with the tool's own, by the kernel's count at
+ * looks from then on. Unknown without such a look. */
+struct figure facts_high_water(const struct profile *profile, uint64_t ns);
+
 /* The last look at which the graph of the live blocks was made; NULL: there is none. And its
  * islands of lost blocks, by call path. */
 const struct profile_sample *facts_graph_sample(const struct profile *profile);

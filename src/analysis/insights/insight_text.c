@@ -216,6 +216,20 @@ static void insight_text_add_cut(struct strbuf *out, const struct style *style, 
     strbuf_release(&lines);
 }
 
+/* Where it is; of a title that has no room beside it a library, which only says where to look for
+ * the name, gives way. */
+static void insight_text_add_place(struct strbuf *out, const struct profile *profile,
+                                   const struct insight *insight, size_t room)
+{
+    uint32_t line = 0;
+    if (!insight->path_count)
+        return;
+    frame_add_place(out, profile, insight->paths[0].frames[0], PLACE_COLUMNS);
+    bool fits = text_width(insight->title) + 2 + text_width(out->data) <= room;
+    if (!fits && !frame_file(profile, insight->paths[0].frames[0], &line))
+        strbuf_reset(out);
+}
+
 /* "  severe   TITLE …                    file.c:12" */
 static void insight_text_add_line(struct strbuf *out, const struct style *style,
                                   const struct profile *profile, const struct insight *insight)
@@ -225,8 +239,7 @@ static void insight_text_add_line(struct strbuf *out, const struct style *style,
     style_add(out, style, insight_text_tone_of(insight->severity), title.data);
     size_t used = text_width(title.data);
     strbuf_reset(&title);
-    if (insight->path_count)
-        frame_add_place(&place, profile, insight->paths[0].frames[0], PLACE_COLUMNS);
+    insight_text_add_place(&place, profile, insight, style->columns - used);
     size_t place_columns = place.length ? text_width(place.data) + 2 : 0;
     size_t room = style->columns - used - place_columns;
     insight_text_add_cut(&title, style, insight->title, room);

@@ -4,6 +4,7 @@
 #include "insights/rule.h"
 
 #include <stdlib.h>
+#include "aggregate/facts.h"
 
 #define PEAK_BYTES (64 << 10) /* smaller ones are nobody's trouble */
 #define PEAK_SHARE 0.5
@@ -53,12 +54,73 @@ static bool rule_peaks_level_fell(const struct inquiry *inquiry, uint64_t peak)
     return false;
 }
 
+/* How much can have been resident until then. Unknown where memory was swapped out. */
+static struct figure rule_peaks_most_resident(const struct inquiry *inquiry, uint64_t ns)
+{
+    const struct profile *profile = inquiry->profile;
+    for (size_t i = 0; i < profile->sample_count; i++)
+        if (figure_positive(profile->samples[i].swapped_bytes))
+            return FIGURE_UNKNOWN;
+    return facts_high_water(profile, ns);
+}
+
+/* What the kernel never saw resident was asked for, and not used: no lower peak wins any of it. Its
+ * count lags behind by some pages a processor. */
+static bool rule_peaks_is_no_memory(const struct inquiry *inquiry, uint64_t bytes, uint64_t ns,
+                                    uint64_t *most)
+{
+    return figure_get(rule_peaks_most_resident(inquiry, ns), most) &&
+           bytes > *most + *most / 8 + (1 << 20);
+}
+
+/* Files and the tool's own that were resident at a look: as much as at all looks. */
+static struct figure rule_peaks_other_resident(const struct profile *profile)
+{
+    struct figure least = FIGURE_UNKNOWN;
+    for (size_t i = 0; i < profile->sample_count; i++)
+        if (profile->samples[i].has_ledger)
+            least = figure_min(
+                least, figure_add(profile->samples[i].file_bytes, profile->samples[i].tool_bytes));
+    return least;
+}
+
+/* Blocks that were never used whole are no spike of memory. Code that is resident is none of
+ * them. */
+static bool rule_peaks_can_be_memory(const struct inquiry *inquiry, uint64_t bytes)
+{
+    uint64_t ns = rule_number(inquiry->total->peak_ticks), most,
+             others = rule_number(rule_peaks_other_resident(inquiry->profile));
+    return !figure_get(rule_peaks_most_resident(inquiry, ns), &most) || bytes + others <= most;
+}
+
+/* A room that is asked for by the way, and used in small part or not at all. */
+static void rule_peaks_report_unused(struct inquiry *inquiry, const struct site *site,
+                                     uint64_t most)
+{
+    uint64_t peak = rule_number(inquiry->total->peak_bytes),
+             held = rule_number(site->metrics.at_peak_bytes);
+    struct insight *insight = insight_begin(inquiry, held, peak, INSIGHT_BYTES);
+    insight_at_most(insight, INSIGHT_INFO);
+    insight_title(insight, "%s asks for %s, of which %s at most was memory",
+                  inquiry_site_name(inquiry, site).text, human_bytes(held).text,
+                  human_bytes(most).text);
+    insight_add_bytes(insight, "at_peak_bytes", held);
+    insight_add_count(insight, "at_peak_count", rule_number(site->metrics.at_peak_count));
+    insight_add_bytes(insight, "peak_bytes", peak);
+    insight_add_ns(insight, "peak_time", rule_number(inquiry->total->peak_ticks));
+    insight_add_bytes(insight, "high_water_bytes", most);
+    insight_add_paths(inquiry, insight, site, METRIC_ROW(at_peak_bytes), INSIGHT_BYTES);
+    insight->advice = "This peak was asked for and not used: it costs address space, and a lower "
+                      "one wins no memory. tidemark report --of=resident has what was used.";
+}
+
 static void rule_peaks_report(struct inquiry *inquiry, const struct site *site)
 {
     uint64_t peak = rule_number(inquiry->total->peak_bytes),
              usual = rule_peaks_usual_level(inquiry->profile);
     uint64_t held = rule_number(site->metrics.at_peak_bytes);
-    bool spike = usual && peak / PEAK_SPIKE >= usual && rule_peaks_level_fell(inquiry, peak);
+    bool spike = usual && peak / PEAK_SPIKE >= usual && rule_peaks_can_be_memory(inquiry, peak) &&
+                 rule_peaks_level_fell(inquiry, peak);
     struct insight *insight = insight_begin(inquiry, held, peak, INSIGHT_BYTES);
     /* Something must hold the peak: that is a place to look at, and trouble only if it stands out
      * of what the program needs otherwise. */
@@ -86,10 +148,16 @@ void rule_peak_one_site(struct inquiry *inquiry)
 {
     if (rule_number(inquiry->total->peak_bytes) < PEAK_BYTES || rule_heap_is_small(inquiry))
         return;
-    for (size_t i = 0; i < inquiry->site_count; i++)
-        if ((double)rule_number(inquiry->sites[i].metrics.at_peak_bytes) >
-            PEAK_SHARE * (double)rule_number_or_most(inquiry->total->peak_bytes))
-            rule_peaks_report(inquiry, &inquiry->sites[i]);
+    for (size_t i = 0; i < inquiry->site_count; i++) {
+        const struct site *site = &inquiry->sites[i];
+        uint64_t held = rule_number(site->metrics.at_peak_bytes), most;
+        if ((double)held <= PEAK_SHARE * (double)rule_number_or_most(inquiry->total->peak_bytes))
+            continue;
+        if (rule_peaks_is_no_memory(inquiry, held, rule_number(inquiry->total->peak_ticks), &most))
+            rule_peaks_report_unused(inquiry, site, most);
+        else
+            rule_peaks_report(inquiry, site);
+    }
 }
 
 /* ---- Another peak -------------------------------------------------------------------------- */
@@ -193,8 +261,9 @@ void rule_secondary_peak(struct inquiry *inquiry)
         inquiry_silent(inquiry, "not recorded: peaks other than the highest");
         return;
     }
-    uint64_t found_common = 0;
-    if (rule_heap_is_small(inquiry))
+    uint64_t found_common = 0, most;
+    if (!highest || rule_heap_is_small(inquiry) ||
+        rule_peaks_is_no_memory(inquiry, highest->bytes, highest->ticks, &most))
         return;
     for (size_t i = 0; i < inquiry->profile->peak_count; i++) {
         const struct peak *peak = &inquiry->profile->peaks[i];

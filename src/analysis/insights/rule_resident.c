@@ -456,9 +456,7 @@ static struct untouched *rule_resident_untouched_by_site(const struct inquiry *i
 static uint64_t rule_resident_never_touched(const struct profile *profile,
                                             const struct untouched *of)
 {
-    struct figure high = FIGURE_UNKNOWN;
-    for (size_t i = 0; i < profile->sample_count; i++)
-        high = figure_max(high, profile->samples[i].high_water_bytes);
+    struct figure high = facts_high_water(profile, 0);
     uint64_t later = rule_number_or_most(figure_sub(high, of->sample->resident_bytes));
     return rule_resident_above(rule_resident_above(of->least_bytes, later),
                                rule_resident_gone(of->sample));

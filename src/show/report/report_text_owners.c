@@ -201,9 +201,7 @@ static void report_text_owners_add_distance(struct text *text, const struct prof
                                             unsigned least_part)
 {
     struct strbuf line = STRBUF_INIT;
-    struct figure high = FIGURE_UNKNOWN;
-    for (size_t i = 0; i < text->profile->sample_count; i++)
-        high = figure_max(high, text->profile->samples[i].high_water_bytes);
+    struct figure high = facts_high_water(text->profile, 0);
     struct figure missed = figure_sub(high, sample->resident_bytes);
     if (figure_positive(missed) &&
         figure_double(missed) * least_part >= figure_double(sample->resident_bytes)) {

@@ -138,7 +138,7 @@ static struct profile_section_total detail_sections[] = {
     .lost_count = NOT_KNOWN, .lost_bytes = NOT_KNOWN, .indirect_count = NOT_KNOWN,                 \
     .indirect_bytes = NOT_KNOWN, .possible_count = NOT_KNOWN, .possible_bytes = NOT_KNOWN,         \
     .reachable_count = NOT_KNOWN, .reachable_bytes = NOT_KNOWN, .class_count = NOT_KNOWN,          \
-    .fill_count = NOT_KNOWN
+    .fill_count = NOT_KNOWN, .high_water_bytes = NOT_KNOWN
 static struct profile_sample detail_samples[] = {
     {.id = 1,
      .why = PROFILE_SAMPLE_START,
