@@ -14,7 +14,7 @@ CTEST = ctest --output-on-failure --no-tests=error
 
 help:
 	@echo 'make demo     install what is missing, build, profile g++ on examples/heavy.cpp, show the report'
-	@echo 'make build    build (release) into build/release'
+	@echo 'make build    build (release) into build/release, with the web view'
 	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
 	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
 	@echo 'make check-truth  known sick and healthy programs: is the first answer the right one (doc/TRUTH.md)'
@@ -31,7 +31,8 @@ help:
 	@echo 'make uninstall  what make install put there is taken away again'
 	@echo 'make clean    remove build/'
 
-# What needs no tests leaves them out: no test packages are asked for.
+# What needs no tests leaves them out: no test packages are asked for. Nor is npm, without which the
+# web view is a plain page: make build makes it.
 demo:
 	@tools/setup.sh build
 	@tools/web.sh
@@ -40,13 +41,14 @@ demo:
 	@tools/demo.sh $(TIDEMARK)
 
 build:
-	@tools/setup.sh build
+	@tools/setup.sh build web
 	@tools/web.sh
 	cmake --preset release -DBUILD_TESTING=OFF
 	cmake --build --preset release -j $(JOBS)
 
 # The sanitizers first, so that the last line is the summary of the whole run of the release build.
 check: check-asan check-tsan
+	@tools/setup.sh build test web
 	@tools/web.sh needed
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
@@ -65,7 +67,7 @@ check-tsan:
 	$(CTEST) --preset tsan -j $(TEST_JOBS) -R '^unit/.*(ring|merge|shared|thread|tracer|look_schedule|offline)'
 
 check-firefox:
-	@tools/setup.sh build test firefox
+	@tools/setup.sh build test web firefox
 	@tools/web.sh needed
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)

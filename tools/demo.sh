@@ -17,3 +17,5 @@ echo "The profile is an SQLite database once unpacked (doc/FORMAT-profile.md):"
 echo "  $tidemark unpack $out/cc1plus.tmk cc1plus.db && sqlite3 cc1plus.db 'SELECT * FROM top_functions LIMIT 10'"
 echo "Your own program:"
 echo "  $tidemark record ./program"
+[ -f web/dist/index.html ] ||
+    echo "The web view (tidemark serve) is a plain page so far: make build installs npm, and builds it."

@@ -22,6 +22,9 @@ libncurses-dev  tidemark top draws with it
 zlib1g-dev      what it sends is packed
 gzip            and the web view itself
 scdoc           man pages
+'
+# Most of what a bare machine would have to fetch, and a report needs none of it.
+web_packages='
 nodejs          builds the web view
 npm             fetches what it is built with, by a lock file
 '
@@ -94,9 +97,10 @@ wanted=
 for group in "$@"; do
     case $group in
     build) wanted=$wanted$build_packages ;;
+    web) wanted=$wanted$web_packages ;;
     test) wanted=$wanted$test_packages ;;
     firefox) wanted=$wanted$firefox_packages ;;
-    *) echo "setup.sh: no group '$group'; there are build, test and firefox" >&2; exit 2 ;;
+    *) echo "setup.sh: no group '$group'; there are build, web, test and firefox" >&2; exit 2 ;;
     esac
 done
 

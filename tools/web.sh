@@ -5,8 +5,9 @@ set -eu
 cd "$(dirname "$0")/../web"
 
 if ! command -v npm >/dev/null; then
-    echo "web: no npm here: a plain page instead of the web view" >&2
-    exit 0
+    echo "web: no npm here (tools/setup.sh web): a plain page instead of the web view" >&2
+    [ "${1:-}" != needed ]
+    exit
 fi
 
 # The packages of the lock file, and no others; their install scripts are not run.
