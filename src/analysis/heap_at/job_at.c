@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "heap_at/node_mark.h"
 #include "heap_at/times.h"
 
 struct job_at_reading {
@@ -136,7 +137,12 @@ static int job_at_by_inclusive(const void *left, const void *right)
                                         : job_at_by_exclusive(left, right);
 }
 
-/* ---- One rank ------------------------------------------------------------------------------ */
+/* ---- Moments ------------------------------------------------------------------------------ */
+
+static bool job_at_is_together(const struct job_at_options *options)
+{
+    return options->moment.kind == OFFLINE_NODE_PEAK || options->moment.kind == OFFLINE_JOB_PEAK;
+}
 
 /* A trace that ends as a finished one does says all of its rank. */
 static bool job_at_is_whole(const struct trace *trace)
@@ -146,36 +152,59 @@ static bool job_at_is_whole(const struct trace *trace)
     return !damage.cut_off;
 }
 
+/* A time of the job becomes one of the rank's trace. */
+static int job_at_find_time(struct job_at_rank *rank, const struct trace *trace, uint64_t time_ns,
+                            struct offline_moment *moment)
+{
+    struct offline_clock own;
+    if (!rank->has_clock)
+        return error_set(-ENOENT, "it is not known when the process began");
+    offline_clock(trace, &own);
+    uint64_t begun_ns = node_mark_ns(&rank->clock, own.start_ticks);
+    *moment = (struct offline_moment){.kind = OFFLINE_TICKS,
+                                      .value = node_mark_ticks(&rank->clock, time_ns)};
+    rank->state = time_ns < begun_ns ? JOB_AT_NOT_BEGUN : JOB_AT_ALIVE;
+    return rank->state == JOB_AT_ALIVE ? offline_moment_within(trace, moment) : 0;
+}
+
+/* When ranks held most together is found to the tick: behind its end a rank holds nothing. */
+static int job_at_find_together(struct job_at_rank *rank, const struct trace *trace,
+                                struct offline_moment *moment)
+{
+    struct offline_clock own;
+    uint64_t time_ns;
+    if (!figure_get(rank->moment_ns, &time_ns))
+        return error_set(-ENOENT, "when its machine's ranks held most is not known");
+    offline_clock(trace, &own);
+    int error = job_at_find_time(rank, trace, time_ns, moment);
+    if (error || rank->state != JOB_AT_ALIVE)
+        return error;
+    if (time_ns > node_mark_ns(&rank->clock, own.end_ticks))
+        return error_set(-ERANGE, "the moment lies behind the end of the trace");
+    return 0;
+}
+
 /* The job's moment becomes one of the rank's trace. 0 where the rank is alive then or known not to
  * be (rank->state); -errno with a sentence: that is unknown. */
 static int job_at_find_moment(const struct job_at_reading *reading, struct job_at_rank *rank,
                               const struct trace *trace, struct offline_moment *moment)
 {
-    const struct entry *entry = &rank->process->entry;
-    int64_t job_start = reading->at->job->start_unix_ns;
+    bool is_together = job_at_is_together(reading->options), is_time;
+    is_time = is_together || moment->kind == OFFLINE_TIME;
     rank->state = JOB_AT_ALIVE;
-    if (moment->kind == OFFLINE_TIME) {
-        if (entry->start_unix_ns < 0 || job_start < 0)
-            return error_set(-ENOENT, "it is not known when the process began");
-        uint64_t late =
-            entry->start_unix_ns > job_start ? (uint64_t)(entry->start_unix_ns - job_start) : 0;
-        if (moment->value < late)
-            rank->state = JOB_AT_NOT_BEGUN;
-        else
-            moment->value -= late;
-    }
-    if (rank->state == JOB_AT_NOT_BEGUN)
-        return 0;
-    int error = offline_moment_resolve(trace, moment);
-    if (!error)
+    int error = is_together ? job_at_find_together(rank, trace, moment)
+                : is_time   ? job_at_find_time(rank, trace, moment->value, moment)
+                            : offline_moment_resolve(trace, moment);
+    if (!error && !is_time)
         error = offline_moment_within(trace, moment);
-    if (error == -ERANGE && moment->kind == OFFLINE_TIME && job_at_is_whole(trace) &&
-        !offline_has_events(trace)) {
+    if (error == -ERANGE && is_time && job_at_is_whole(trace) && !offline_has_events(trace)) {
         rank->state = JOB_AT_ENDED;
         return 0;
     }
     return error;
 }
+
+/* ---- One rank ------------------------------------------------------------------------------ */
 
 static int job_at_take_holders(struct job_at_reading *reading, struct job_at_rank *rank,
                                const struct trace *trace, const struct offline_moment *moment)
@@ -221,7 +250,13 @@ static void job_at_read_rank(struct job_at_reading *reading, struct job_at_rank 
     if (error) {
         free(rank->why);
         *rank = (struct job_at_rank){
-            .process = process, .state = JOB_AT_UNKNOWN, .why = memory_copy_string(error_text())};
+            .process = process,
+            .state = JOB_AT_UNKNOWN,
+            .why = memory_copy_string(error_text()),
+            .moment_ns = rank->moment_ns,
+            .clock = rank->clock,
+            .has_clock = rank->has_clock,
+        };
     }
     if (trace)
         trace_close(trace);
@@ -248,17 +283,25 @@ static void *job_at_work(void *context)
 
 /* ---- All of them --------------------------------------------------------------------------- */
 
+static void job_at_add_rank(struct job_at *at, const struct manifest_process *process,
+                            const char *node)
+{
+    if (!node || !job_at_compare_texts(process->entry.host, node))
+        at->ranks[at->rank_count++] =
+            (struct job_at_rank){.process = process, .moment_ns = FIGURE_UNKNOWN};
+}
+
 /* A rank's own process; where there are no ranks every process that is no launcher. */
-static void job_at_list(struct job_at *at)
+static void job_at_list(struct job_at *at, const char *node)
 {
     const struct manifest_job *job = at->job;
     size_t most = job->rank_count ? job->rank_count : job->process_count;
     at->ranks = memory_zeroed(most, sizeof *at->ranks);
     for (size_t i = 0; i < job->rank_count; i++)
-        at->ranks[at->rank_count++].process = &job->processes[job->rank[i].main];
+        job_at_add_rank(at, &job->processes[job->rank[i].main], node);
     for (size_t i = 0; !job->rank_count && i < job->process_count; i++)
         if (job->processes[i].entry.is_launcher != 1)
-            at->ranks[at->rank_count++].process = &job->processes[i];
+            job_at_add_rank(at, &job->processes[i], node);
 }
 
 static void job_at_read_all(struct job_at_reading *reading)
@@ -301,11 +344,83 @@ static void job_at_sum_nodes(struct job_at *at)
     for (size_t i = 0; i < at->rank_count; i++) {
         struct job_at_node *node = job_at_node_of(at, at->ranks[i].process->entry.host);
         node->bytes += at->ranks[i].bytes;
+        node->peak_sum += at->ranks[i].peak_bytes;
+        node->moment_ns = at->ranks[i].moment_ns;
         node->alive += at->ranks[i].state == JOB_AT_ALIVE;
         node->unknown += at->ranks[i].state == JOB_AT_UNKNOWN;
     }
     qsort(at->nodes, at->node_count, sizeof *at->nodes, job_at_nodes_by_bytes);
 }
+
+/* ---- When ranks held most together --------------------------------------------------------- */
+
+/* Machines with the same boot id are one, whatever they call themselves. */
+static const char *job_at_machine(const struct job_at_rank *rank)
+{
+    const struct entry *entry = &rank->process->entry;
+    return entry->boot ? entry->boot : entry->host ? entry->host : "";
+}
+
+static struct node_mark_rank *job_at_find_clocks(struct job_at *at)
+{
+    struct node_mark_rank *marks = memory_zeroed(at->rank_count, sizeof *marks);
+    for (size_t i = 0; i < at->rank_count; i++) {
+        const struct manifest_process *process = at->ranks[i].process;
+        int64_t start = process->entry.start_unix_ns, job_start = at->job->start_unix_ns;
+        marks[i] = (struct node_mark_rank){
+            .trace_path = process->trace_path,
+            .machine = job_at_machine(&at->ranks[i]),
+            .start_ns = start < 0 || job_start < 0 ? FIGURE_UNKNOWN
+                                                   : figure_of((uint64_t)(start - job_start)),
+        };
+    }
+    node_mark_clocks(marks, at->rank_count);
+    for (size_t i = 0; i < at->rank_count; i++) {
+        at->ranks[i].has_clock = marks[i].has_clock;
+        at->ranks[i].clock = marks[i].clock;
+    }
+    return marks;
+}
+
+/* The ranks of `machine` (NULL: all) get its moment. */
+static int job_at_find_mark(struct job_at *at, const struct node_mark_rank *marks,
+                            const char *machine)
+{
+    struct node_mark_rank *some = memory_zeroed(at->rank_count, sizeof *some);
+    size_t *indices = memory_zeroed(at->rank_count, sizeof *indices), count = 0;
+    struct node_mark mark;
+    for (size_t i = 0; i < at->rank_count; i++)
+        if (!machine || !strcmp(machine, marks[i].machine)) {
+            some[count] = marks[i];
+            indices[count++] = i;
+        }
+    int error = node_mark_find(some, count, &mark);
+    for (size_t i = 0; i < count && !error && mark.is_found; i++)
+        at->ranks[indices[i]].moment_ns = figure_of(mark.time_ns);
+    free(some);
+    free(indices);
+    return error;
+}
+
+static int job_at_find_marks(struct job_at *at, enum offline_moment_kind kind)
+{
+    int error = 0;
+    if (kind != OFFLINE_TIME && kind != OFFLINE_NODE_PEAK && kind != OFFLINE_JOB_PEAK)
+        return 0;
+    struct node_mark_rank *marks = job_at_find_clocks(at);
+    if (kind == OFFLINE_JOB_PEAK)
+        error = job_at_find_mark(at, marks, NULL);
+    for (size_t i = 0; i < at->rank_count && !error && kind == OFFLINE_NODE_PEAK; i++) {
+        bool is_first = true;
+        for (size_t k = 0; k < i && is_first; k++)
+            is_first = strcmp(marks[i].machine, marks[k].machine) != 0;
+        error = is_first ? job_at_find_mark(at, marks, marks[i].machine) : 0;
+    }
+    free(marks);
+    return error;
+}
+
+/* ---- The whole ----------------------------------------------------------------------------- */
 
 int job_at_init(struct job_at *at, const struct manifest_job *job,
                 const struct job_at_options *options)
@@ -313,7 +428,16 @@ int job_at_init(struct job_at *at, const struct manifest_job *job,
     struct job_at_reading reading = {
         .at = at, .options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
     *at = (struct job_at){.job = job};
-    job_at_list(at);
+    job_at_list(at, options->node);
+    if (!at->rank_count && options->node) {
+        job_at_release(at);
+        return error_set(-ENOENT, "no rank of the job ran on %s", options->node);
+    }
+    int marked = job_at_find_marks(at, options->moment.kind);
+    if (marked) {
+        job_at_release(at);
+        return marked;
+    }
     job_at_read_all(&reading);
     for (size_t i = 0; i < at->rank_count; i++)
         if (at->ranks[i].state != JOB_AT_UNKNOWN) {
@@ -324,8 +448,10 @@ int job_at_init(struct job_at *at, const struct manifest_job *job,
             job_at_sum_nodes(at);
             return 0;
         }
-    int error = error_set(-ENOENT, "of none of the job's %zu ranks it is known: %s", at->rank_count,
-                          at->rank_count ? at->ranks[0].why : "there are none");
+    int error = error_set(
+        -ENOENT, "of none of the job's %zu ranks it is known: %s%s", at->rank_count,
+        at->rank_count ? at->ranks[0].why : "there are none",
+        job_at_is_together(options) ? "; tidemark job has bounds of it, by the profiles" : "");
     job_at_release(at);
     return error;
 }

@@ -5,13 +5,17 @@
  *   73%      of each rank's own run
  *   peak     each rank at its own peak, so that the sum is a bound that may never have been reached
  *   mark:X   each rank at its own mark
+ *   node-peak  when the ranks of a machine held most together, each machine at its own such time
+ *   job-peak   when all ranks did, as if the clocks of all machines were one
  *
  * An event (#123) is of one trace. A rank whose trace does not tell is unknown: it is in no sum. */
 #ifndef TIDEMARK_HEAP_AT_JOB_AT_H
 #define TIDEMARK_HEAP_AT_JOB_AT_H
 
 #include "heap_at/heap_at.h"
+#include "heap_at/node_mark.h"
 #include "jobdir/manifest.h"
+#include "model/figure.h"
 
 enum job_at_state { JOB_AT_ALIVE, JOB_AT_NOT_BEGUN, JOB_AT_ENDED, JOB_AT_UNKNOWN };
 
@@ -24,6 +28,9 @@ struct job_at_rank {
     uint64_t peak_bytes;      /* its own peak, where it is alive */
     uint64_t filtered_bytes;  /* of `bytes`, on the call paths that pass the filter */
     char *why;                /* why it is unknown, or what of its trace could not be read; NULL */
+    struct figure moment_ns;  /* of node-peak and job-peak: since the job's beginning */
+    struct node_mark_clock clock; /* of its machine, where the moment is a time of the job */
+    bool has_clock;
 };
 
 struct job_at_function {
@@ -35,8 +42,9 @@ struct job_at_function {
 
 struct job_at_node {
     const char *name; /* NULL: not known */
-    uint64_t bytes;
-    size_t alive, unknown; /* ranks */
+    uint64_t bytes, peak_sum;
+    size_t alive, unknown;   /* ranks */
+    struct figure moment_ns; /* of node-peak and job-peak */
 };
 
 struct job_at_options {
@@ -45,6 +53,7 @@ struct job_at_options {
     const char *moment_text;
     enum memory_level of;
     const char *filter; /* NULL: all */
+    const char *node;   /* the ranks of that machine alone; NULL: all */
     bool inclusive;     /* functions by all that is held below them */
     unsigned threads;   /* that read traces; 0: one for each processor */
     void (*progress)(void *context, size_t done, size_t of);

@@ -79,6 +79,8 @@ static void job_at_show_moment(struct job_at_text *text)
         [OFFLINE_PERCENT] = " of the run of each",
         [OFFLINE_PEAK] = ": each at its own, which need not be at the same time",
         [OFFLINE_MARK] = ": each at its own",
+        [OFFLINE_NODE_PEAK] = ": when the ranks of a machine held most together, of each its own",
+        [OFFLINE_JOB_PEAK] = ": when all ranks held most together, by the clocks of the machines",
     };
     struct strbuf line = STRBUF_INIT;
     text_add_safe_string(&line, text->options->moment_text);
@@ -190,8 +192,11 @@ static void job_at_show_more(struct job_at_text *text, size_t all, size_t shown)
         strbuf_addf(&text->out, "  %zu more (--top)\n", all - shown);
 }
 
-static const struct text_column job_at_node_columns[] = {
-    {"live", 12, TEXT_RIGHT, 0}, {"ranks", 8, TEXT_RIGHT, 0}, {"", 0, TEXT_LEFT, 2}};
+static const struct text_column job_at_node_columns[] = {{"live", 12, TEXT_RIGHT, 0},
+                                                         {"of its peaks", 13, TEXT_RIGHT, 0},
+                                                         {"after", 10, TEXT_RIGHT, 0},
+                                                         {"ranks", 8, TEXT_RIGHT, 0},
+                                                         {"", 0, TEXT_LEFT, 2}};
 static const struct text_column job_at_rank_columns[] = {{"live", 12, TEXT_RIGHT, 0},
                                                          {"of its peak", 13, TEXT_RIGHT, 0},
                                                          {"after", 10, TEXT_RIGHT, 0},
@@ -222,6 +227,10 @@ static void job_at_show_node(struct job_at_text *text, const struct job_at_node 
                                    : ">= ",
                 human_bytes(node->bytes).text);
     text_row_add(&row, cell.data);
+    text_row_add(&row, human_percent((double)node->bytes, (double)node->peak_sum).text);
+    text_row_add(&row, figure_known(node->moment_ns)
+                           ? human_duration(figure_or(node->moment_ns, 0)).text
+                           : "");
     text_row_add(&row, human_exact(node->alive).text);
     strbuf_reset(&cell);
     text_add_safe_string(&cell, node->name ? node->name : "not known which");
@@ -234,10 +243,12 @@ static void job_at_show_nodes(struct job_at_text *text)
 {
     const struct job_at *at = text->at;
     size_t rows = job_at_show_rows(text, at->node_count);
-    if (at->node_count < 2)
+    bool is_together = text->options->moment.kind == OFFLINE_NODE_PEAK ||
+                       text->options->moment.kind == OFFLINE_JOB_PEAK;
+    if (at->node_count < 2 && !is_together)
         return;
     job_at_show_title(text, "Machines", "by what their ranks hold together");
-    job_at_show_headings(text, job_at_node_columns, 2);
+    job_at_show_headings(text, job_at_node_columns, 4);
     for (size_t i = 0; i < rows; i++)
         job_at_show_node(text, &at->nodes[i]);
     job_at_show_more(text, at->node_count, rows);
@@ -415,6 +426,8 @@ static void job_at_show_json_lists(struct job_at_text *text, struct json *json)
     for (size_t i = 0; i < at->node_count; i++) {
         json_object(json, NULL);
         json_string(json, "node", at->nodes[i].name);
+        job_at_show_json_unsigned(json, "time_ns", figure_or(at->nodes[i].moment_ns, 0),
+                                  figure_known(at->nodes[i].moment_ns));
         json_unsigned(json, "live_bytes", at->nodes[i].bytes);
         json_unsigned(json, "alive", at->nodes[i].alive);
         json_unsigned(json, "unknown", at->nodes[i].unknown);

@@ -44,6 +44,8 @@ static void job_files_add(struct job_files *files, const struct manifest_job *jo
                 : 0,
         .is_helper = is_helper,
         .is_running = process->state == MANIFEST_RUNNING,
+        .trace = memory_copy_string(process->trace_path),
+        .start_unix_ns = entry->start_unix_ns,
     };
 }
 
@@ -75,6 +77,7 @@ void job_files_release(struct job_files *files)
         free(files->files[i].node);
         free(files->files[i].boot);
         free(files->files[i].note);
+        free(files->files[i].trace);
     }
     free(files->files);
     free(files->id);

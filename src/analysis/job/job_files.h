@@ -19,6 +19,9 @@ struct job_file {
     uint32_t rank, size; /* size of the job, 0: not known */
     bool rank_known, is_helper;
     bool is_running; /* its recording goes on */
+    /* Not written: for who has the list itself. */
+    char *trace;           /* NULL: none */
+    int64_t start_unix_ns; /* -1: not known */
 };
 struct job_files {
     char *id; /* of the job; "" if it has none */

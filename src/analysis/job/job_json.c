@@ -132,6 +132,7 @@ static void job_json_write_node(struct json *json, const struct job *job,
     json_unsigned(json, "not_read", node->unread);
     json_unsigned(json, "lower_bytes", node->lower_bytes);
     json_unsigned(json, "upper_bytes", node->upper_bytes);
+    json_bool(json, "exact", node->is_exact);
     json_unsigned(json, "at_unix_ns", node->at_unix_ns);
     json_unsigned(json, "step_ns", node->step_ns);
     json_unsigned(json, "peak_sum", node->peak_sum);

@@ -109,6 +109,12 @@ static bool job_nodes_sweep_next(struct sweep *sweep, uint64_t *at_ns, uint64_t 
     return true;
 }
 
+static void job_nodes_raise(uint64_t *to, uint64_t bytes)
+{
+    if (bytes > *to)
+        *to = bytes;
+}
+
 /* ---- Bounds -------------------------------------------------------------------------------- */
 
 /* When its high-water mark was; where that is not known, at its end. */
@@ -123,12 +129,6 @@ static int job_nodes_compare_moments(const void *left, const void *right)
     const struct job_rank *b = *(const struct job_rank *const *)right;
     uint64_t a_at = job_nodes_mark_ns(a), b_at = job_nodes_mark_ns(b);
     return a_at != b_at ? (a_at < b_at ? -1 : 1) : job_rank_order(a, b);
-}
-
-static void job_nodes_raise(uint64_t *to, uint64_t bytes)
-{
-    if (bytes > *to)
-        *to = bytes;
 }
 
 /* What rank `rank` holds at least at a moment inside of its run. */
@@ -179,6 +179,22 @@ static void job_nodes_take_sums(struct job_node_peak *node, const struct sweep *
     }
 }
 
+/* Keeps those with the largest part, the largest first. */
+static void job_nodes_take_top(struct job_node_peak *node, size_t rank, uint64_t bytes)
+{
+    size_t at = node->top_count;
+    while (at && node->top_bytes[at - 1] < bytes)
+        at--;
+    if (at == NODE_TOP || !bytes)
+        return;
+    size_t kept = node->top_count < NODE_TOP ? node->top_count : NODE_TOP - 1;
+    memmove(&node->top[at + 1], &node->top[at], (kept - at) * sizeof *node->top);
+    memmove(&node->top_bytes[at + 1], &node->top_bytes[at], (kept - at) * sizeof *node->top_bytes);
+    node->top[at] = rank;
+    node->top_bytes[at] = bytes;
+    node->top_count = kept + 1;
+}
+
 /* Those with the largest part at the moment of the upper bound. */
 static void job_nodes_find_top(struct job_node_peak *node, const struct job_summary *summary,
                                const struct job_rank **members, size_t count)
@@ -189,19 +205,24 @@ static void job_nodes_find_top(struct job_node_peak *node, const struct job_summ
             if (job_nodes_step_begin(members[i], step) <= node->at_unix_ns &&
                 node->at_unix_ns < job_nodes_step_begin(members[i], step + 1))
                 bytes = job_nodes_level_of(members[i], step).max;
-        size_t at = node->top_count;
-        while (at && node->top_bytes[at - 1] < bytes)
-            at--;
-        if (at == NODE_TOP || !bytes)
-            continue;
-        size_t kept = node->top_count < NODE_TOP ? node->top_count : NODE_TOP - 1;
-        memmove(&node->top[at + 1], &node->top[at], (kept - at) * sizeof *node->top);
-        memmove(&node->top_bytes[at + 1], &node->top_bytes[at],
-                (kept - at) * sizeof *node->top_bytes);
-        node->top[at] = (size_t)(members[i] - summary->ranks);
-        node->top_bytes[at] = bytes;
-        node->top_count = kept + 1;
+        job_nodes_take_top(node, (size_t)(members[i] - summary->ranks), bytes);
     }
+}
+
+void job_node_take_mark(struct job_node_peak *node, const struct job_summary *summary,
+                        const struct job_node_mark *mark, bool is_all)
+{
+    job_nodes_raise(&node->lower_bytes, mark->bytes);
+    job_nodes_raise(&node->upper_bytes, node->lower_bytes);
+    if (!is_all)
+        return;
+    node->is_exact = true;
+    node->lower_bytes = node->upper_bytes = mark->bytes;
+    node->at_unix_ns = mark->at_unix_ns;
+    node->top_count = 0;
+    for (size_t i = 0; i < summary->rank_count; i++)
+        if (!strcmp(job_node_key(&summary->ranks[i]), node->key))
+            job_nodes_take_top(node, i, mark->rank_bytes[i]);
 }
 
 static void job_nodes_find_peak(struct job_node_peak *node, const struct job_rank **members,

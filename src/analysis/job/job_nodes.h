@@ -24,6 +24,7 @@ struct job_node_peak {
     size_t ranks, helpers; /* processes with figures on it */
     size_t unread;         /* without: damaged, unreadable, missing, or imported without levels */
     uint64_t lower_bytes, upper_bytes; /* of the combined peak of requested bytes */
+    bool is_exact;                     /* both are it, to the event: its ranks' traces say so */
     uint64_t peak_sum;                 /* of the high-water marks, whenever they were */
     uint64_t at_unix_ns;               /* when the upper bound begins to hold */
     uint64_t step_ns;                /* the longest step of its ranks: how exactly that is known */
@@ -36,6 +37,14 @@ struct job_node_peak {
 
 /* Ranks with the same key are on one node. */
 const char *job_node_key(const struct job_rank *rank);
+/* What the traces of its ranks say: what they held together at most, when, and each of them. */
+struct job_node_mark {
+    uint64_t bytes, at_unix_ns;
+    const uint64_t *rank_bytes; /* by index in the summary */
+};
+/* Exact where the traces are all that ran on the node; else a lower bound. */
+void job_node_take_mark(struct job_node_peak *node, const struct job_summary *summary,
+                        const struct job_node_mark *mark, bool is_all);
 /* By name; *count of them, in malloc'd memory. The summary is sorted. */
 struct job_node_peak *job_nodes(const struct job_summary *summary, size_t *count);
 

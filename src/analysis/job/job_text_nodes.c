@@ -84,6 +84,8 @@ static void job_text_nodes_add(struct job_text *text, const struct job_node_peak
     style_begin(&text->out, &text->style, TONE_FIGURE);
     job_text_nodes_add_bounds(text, node);
     style_end(&text->out, &text->style);
+    if (node->is_exact)
+        strbuf_add_string(&text->out, " exactly");
     if (node->upper_bytes)
         strbuf_addf(
             &text->out, " after %s",
@@ -98,6 +100,17 @@ static void job_text_nodes_add(struct job_text *text, const struct job_node_peak
 static void job_text_nodes_add_note(struct job_text *text, uint64_t step_ns)
 {
     struct strbuf note = STRBUF_INIT;
+    size_t exact = 0;
+    for (size_t i = 0; i < text->job->node_count; i++)
+        exact += text->job->nodes[i].is_exact;
+    if (exact)
+        job_note(text, "Exactly: by the ranks' traces, to the event. Which functions held it then: "
+                       "tidemark at DIR node-peak.");
+    if (exact == text->job->node_count && text->job->level != MEMORY_RESIDENT) {
+        job_note(text, "What is resident was sampled, and pages that ranks share are in it once "
+                       "for each.");
+        return;
+    }
     strbuf_addf(&note,
                 "Bounds: each rank's extremes are known for steps of at most %s on its node's own "
                 "clock",

@@ -19,7 +19,7 @@
 #include "heap_at/job_at.h"
 
 struct arguments {
-    const char *filter, *id;
+    const char *filter, *id, *node;
     uint64_t threads;
     struct holders_options holders;
     struct moments_arguments common;
@@ -46,6 +46,7 @@ static const struct option_entry entries[] = {
     OPTION_GROUP("Of a job"),
     {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
      false, NULL},
+    {"node", 0, OPTION_STRING, "NAME", "the ranks of that machine alone", TO(node), false, NULL},
     {"jobs", 'J', OPTION_NUMBER, "N", "traces read at once (default: one per processor)",
      TO(threads), false, NULL},
     OPTION_GROUP("How to show it"),
@@ -62,7 +63,8 @@ static const struct options_command command = {
         "Shows who holds memory at a moment of a recorded trace (tidemark record --trace): the "
         "functions, with what they hold and what they held at the peak. MOMENT is a time "
         "(12.5s), a part of the run (73%), 'peak', a mark (mark:NAME) or an event (#123456). Of a "
-        "job's directory it shows all ranks at that moment.",
+        "job's directory it shows all ranks at that moment; 'node-peak' and 'job-peak' are when "
+        "the ranks of each machine, or all, held most together.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark at run.tmt peak\n"
@@ -122,6 +124,7 @@ static int cmd_at_show_job(const char *path, const char *text, const struct offl
         .moment_text = text,
         .of = (enum memory_level)arguments->of,
         .filter = arguments->filter,
+        .node = arguments->node,
         .inclusive = arguments->holders.inclusive,
         .threads = arguments->threads < 1000 ? (unsigned)arguments->threads : 1000,
         .progress = isatty(STDERR_FILENO) ? cmd_at_show_progress : NULL,
@@ -147,8 +150,16 @@ static int cmd_at_show_job(const char *path, const char *text, const struct offl
 static int cmd_at_check_job(const struct arguments *arguments, const struct offline_moment *moment,
                             bool is_job)
 {
-    if (!is_job && (arguments->id || arguments->threads))
-        return options_usage_error(&command, "--id and --jobs are of a job: give its directory");
+    bool is_together = moment->kind == OFFLINE_NODE_PEAK || moment->kind == OFFLINE_JOB_PEAK;
+    if (!is_job && (arguments->id || arguments->threads || arguments->node))
+        return options_usage_error(&command, "--id, --node and --jobs are of a job: give its "
+                                             "directory");
+    if (!is_job && is_together)
+        return options_usage_error(&command, "that moment is of all ranks of a job: give its "
+                                             "directory");
+    if (is_together && arguments->of != MEMORY_HEAP)
+        return options_usage_error(&command, "when ranks held most together is known of the heap: "
+                                             "tidemark job --of has bounds of the others");
     if (is_job && (arguments->holders.paths || arguments->holders.libraries))
         return options_usage_error(&command, "--paths and --libraries are of one trace: give that "
                                              "of a rank");

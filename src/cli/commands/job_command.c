@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "base/memory.h"
 #include "commands/job_choice.h"
+#include "commands/job_marks.h"
 #include "commands/level_options.h"
 #include "commands/output.h"
 #include "commands/redaction.h"
@@ -168,6 +169,7 @@ static int job_command_analyse(const struct job_engine *engine, const char *cons
     redaction_say_hidden("job", job_redact(&summary, &arguments->redact));
     job_init(&out->job, &summary, out->files.id, out->name, out->files.recorded_ranks);
     out->job.level = out->files.level;
+    job_marks_find(&out->job, &out->files);
     return 0;
 }
 

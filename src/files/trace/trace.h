@@ -207,6 +207,13 @@ int trace_state_at(const struct trace *trace, enum trace_when when, uint64_t val
                    struct trace_state *state);
 void trace_state_release(struct trace_state *state);
 
+/* The level behind each record of a block, in their order: the newest time so far, and what is
+ * alive. -EBADMSG: damaged, and what was told before
+ * that does not count. */
+int trace_block_levels(const struct trace *trace, size_t index,
+                       void (*visit)(void *context, uint64_t ticks, uint64_t live_bytes),
+                       void *context);
+
 /* The records of a block. Begin with all zero; may be decoded into again and again. */
 struct trace_events {
     const struct replay_run *runs;

@@ -160,6 +160,9 @@ struct part {
     struct node_map map;
     struct net_deltas deltas;  /* with room for all that a block can change */
     struct trace_state *state; /* which moves on */
+    /* NULL, or told of the level behind each record. */
+    void (*visit)(void *context, uint64_t ticks, uint64_t live_bytes);
+    void *context;
 };
 
 enum { PART_DELTAS = 2 * FORMAT_BLOCK_EVENTS };
@@ -260,6 +263,8 @@ static int trace_state_apply_run(struct part *part, const struct replay_run *run
             return 1;
         if (trace_state_apply(part, run->thread, &record, part->met[*index]))
             return -EBADMSG;
+        if (part->visit)
+            part->visit(part->context, part->state->ticks, part->state->live_bytes);
         ++*index;
         at += bytes;
     }
@@ -443,4 +448,23 @@ void trace_state_release(struct trace_state *state)
 {
     free(state->paths);
     *state = (struct trace_state){0};
+}
+
+int trace_block_levels(const struct trace *trace, size_t index,
+                       void (*visit)(void *context, uint64_t ticks, uint64_t live_bytes),
+                       void *context)
+{
+    struct trace_state state;
+    struct unpacker unpacker = {0};
+    struct part part = {
+        .limit = {TRACE_AT_EVENT, UINT64_MAX}, .state = &state, .visit = visit, .context = context};
+    int error = trace_state_init_part(&part);
+
+    trace_state_begin_at(trace, index, &state);
+    trace_options(trace, &part.options);
+    if (!error)
+        error = trace_state_read_part(trace, index, &part, &unpacker);
+    unpacker_release(&unpacker);
+    trace_state_release_part(&part);
+    return error == -ENOMEM ? error_set(error, "out of memory while adding up a trace") : error;
 }

@@ -51,6 +51,10 @@ enum offline_moment_kind {
     OFFLINE_MARK,    /* "mark:NAME", the first one of that name, "mark:NAME#3" the third: `name` is
                       * the text's, until offline_moment_resolve() */
     OFFLINE_TICKS,   /* of the recording's clock, in `value` */
+    /* Of a job, not of one recording: "node-peak", "job-peak": when the ranks of each machine, or
+     * all ranks, held most together. */
+    OFFLINE_NODE_PEAK,
+    OFFLINE_JOB_PEAK,
 };
 struct offline_moment {
     enum offline_moment_kind kind;
@@ -60,8 +64,8 @@ struct offline_moment {
 };
 /* -EINVAL, with a sentence: it is no moment. */
 int offline_moment_parse(const char *text, struct offline_moment *moment);
-/* Makes of a mark its time. -ENOENT with a sentence: the trace has no such mark. Other moments
- * stay. Before all else that takes a moment. */
+/* Makes of a mark its time. -ENOENT with a sentence: the trace has no such mark, or the moment is
+ * a job's. Other moments stay. Before all else that takes a moment. */
 int offline_moment_resolve(const struct trace *trace, struct offline_moment *moment);
 
 /* After offline_moment_resolve(). -ERANGE, with a sentence: it lies behind the trace's end, where

@@ -63,6 +63,10 @@ int offline_moment_parse(const char *text, struct offline_moment *moment)
     *moment = (struct offline_moment){0};
     if (!strcmp(text, "peak"))
         moment->kind = OFFLINE_PEAK;
+    else if (!strcmp(text, "node-peak"))
+        moment->kind = OFFLINE_NODE_PEAK;
+    else if (!strcmp(text, "job-peak"))
+        moment->kind = OFFLINE_JOB_PEAK;
     else if (trace_clock_parse_percent(text, &moment->part))
         moment->kind = OFFLINE_PERCENT;
     else if (trace_clock_parse_event(text, &moment->value))
@@ -199,6 +203,9 @@ int offline_moment_resolve(const struct trace *trace, struct offline_moment *mom
 {
     size_t bytes;
     uint64_t number, ticks;
+    if (moment->kind == OFFLINE_NODE_PEAK || moment->kind == OFFLINE_JOB_PEAK)
+        return error_set(-ENOENT, "that moment is of all ranks of a job: give its directory to "
+                                  "tidemark at");
     if (moment->kind != OFFLINE_MARK)
         return 0;
     if (!trace_clock_find_mark(trace, moment->name, strlen(moment->name), 1, &ticks)) {
