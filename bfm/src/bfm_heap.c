@@ -21,6 +21,20 @@ static pthread_key_t end_key;
 static _Atomic bool ready;
 static struct lock begin_lock;
 
+/* What a program may run on; at the first look, and the same for ever. */
+unsigned heap_sharers(void)
+{
+    static _Atomic unsigned sharers;
+    unsigned known = atomic_load_explicit(&sharers, memory_order_relaxed);
+
+    if (known)
+        return known;
+    known = os_processors() * SHARERS_PER_CPU;
+    known = known < SHARERS_LEAST ? SHARERS_LEAST : known > SHARERS_MOST ? SHARERS_MOST : known;
+    atomic_store_explicit(&sharers, known, memory_order_relaxed);
+    return known;
+}
+
 /* ---- fork ---- */
 
 /* Locks are taken in this order everywhere: list of heaps, threads, arenas, heap, large, meta. */
@@ -60,6 +74,21 @@ void heaps_unlock(void)
     lock_give(&heaps_list_lock);
 }
 
+struct heap *heaps_next(const struct heap *heap)
+{
+    return heap == &bfm_default_heap ? independent_heaps : heap->next;
+}
+
+/* Of a thread that is gone: the next one's. */
+static void bfm_heap_cache_leave(struct heap *heap, struct arena *home)
+{
+    struct arena **list = &heap->free_arenas[home->number >= heap_sharers()];
+
+    home->owned = false;
+    home->next_free = *list;
+    *list = home;
+}
+
 /* The other threads are gone. Their arenas are anybody's; what was in their caches is lost, for a
  * thread may have been moving it. */
 static void bfm_heap_after_fork_in_child(void)
@@ -67,11 +96,9 @@ static void bfm_heap_after_fork_in_child(void)
     struct heap *heap = &bfm_default_heap;
 
     for (struct arena *arena = heap->arenas; arena; arena = arena->next_all)
-        if (arena->owned && arena != bfm_cache->arena) {
-            arena->owned = false;
-            cache_init(arena->cache, arena);
-            arena->next_free = heap->free_arenas;
-            heap->free_arenas = arena;
+        if (arena->owned && arena != bfm_cache->home) {
+            cache_init(arena->cache, arena, arena->cache->arena);
+            bfm_heap_cache_leave(heap, arena);
         }
     heaps_unlock();
 }
@@ -80,7 +107,7 @@ static void bfm_heap_after_fork_in_child(void)
 
 static void bfm_heap_thread_end(void *cache)
 {
-    struct arena *arena = bfm_cache->arena;
+    struct arena *arena = bfm_cache->arena, *home = bfm_cache->home;
     struct heap *heap = &bfm_default_heap;
 
     (void)cache;
@@ -93,9 +120,7 @@ static void bfm_heap_thread_end(void *cache)
     arena_trim(arena);
     arena_leave(arena);
     lock_take(&heap->threads_lock);
-    arena->owned = false;
-    arena->next_free = heap->free_arenas;
-    heap->free_arenas = arena;
+    bfm_heap_cache_leave(heap, home);
     lock_give(&heap->threads_lock);
 }
 
@@ -128,30 +153,44 @@ static void bfm_heap_begin_once(void)
     lock_give(&begin_lock);
 }
 
-/* An arena that a thread left, or a new one. */
+/* The common arena is the first of the count. */
+static struct arena *bfm_heap_arena_new(struct heap *heap)
+{
+    unsigned number = (unsigned)heap->arena_count - 1;
+    bool shares = number >= heap_sharers();
+    struct arena *home = os_meta(sizeof *home + cache_bytes(shares));
+
+    if (!home)
+        return NULL;
+    home->heap = heap;
+    home->number = number;
+    home->cache = (struct cache *)(home + 1);
+    if (!shares)
+        heap->sharers[number] = home;
+    cache_init(home->cache, home,
+               shares ? heap->sharers[heap->share_next++ % heap_sharers()] : home);
+    home->next_all = heap->arenas;
+    heap->arenas = home;
+    heap->arena_count++;
+    return home;
+}
+
+/* A cache that a thread left, with records of its own if there is one, or a new one. */
 static struct arena *bfm_heap_arena_get(struct heap *heap)
 {
-    struct arena *arena;
+    struct arena **list, *home;
 
     lock_take(&heap->threads_lock);
-    arena = heap->free_arenas;
-    if (arena) {
-        heap->free_arenas = arena->next_free;
-    } else {
-        arena = os_meta(sizeof *arena + cache_bytes());
-        if (arena) {
-            arena->heap = heap;
-            arena->cache = (struct cache *)(arena + 1);
-            cache_init(arena->cache, arena);
-            arena->next_all = heap->arenas;
-            heap->arenas = arena;
-            heap->arena_count++;
-        }
-    }
-    if (arena)
-        arena->owned = true;
+    list = heap->free_arenas[0] ? &heap->free_arenas[0] : &heap->free_arenas[1];
+    home = *list;
+    if (home)
+        *list = home->next_free;
+    else
+        home = bfm_heap_arena_new(heap);
+    if (home)
+        home->owned = true;
     lock_give(&heap->threads_lock);
-    return arena;
+    return home;
 }
 
 void thread_begin(void)

@@ -8,6 +8,9 @@
 /* The calling thread gets a cache, its own or the one of threads that have none. */
 void thread_begin(void);
 
+/* So many threads at the same time have arenas of their own; further ones share those. */
+unsigned heap_sharers(void);
+
 struct heap *heap_create(void);
 void heap_destroy(struct heap *heap);
 
@@ -23,5 +26,8 @@ struct place bfm_heap_place_of(const void *block);
 /* No thread but this one changes anything until heaps_unlock(). */
 void heaps_lock(void);
 void heaps_unlock(void);
+
+/* All heaps one after the other, from the default one on; NULL behind the last. */
+struct heap *heaps_next(const struct heap *heap);
 
 #endif

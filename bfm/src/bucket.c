@@ -282,7 +282,7 @@ static uintptr_t bucket_link_mix(const struct block *block)
 }
 
 /* What is no block was written by a program that uses memory which it has freed. */
-static struct block *bucket_next(const struct block *block)
+struct block *bucket_next(const struct block *block)
 {
     uintptr_t next = block->next ^ bucket_link_mix(block);
     const struct leaf *leaf = next >> 48 ? NULL : layout_leaf_of(next);

@@ -27,6 +27,9 @@ void arena_leave(struct arena *arena);
 /* Any thread, no lock: the arena puts it later. */
 void arena_push(struct arena *arena, void *block);
 
+/* The one behind it in a list of such blocks; aborts when that cannot be one. */
+struct block *bucket_next(const struct block *block);
+
 /* Puts what was pushed, at most that many blocks. Under the lock. */
 void arena_drain(struct arena *arena, size_t most);
 

@@ -17,47 +17,54 @@ struct cache bfm_late_cache;
 /* Pages wait to be purged even when nothing but buckets is used: one refill in 16 sees to it. */
 enum { REFILLS_PER_TICK = 16, AGE_MS = 4 };
 
-static unsigned cache_depth_of(unsigned code)
+static unsigned cache_clip(size_t depth, unsigned least, unsigned most)
 {
-    size_t depth = CACHE_STACK_BYTES / bfm_class_bytes[code];
-
-    return depth < CACHE_DEPTH_FIRST ? CACHE_DEPTH_FIRST
-           : depth > CACHE_DEPTH     ? CACHE_DEPTH
-                                     : (unsigned)depth;
+    return depth < least ? least : depth > most ? most : (unsigned)depth;
 }
 
-static unsigned cache_first_depth(unsigned code)
+static unsigned cache_depth_of(unsigned code, bool shared)
 {
-    size_t depth = CACHE_FIRST_BYTES / bfm_class_bytes[code];
-
-    return depth < 2 ? 2 : depth > CACHE_DEPTH_FIRST ? CACHE_DEPTH_FIRST : (unsigned)depth;
+    if (shared)
+        return cache_clip(CACHE_SHARED_BYTES / bfm_class_bytes[code], 2, CACHE_DEPTH_SHARED);
+    return cache_clip(CACHE_STACK_BYTES / bfm_class_bytes[code], CACHE_DEPTH_FIRST, CACHE_DEPTH);
 }
 
-size_t cache_bytes(void)
+static unsigned cache_first_depth(unsigned code, bool shared)
+{
+    unsigned most = shared ? cache_depth_of(code, shared) : CACHE_DEPTH_FIRST;
+
+    return cache_clip(CACHE_FIRST_BYTES / bfm_class_bytes[code], 2,
+                      most < CACHE_DEPTH_FIRST ? most : CACHE_DEPTH_FIRST);
+}
+
+size_t cache_bytes(bool shared)
 {
     size_t slots = 0;
 
     for (unsigned code = 1; code < CLASS_CODES; code++)
-        slots += cache_depth_of(code);
+        slots += cache_depth_of(code, shared);
     return sizeof(struct cache) + slots * sizeof(void *);
 }
 
-void cache_init(struct cache *cache, struct arena *arena)
+void cache_init(struct cache *cache, struct arena *home, struct arena *arena)
 {
     void **slot = cache->slots;
+    bool shared = home != arena;
 
+    cache->home = home;
     cache->arena = arena;
     cache->room_bytes = CACHE_GROW_BYTES;
     cache->marked_uses = 0;
     memset(cache->shelf, 0, sizeof cache->shelf);
     cache->middle_bytes = 0;
+    cache->middle_most = shared ? MIDDLE_SHARED_BYTES : MIDDLE_BYTES;
     cache->passes = 1;
     memcpy(cache->class_of, bfm_class_of, sizeof cache->class_of);
     cache->most[0] = slot;
     for (unsigned code = 1; code < CLASS_CODES; code++) {
         cache->base[code] = cache->top[code] = slot;
-        cache->limit[code] = slot + cache_first_depth(code);
-        cache->most[code] = slot += cache_depth_of(code);
+        cache->limit[code] = slot + cache_first_depth(code, shared);
+        cache->most[code] = slot += cache_depth_of(code, shared);
     }
 }
 

@@ -7,6 +7,10 @@
  * While there are marked blocks, `base` is above the topmost of them (mark.h), and the stack's true
  * beginning is its floor: that which the others reach up to.
  *
+ * Each of the first heap_sharers() threads that live at the same time has an arena of its own.
+ * Further ones share those, and have small caches: records and caches of hundreds of threads that
+ * wait would hold a quarter of a MiB each, and only a few of them run at the same time.
+ *
  * A thread that has no cache (not yet, not any more, or because BFM_OPTIONS says so) has one whose
  * stacks hold nothing: they are empty and full at once, so that the short way needs no test. */
 #ifndef TIDEMARK_BFM_CACHE_H
@@ -23,6 +27,9 @@ enum { CACHE_DEPTH_FIRST = 8, CACHE_DEPTH = 64 };
 #define CACHE_FIRST_BYTES ((size_t)1024)
 #define CACHE_STACK_BYTES ((size_t)4096)
 #define CACHE_GROW_BYTES  ((size_t)42 << 10)
+/* Of a thread that shares its arena: up to 16 blocks or 512 bytes, at least 2. */
+enum { CACHE_DEPTH_SHARED = 16 };
+#define CACHE_SHARED_BYTES ((size_t)512)
 
 /* Free chunks of one size: see middle.h. */
 enum { SHELVES = 64 };
@@ -43,9 +50,11 @@ struct cache {
     void **top[STACKS], **base[STACKS], **limit[STACKS];
     uint8_t class_of[SMALL_MAX / ALIGN + 1]; /* bfm_class_of; without an arena all 0 */
     struct arena *arena;                     /* NULL: this is no thread's */
+    struct arena *home;                      /* whose cache this is; `arena`, or sharing that */
     size_t room_bytes;                       /* what stacks may still grow by */
     struct shelf shelf[SHELVES];
     size_t middle_bytes; /* on all shelves */
+    size_t middle_most;
     unsigned crowded;    /* so often there was no room */
     unsigned aged_shelf; /* the one that was emptied last because of its age */
     unsigned refills;
@@ -63,8 +72,9 @@ extern _Thread_local struct cache *bfm_cache __attribute__((tls_model("initial-e
 extern struct cache bfm_no_cache;   /* of threads that have not begun */
 extern struct cache bfm_late_cache; /* of threads that are ending */
 
-size_t cache_bytes(void);
-void cache_init(struct cache *cache, struct arena *arena);
+/* `shared`: its arena is another's too. */
+size_t cache_bytes(bool shared);
+void cache_init(struct cache *cache, struct arena *home, struct arena *arena);
 
 static inline unsigned cache_code(const struct cache *cache, size_t bytes)
 {

@@ -77,6 +77,39 @@ API struct mallinfo mallinfo(void)
     };
 }
 
+/* Of each resident byte what it is there for; a line for each cause. */
+static void family_say_account(void)
+{
+    struct bfm_account account = {.size = sizeof account};
+    const struct {
+        const char *name;
+        const size_t *bytes;
+    } rows[] = {
+        {"resident", &account.resident},
+        {"the program's blocks", &account.blocks},
+        {"  not asked for", &account.rounding},
+        {"caches of threads", &account.caches},
+        {"free in records", &account.records_free},
+        {"tails of records", &account.record_tails},
+        {"pages for records", &account.records_spare},
+        {"tags of chunks", &account.tags},
+        {"free in trees", &account.trees_free},
+        {"the heap's end", &account.top},
+        {"mappings kept", &account.kept},
+        {"descriptors", &account.descriptors},
+        {"unused descriptors", &account.descriptors_idle},
+        {"page map", &account.page_map},
+        {"threads", &account.threads},
+        {"heaps", &account.heaps},
+    };
+
+    if (bfm_account(&account))
+        return;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (*rows[i].bytes != BFM_UNKNOWN)
+            fprintf(stderr, "%-20s = %12zu bytes\n", rows[i].name, *rows[i].bytes);
+}
+
 API void malloc_stats(void)
 {
     struct bfm_statistics statistics = family_now();
@@ -94,6 +127,7 @@ API void malloc_stats(void)
             statistics.records, statistics.records_free, statistics.large_used,
             statistics.large_count, statistics.large_kept, statistics.purged,
             statistics.arena_count);
+    family_say_account();
 }
 
 API int malloc_info(int flags, FILE *stream)

@@ -37,6 +37,15 @@ void hard_seal(void *block, size_t usable, size_t bytes)
     memcpy((char *)block + usable - sizeof seal, &seal, sizeof seal);
 }
 
+size_t hard_asked(const void *block, size_t usable)
+{
+    uint64_t seal, bytes;
+
+    memcpy(&seal, (const char *)block + usable - sizeof seal, sizeof seal);
+    bytes = seal ^ hard_seal_of(block, 0);
+    return bytes > usable - sizeof seal ? usable : bytes;
+}
+
 size_t hard_verify(const void *block, size_t usable)
 {
     const unsigned char *at = block;

@@ -13,6 +13,10 @@ size_t hard_extra(void);
 /* A new block: what stands behind it is written. `usable` is what it really has. */
 void hard_seal(void *block, size_t usable, size_t bytes);
 
+/* As far as what stands behind the block says: how many bytes were asked for; `usable` when it says
+ * nothing that could be. */
+size_t hard_asked(const void *block, size_t usable);
+
 /* Aborts when what stands behind the block has changed; how many bytes were asked for. */
 size_t hard_verify(const void *block, size_t usable);
 

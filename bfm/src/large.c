@@ -38,6 +38,11 @@ void large_unlock(void)
     lock_give(&lock);
 }
 
+const struct large *large_kept(void)
+{
+    return kept;
+}
+
 size_t large_kept_bytes(void)
 {
     return atomic_load_explicit(&kept_bytes, memory_order_relaxed);

@@ -27,4 +27,7 @@ size_t large_used_bytes(void);
 void large_lock(void);
 void large_unlock(void);
 
+/* The kept mappings, newest first. Under the lock. */
+const struct large *large_kept(void);
+
 #endif

@@ -171,6 +171,9 @@ struct chunk {
 /* The stamp of a free chunk that has nothing to give back: it is not in the list by age. */
 #define PURGED UINT64_MAX
 
+/* So many arenas have records at most: SHARERS_PER_CPU a processor. */
+enum { SHARERS_MOST = 128, SHARERS_PER_CPU = 4, SHARERS_LEAST = 8 };
+
 /* Bins by size: each multiple of 16 below 16 KiB has its own, from there 16 per power of two; each
  * bin is a tree ordered by (size, address), so the first that fits is the best and lowest fit. */
 #define BIN_EXACT_END ((size_t)16384)
@@ -197,7 +200,8 @@ struct marks {
  * their blocks on `remote`, so nobody waits to free. */
 struct arena {
     struct lock lock;
-    bool owned; /* by a living thread; under the heap's threads_lock */
+    bool owned;      /* its cache, by a living thread; under the heap's threads_lock */
+    unsigned number; /* by age; from heap_sharers() on without records: see cache.h */
     struct heap *heap;
     struct record_list white[CLASS_CODES], black[CLASS_CODES];
     struct record_list marked_white[CLASS_CODES], marked_black[CLASS_CODES];
@@ -205,7 +209,7 @@ struct arena {
     _Atomic(struct block *) remote; /* pushed by anyone, taken whole by who has the lock */
     struct block *pending;          /* taken from `remote`, not yet put: under the lock */
     struct arena *next_all;         /* never leaves the list */
-    struct arena *next_free;        /* without a thread */
+    struct arena *next_free;        /* its cache is without a thread */
     struct cache *cache;
     size_t record_count; /* under the lock */
     size_t free_bytes;   /* of its records, under the lock */
@@ -285,7 +289,10 @@ struct heap {
     uint64_t now_ms; /* of the last look at the clock */
     /* The bucket components. */
     struct lock threads_lock;
-    struct arena *arenas, *free_arenas;
+    struct arena *arenas;
+    struct arena *free_arenas[2];        /* [0]: those with records */
+    struct arena *sharers[SHARERS_MOST]; /* arenas with records, by number */
+    unsigned share_next;
     size_t arena_count;
     struct arena *common; /* for threads that are ending, and independent heaps */
     bool independent;

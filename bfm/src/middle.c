@@ -98,9 +98,9 @@ static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t si
     } else if (!shelf->room) {
         middle_flush(cache, shelf, middle_count(shelf) / 2);
     }
-    if (cache->middle_bytes + size > MIDDLE_BYTES && ++cache->crowded % SHELF_PATIENCE == 0)
+    if (cache->middle_bytes + size > cache->middle_most && ++cache->crowded % SHELF_PATIENCE == 0)
         middle_flush_another(cache, shelf);
-    return cache->middle_bytes + size <= MIDDLE_BYTES;
+    return cache->middle_bytes + size <= cache->middle_most;
 }
 
 void middle_check(const void *block)

@@ -15,9 +15,10 @@
 
 /* A shelf holds at most SHELF_BYTES, or one chunk, and all of a thread's MIDDLE_BYTES. When a shelf
  * is full, half of it goes to the tree component. */
-#define MIDDLE_MAX   ((size_t)32768)
-#define SHELF_BYTES  ((size_t)16384)
-#define MIDDLE_BYTES ((size_t)65536)
+#define MIDDLE_MAX          ((size_t)32768)
+#define SHELF_BYTES         ((size_t)16384)
+#define MIDDLE_BYTES        ((size_t)65536)
+#define MIDDLE_SHARED_BYTES ((size_t)8192) /* of a thread that shares its arena */
 /* And so many chunks. So often another size finds the shelf taken before it gets it. */
 enum { SHELF_MOST = 16, SHELF_PATIENCE = 8 };
 
@@ -98,7 +99,7 @@ static inline bool middle_give_known(struct cache *cache, void *block)
     mix = middle_mix(block);
     shelf = middle_shelf(cache, tag & CHUNK_SIZE_MASK);
     if (unlikely(!shelf->room || !chunk_tag_is(tag, mix, shelf->size) ||
-                 cache->middle_bytes + shelf->size > MIDDLE_BYTES ||
+                 cache->middle_bytes + shelf->size > cache->middle_most ||
                  ((const uint64_t *)block)[1] == mix))
         return false;
     middle_put(cache, shelf, block, mix);

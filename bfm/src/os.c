@@ -2,9 +2,12 @@
  * malloc() that errno is ENOMEM. A mapping of an alignment is cut out of a larger one. */
 #include "bfm/os.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,6 +26,18 @@ size_t os_page_bytes(void)
     if (!bytes)
         bytes = getauxval(AT_PAGESZ);
     return bytes;
+}
+
+/* Not by sysconf(), which may read files. Where there are more than a set holds, 1 is said. */
+unsigned os_processors(void)
+{
+    int saved = errno, count;
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    count = sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+    errno = saved;
+    return count > 0 ? (unsigned)count : 1;
 }
 
 static void *os_map_anywhere(size_t bytes, int flags)
@@ -114,6 +129,62 @@ bool os_is_resident(void *start, size_t bytes)
     return known && resident * 10 >= pages * 9;
 }
 
+int os_pagemap_open(void)
+{
+    int saved = errno, file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+
+    errno = saved;
+    return file;
+}
+
+void os_pagemap_close(int file)
+{
+    int saved = errno;
+
+    if (file >= 0)
+        close(file);
+    errno = saved;
+}
+
+/* PAGEMAP_SCAN of linux/fs.h, which may be older than the system. Present, and not the page of
+ * zeros that the system gives to who only reads. */
+static bool os_pagemap_scan(int file, uintptr_t start, size_t bytes, unsigned char *state)
+{
+    struct {
+        uint64_t start, end, categories;
+    } found[OS_PAGES_MOST / 2 + 1];
+    const uint64_t present = 1 << 3, zeros = 1 << 5;
+    struct {
+        uint64_t size, flags, start, end, walk_end, found, found_most, pages_most, inverted, mask,
+            any, wanted;
+    } scan = {.size = sizeof scan,
+              .start = start,
+              .end = start + bytes,
+              .found = (uintptr_t)found,
+              .found_most = sizeof found / sizeof *found,
+              .inverted = zeros,
+              .mask = present | zeros,
+              .wanted = present};
+    int count =
+        file < 0 ? -1 : ioctl(file, _IOC(_IOC_READ | _IOC_WRITE, 'f', 16, sizeof scan), &scan);
+
+    memset(state, 0, bytes / os_page_bytes());
+    for (int i = 0; i < count; i++)
+        memset(state + (found[i].start - start) / os_page_bytes(), 1,
+               (found[i].end - found[i].start) / os_page_bytes());
+    return count >= 0;
+}
+
+int os_pages_resident(int file, void *start, size_t bytes, unsigned char *state)
+{
+    int saved = errno, failed = 0;
+
+    if (!os_pagemap_scan(file, (uintptr_t)start, bytes, state) && mincore(start, bytes, state))
+        failed = -errno;
+    errno = saved;
+    return failed;
+}
+
 void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
 {
     int saved = errno;
@@ -161,6 +232,7 @@ uint64_t os_random(void)
 
 static struct lock meta_lock;
 static uintptr_t meta_next, meta_end;
+static const struct os_meta *meta_newest;
 
 void os_meta_lock(void)
 {
@@ -172,23 +244,37 @@ void os_meta_unlock(void)
     lock_give(&meta_lock);
 }
 
+const struct os_meta *os_meta_newest(void)
+{
+    return meta_newest;
+}
+
+static bool os_meta_map(size_t bytes)
+{
+    size_t mapped = layout_round_up(bytes + 64, os_page_bytes());
+    struct os_meta *meta;
+
+    mapped = mapped > META_BYTES ? mapped : META_BYTES;
+    meta = os_map(mapped, 1);
+    if (!meta)
+        return false;
+    *meta = (struct os_meta){.before = meta_newest, .bytes = mapped};
+    meta_newest = meta;
+    meta_next = (uintptr_t)meta + 64;
+    meta_end = (uintptr_t)meta + mapped;
+    return true;
+}
+
 void *os_meta(size_t bytes)
 {
     void *given = NULL;
 
     bytes = layout_round_up(bytes, 64);
     lock_take(&meta_lock);
-    if (meta_end - meta_next < bytes) {
-        size_t mapped = bytes > META_BYTES ? bytes : META_BYTES;
-        void *start = os_map(mapped, 1);
-        if (!start)
-            goto out;
-        meta_next = (uintptr_t)start;
-        meta_end = meta_next + mapped;
+    if (meta_end - meta_next >= bytes || os_meta_map(bytes)) {
+        given = (void *)meta_next;
+        meta_next += bytes;
     }
-    given = (void *)meta_next;
-    meta_next += bytes;
-out:
     lock_give(&meta_lock);
     return given;
 }

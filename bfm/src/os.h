@@ -25,6 +25,14 @@ void os_populate(void *start, size_t bytes);
 /* Nine of ten pages are; false, too, when that is not known. At most 4 MiB. */
 bool os_is_resident(void *start, size_t bytes);
 
+/* Bit 0 of each byte of `state`, one for each page: it is. Pages that were only read are not, from
+ * Linux 6.7 on. At most OS_PAGES_MOST pages, of one mapping. `file` comes from os_pagemap_open().
+ * 0 or -errno. */
+enum { OS_PAGES_MOST = 512 };
+int os_pages_resident(int file, void *start, size_t bytes, unsigned char *state);
+int os_pagemap_open(void); /* -1: there is none */
+void os_pagemap_close(int file);
+
 /* mremap that may move; NULL leaves the old mapping as it is. */
 void *os_remap(void *start, size_t old_bytes, size_t new_bytes);
 /* Undoes it: the addresses were left a moment ago. */
@@ -40,9 +48,17 @@ uint64_t os_cpu_ns(void);
 uint64_t os_random(void);
 
 size_t os_page_bytes(void);
+unsigned os_processors(void); /* that this process may use; 1 when that is not known */
 
 /* Memory of BFM's own, zeroed, never given back: what descriptors are made of. Thread-safe. */
 void *os_meta(size_t bytes);
+
+/* The mappings that it comes from, each with this at its front. Under os_meta_lock(). */
+struct os_meta {
+    const struct os_meta *before;
+    size_t bytes;
+};
+const struct os_meta *os_meta_newest(void);
 void os_meta_lock(void);
 void os_meta_unlock(void);
 

@@ -5,7 +5,8 @@
 #include "bfm/bfm_options.h"
 #include "bfm/os.h"
 
-_Atomic(struct leaf *) bfm_leaves[LEAF_COUNT];
+/* Pages of its own. */
+_Atomic(struct leaf *) bfm_leaves[LEAF_COUNT] __attribute__((aligned(4096)));
 
 static bool pagemap_cover_leaf(size_t index)
 {

@@ -5,6 +5,7 @@ tidemark_unit_test(bfm thread)
 tidemark_unit_test(bfm family)
 tidemark_unit_test(bfm limits)
 tidemark_unit_test(bfm kept)
+tidemark_unit_test(bfm account)
 
 add_executable(bfm_hardened ${CMAKE_CURRENT_LIST_DIR}/hardened.c)
 target_link_libraries(bfm_hardened PRIVATE tm_bfm)

@@ -6,6 +6,7 @@ enum block_mode block_mode;
 uint64_t block_write_bytes = UINT64_MAX;
 uint64_t block_seed = 20040505;
 struct block_totals block_totals;
+uint64_t block_peak_take;
 
 void block_refused(size_t bytes)
 {
@@ -32,8 +33,10 @@ static void note_take(struct slot *slot, size_t bytes)
     slot->tag = totals->takes++;
     totals->live_bytes += bytes;
     totals->touched_bytes += touched(bytes);
-    if (totals->live_bytes > totals->peak_bytes)
+    if (totals->live_bytes > totals->peak_bytes) {
         totals->peak_bytes = totals->live_bytes;
+        totals->peak_take = totals->takes;
+    }
     if (totals->touched_bytes > totals->touched_peak)
         totals->touched_peak = totals->touched_bytes;
 }
@@ -129,6 +132,12 @@ void block_take_slow(struct slot *slot, size_t bytes)
         checked(slot->block, bytes);
         memset(slot->block, 0xDF, bytes < 16 ? bytes : 16);
         break;
+    case BLOCK_ACCOUNT:
+        slot->block = checked(malloc(bytes), bytes);
+        block_write(slot->block, bytes);
+        if (++block_totals.takes == block_peak_take)
+            block_at_peak();
+        break;
     }
 }
 
@@ -137,6 +146,7 @@ void block_give_slow(struct slot *slot)
     uint64_t begin;
     switch (block_mode) {
     case BLOCK_TIME:
+    case BLOCK_ACCOUNT:
         free(slot->block);
         break;
     case BLOCK_PLAIN:

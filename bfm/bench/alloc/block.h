@@ -11,6 +11,7 @@
  *   BLOCK_LATENCY  as TIME, each call alone between two readings of the clock (latency.h)
  *   BLOCK_COUNT    as TIME, each call between two marks that the counter of instructions knows
  *                  (count_plugin.c); writes only the first bytes of a block
+ *   BLOCK_ACCOUNT  as TIME, and block_at_peak() at the call with which most bytes are requested
  *
  * Slots are the harness's (memory.h). A slot belongs to one thread at a time; counts and latencies
  * are not synchronised: threads of a stream take turns. Patterns with real concurrency call malloc
@@ -26,7 +27,15 @@
 #include "latency.h"
 #include "marks.h"
 
-enum block_mode { BLOCK_TIME, BLOCK_PLAIN, BLOCK_DRY, BLOCK_CHECK, BLOCK_LATENCY, BLOCK_COUNT };
+enum block_mode {
+    BLOCK_TIME,
+    BLOCK_PLAIN,
+    BLOCK_DRY,
+    BLOCK_CHECK,
+    BLOCK_LATENCY,
+    BLOCK_COUNT,
+    BLOCK_ACCOUNT
+};
 
 struct slot {
     void *block;
@@ -36,6 +45,7 @@ struct slot {
 struct block_totals {
     uint64_t takes, gives;
     uint64_t live_bytes, peak_bytes;      /* requested */
+    uint64_t peak_take;                   /* the take with which there were so many */
     uint64_t touched_bytes, touched_peak; /* of those, in pages that the harness writes */
     uint64_t misaligned;                  /* blocks of 16 bytes and more not aligned to 16 */
     uint64_t misaligned_tiny;             /* smaller ones: an allocator may say that it does so */
@@ -44,6 +54,8 @@ struct block_totals {
 extern enum block_mode block_mode;
 extern uint64_t block_write_bytes; /* how much of a block is written; UINT64_MAX: all */
 extern struct block_totals block_totals;
+extern uint64_t block_peak_take;
+void block_at_peak(void); /* main.c's */
 
 void block_take_slow(struct slot *slot, size_t bytes);
 void block_give_slow(struct slot *slot);

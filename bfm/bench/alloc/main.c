@@ -19,6 +19,7 @@
 #include "pattern.h"
 #include "stress.h"
 #include "threads.h"
+#include "../../include/tidemark/bfm.h"
 
 enum { WORST_ROUNDS = 5, EXTRA_SLOTS = 64 };
 
@@ -30,8 +31,9 @@ struct options {
 };
 
 static const char *const mode_names[] = {
-    [BLOCK_TIME] = "time",   [BLOCK_PLAIN] = "plain",     [BLOCK_DRY] = "dry",
-    [BLOCK_CHECK] = "check", [BLOCK_LATENCY] = "latency", [BLOCK_COUNT] = "count",
+    [BLOCK_TIME] = "time",       [BLOCK_PLAIN] = "plain",     [BLOCK_DRY] = "dry",
+    [BLOCK_CHECK] = "check",     [BLOCK_LATENCY] = "latency", [BLOCK_COUNT] = "count",
+    [BLOCK_ACCOUNT] = "account",
 };
 enum { MODES = sizeof mode_names / sizeof *mode_names };
 
@@ -154,6 +156,49 @@ static uint64_t touch_cpu_ns(uint64_t bytes)
     return memory_cpu_ns() - begin_ns;
 }
 
+/* --- BFM's account
+ * ------------------------------------------------------------------------------- */
+
+static struct bfm_account account = {.size = sizeof account};
+
+void block_at_peak(void)
+{
+    int (*ask)(struct bfm_account *) =
+        (int (*)(struct bfm_account *))dlsym(RTLD_DEFAULT, "bfm_account");
+    if (!ask)
+        memory_die("--mode=account is of BFM: LD_PRELOAD=libbfm.so");
+    if (ask(&account))
+        memory_die("BFM has no account to give");
+}
+
+/* What was not asked for of blocks is known here: all that was is written. */
+static void say_account(uint64_t asked)
+{
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } causes[] = {
+        {"account_resident", account.resident},
+        {"payload", asked},
+        {"rounding", account.blocks - asked},
+        {"record_tails", account.record_tails},
+        {"records_free", account.records_free},
+        {"records_spare", account.records_spare},
+        {"tags", account.tags},
+        {"trees_free", account.trees_free},
+        {"top", account.top},
+        {"kept", account.kept},
+        {"caches", account.caches},
+        {"descriptors", account.descriptors},
+        {"descriptors_idle", account.descriptors_idle},
+        {"page_map", account.page_map},
+        {"threads", account.threads},
+        {"heaps", account.heaps},
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        say_number(causes[i].name, causes[i].bytes);
+}
+
 /* --- patterns
  * --------------------------------------------------------------------------------------- */
 
@@ -196,6 +241,7 @@ static void run_pattern(const struct pattern *pattern, enum block_mode mode,
     if (mode == BLOCK_LATENCY)
         latency_prepare();
     block_mode = mode;
+    block_peak_take = asked.peak_take;
     measure_begin(&measured);
     if (mode != BLOCK_DRY)
         pattern->run(pattern, slots, blocks);
@@ -209,6 +255,8 @@ static void run_pattern(const struct pattern *pattern, enum block_mode mode,
         say_number("touch_cpu_ns", touch_cpu_ns(asked.touched_peak));
     if (mode == BLOCK_LATENCY)
         say_latency();
+    if (mode == BLOCK_ACCOUNT)
+        say_account(asked.touched_peak);
     if (mode == BLOCK_CHECK) {
         say_number("misaligned", block_totals.misaligned);
         say_number("misaligned_tiny", block_totals.misaligned_tiny);
@@ -325,7 +373,7 @@ static void list(void)
 
 static void usage(void)
 {
-    say("usage: bench_alloc NAME [--mode=time|plain|dry|check|latency|count] [--bytes=N] "
+    say("usage: bench_alloc NAME [--mode=time|plain|dry|check|latency|count|account] [--bytes=N] "
         "[--blocks=N]\n"
         "                        [--shapes=N] [--seed=N]\n"
         "       bench_alloc stress:THREADS [--blocks=CALLS] [--seed=N] [--strict]\n"

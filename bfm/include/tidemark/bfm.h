@@ -89,6 +89,36 @@ struct bfm_statistics {
 /* `heap` NULL: what bfm_malloc() uses. 0, or -EINVAL when `size` is too small to be one. */
 BFM_API int bfm_statistics(bfm_heap *heap, struct bfm_statistics *statistics);
 
+/* What each resident byte of BFM's own mappings is there for, in bytes; `resident` is the sum of all
+ * others but `rounding`. `size` is sizeof(struct bfm_account) of who asks, set by the caller. */
+struct bfm_account {
+    size_t size;
+    size_t resident;
+    size_t blocks;           /* of the program: all that it may write to */
+    size_t rounding;         /* of them, what it has not asked for, canaries included. Known with
+                      * BFM_OPTIONS=canary, else BFM_UNKNOWN: a block does not keep its request */
+    size_t record_tails;     /* behind the last block of records */
+    size_t records_free;     /* free blocks of records */
+    size_t records_spare;    /* pages for the next records */
+    size_t tags;             /* of blocks of more than 512 bytes; ends of areas */
+    size_t trees_free;       /* free chunks, with their tags */
+    size_t top;              /* the end of the newest region: free, or made resident ahead */
+    size_t kept;             /* freed mappings */
+    size_t caches;           /* free blocks of threads, or on their way to another thread's */
+    size_t descriptors;      /* of records and mappings */
+    size_t descriptors_idle; /* places for descriptors, in the same pages */
+    size_t page_map;         /* the rest of it */
+    size_t threads;          /* arenas, and the caches without what is in them */
+    size_t heaps;
+};
+
+#define BFM_UNKNOWN SIZE_MAX
+
+/* Of all heaps. 0; -EINVAL when `size` is too small to be one; -EFAULT when a tag was overwritten;
+ * what mincore(2) says. Exact when no other thread allocates, but before Linux 6.7 a page that was
+ * only read counts as resident. Other threads wait meanwhile. O(heap). */
+BFM_API int bfm_account(struct bfm_account *account);
+
 /* Verifies every structure of a heap (NULL: what bfm_malloc() uses): the trees' colours, order and
  * sums, the tags, the page map, the lists, and every free bit. NULL when all holds, else a
  * sentence. Other threads wait meanwhile. O(heap). */

@@ -1,0 +1,297 @@
+/* bfm_account() says of each resident byte of BFM's mappings what it is there for. It walks all
+ * that exists, under all locks: The system says which pages are resident, of 2 MiB at one go.
+ *
+ *   resident = sum of all causes; every byte of a mapping has one cause
+ *
+ * Blocks in thread caches are in use for the records and trees, so they are found in a second walk,
+ * and go from `blocks` to `caches`. */
+#include <errno.h>
+#include "bfm/bfm_heap.h"
+#include "bfm/bfm_options.h"
+#include "bfm/bfm_tree.h"
+#include "bfm/bucket.h"
+#include "bfm/classes.h"
+#include "bfm/hard.h"
+#include "bfm/large.h"
+#include "bfm/middle.h"
+#include "bfm/os.h"
+#include "bfm/pagemap.h"
+#include "tidemark/bfm.h"
+
+/* A mapping, and the part of it of which it is known what is resident. */
+struct book {
+    struct bfm_account *sums;
+    uintptr_t start, end; /* of the mapping */
+    uintptr_t from, to;
+    unsigned char state[OS_PAGES_MOST];
+    int file, failed;
+};
+
+static void account_open(struct book *book, const void *start, size_t bytes)
+{
+    book->start = layout_round_down((uintptr_t)start, os_page_bytes());
+    book->end = layout_round_up((uintptr_t)start + bytes, os_page_bytes());
+    book->from = book->to = 0;
+}
+
+static bool account_look(struct book *book, uintptr_t at)
+{
+    size_t span = OS_PAGES_MOST * os_page_bytes();
+    uintptr_t from = layout_round_down(at, span), to = from + span;
+
+    if (at >= book->from && at < book->to)
+        return true;
+    from = from < book->start ? book->start : from;
+    to = to > book->end ? book->end : to;
+    book->from = from;
+    book->to = to;
+    if (!book->failed)
+        book->failed = os_pages_resident(book->file, (void *)from, to - from, book->state);
+    return !book->failed;
+}
+
+/* How many bytes of [start, end) are resident. */
+static size_t account_resident(struct book *book, uintptr_t start, uintptr_t end)
+{
+    size_t page = os_page_bytes(), bytes = 0;
+
+    for (uintptr_t at = start, next; at < end; at = next) {
+        next = layout_round_down(at, page) + page;
+        next = next < end ? next : end;
+        if (account_look(book, at) && book->state[(at - book->from) / page] & 1)
+            bytes += next - at;
+    }
+    return bytes;
+}
+
+/* A block of the program's. What was asked for is known with `canary` alone. */
+static void account_block(struct book *book, uintptr_t block, size_t usable)
+{
+    size_t asked;
+
+    book->sums->blocks += account_resident(book, block, block + usable);
+    if (!options.canary || !account_resident(book, block + usable - 8, block + usable))
+        return;
+    asked = hard_asked((void *)block, usable);
+    book->sums->rounding += account_resident(book, block + asked, block + usable);
+}
+
+/* ---- regions ---- */
+
+static void account_record(struct book *book, struct record *record)
+{
+    uintptr_t page = layout_record_page(record);
+    const uint64_t *tiny = layout_leaf_of(page)->tiny[layout_leaf_page(page)];
+    size_t bytes = bfm_class_bytes[record->code], count = bfm_class_blocks[record->code];
+
+    for (size_t i = 0; i < count; i++) {
+        uintptr_t block = page + i * bytes;
+        uint64_t word = i < 256 ? record->free_bits[i / 64] : tiny[i / 64 - 4];
+        if (word >> i % 64 & 1)
+            book->sums->records_free += account_resident(book, block, block + bytes);
+        else
+            account_block(book, block, bytes);
+    }
+    book->sums->record_tails += account_resident(book, page + count * bytes, page + PAGE_BYTES);
+}
+
+static void account_chunk(struct book *book, uintptr_t start, const struct chunk *chunk)
+{
+    size_t size = chunk_size(chunk);
+
+    if (chunk_tag(chunk) & CHUNK_USED) {
+        book->sums->tags += account_resident(book, start, start + CHUNK_TAG);
+        account_block(book, start + CHUNK_TAG, size - CHUNK_TAG);
+    } else {
+        book->sums->trees_free += account_resident(book, start, start + size);
+    }
+}
+
+/* From an area's first page to the page behind it, or to the top. */
+static uintptr_t account_area(struct book *book, const struct heap *heap, uintptr_t page)
+{
+    uintptr_t at = page + CHUNK_TAG;
+
+    book->sums->tags += account_resident(book, page, at);
+    while (at != heap->top) {
+        const struct chunk *chunk = (const struct chunk *)at;
+        if (!chunk_tag_good(chunk) || at >= book->end) {
+            book->failed = -EFAULT;
+            return book->end;
+        }
+        if (chunk_tag(chunk) & CHUNK_FENCE) {
+            book->sums->tags += account_resident(book, at, at + CHUNK_TAG);
+            return at + CHUNK_TAG;
+        }
+        account_chunk(book, at, chunk);
+        at += chunk_size(chunk);
+    }
+    book->sums->top += account_resident(book, at, book->end);
+    return book->end;
+}
+
+static void account_region(struct book *book, const struct heap *heap, const struct region *region)
+{
+    account_open(book, (void *)region->start, region->end - region->start);
+    for (uintptr_t page = region->start; page < region->end;) {
+        const struct leaf *leaf = layout_leaf_of(page);
+        if (!pagemap_page_taken(page)) {
+            page = account_area(book, heap, page);
+            continue;
+        }
+        if (leaf->kind[layout_leaf_page(page)] == KIND_RECORD)
+            account_record(book, layout_record_of(page));
+        else
+            book->sums->records_spare += account_resident(book, page, page + PAGE_BYTES);
+        page += PAGE_BYTES;
+    }
+}
+
+/* ---- mappings of their own ---- */
+
+static void account_large(struct book *book, const struct large *large)
+{
+    account_open(book, (void *)large->start, large->bytes);
+    if (large->heap)
+        account_block(book, large->start, large->bytes);
+    else
+        book->sums->kept += account_resident(book, large->start, large->start + large->bytes);
+}
+
+/* ---- thread caches ---- */
+
+/* It counted as the program's. */
+static void account_cached(struct book *book, const void *block, size_t bytes)
+{
+    const struct region *region = pagemap_region_of((uintptr_t)block);
+    uintptr_t start = (uintptr_t)block;
+    size_t resident;
+
+    if (region->start != book->start)
+        account_open(book, (void *)region->start, region->end - region->start);
+    resident = account_resident(book, start, start + bytes);
+    book->sums->blocks -= resident;
+    book->sums->caches += resident;
+}
+
+static void account_small(struct book *book, const void *block)
+{
+    account_cached(book, block, bfm_class_bytes[layout_record_of((uintptr_t)block)->code]);
+}
+
+static void account_shelf(struct book *book, const struct shelf *shelf)
+{
+    const uint64_t *at = shelf->first;
+
+    for (unsigned i = 0; i < middle_count(shelf); i++) {
+        account_cached(book, at, shelf->size - CHUNK_TAG);
+        at = (const uint64_t *)(at[0] ^ middle_mix(at));
+    }
+}
+
+static void account_arena(struct book *book, struct arena *arena)
+{
+    struct cache *cache = arena->cache;
+
+    for (const struct block *block = arena->pending; block; block = bucket_next(block))
+        account_small(book, block);
+    for (const struct block *block = atomic_load(&arena->remote); block; block = bucket_next(block))
+        account_small(book, block);
+    if (!cache || !arena->owned)
+        return;
+    for (unsigned code = 1; code < CLASS_CODES; code++)
+        for (void **slot = cache_floor(cache, code); slot != cache->top[code]; slot++)
+            account_small(book, mark_slot_block(*slot));
+    for (unsigned i = 0; i < SHELVES; i++)
+        account_shelf(book, &cache->shelf[i]);
+}
+
+/* ---- what describes all that ---- */
+
+static void account_part(struct book *book, const void *start, size_t bytes, size_t *sum)
+{
+    *sum += account_resident(book, (uintptr_t)start, (uintptr_t)start + bytes);
+}
+
+static void account_leaf(struct book *book, const struct leaf *leaf)
+{
+    size_t whole = 0, records = 0, tiny = 0, used = 0;
+
+    account_open(book, leaf, sizeof *leaf);
+    account_part(book, leaf, sizeof *leaf, &whole);
+    account_part(book, leaf->record, sizeof leaf->record, &records);
+    account_part(book, leaf->tiny, sizeof leaf->tiny, &tiny);
+    for (size_t page = 0; page < LEAF_PAGES; page++)
+        if (leaf->kind[page])
+            account_part(book, &leaf->record[page], sizeof *leaf->record, &used);
+    for (size_t page = 0; page < LEAF_PAGES; page++)
+        if (leaf->kind[page] == KIND_RECORD && bfm_class_blocks[leaf->record[page].code] > 256)
+            account_part(book, leaf->tiny[page], sizeof *leaf->tiny, &used);
+    book->sums->descriptors += used;
+    book->sums->descriptors_idle += records + tiny - used;
+    book->sums->page_map += whole - records - tiny;
+}
+
+static void account_leaves(struct book *book)
+{
+    account_open(book, bfm_leaves, sizeof bfm_leaves);
+    account_part(book, bfm_leaves, sizeof bfm_leaves, &book->sums->page_map);
+    for (size_t i = 0; i < LEAF_COUNT; i++)
+        if (bfm_leaves[i])
+            account_leaf(book, bfm_leaves[i]);
+}
+
+/* Arenas with their caches, and regions, which are few. */
+static void account_meta(struct book *book)
+{
+    for (const struct os_meta *meta = os_meta_newest(); meta; meta = meta->before) {
+        account_open(book, meta, meta->bytes);
+        account_part(book, meta, meta->bytes, &book->sums->threads);
+    }
+}
+
+static void account_heap(struct book *book, struct heap *heap)
+{
+    account_open(book, heap, sizeof *heap + (heap->independent ? sizeof *heap->common : 0));
+    if (heap->independent)
+        account_part(book, (void *)book->start, book->end - book->start, &book->sums->heaps);
+    else
+        account_part(book, heap, sizeof *heap, &book->sums->heaps);
+    tree_settle(heap);
+    for (const struct region *region = heap->regions; region; region = region->next)
+        account_region(book, heap, region);
+    for (const struct large *large = heap->large; large; large = large->next)
+        account_large(book, large);
+    for (struct arena *arena = heap->arenas; arena; arena = arena->next_all)
+        account_arena(book, arena);
+}
+
+static size_t account_sum(const struct bfm_account *sums)
+{
+    return sums->blocks + sums->record_tails + sums->records_free + sums->records_spare +
+           sums->tags + sums->trees_free + sums->top + sums->kept + sums->caches +
+           sums->descriptors + sums->descriptors_idle + sums->page_map + sums->threads +
+           sums->heaps;
+}
+
+int bfm_account(struct bfm_account *account)
+{
+    struct book book = {.sums = account, .file = os_pagemap_open()};
+
+    if (account->size < sizeof *account)
+        return -EINVAL;
+    *account = (struct bfm_account){.size = account->size};
+    heaps_lock();
+    for (struct heap *heap = &bfm_default_heap; heap; heap = heaps_next(heap))
+        account_heap(&book, heap);
+    for (const struct large *large = large_kept(); large; large = large->next)
+        account_large(&book, large);
+    account_leaves(&book);
+    account_meta(&book);
+    heaps_unlock();
+    os_pagemap_close(book.file);
+    account->resident = account_sum(account);
+    if (!options.canary)
+        account->rounding = BFM_UNKNOWN;
+    return book.failed;
+}
