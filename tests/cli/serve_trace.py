@@ -57,6 +57,22 @@ for low, high in (0, duration), (duration // 4, duration // 2), (duration // 50,
     print("window", there["program"] == report["program"], there["meta"] == report["meta"], columns,
           server.missing(0, prefix) or True, "at" not in there["resources"])
 
+# What began in a window and is alive at its end, by call path: as the blocks of that moment say. What is left of the level is from
+# before the window, and was alive at its beginning.
+for low, high in (0, duration), (duration // 4, duration // 2), (duration // 50, duration // 20), (duration // 2, duration // 2):
+    lines = run("blocks", trace, "--at", f"{high}ns", "--json", "--top", "0").splitlines()
+    wanted = {}
+    for block in map(json.loads, lines):
+        if block["birth_ns"] > low:
+            size, count = wanted.get(block["node"], (0, 0))
+            wanted[block["node"]] = size + block["size_bytes"], count + 1
+    _, born = server.columns(f"p/0/window/{low}-{high}/born")
+    said = {node: row for node, *row in zip(born["node"], born["bytes"], born["count"])}
+    before, after = (dict(zip(at["node"], at["bytes"])) for _, at in (server.columns(f"p/0/at/{moment}") for moment in (low, high)))
+    print("born", {node: tuple(row) for node, row in said.items()} == wanted,
+          all(after[node] >= size and after[node] - size <= before.get(node, 0) for node, (size, _) in said.items()),
+          not said if low == high else bool(said) or low > 0)
+
 first = server.ask(f"p/0/window/0-{duration}/code")
 print("kept", first[1]["ETag"] == server.ask(f"p/0/window/0-{duration}/code")[1]["ETag"])
 for target in ("at/x", "at/", "at/-1", "at/007", "at/1/2", "at/99999999999999999999", "window/2-1/summary", "window/1-2/", "window/1-2",

@@ -13,6 +13,7 @@ import { testCompare } from "./compare.mjs";
 import { testCurves } from "./curves.mjs";
 import { testFile } from "./file.mjs";
 import { testFigures } from "./figures.mjs";
+import { testGrowth } from "./growth.mjs";
 import { testHeap } from "./heap.mjs";
 import { testHostile } from "./hostile.mjs";
 import { testInteraction } from "./interaction.mjs";
@@ -61,6 +62,7 @@ describe("the web view", { concurrency: false }, () => {
     testSummary(world);
     testCompare(world);
     testCurves(world);
+    testGrowth(world);
     testTrace(world);
     testRegion(world);
     testLevel(world);

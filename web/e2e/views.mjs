@@ -7,6 +7,7 @@ import { Session } from "./session.mjs";
 export const views = [
     "summary",
     "timeline",
+    "growth",
     "functions",
     "flame",
     "tree",
@@ -34,6 +35,8 @@ const variants = [
     ["resident", { opt: "list:mappings" }],
     ["resident", { opt: "list:heap" }],
     ["sizes", { opt: "by:bytes" }],
+    ["growth", { from: "1000000", to: "9000000" }],
+    ["growth", { from: "1000000", opt: "as:flame" }],
     ["compare", { other: "1" }],
     ["compare", { other: "1", opt: "as:flame" }],
     ["compare", { other: "1", opt: "as:time" }],

@@ -14,6 +14,7 @@ import {
     inPart,
     profile,
     profileNames,
+    rangeShown,
     shownMetric,
     silent,
     sizesAreFound,
@@ -307,6 +308,8 @@ function shownIn(view: View, of: Profile): Shown {
     const part = inPart.value;
     if (!part || view.range === "whole") return { profile: of };
     if (view.range === "shown" && !(part.level && part.range === null)) return { profile: of };
+    if (view.range === "curves" && !part.region && !part.level && rangeShown(of))
+        return { profile: of }; /* growth, which a trace says of its moments */
     if (part.region && view.notByRegion) return { says: view.notByRegion, alarming: false };
     if (part.level && view.notByLevel) return { says: view.notByLevel, alarming: false };
     if (part.failure)

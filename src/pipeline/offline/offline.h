@@ -98,12 +98,19 @@ int offline_each_name(const struct trace *trace,
 
 /* ---- Profiles ------------------------------------------------------------------------------ */
 
+/* Blocks of a call path that began after the window's `from` and are alive at its end. */
+struct offline_born {
+    uint32_t node; /* 0: also of what a damaged trace lacks */
+    uint64_t bytes, count;
+};
+
 struct offline_options {
     unsigned jobs; /* threads, 0: as many as there are cores. The result does not depend on it */
     bool pack;
     /* Only what happens from one to the other, both included: blocks that are alive before are
      * alive, but no allocations of the window. */
     struct offline_moment from, to;
+    bool wants_born; /* not of a sampled trace, whose blocks have weights */
     /* NULL, or asked now and then by the thread that replays: false ends it with -ECANCELED. */
     bool (*is_wanted)(void *context);
     /* NULL, or called now and then by the thread that replays. */
@@ -115,6 +122,9 @@ struct offline_result {
     uint64_t events;   /* replayed */
     char missing[512]; /* "", or a sentence: what of the trace could not be read */
     bool from_files;   /* names are those of files on this machine */
+    /* If wanted, by node, rising; the caller's to free(), whatever is returned. */
+    struct offline_born *born;
+    size_t born_count;
 };
 
 /* Replays a trace and writes the profile of it: without a window the one that the recording wrote.

@@ -12,6 +12,7 @@
 #include "profile_build/profile_build.h"
 #include "base/array.h"
 #include "offline/ahead.h"
+#include "offline/born.h"
 #include "offline/doubt.h"
 #include "offline/trace_origins.h"
 #include "offline/offline.h"
@@ -576,6 +577,9 @@ static int offline_profile_replay_and_write(struct offline *rerun)
         error = offline_profile_play_all(rerun, rerun->threads);
     if (!error)
         error = offline_profile_write_end(rerun);
+    if (!error && rerun->options->wants_born)
+        error =
+            born_take(rerun->replay, rerun->from.ticks, rerun->origins.node_count, rerun->result);
     int written = writing_end(&rerun->writing);
     return error ? error : written;
 }

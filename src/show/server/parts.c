@@ -27,7 +27,9 @@ struct part {
     struct waiter *waiters;
     struct served_profile *served;
     struct served_source shown;
-    char *path;     /* of a window's profile */
+    char *path;                /* of a window's profile */
+    struct offline_born *born; /* in the window */
+    size_t born_count;
     bool is_absent; /* there is no such part, rather than that it could not be made */
     char error[512];
 };
@@ -51,6 +53,7 @@ static void parts_free_part(struct part *part)
 {
     served_profile_close(part->served);
     free(part->path);
+    free(part->born);
     free(part);
 }
 
@@ -240,9 +243,12 @@ static bool parts_is_wanted(void *context)
 static int parts_replay(struct parts *parts, struct part *part)
 {
     struct making making = {parts, part};
+    struct trace_options recorded;
+    trace_options(part->key.of->trace, &recorded);
     struct offline_options options = {
         .from = {.kind = OFFLINE_TIME, .value = part->key.from_ns},
         .to = {.kind = OFFLINE_TIME, .value = part->key.to_ns},
+        .wants_born = !recorded.sample_bytes,
         .is_wanted = parts_is_wanted,
         .context = &making,
     };
@@ -252,6 +258,9 @@ static int parts_replay(struct parts *parts, struct part *part)
     free(part->path);
     part->path = strbuf_detach(&path);
     int error = offline_profile((struct trace *)part->key.of->trace, &options, part->path, &result);
+    free(part->born);
+    part->born = result.born;
+    part->born_count = result.born_count;
     if (error)
         snprintf(part->error, sizeof part->error, "%s", error_text());
     return error;
@@ -263,6 +272,10 @@ static int parts_open_served_profile(const struct parts *parts, struct part *par
     part->shown = (struct served_source){.path = is_window ? part->path : part->key.of->path,
                                          .region = part->key.region,
                                          .level = part->key.level};
+    if (!part->key.region && !part->key.level) { /* it is of the whole program's heap */
+        part->shown.born = part->born;
+        part->shown.born_count = part->born_count;
+    }
     int error = served_profile_open(&part->served, &part->shown, parts->paths);
     if (error)
         snprintf(part->error, sizeof part->error, "%s", error_text());

@@ -495,6 +495,10 @@ int resources_make(const struct resources *resources, const char *name, struct s
         *type = RESOURCE_COLUMNS;
         return resources_make_at(resources, name + strlen("at/"), out, why);
     }
+    if (!strcmp(name, "born")) {
+        *type = RESOURCE_COLUMNS;
+        return resources_make_born(resources, out, why);
+    }
     if (!resources_is_source(resources, name))
         return -ENOENT;
     *type = RESOURCE_JSON;

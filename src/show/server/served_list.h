@@ -28,6 +28,8 @@ struct served_source {
     const struct trace *trace; /* NULL: none */
     size_t region;             /* 1 + the place of the region that it is cut to; 0: it is not cut */
     enum memory_level level;   /* that it is made one of */
+    const struct offline_born *born; /* NULL, or of a window: what began in it and is alive */
+    size_t born_count;
 };
 
 const char *served_list_name(const struct served_source *shown);

@@ -129,6 +129,8 @@ static int served_profile_read_version(struct served_profile *served, uint64_t s
         return error;
     }
     version->resources.trace = served->shown->trace;
+    version->resources.born = served->shown->born;
+    version->resources.born_count = served->shown->born_count;
     version->resources.has_regions = !served->shown->region && !served->shown->level;
     version->resources.levels = resources_levels_of(profile);
     pthread_mutex_init(&version->making, NULL);

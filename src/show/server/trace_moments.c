@@ -1,5 +1,6 @@
 /* Answers who held memory at a given time of a trace. The state is computed anew for each request:
- * it costs one block and some sums, however long the trace is (trace_state.c). */
+ * it costs one block and some sums, however long the trace is (trace_state.c). What was born in a
+ * window was added up when the window was replayed. */
 #include <errno.h>
 #include <string.h>
 #include "accounting/weight.h"
@@ -106,5 +107,22 @@ int resources_make_at(const struct resources *resources, const char *name, struc
     columns_finish(&document, header.data, out);
     strbuf_release(&header);
     trace_state_release(&state);
+    return 0;
+}
+
+int resources_make_born(const struct resources *resources, struct strbuf *out, struct strbuf *why)
+{
+    const struct offline_born *born = resources->born;
+    size_t count = resources->born_count, stride = sizeof *born;
+    struct columns_document document = COLUMNS_DOCUMENT_INIT;
+    if (!born) {
+        strbuf_add_string(why, "what was born in a range only the whole program's heap tells, in a "
+                               "trace of all allocations");
+        return -ENODATA;
+    }
+    columns_add_u32(&document, "node", born, count, stride, offsetof(struct offline_born, node));
+    columns_add_u64(&document, "bytes", born, count, stride, offsetof(struct offline_born, bytes));
+    columns_add_u64(&document, "count", born, count, stride, offsetof(struct offline_born, count));
+    columns_finish(&document, "", out);
     return 0;
 }

@@ -195,6 +195,8 @@ int summary_write(struct json *json, const struct resources *resources, const ch
     }
     if (resources->has_regions && profile->region_count)
         json_string(json, NULL, "region");
+    if (resources->born)
+        json_string(json, NULL, "born");
     json_end(json);
     web_summary_write_levels(json, resources);
     return 0;

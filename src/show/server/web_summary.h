@@ -23,6 +23,8 @@ int resources_add_rank_timeline(struct columns_document *document, const struct 
  * no moment; -ENODATA: there is no trace, with a sentence; -ENOMEM. */
 int resources_make_at(const struct resources *resources, const char *name, struct strbuf *out,
                       struct strbuf *why);
+/* Likewise, of a window: what began in it and is alive at its end. */
+int resources_make_born(const struct resources *resources, struct strbuf *out, struct strbuf *why);
 
 /* code.c: what call paths are made of: code, lines, functions, files, modules and their names. */
 int resources_make_code(const struct resources *resources, struct strbuf *out);

@@ -1,8 +1,6 @@
 /* Live bytes of single call paths over time (doc/API.md, "curves"). A curve is a step function:
- * its points are sorted by time and found by bisection. rangeLevels() reads all curves at the
- * highest moment of a range. */
+ * its points are sorted by time and found by bisection. */
 import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
-import type { CallTree, Profile } from "./profile.ts";
 
 export interface Curves {
     node: Uint32Array;
@@ -93,57 +91,4 @@ export function snapped(
     }
     const chosen = best >= 0 ? best : before;
     return chosen >= 0 ? instants[chosen]! : ns;
-}
-
-export interface RangeLevels {
-    at: number;
-    column: Float64Array;
-    known: number;
-    whole: number | null;
-    growth: Float64Array /* by site: its level at the end less that at the beginning */;
-    grown: number; /* the sum of what grew, and of what went */
-    gone: number;
-}
-
-/* The moment of a range at which most was alive, the level of each site then, and how much of the
- * program's level (`whole`) the curves account for: small paths have none. And what grew in it. */
-export async function rangeLevels(
-    profile: Profile,
-    of: CallTree,
-    from: number,
-    to: number,
-): Promise<RangeLevels> {
-    const curves = readCurves(await profile.columns("curves"));
-    const timeline = await profile.columns("timeline");
-    const step = Number(timeline.header["bucket_ns"] ?? 1),
-        level = numbers(timeline, "requested_max");
-    let best = -1;
-    for (
-        let at = Math.max(0, Math.floor(Math.max(0, from) / step));
-        at < level.length && (to < 0 || at * step <= to);
-        at++
-    )
-        if (best < 0 || level[at]! > level[best]!) best = at;
-    const peak = profile.summary.program?.["peak_ns"] ?? -1;
-    const isPeak = best >= 0 && peak >= best * step && peak < (best + 1) * step;
-    const at = isPeak ? peak : Math.min((best + 0.5) * step, to < 0 ? Infinity : to);
-    const siteOf = of.passes.siteOfNode();
-    const column = new Float64Array(of.tree.siteNode.length),
-        growth = new Float64Array(of.tree.siteNode.length);
-    const end = to < 0 ? Infinity : to;
-    let known = 0,
-        grown = 0,
-        gone = 0;
-    curves.node.forEach((node, curve) => {
-        const site = siteOf[node] ?? -1,
-            value = levelAt(curves, curve, at);
-        if (site < 0) return;
-        column[site]! += value;
-        known += value;
-        const more = levelAt(curves, curve, end) - (from > 0 ? levelAt(curves, curve, from) : 0);
-        growth[site]! += more;
-        if (more > 0) grown += more;
-        else gone -= more;
-    });
-    return { at, column, known, whole: best >= 0 ? level[best]! : null, growth, grown, gone };
 }

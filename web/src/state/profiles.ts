@@ -3,7 +3,7 @@
  * is fetched when the choice rests. */
 import { computed, effect, signal } from "@preact/signals";
 import { Outdated, Unanswered, type DataSource } from "../data/source.ts";
-import { rangeLevels, type RangeLevels } from "../model/curves.ts";
+import { rangeLevels, type RangeLevels } from "../model/growth.ts";
 import { findFocus } from "../model/focus.ts";
 import { GROWTH, levelNamed, Profile, RANGE, type CallTree, type Level } from "../model/profile.ts";
 import { conditionsOf } from "../model/search.ts";
@@ -378,7 +378,7 @@ export function rangeShown(of: Profile): boolean {
     return (
         !of.part &&
         (state.value.from >= 0 || state.value.to >= 0) &&
-        of.has("curves") &&
+        (of.has("at") ? state.value.metric === GROWTH : of.has("curves")) &&
         of.has("timeline") &&
         (!state.value.metric || state.value.metric === GROWTH)
     );
@@ -397,7 +397,7 @@ export async function shownColumn(of: Profile, tree: CallTree, usual: string): P
         metric === RANGE
             ? (await rangeOf(of, tree)).column
             : metric === GROWTH
-              ? (await rangeOf(of, tree)).growth
+              ? (await rangeOf(of, tree)).growth.change
               : await of.column(metric);
     return { metric, title: of.titleOf(metric), unit: of.unitOf(metric), column };
 }

@@ -394,7 +394,20 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
     );
 }
 
-function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Element {
+/* `words`: what the two are called; `width`: a sentence, if frames are not as wide as the larger. */
+export function Difference({
+    flame,
+    unit,
+    words = ["before", "after"],
+    width = "as wide as the larger of the two",
+    name: fileName = "difference",
+}: {
+    flame: DiffFlame;
+    unit: Unit;
+    words?: readonly [string, string];
+    width?: string | undefined;
+    name?: string;
+}): JSX.Element {
     const dark = theme.value === "dark";
     const address = getOption(state.value, "zoom") ?? "";
     const nameOf = (at: number) => flame.names[at]!;
@@ -415,6 +428,14 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
         );
     }, [flame, search]);
     const name = (at: number) => (at ? shortName(flame.names[at]!) : "all");
+    const figures = (at: number) => (
+        <>
+            {words[0]} {format(flame.before[at], unit)}, {words[1]} {format(flame.after[at], unit)}:{" "}
+            <b title={exact(flame.after[at]! - flame.before[at]!, unit)}>
+                {signed(flame.after[at]! - flame.before[at]!, unit)}
+            </b>
+        </>
+    );
     return (
         <>
             {!isWhole && <FrameGone name={zoom ? shortName(nameOf(zoom)) : "all of it"} />}
@@ -430,9 +451,8 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
                 tip={(at) => (
                     <>
                         <b>{flame.names[at]!.slice(0, 1000)}</b>
-                        <div class="dim">{flame.places[at]}</div>before{" "}
-                        {format(flame.before[at], unit)}, after {format(flame.after[at], unit)}:{" "}
-                        <b>{signed(flame.after[at]! - flame.before[at]!, unit)}</b>
+                        <div class="dim">{flame.places[at]}</div>
+                        {figures(at)}
                     </>
                 )}
                 onZoom={(at) =>
@@ -445,8 +465,11 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
                 onMenu={() => {}}
             />
             <div class="bar-row dim">
+                <span data-zoomed>
+                    {name(zoom)}: {figures(zoom)}
+                </span>
                 <span>
-                    as wide as the larger of the two · <span class="more">orange: more</span> ·{" "}
+                    {width} · <span class="more">orange: more</span> ·{" "}
                     <span class="less">blue: less</span>
                 </span>
                 <span class="spring" />
@@ -454,7 +477,7 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
                     class="plain"
                     onClick={() =>
                         saveText(
-                            "difference.svg",
+                            `${fileName}.svg`,
                             "image/svg+xml",
                             flameToSvg(flame, 1600, name, fill),
                         )

@@ -6,7 +6,14 @@ import { functionRows, type FunctionRow } from "../model/functions.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { functionMark } from "../model/focus.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, GROWTH, RANGE, type Profile } from "../model/profile.ts";
+import {
+    baseName,
+    GROWTH,
+    RANGE,
+    type CallTree,
+    type Profile,
+    type Wanted,
+} from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { focusKey, rangeOf, rangeShown, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -50,19 +57,25 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
                     range
                         ? [
                               [RANGE, range.column],
-                              [GROWTH, range.growth],
+                              [GROWTH, range.growth.change],
                           ]
                         : [],
                 );
-                return functionRows(
+                const wanted = wantedSites(tree);
+                const rows = await functionRows(
                     profile,
                     tree,
                     needed,
-                    wantedSites(tree),
+                    wanted,
                     inclusive,
                     hide,
                     more,
                 );
+                if (range) {
+                    forgetUnknown(rows, RANGE, knownByKey(tree, range.isKnown, wanted));
+                    forgetUnknown(rows, GROWTH, knownByKey(tree, range.growth.known, wanted));
+                }
+                return rows;
             }),
         [profile, columns.join(), inclusive, focusKey()],
     );
@@ -80,6 +93,19 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
             )}
         </Ready>
     );
+}
+
+/* By key: of how many of its paths something is known. */
+function knownByKey({ passes }: CallTree, isKnown: Uint8Array, wanted: Wanted): Float64Array {
+    const { inclusive, hide } = state.value;
+    return inclusive
+        ? passes.inclusiveByKey(isKnown, wanted, hide)
+        : passes.exclusiveByKey(isKnown, wanted, hide);
+}
+
+/* A function none of whose paths has a curve has no figure in a range, rather than 0. */
+function forgetUnknown(rows: FunctionRow[], name: string, known: Float64Array): void {
+    for (const row of rows) if (name in row.values && !known[row.key]) row.values[name] = NaN;
 }
 
 function columnsOf(

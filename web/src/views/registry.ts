@@ -8,6 +8,7 @@ import { CompareView } from "./compare.tsx";
 import { FlameView } from "./flame.tsx";
 import { FunctionsView } from "./functions.tsx";
 import { GlobalsView } from "./globals.tsx";
+import { GrowthView } from "./growth.tsx";
 import { HeatView } from "./heat.tsx";
 import { HeldView } from "./held.tsx";
 import { JobsView } from "./jobs.tsx";
@@ -59,6 +60,16 @@ export const views: readonly View[] = [
         has: (profile) => profile.has("timeline"),
         range: "shown",
         notByRegion: "Levels over time are kept of the whole program, not by region.",
+    },
+    {
+        id: "growth",
+        sizes: true,
+        title: "Growth",
+        group: "When",
+        show: GrowthView,
+        has: (profile) => hasSites(profile) && profile.has("timeline"),
+        range: "shown",
+        notByRegion: "What grew between two moments is known of the whole program, not by region.",
     },
     {
         id: "functions",

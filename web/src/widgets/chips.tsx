@@ -16,12 +16,32 @@ import { useLoaded } from "./states.tsx";
 function RangeNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
     if (of.window)
         return (
-            <span class="dim">
-                Exact, from the trace: what happened in this range. Blocks from before it are alive
-                in it; times in this view count from its beginning.
-            </span>
+            <>
+                {view.range === "curves" && !of.region && !of.level && (
+                    <LevelOrGrowth level="what happened" />
+                )}
+                <span class="dim">
+                    Exact, from the trace: what happened in this range. Blocks from before it are
+                    alive in it; times in this view count from its beginning.
+                </span>
+            </>
         );
     return <LevelsNote of={of} view={view} />;
+}
+
+/* What of a range views of call paths show. */
+function LevelOrGrowth({ level }: { level: string }): JSX.Element {
+    const isGrowth = state.value.metric === GROWTH;
+    return (
+        <>
+            <button aria-pressed={!isGrowth} onClick={() => go({ metric: "", sort: "" })}>
+                {level}
+            </button>
+            <button aria-pressed={isGrowth} onClick={() => go({ metric: GROWTH, sort: "" })}>
+                growth
+            </button>
+        </>
+    );
 }
 
 function LevelsNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
@@ -49,14 +69,10 @@ function LevelsNote({ of, view }: { of: Profile; view: View }): JSX.Element | nu
         );
     const value = levels.state === "there" ? levels.value : null;
     const growth = state.value.metric === GROWTH;
+    const isExact = of.has("at") && growth;
     return (
         <>
-            <button aria-pressed={!growth} onClick={() => go({ metric: "", sort: "" })}>
-                level
-            </button>
-            <button aria-pressed={growth} onClick={() => go({ metric: GROWTH, sort: "" })}>
-                growth
-            </button>
+            <LevelOrGrowth level={of.has("at") ? "what happened" : "level"} />
             <span class="dim" data-range>
                 {growth
                     ? `Bytes at the end of this range less those at its beginning${
@@ -67,7 +83,9 @@ function LevelsNote({ of, view }: { of: Profile; view: View }): JSX.Element | nu
                               ? `, ${duration(value.at)}: ${bytes(value.known)}${value.whole ? ` of ${bytes(value.whole)}` : ""}`
                               : ""
                       }`}
-                ; paths that never held much have no curve.
+                {isExact
+                    ? "; exact, from the trace."
+                    : "; paths that never held much have no curve, and no figure between start, peak and end."}
             </span>
         </>
     );

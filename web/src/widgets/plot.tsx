@@ -35,6 +35,7 @@ export interface PlotProps {
     series: readonly PlotSeries[];
     height: number;
     range: readonly [number, number] | null; /* of x that is shown; null: all */
+    chosen?: readonly [number, number]; /* what keys change, if that is not the range */
     onRange?: (from: number, to: number) => void;
     onPick?: (x: number) => void;
     marks?: readonly {
@@ -218,9 +219,9 @@ function onWheel(event: WheelEvent, made: uPlot, props: PlotProps): void {
 }
 
 function onKey(event: KeyboardEvent, props: PlotProps): void {
-    const { range, onRange, x } = props;
+    const { range, chosen, onRange, x } = props;
     if (!onRange) return;
-    const [low, high] = range ?? [x[0] ?? 0, x[x.length - 1] ?? 1],
+    const [low, high] = chosen ?? range ?? [x[0] ?? 0, x[x.length - 1] ?? 1],
         span = high - low;
     if (event.key === "ArrowLeft" || event.key === "ArrowRight")
         onRange(...panned(props, (event.key === "ArrowLeft" ? -0.1 : 0.1) * span));
@@ -447,10 +448,10 @@ function drawMarks(
 }
 
 /* The range that is shown, moved by so much; it stays within what there is. */
-function panned({ range, x }: PlotProps, by: number): [number, number] {
+function panned({ range, chosen, x }: PlotProps, by: number): [number, number] {
     const first = x[0] ?? 0,
         last = x[x.length - 1] ?? 1;
-    const [low, high] = range ?? [first, last];
+    const [low, high] = chosen ?? range ?? [first, last];
     const to = Math.min(Math.max(low + by, first), Math.max(first, last - (high - low)));
     return [to, to + (high - low)];
 }
