@@ -77,4 +77,47 @@ export function testNameless(world) {
         assert.match(await session.text("[role=tooltip]"), /3,145,728 B/);
         session.noErrors();
     });
+
+    test("code without names: the call tree, growth and Compare say what report and diff say", async (t) => {
+        const file = world.profiles.nameless,
+            [first, second] = report(
+                world.tidemark,
+                file,
+                "--functions",
+                "--top",
+                "2",
+            ).functions.rows.map((row) => row.function);
+        const server = await serve(world.tidemark, [file, world.profiles.spike]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server);
+        t.after(() => session.close());
+        for (const as of ["table", "down"]) {
+            await session.go("tree", { opt: `as:${as}` });
+            const text = await session.text();
+            assert.ok(text.includes(first), `${as}: ${text}`);
+            assert.doesNotMatch(text, /\?\?/);
+        }
+        const said = report(world.tidemark, file);
+        await session.go("growth", { to: said.program.peak_ns });
+        const rows = await session.json("Growth by function");
+        assert.deepEqual(
+            [first, second].map((name) => rows.find((row) => row.function === name)?.change),
+            [large, small],
+        );
+        const { functions } = JSON.parse(
+            execFileSync(
+                world.tidemark,
+                ["diff", "--json", "--sort=peak", file, world.profiles.spike],
+                { encoding: "utf8", maxBuffer: 1 << 28 },
+            ),
+        );
+        const nameless = functions.find((row) => row.function.startsWith("["));
+        assert.ok(nameless, "diff has a name for it");
+        await session.go("compare", { other: 1, metric: "at_peak_bytes" });
+        const shown = session.rows("Functions before and after").filter({
+            hasText: nameless.function,
+        });
+        assert.equal(await shown.count(), 1, `${nameless.function} in full`);
+        session.noErrors();
+    });
 }

@@ -40,3 +40,8 @@ test("a function's name has neither parameters nor arguments by default", () => 
     );
     assert.ok(shortName("ns::deep<int, char>::".repeat(50_000)).length <= 2000);
 });
+
+test("names in brackets are ours, and whole", () => {
+    for (const name of ["[the program]", "[file] libc.so.6", "[libz.so]", "[stack] of thread 3"])
+        assert.equal(shortName(name), name);
+});

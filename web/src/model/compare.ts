@@ -130,6 +130,7 @@ interface Node {
     place: string;
     before: number;
     after: number;
+    isClosed: boolean; /* in one of the two: what is below it there is not known */
     children: Map<number, Node>;
 }
 
@@ -141,6 +142,8 @@ function addFlame(
     factor: number,
 ): void {
     const nodes: Node[] = [];
+    const isOpen = new Uint8Array(flame.frames.length);
+    for (const { parent } of flame.frames) if (parent >= 0) isOpen[parent] = 1;
     flame.frames.forEach((frame, at) => {
         let node = root;
         if (at > 0) {
@@ -155,18 +158,26 @@ function addFlame(
                         place: namer.place(frame.line),
                         before: 0,
                         after: 0,
+                        isClosed: false,
                         children: new Map(),
                     }),
                 );
             node = found;
         }
         node[side] += frame.value * factor;
+        if (!isOpen[at] && !frame.self && frame.value > 0) node.isClosed = true;
         nodes.push(node);
     });
 }
 
+function closeNarrow(node: Node): void {
+    if (node.isClosed) node.children.clear();
+    for (const child of node.children.values()) closeNarrow(child);
+}
+
 /* One tree of both: as wide as the larger of the two, so that what went and what came can be
- * seen. */
+ * seen. A frame that was too narrow to be opened in one of them is not opened: what is below it in
+ * the other would look new. */
 export function diffFlames(
     a: Flame,
     namesA: Namer,
@@ -174,9 +185,17 @@ export function diffFlames(
     namesB: Namer,
     scale: number,
 ): DiffFlame {
-    const root: Node = { name: "all", place: "", before: 0, after: 0, children: new Map() };
+    const root: Node = {
+        name: "all",
+        place: "",
+        before: 0,
+        after: 0,
+        isClosed: false,
+        children: new Map(),
+    };
     addFlame(root, a, namesA, "before", 1);
     addFlame(root, b, namesB, "after", scale);
+    closeNarrow(root);
     const frames: FlameFrame[] = [],
         before: number[] = [],
         after: number[] = [],

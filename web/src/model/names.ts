@@ -180,6 +180,7 @@ function operatorAt(text: string, at: number): string {
 
 /* "int ns::f<int>(char)" → "ns::f<int>": no parameters, no return type. */
 function withoutParameters(name: string): string {
+    if (name.startsWith("[")) return name; /* of ours: "[the program]", "[file] libc.so.6" */
     const anonymous = "(anonymous namespace)";
     let depth = 0,
         start = 0;
