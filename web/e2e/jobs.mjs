@@ -1,5 +1,7 @@
 /* A job: its ranks side by side, one of them chosen for every view, two compared. */
 import assert from "node:assert/strict";
+import { cp, readdir, truncate } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { report } from "./profiles.mjs";
 import { serve } from "./serve.mjs";
@@ -67,5 +69,41 @@ export function testJobs(world) {
         session.noErrors();
         await session.close();
         await server.stop();
+    });
+
+    test("a rank that cannot be read is not known in the view of the job, and no 0", async (t) => {
+        const job = join(world.work, "damaged_job");
+        await cp(world.profiles.job, job, { recursive: true });
+        const [first, ...others] = (await readdir(job)).filter((name) => name.endsWith(".tmk"));
+        await truncate(join(job, first), 100);
+        const reports = others.map((name) => report(world.tidemark, join(job, name)));
+        const peaks = reports.map(({ program }) => program.peak_bytes);
+        const server = await serve(world.tidemark, [job]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        await session.go("jobs");
+        assert.equal(await session.text("[data-ranks]"), "3, of 1 nothing is known");
+        const fact = (term) => session.fact(term);
+        assert.equal(
+            await fact("highest").getAttribute("title"),
+            exact(Math.max(...peaks), "bytes"),
+        );
+        assert.equal(
+            await fact("lowest").getAttribute("title"),
+            exact(Math.min(...peaks), "bytes"),
+        );
+        assert.match(await fact("highest").innerText(), /^≥ /);
+        assert.match(await fact("lowest").innerText(), /^≤ /);
+        const [gone] = (await session.json("Ranks")).filter((row) => row.peak_bytes === null);
+        assert.deepEqual(
+            [gone.rank, gone.live_bytes, gone.alloc_count, gone.mpi_peak_bytes, gone.duration_ns],
+            [0, null, null, null, null],
+        );
+        assert.match(await session.text("[data-no-levels]"), /^Levels of rank 0 are not known/);
+        const node = page.locator("tr", { hasText: "1 not read" }).first();
+        assert.match(await node.innerText(), /2 \(1 not read\)\s+≥ .*\s≥ /s);
+        session.noErrors();
     });
 }

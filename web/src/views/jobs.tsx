@@ -114,7 +114,8 @@ export function JobsView({ profile }: ViewProps): JSX.Element {
 function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
     const ranks = job.ranks.filter((rank) => !rank.beside);
     const peaks = ranks.flatMap((rank) => (rank.peak_bytes === null ? [] : [rank.peak_bytes]));
-    const known = peaks.length > 0;
+    const known = peaks.length > 0,
+        unknown = ranks.length - peaks.length;
     const mean = peaks.reduce((sum, peak) => sum + peak, 0) / Math.max(1, peaks.length);
     const most = peaks.reduce((a, b) => Math.max(a, b), 0),
         least = peaks.reduce((a, b) => Math.min(a, b), Infinity);
@@ -147,14 +148,19 @@ function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
                 <Card title="High-water marks">
                     <dl class="facts">
                         <dt>ranks</dt>
-                        <dd>{count(ranks.length)}</dd>
+                        <dd data-ranks>
+                            {count(ranks.length)}
+                            {unknown > 0 && `, of ${count(unknown)} nothing is known`}
+                        </dd>
                         <dt>highest</dt>
                         <dd title={known ? exact(most, "bytes") : ""}>
-                            {known ? bytes(most) : "not known"}
+                            {known ? `${unknown ? "≥ " : ""}${bytes(most)}` : "not known"}
                         </dd>
                         <dt>lowest</dt>
-                        <dd>{known ? bytes(least) : "not known"}</dd>
-                        <dt>mean</dt>
+                        <dd title={known ? exact(least, "bytes") : ""}>
+                            {known ? `${unknown ? "≤ " : ""}${bytes(least)}` : "not known"}
+                        </dd>
+                        <dt>{unknown ? "mean of those known" : "mean"}</dt>
                         <dd>{known ? bytes(mean) : "not known"}</dd>
                         <dt>standard deviation</dt>
                         <dd>{known ? bytes(deviation) : "not known"}</dd>
@@ -225,21 +231,32 @@ function Nodes({ nodes }: { nodes: Node[] }): JSX.Element {
                 <tbody>
                     {nodes.map((node) => {
                         const limit = node.limit_bytes ?? node.machine_bytes;
+                        /* what ranks that could not be read had comes on top */
+                        const least = node.not_read ? "≥ " : "";
                         return (
                             <tr key={node.id}>
                                 <td class="nowrap">{node.name}</td>
-                                <td class="number">{format(node.ranks, "count")}</td>
+                                <td class="number">
+                                    {format(node.ranks, "count")}
+                                    {!!node.not_read && (
+                                        <span class="dim"> ({node.not_read} not read)</span>
+                                    )}
+                                </td>
                                 <td
                                     class="number"
                                     title={`${exact(node.lower_bytes, "bytes")} to ${exact(node.upper_bytes, "bytes")}`}>
+                                    {least}
                                     {node.lower_bytes === node.upper_bytes
                                         ? format(node.upper_bytes, "bytes")
                                         : `${format(node.lower_bytes, "bytes")} – ${format(node.upper_bytes, "bytes")}`}
                                 </td>
-                                <td class="number">{format(node.peak_sum, "bytes")}</td>
+                                <td class="number">
+                                    {least}
+                                    {format(node.peak_sum, "bytes")}
+                                </td>
                                 <td class="number">
                                     {limit && node.upper_bytes !== null
-                                        ? share(node.upper_bytes / limit)
+                                        ? least + share(node.upper_bytes / limit)
                                         : "–"}
                                 </td>
                             </tr>
@@ -293,38 +310,56 @@ function RanksOverTime({ job }: { job: Job }): JSX.Element {
     }, [job]);
     if (!map.cells.length) return <p class="dim">No timeline was kept.</p>;
     return (
-        <HeatMap
-            name="ranks-over-time"
-            label="Live bytes of ranks over their run time"
-            cells={map.cells}
-            columns={map.columns}
-            rows={map.rows}
-            height={Math.min(
-                620,
-                40 + Math.max(8, 560 / Math.max(12, map.rows.length)) * map.rows.length,
-            )}
-            linear
-            tip={(cell) => (
-                <>
-                    rank {map.rows[cell.y]}, {map.columns[cell.x]} of its run:{" "}
-                    {exact(cell.value, "bytes")}
-                    {map.bin > 1 ? ` (highest of ${map.bin})` : ""}
-                </>
-            )}
-            onPick={(cell) => {
-                const rank = map.ranks[cell.y * map.bin]!;
-                const [first] = sides(job);
-                go(
-                    {
-                        opt: withOptions(state.value, {
-                            a: String(rank.id),
-                            b: String(first === rank.id ? sides(job)[1] : first),
-                        }),
-                    },
-                    "replace",
-                );
-            }}
-        />
+        <>
+            <NoLevels job={job} />
+            <HeatMap
+                name="ranks-over-time"
+                label="Live bytes of ranks over their run time"
+                cells={map.cells}
+                columns={map.columns}
+                rows={map.rows}
+                height={Math.min(
+                    620,
+                    40 + Math.max(8, 560 / Math.max(12, map.rows.length)) * map.rows.length,
+                )}
+                linear
+                tip={(cell) => (
+                    <>
+                        rank {map.rows[cell.y]}, {map.columns[cell.x]} of its run:{" "}
+                        {exact(cell.value, "bytes")}
+                        {map.bin > 1 ? ` (highest of ${map.bin})` : ""}
+                    </>
+                )}
+                onPick={(cell) => {
+                    const rank = map.ranks[cell.y * map.bin]!;
+                    const [first] = sides(job);
+                    go(
+                        {
+                            opt: withOptions(state.value, {
+                                a: String(rank.id),
+                                b: String(first === rank.id ? sides(job)[1] : first),
+                            }),
+                        },
+                        "replace",
+                    );
+                }}
+            />
+        </>
+    );
+}
+
+/* An empty row is no 0. */
+function NoLevels({ job }: { job: Job }): JSX.Element | null {
+    const withLevels = new Set(job.steps.rank),
+        without = job.ranks.filter((rank) => !rank.beside && !withLevels.has(rank.id));
+    if (!without.length) return null;
+    const named = without.slice(0, 8).map((rank) => rank.rank);
+    return (
+        <p class="dim first" data-no-levels>
+            Levels of {without.length === 1 ? "rank" : "ranks"} {named.join(", ")}
+            {without.length > named.length ? " …" : ""} are not known:{" "}
+            {without.length === 1 ? "its row is" : "their rows are"} empty.
+        </p>
     );
 }
 
