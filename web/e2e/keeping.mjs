@@ -60,6 +60,35 @@ export function testKeeping(world) {
         });
     });
 
+    test("blocks that are alive at the end name the roots that hold their line", async () => {
+        const file = world.profiles.held,
+            { holders } = jsonOf(world, ["held", "--json", file]);
+        const byId = new Map(holders.map((each) => [each.id, each]));
+        const wanted = new Map();
+        for (const row of holders.filter((each) => each.kind === "blocks" && each.own_bytes)) {
+            let root = row;
+            while (root.parent) root = byId.get(root.parent);
+            const key = `${row.function} ${row.file}:${row.line}`;
+            wanted.set(key, (wanted.get(key) ?? new Set()).add(root.name));
+        }
+        await looked(world, file, async (session) => {
+            await session.go("leaks", { opt: "list:alive" });
+            let known = 0;
+            for (const row of await session.json("Blocks alive at the end")) {
+                const roots = wanted.get(`${row.function} ${row.place}`);
+                if (!roots) {
+                    assert.equal(row.holders, "", row.function);
+                    continue;
+                }
+                known++;
+                for (const root of [...roots].slice(0, 2))
+                    if (root)
+                        assert.ok(row.holders.includes(root), `${row.function}: ${row.holders}`);
+            }
+            assert.ok(known > 3, `${known} lines have holders`);
+        });
+    });
+
     test("lag and drag are those of the report", async (t) => {
         const file = world.profiles.heat,
             uses = file && jsonOf(world, ["report", "--json", file]).page_uses;

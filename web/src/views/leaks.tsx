@@ -12,6 +12,7 @@ import { parseSuppressions, type Suppression } from "../model/suppressions.ts";
 import type { Wanted } from "../model/tree.ts";
 import { bytes, count, duration, exact, isKnown } from "../model/units.ts";
 import { getOption, withOptions } from "../state/url.ts";
+import { lineOf, rootsByLine, rootsSaid, type HolderRow } from "../model/holders.ts";
 import { verdictOf } from "../model/verdict.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -37,6 +38,7 @@ export class Leak {
         readonly made: number,
         readonly freed: number,
         readonly variance: number,
+        readonly holders: string /* "": not known */,
     ) {}
     get node(): number {
         return this.of.tree.siteNode[this.site]!;
@@ -87,6 +89,16 @@ async function leaksOf(
         variance = error ? await profile.column(error) : null;
     const wanted = wantedSites(of),
         lines = of.passes.exclusiveLines(hide);
+    const roots = profile.has("held")
+        ? rootsByLine((await profile.json<{ holders: HolderRow[] }>("held")).holders)
+        : null;
+    const { names: named, tree } = of;
+    const holdersOf = (line: number) =>
+        rootsSaid(
+            roots?.get(
+                lineOf(named.ofLine(line), named.file(tree.lineFile[line]!), tree.lineNumber[line]),
+            ),
+        );
     const leaks: Leak[] = [];
     for (let site = 0; site < live.length; site++) {
         if (!(live[site]! > 0) || (wanted && !wanted[site])) continue;
@@ -102,6 +114,7 @@ async function leaksOf(
                 made,
                 freed[site]!,
                 variance ? variance[site]! : 0,
+                roots ? holdersOf(line) : "",
             ),
         );
     }
@@ -263,6 +276,18 @@ function columnsOf(profile: Profile, of: CallTree, most: number): Column<Leak>[]
         },
         { id: "made", title: "made", width: "90px", number: (row) => row.made },
         { id: "freed", title: "freed", width: "90px", number: (row) => row.freed },
+        ...(profile.has("held")
+            ? [
+                  {
+                      id: "holders",
+                      title: "held by",
+                      hint: "The roots that pointers to blocks of this line came from, whoever called it; the view “Held by” has the way",
+                      width: "minmax(110px, 1fr)",
+                      text: (row: Leak) => row.holders,
+                      show: (row: Leak) => row.holders || <span class="dim">not known</span>,
+                  },
+              ]
+            : []),
         ...pathColumns<Leak>(
             of,
             (row) => row.name,

@@ -433,7 +433,13 @@ function Mappings({ profile, sample }: ViewProps & { sample: Sample }): JSX.Elem
                     sort={state.value.sort || "-resident_bytes"}
                     onSort={(next) => go({ sort: next }, "replace")}
                     rowKey={(row) => row.index}
-                    foot={<span>{count(mappings.length)} rows in all looks</span>}
+                    foot={
+                        <span>
+                            {count(mappings.length)} rows in all looks · by kind and file: where in
+                            the address space they lay a profile does not keep; pages of the heap
+                            have a map
+                        </span>
+                    }
                 />
             )}
         </Ready>
