@@ -1,4 +1,4 @@
-/* Interned strings (string_pool.h). Text lies in blocks of 64 KiB that never move. A table of
+/* Interned strings (string_pool.h). Text lies in blocks that never move. A table of
  * pointers with open addressing, hashed by FNV-1a, finds a string again. */
 #include "symbols/string_pool.h"
 
@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "symbols/name_memory.h"
 
+/* Many objects have few names: each block is twice the one before, up to the latter. */
+#define FIRST_BYTES 2048u
 #define BLOCK_BYTES 65536u
 
 struct pool_block {
@@ -62,7 +64,9 @@ static char *string_pool_room_for(struct pool *pool, size_t bytes)
 {
     struct pool_block *block = pool->blocks;
     if (!block || block->capacity_bytes - block->used_bytes < bytes) {
-        size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+        size_t next = block ? 2 * block->capacity_bytes : FIRST_BYTES;
+        size_t capacity = next > BLOCK_BYTES ? BLOCK_BYTES : next;
+        capacity = bytes > capacity ? bytes : capacity;
         block = memory_zeroed(1, sizeof *block + capacity);
         block->capacity_bytes = capacity;
         block->older = pool->blocks;

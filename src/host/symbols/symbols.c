@@ -24,7 +24,8 @@ struct module {
     uint8_t *build_id;
     size_t build_id_bytes;
     bool opened;
-    bool is_packed; /* some of it was not unpacked (unpack_limit.h) */
+    bool has_quality; /* it was open once */
+    bool is_packed;   /* some of it was not unpacked (unpack_limit.h) */
     enum symbols_quality quality;
     struct object_file image;
     struct symbol_table table;
@@ -83,11 +84,17 @@ struct symbols *symbols_new(const char *root)
     return symbols;
 }
 
-static void symbols_module_close(struct module *module)
+static void symbols_module_forget(struct module *module)
 {
     dwarf_index_release(&module->dwarf);
     symbol_table_release(&module->table);
     object_file_release(&module->image);
+    module->opened = false;
+}
+
+static void symbols_module_close(struct module *module)
+{
+    symbols_module_forget(module);
     free(module->build_id);
     free(module->path);
     free(module);
@@ -107,6 +114,15 @@ void symbols_free(struct symbols *symbols)
     pool_release(&symbols->pool);
     free(symbols->root);
     free(symbols);
+}
+
+void symbols_rest(struct symbols *symbols)
+{
+    if (symbols->is_abandoned)
+        return;
+    object_file_session_end(&symbols->images);
+    for (size_t i = 0; i < symbols->module_count; i++)
+        symbols_module_forget(symbols->modules[i]);
 }
 
 int symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
@@ -146,6 +162,12 @@ static void symbols_module_read(struct symbols *symbols, struct module *module)
     module->is_packed = unpack_limit_was_met();
 }
 
+static void symbols_module_read_again(struct symbols *symbols, struct module *module)
+{
+    symbols_module_read(symbols, module);
+    module->has_quality = true;
+}
+
 struct opening {
     struct symbols *symbols;
     struct module *module;
@@ -155,7 +177,7 @@ static void *symbols_opening_thread(void *context)
 {
     struct opening opening = *(struct opening *)context;
     free(context);
-    symbols_module_read(opening.symbols, opening.module);
+    symbols_module_read_again(opening.symbols, opening.module);
     return NULL;
 }
 
@@ -182,9 +204,17 @@ static struct module *symbols_module_at(struct symbols *symbols, int number)
     return module->opened && !symbols->is_abandoned ? module : NULL;
 }
 
+bool symbols_knows_quality(const struct symbols *symbols, int module)
+{
+    return module >= 0 && (size_t)module < symbols->module_count && !symbols->is_abandoned &&
+           symbols->modules[module]->has_quality;
+}
+
 enum symbols_quality symbols_module_quality(struct symbols *symbols, int module)
 {
-    struct module *opened = symbols_module_at(symbols, module);
+    struct module *opened = symbols_knows_quality(symbols, module)
+                                ? symbols->modules[module]
+                                : symbols_module_at(symbols, module);
     if (!opened)
         return SYMBOLS_NONE;
     return opened->is_packed ? SYMBOLS_PACKED : opened->quality;
@@ -194,7 +224,7 @@ static const char *symbols_readable_name(struct symbols *symbols, struct symbol 
 {
     if (!symbol->function) {
         char *text = symbols_demangle(symbol->linkage);
-        symbol->function = text ? pool_intern(&symbols->pool, text) : symbol->linkage;
+        symbol->function = pool_intern(&symbols->pool, text ? text : symbol->linkage);
         free(text);
     }
     return symbol->function;
@@ -219,7 +249,7 @@ static void symbols_complete(struct symbols *symbols, struct module *module, uin
     if (!frame->function || (!frame->linkage && symbols_is_mangled(symbol->linkage)))
         frame->function = symbols_readable_name(symbols, symbol);
     if (!frame->linkage)
-        frame->linkage = symbol->linkage;
+        frame->linkage = pool_intern(&symbols->pool, symbol->linkage);
 }
 
 size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t address,
@@ -250,6 +280,8 @@ bool symbols_type_of_call(struct symbols *symbols, int module_number, uint64_t a
     struct guarded_open before = object_file_guard(&module->image);
     bool is_known = assigned_types_find(&module->dwarf, &module->image, address, type);
     guarded_open_restore(before);
+    if (is_known && type->name)
+        type->name = pool_intern(&symbols->pool, type->name);
     return is_known;
 }
 

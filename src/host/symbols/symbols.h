@@ -24,6 +24,9 @@ struct symbols;
 /* root: prefix for module paths ("" or "/proc/PID/root"), tried first when not empty. */
 struct symbols *symbols_new(const char *root);
 void symbols_free(struct symbols *symbols);
+/* Closes the files and forgets what was read of them; the next question opens them again. What was
+ * answered stays, and so do the modules and their qualities. */
+void symbols_rest(struct symbols *symbols);
 
 /* How well a module can be named; said in reports. */
 enum symbols_quality {
@@ -40,6 +43,8 @@ enum symbols_quality {
  * address is asked for. Returns its handle, ≥ 0. path "[vdso]" or "linux-vdso.so.1": the vdso. */
 int symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
                        size_t build_id_bytes);
+/* Is it known without opening the module? */
+bool symbols_knows_quality(const struct symbols *symbols, int module);
 /* Opens the module if need be. */
 enum symbols_quality symbols_module_quality(struct symbols *symbols, int module);
 

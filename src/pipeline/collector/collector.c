@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "profile_build/clock.h"
+#include "profile_build/name_turn.h"
 #include "base/array.h"
 #include "base/allocator.h"
 #include "base/human.h"
@@ -202,6 +203,10 @@ int collector_open(struct collector **out, const struct collector_options *optio
     collector->options.session = collector->session;
     clock_begin();
     quota_open();
+    if (options->job) { /* one of many on its machine */
+        name_turns_take();
+        allocator_share_arenas(1);
+    }
     int error = 0;
     if (name)
         snprintf(collector->name, sizeof collector->name, "%s", name);

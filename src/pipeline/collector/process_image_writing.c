@@ -137,6 +137,7 @@ static void *process_image_flush_thread(void *context)
         image->flush_error = strdup(error_text()); /* which is this thread's */
     if (*image->request.why)
         process_image_write_requested(image);
+    profile_build_rest(image->writer);
     atomic_store(&image->flush_cpu_ns, process_image_thread_cpu_ns());
     atomic_store(&image->flushed, true);
     return NULL;
@@ -380,6 +381,7 @@ int process_image_write_end(struct process_image *image)
     int status = process_image_take_snapshot(image);
     if (status == 0)
         status = profile_build_write(image->writer, &image->origins, &image->snapshot);
+    profile_build_rest(image->writer);
     return status;
 }
 

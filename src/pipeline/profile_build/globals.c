@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/allocator.h"
 #include "base/now.h"
+#include "profile_build/name_turn.h"
 #include "symbols/string_pool.h"
 #include "symbols/symbols.h"
 #include "symbols/static_variables.h"
@@ -313,7 +315,11 @@ static void globals_choose(struct globals *globals)
 static void *globals_thread(void *context)
 {
     struct globals *globals = context;
+    int turn = name_turn_begin(NAME_TURN_VARIABLES);
     globals_read_all(globals);
+    if (name_turns_are_taken())
+        allocator_trim(0);
+    name_turn_end(turn);
     globals_choose(globals);
     return NULL;
 }

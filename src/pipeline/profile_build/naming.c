@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/allocator.h"
 #include "base/array.h"
 #include "base/memory.h"
 #include "profile_build/code_index.h"
+#include "profile_build/name_turn.h"
 
-enum { BUILD_ID_MAX = 32 };
+enum { BUILD_ID_MAX = 32, WORTH_TRIMMING = 1 << 20 };
 
 /* A module that is open already. Without a build-id nothing says that it is the same file. */
 struct known {
@@ -24,6 +26,8 @@ struct known {
 
 struct naming {
     struct symbols *symbols;
+    bool is_awake; /* files may be open */
+    int turn;      /* name_turn.h, while it is awake and turns are taken */
     pthread_mutex_t lock;
     struct known *known;
     size_t known_count, known_room;
@@ -36,6 +40,29 @@ struct naming {
 
 static struct naming *shared; /* never closed: a session's next process will want it */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* With the lock, before a question that may open a file. */
+static void naming_wake(struct naming *naming)
+{
+    if (!naming->is_awake)
+        naming->turn = name_turn_begin(NAME_TURN_CODE);
+    naming->is_awake = true;
+}
+
+void naming_rest(struct naming *naming)
+{
+    if (!name_turns_are_taken() || naming->profile)
+        return;
+    pthread_mutex_lock(&naming->lock);
+    bool was_awake = naming->is_awake;
+    if (was_awake) {
+        symbols_rest(naming->symbols);
+        name_turn_end(naming->turn);
+    }
+    naming->is_awake = false;
+    pthread_mutex_unlock(&naming->lock);
+    allocator_trim(was_awake ? 0 : WORTH_TRIMMING);
+}
 
 static struct naming *naming_new(const char *root)
 {
@@ -98,6 +125,8 @@ void naming_close(struct naming *naming)
         naming_close(naming->files);
     } else {
         symbols_free(naming->symbols);
+        if (naming->is_awake)
+            name_turn_end(naming->turn);
     }
     pthread_mutex_destroy(&naming->lock);
     free(naming);
@@ -202,6 +231,8 @@ int naming_add_module(struct naming *naming, const char *path, const uint8_t *bu
 enum symbols_quality naming_module_quality(struct naming *naming, int module)
 {
     pthread_mutex_lock(&naming->lock);
+    if (!naming->profile && !symbols_knows_quality(naming->symbols, module))
+        naming_wake(naming);
     enum symbols_quality quality = naming->profile
                                        ? naming_profile_quality(naming, module)
                                        : symbols_module_quality(naming->symbols, module);
@@ -213,6 +244,8 @@ size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t add
                       struct symbols_frame *frames, size_t max)
 {
     pthread_mutex_lock(&naming->lock);
+    if (!naming->profile && module >= 0)
+        naming_wake(naming);
     size_t count = naming->profile ? naming_profile_resolve(naming, module, address, frames, max)
                    : module < 0    ? symbols_resolve_jit(naming->symbols, pid, address, frames, max)
                                    : symbols_resolve(naming->symbols, module, address, frames, max);
@@ -224,6 +257,8 @@ bool naming_type_of_call(struct naming *naming, int module, uint64_t address,
                          struct symbols_call_type *type)
 {
     pthread_mutex_lock(&naming->lock);
+    if (!naming->profile)
+        naming_wake(naming);
     bool is_known =
         !naming->profile && symbols_type_of_call(naming->symbols, module, address, type);
     pthread_mutex_unlock(&naming->lock);

@@ -19,6 +19,9 @@ struct naming *naming_open(pid_t pid);
  * naming_close(). NULL: out of memory. */
 struct naming *naming_of_profile(const struct profile *profile);
 void naming_close(struct naming *naming);
+/* Where turns are taken (name_turn.h), one ends here: closes the files, and gives back the memory
+ * that they took. What was answered stays. */
+void naming_rest(struct naming *naming);
 /* Do the paths of its modules mean to us what they mean to the process? */
 bool naming_sees_our_files(const struct naming *naming);
 

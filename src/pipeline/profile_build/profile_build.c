@@ -169,6 +169,11 @@ static void profile_build_writer_free(struct writer *writer)
     free(writer);
 }
 
+void profile_build_rest(struct writer *writer)
+{
+    naming_rest(writer->naming);
+}
+
 /* ---- Facts ---- */
 
 static void profile_build_add_fact(struct writer *writer, const char *key, char *text,

@@ -72,6 +72,34 @@ static struct symbols_frame resolve_one(struct symbols *symbols, const char *pat
     return frames[0];
 }
 
+/* What was said before stays where it is, too. */
+static void after_a_rest_answers_are_the_same(void **state)
+{
+    (void)state;
+    const char *paths[] = {FIXTURES "/shapes", FIXTURES "/stripped"};
+    for (size_t i = 0; i < 2; i++) {
+        struct symbols *symbols = symbols_new("");
+        int module = symbols_add_module(symbols, paths[i], NULL, 0);
+        uint64_t address = fixture_symbol(FIXTURES "/shapes", "mark_inner").value;
+        struct symbols_frame before[MAX], after[MAX];
+        assert_false(symbols_knows_quality(symbols, module));
+        size_t count = symbols_resolve(symbols, module, address, before, MAX);
+        enum symbols_quality quality = symbols_module_quality(symbols, module);
+        symbols_rest(symbols);
+        symbols_rest(symbols);
+        assert_true(symbols_knows_quality(symbols, module));
+        assert_int_equal(symbols_module_quality(symbols, module), quality);
+        assert_int_equal(symbols_resolve(symbols, module, address, after, MAX), count);
+        for (size_t k = 0; k < count; k++) {
+            assert_ptr_equal(before[k].function, after[k].function);
+            assert_ptr_equal(before[k].linkage, after[k].linkage);
+            assert_ptr_equal(before[k].file, after[k].file);
+            assert_int_equal(before[k].line, after[k].line);
+        }
+        symbols_free(symbols);
+    }
+}
+
 static void fortran_names_are_what_people_wrote(void **state)
 {
     (void)state;
@@ -276,6 +304,7 @@ int main(void)
         cmocka_unit_test(inlined_calls_have_the_lines_of_their_calls),
         cmocka_unit_test(a_separate_debug_file_is_found_by_its_link),
         cmocka_unit_test(functions_have_the_names_of_their_scopes),
+        cmocka_unit_test(after_a_rest_answers_are_the_same),
         cmocka_unit_test(fortran_names_are_what_people_wrote),
         cmocka_unit_test(exports_name_only_what_lies_inside_them),
         cmocka_unit_test(a_symbol_table_names_functions_without_lines),
