@@ -2,6 +2,7 @@
  * those of the call tree; the search counts and leads from match to match. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { serve } from "./serve.mjs";
 import { report } from "./profiles.mjs";
 import { exact, pictureOf, Session } from "./session.mjs";
 
@@ -98,6 +99,68 @@ export function testSandwich(world) {
             await page.getByLabel("Colour").selectOption(hue);
             await session.settle();
             await session.looksOther(canvas, before);
+        }
+        session.noErrors();
+    });
+
+    test("a zoomed flame graph has all of it above; a click there leads elsewhere, in the address", async (t) => {
+        const session = await Session.open(world.browser, world.server),
+            { page } = session;
+        t.after(() => session.close());
+        const zoomOf = async () =>
+            decodeURIComponent(await session.state()).match(/zoom:([^,&]*)/)?.[1];
+        await session.go("flame", { metric: "alloc_bytes" });
+        const map = page.locator("[data-minimap] canvas");
+        assert.equal(await map.count(), 0, "nothing is zoomed");
+        await page.locator(".icicle canvas").click({ position: { x: 40, y: 45 } });
+        await session.settle();
+        const first = await zoomOf();
+        assert.ok(first);
+        const { width } = await map.boundingBox();
+        await map.click({ position: { x: width - 3, y: 44 } });
+        await session.settle();
+        const second = await zoomOf();
+        assert.notEqual(second, first, "the frame at the right end is another");
+        await map.click({ position: { x: 3, y: 2 } });
+        await session.settle();
+        assert.equal(await zoomOf(), undefined, "the root is all of it");
+        assert.equal(await map.count(), 0);
+        session.noErrors();
+    });
+
+    test("colours by growth in a range, and by time without use: the frame says the figure, what is not known is striped", async (t) => {
+        const files = [world.profiles.spike, ...(world.profiles.heat ? [world.profiles.heat] : [])];
+        const server = await serve(world.tidemark, files);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        const peak = report(world.tidemark, world.profiles.spike).program.peak_ns;
+        const choice = page.getByRole("combobox", { name: "Colour" });
+        const tip = async (x, y) => {
+            await page.locator(".icicle canvas").hover({ position: { x, y } });
+            return session.text("[role=tooltip]");
+        };
+        await session.go("flame", {});
+        assert.ok(
+            await choice.locator("option[value=growth]").evaluate((option) => option.disabled),
+            "of a range alone",
+        );
+        await session.go("flame", { from: Math.round(peak / 4), to: peak });
+        await choice.selectOption("growth");
+        await session.settle();
+        assert.match(await session.state(), /colour(:|%3A)growth/);
+        assert.match(await session.text(".legend"), /more\s*as it was\s*less\s*not known/);
+        assert.match(await tip(40, 45), /beginning 0 B, at its end 24\.0 MiB: \+24\.0 MiB/);
+        if (world.profiles.heat) {
+            const uses = report(world.tidemark, world.profiles.heat).page_uses;
+            const sum = (of) => uses.reduce((total, row) => total + of(row), 0);
+            const idle = sum((row) => row.lag_kib_ms + row.drag_kib_ms + row.unwritten_kib_ms);
+            await session.go("flame", { profile: 1, metric: "alloc_bytes", opt: "colour:idle" });
+            const said = await tip(40, 27);
+            const shown = Number(/unused ([0-9.]+) %/.exec(said)?.[1]);
+            const all = (100 * idle) / sum((row) => row.life_kib_ms);
+            assert.ok(Math.abs(shown - all) < 0.1, `${said}: all of main's is ${all} %`);
         }
         session.noErrors();
     });

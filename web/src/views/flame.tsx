@@ -6,12 +6,15 @@ import type { JSX } from "preact";
 import { sureTo, varianceOf } from "../model/estimate.ts";
 import { buildFlame, frameAddress, frameOfAddress, nameMark, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
-import { baseName, GROWTH, type CallTree, type Names } from "../model/profile.ts";
+import { differenceColour } from "../model/compare.ts";
+import { baseName, GROWTH, type CallTree, type Names, type Profile } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
-import { duration, exact, format, share } from "../model/units.ts";
+import { duration, exact, format, share, signed } from "../model/units.ts";
 import {
     focusKey,
     profileNames,
+    rangeOf,
+    rangeShown,
     shownColumn,
     shownMetric,
     wantedSites,
@@ -26,6 +29,7 @@ import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import { functionMark } from "../model/focus.ts";
 import { functionMenu } from "./functions.tsx";
+import { idleOf, type PageUse } from "./heat.tsx";
 import { Sandwich } from "./sandwich.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -88,18 +92,69 @@ function sizeColour(bytes: number, count: number, dark: boolean): string {
     ]!;
 }
 
+/* Of all bytes and their time, what lay before the first write and after the last one. */
+const idleSteps: readonly [number, string][] = [
+    [0.01, "1 %"],
+    [0.05, "5 %"],
+    [0.1, "10 %"],
+    [0.2, "20 %"],
+    [0.4, "40 %"],
+    [0.6, "60 %"],
+    [0.8, "80 %"],
+    [0.95, "95 %"],
+    [Infinity, "more"],
+];
+
 /* What the colours show; "": the module. */
-type Hue = "" | "fn" | "life" | "size";
-const hueOf = (): Hue => {
-    const chosen = getOption(state.value, "colour");
-    return chosen === "fn" || chosen === "life" || chosen === "size" ? chosen : "";
+const hues = ["", "fn", "life", "size", "growth", "idle"] as const;
+type Hue = (typeof hues)[number];
+
+/* What the address asks for, if the profile has it: of a range growth, of watched pages idle time. */
+const hueOf = (profile: Profile): Hue => {
+    const chosen = hues.find((hue) => hue === getOption(state.value, "colour")) ?? "";
+    if (chosen === "growth" && !rangeShown(profile)) return "";
+    return chosen === "idle" && !profile.has("page_uses") ? "" : chosen;
 };
-const hueColumns: Record<Hue, readonly string[]> = {
-    "": [],
-    fn: [],
-    life: lifeColumns,
-    size: sizeColumns,
-};
+
+/* By site, what the colours follow from: of each frame its sums. */
+async function hueColumns(profile: Profile, of: CallTree, hue: Hue): Promise<Float64Array[]> {
+    if (hue === "life" || hue === "size")
+        return Promise.all(
+            (hue === "life" ? lifeColumns : sizeColumns).map((name) => profile.column(name)),
+        );
+    if (hue === "growth") {
+        const { from, to, known } = (await rangeOf(profile, of)).growth;
+        const masked = (level: Float64Array) =>
+            level.map((value, site) => (known[site] ? value : 0));
+        return [masked(from.level), masked(to.level), Float64Array.from(known)];
+    }
+    return hue === "idle" ? idleColumns(profile, of) : [];
+}
+
+async function idleColumns(profile: Profile, of: CallTree): Promise<Float64Array[]> {
+    const idle = new Float64Array(of.tree.siteNode.length),
+        lived = new Float64Array(of.tree.siteNode.length),
+        siteOf = of.passes.siteOfNode();
+    const { page_uses } = await profile.json<{ page_uses: PageUse[] | null }>("page_uses");
+    for (const row of page_uses ?? []) {
+        const site = siteOf[row.node ?? -1] ?? -1;
+        if (site < 0) continue;
+        idle[site]! += idleOf(row);
+        lived[site]! += row.life_kib_ms;
+    }
+    return [idle, lived];
+}
+
+/* Its paths say nothing of what the colour is about. */
+function isUnknownIn(hue: Hue, more: readonly number[]): boolean {
+    return (hue === "growth" && !more[2]) || (hue === "idle" && !more[1]);
+}
+
+function idleColour(idle: number, lived: number, dark: boolean): string {
+    return lifeRamp[dark ? "dark" : "light"][
+        idleSteps.findIndex(([limit]) => idle / lived < limit)
+    ]!;
+}
 
 const neverFreed = { light: "#f5c59b", dark: "#7a4520" };
 
@@ -120,7 +175,7 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
     const { collapse, hide } = state.value;
     const metric = shownMetric(profile, "at_peak_bytes");
     const inverted = getOption(state.value, "inverted") === "1";
-    const hue = hueOf();
+    const hue = hueOf(profile);
     const variance = varianceOf(profile, metric);
     const loaded = useLoaded(
         () =>
@@ -128,11 +183,8 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
                 ["flame", metric, collapse, inverted, hue, focusKey()].join(),
                 async () => {
                     const tree = await profile.callTree();
-                    const more = await Promise.all(
-                        [...hueColumns[hue], ...(variance ? [variance] : [])].map((name) =>
-                            profile.column(name),
-                        ),
-                    );
+                    const more = await hueColumns(profile, tree, hue);
+                    if (variance) more.push(await profile.column(variance));
                     const { column } = await shownColumn(profile, tree, metric);
                     const flame = buildFlame(tree.tree, tree.passes, column, wantedSites(tree), {
                         hide,
@@ -215,7 +267,7 @@ function ColourChoice({ profile }: ViewProps): JSX.Element {
             <select
                 class="behind-word"
                 aria-label="Colour"
-                value={getOption(state.value, "colour") ?? ""}
+                value={hueOf(profile)}
                 onChange={(event) => {
                     const chosen = event.currentTarget.value;
                     if (chosen === "difference")
@@ -242,6 +294,12 @@ function ColourChoice({ profile }: ViewProps): JSX.Element {
                 <option value="fn">by function</option>
                 <option value="life">by lifetime</option>
                 <option value="size">by size of block</option>
+                <option value="growth" disabled={!rangeShown(profile)}>
+                    by growth in the range
+                </option>
+                <option value="idle" disabled={!profile.has("page_uses")}>
+                    by time without use
+                </option>
                 {several && <option value="difference">by difference…</option>}
             </select>
         </label>
@@ -282,7 +340,7 @@ function FrameTip({
 }: ViewProps & { of: CallTree; flame: Flame; at: number; metric: string }): JSX.Element {
     const unit = profile.unitOf(metric);
     const total = flame.frames[0]!.value;
-    const hue = hueOf();
+    const hue = hueOf(profile);
     const frame = flame.frames[at]!;
     /* Of a sample, how sure the figure is: the variance is the last of a frame's further sums. */
     const error = sureTo(profile, metric, frame.value, frame.more.at(-1) ?? 0);
@@ -302,6 +360,20 @@ function FrameTip({
                 {format(frame.value, unit)} {sure}({share(frame.value / total)}):{" "}
                 {exact(frame.value, unit)}
             </div>
+            {hue === "growth" && (
+                <div class="dim">
+                    {frame.more[2]
+                        ? `its paths here: at the range's beginning ${format(frame.more[0], "bytes")}, at its end ${format(frame.more[1], "bytes")}: ${signed(frame.more[1]! - frame.more[0]!, "bytes")}`
+                        : "what it grew by is not known"}
+                </div>
+            )}
+            {hue === "idle" && (
+                <div class="dim">
+                    {frame.more[1]
+                        ? `unused ${share(frame.more[0]! / frame.more[1])} of its bytes' time`
+                        : "its pages were not watched"}
+                </div>
+            )}
             {hue === "size" && !!frame.more[1] && (
                 <div class="dim">
                     its blocks had {format(frame.more[0]! / frame.more[1], "bytes")} on average
@@ -398,7 +470,7 @@ function FlameGraph({
     );
     const name = (at: number) =>
         at === 0 ? `all ${format(total, unit)}` : names.shortOfLine(flame.frames[at]!.line);
-    const hue = hueOf();
+    const hue = hueOf(profile);
     const moduleOf = (at: number) => tree.codeModule[names.codeOfLine(flame.frames[at]!.line)]!;
     const placeOf = (at: number) => (moduleOf(at) < 0 ? -1 : names.placeOfModule(moduleOf(at)));
     const fill = useMemo(
@@ -407,12 +479,16 @@ function FlameGraph({
             const { more } = flame.frames[at]!;
             if (hue === "life" && more.length) return lifeColour(more[0]!, more[1]!, dark);
             if (hue === "size" && more.length) return sizeColour(more[0]!, more[1]!, dark);
+            if (isUnknownIn(hue, more)) return moduleColour(-1, dark);
+            if (hue === "growth") return differenceColour(more[0]!, more[1]!, dark);
+            if (hue === "idle") return idleColour(more[0]!, more[1]!, dark);
             return moduleColour(hue === "fn" ? hueOfName(nameOf(at)) : placeOf(at), dark);
         },
         [flame, dark, hue],
     );
     const striped = useMemo(
-        () => (at: number) => at > 0 && !hue && isStriped(placeOf(at)),
+        () => (at: number) =>
+            at > 0 && (hue ? isUnknownIn(hue, flame.frames[at]!.more) : isStriped(placeOf(at))),
         [flame, hue],
     );
     const found = useMemo(() => findIn(flame, names, search), [flame, search]);
@@ -608,6 +684,15 @@ function Legend({
             at < 8 ? `< ${title}` : title,
             lifeRamp[dark ? "dark" : "light"][at]!,
         ]);
+    const growthEntries: [string, string][] = [
+        ["more", differenceColour(0, 1, dark)],
+        ["as it was", differenceColour(1, 1, dark)],
+        ["less", differenceColour(1, 0, dark)],
+        [
+            "not known",
+            `repeating-linear-gradient(90deg, #00000059 0 1.5px, ${moduleColour(-1, dark)} 1.5px 5px)`,
+        ],
+    ];
     const entries =
         hue === "life"
             ? [
@@ -616,7 +701,11 @@ function Legend({
               ]
             : hue === "size"
               ? ramp(sizeSteps)
-              : modules;
+              : hue === "idle"
+                ? ramp(idleSteps)
+                : hue === "growth"
+                  ? growthEntries
+                  : modules;
     return (
         <span class="legend flush">
             {entries.map(([title, tone]) => (

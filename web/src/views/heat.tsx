@@ -9,7 +9,7 @@ import { Table, type Column } from "../widgets/table.tsx";
 import type { ViewProps } from "./registry.ts";
 
 /* doc/REPORT-JSON.md, "page_uses"; times are KiB times milliseconds. */
-interface PageUse {
+export interface PageUse {
     node?: number;
     function?: string | null;
     file?: string | null;
@@ -29,7 +29,7 @@ interface PageUse {
 
 const kib = 1024,
     msInNs = 1e6;
-const idle = (row: PageUse) => row.lag_kib_ms + row.drag_kib_ms + row.unwritten_kib_ms;
+export const idleOf = (row: PageUse) => row.lag_kib_ms + row.drag_kib_ms + row.unwritten_kib_ms;
 /* Mean of a byte, in ns; of bytes that were never written there is neither lag nor drag. */
 const mean = (kibMs: number, of: number) => (of ? (kibMs * kib * msInNs) / of : null);
 const written = (row: PageUse) => row.bytes - row.unwritten_bytes;
@@ -64,9 +64,9 @@ const columns: readonly Column<PageUse>[] = [
         title: "of no use",
         hint: "Bytes times seconds before the first write, after the last, or never written",
         width: "110px",
-        number: (row) => (row.life_kib_ms ? idle(row) / row.life_kib_ms : null),
-        show: (row) => (row.life_kib_ms ? share(idle(row) / row.life_kib_ms) : ""),
-        fill: (row) => (row.life_kib_ms ? idle(row) / row.life_kib_ms : 0),
+        number: (row) => (row.life_kib_ms ? idleOf(row) / row.life_kib_ms : null),
+        show: (row) => (row.life_kib_ms ? share(idleOf(row) / row.life_kib_ms) : ""),
+        fill: (row) => (row.life_kib_ms ? idleOf(row) / row.life_kib_ms : 0),
     },
     {
         id: "bytes",

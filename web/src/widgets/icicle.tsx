@@ -7,6 +7,7 @@ import type { Flame } from "../model/flame.ts";
 import { textColour } from "../model/palette.ts";
 import { useCanvas, colour } from "./canvas.ts";
 import type { Brush } from "./svg.ts";
+import { Minimap } from "./minimap.tsx";
 import { hideTip, showTip } from "./tooltip.tsx";
 
 export interface IcicleProps {
@@ -260,6 +261,7 @@ export function Icicle(props: IcicleProps): JSX.Element {
             <div class="visually-hidden" aria-live="polite">
                 {said >= 0 && said === focus && said < frames.length && props.tip(said)}
             </div>
+            {zoom > 0 && <Minimap {...props} />}
             <div
                 class="chart icicle"
                 ref={scroll}
