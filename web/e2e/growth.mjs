@@ -225,6 +225,14 @@ export function testGrowth(world) {
         }
         assert.ok(unknown > 0 && known > 0, `${unknown} not known, ${known} known`);
 
+        /* the timeline's range leads here */
+        await session.go("timeline", { from: 1000000, to: end - 1000000 });
+        await page.getByRole("link", { name: "what grew in this range" }).click();
+        await session.settle();
+        assert.deepEqual(await momentsOf(session), ["1000000", String(end - 1000000)]);
+        assert.match(await session.state(), /^#\/growth/);
+        await session.go("growth", { from: Math.round(end * 0.4), to: Math.round(end * 0.9) });
+
         /* by name */
         await page.getByRole("combobox", { name: "Moment A" }).selectOption(String(peak));
         await session.settle();

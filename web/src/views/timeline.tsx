@@ -280,7 +280,12 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
                 {range && (
                     <>
                         {" "}
-                        <button onClick={() => setRange(-1, -1)}>all of the run</button>
+                        <button onClick={() => setRange(-1, -1)}>all of the run</button>{" "}
+                        {profile.has("sites") && (
+                            <a href={link({ view: "growth", sort: "", opt: "" })}>
+                                what grew in this range
+                            </a>
+                        )}
                     </>
                 )}
             </p>
