@@ -34,7 +34,7 @@ function(tidemark_unit_test room name)
         return()
     endif()
     add_executable(test_${room}_${name} ${CMAKE_CURRENT_SOURCE_DIR}/tests/test_${name}.c)
-    target_link_libraries(test_${room}_${name} PRIVATE tm_${room} PkgConfig::CMOCKA)
+    target_link_libraries(test_${room}_${name} PRIVATE tm_${room} PkgConfig::CMOCKA ${ARGN})
     add_test(NAME unit/${room}/${name} COMMAND test_${room}_${name})
 endfunction()
 

@@ -115,15 +115,24 @@ static inline void *alloc_take_middle(const struct heap *heap, size_t bytes, siz
     return block;
 }
 
-static void *alloc_take_tree(struct heap *heap, struct want want)
+/* Of a chunk that was taken: whether it is marked, or large enough to be told of. */
+static void alloc_note_chunk(struct heap *heap, void *block, size_t bytes)
+{
+    size_t usable = chunk_need(bytes) - CHUNK_TAG;
+
+    if (!bfm_events_open() || !mark_bytes_draw(usable))
+        return;
+    tree_mark(heap, block, true);
+    bfm_events_note(BFM_BLOCK_TAKEN, block, usable, bytes);
+}
+
+static void *alloc_take_chunk(struct heap *heap, struct want want)
 {
     struct dirt dirt;
     void *block = alloc_take_middle(heap, want.bytes, want.align, want.zero);
 
-    if (block) {
-        bfm_events_note(BFM_BLOCK_TAKEN, block, chunk_need(want.bytes) - CHUNK_TAG, want.bytes);
+    if (block)
         return block;
-    }
     block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
     if (unlikely(!block && bfm_cache->middle_bytes)) {
         middle_flush_all(bfm_cache);
@@ -132,8 +141,15 @@ static void *alloc_take_tree(struct heap *heap, struct want want)
 
     if (block && want.zero)
         alloc_clear_dirty(block, want.bytes, &dirt);
+    return block;
+}
+
+static void *alloc_take_tree(struct heap *heap, struct want want)
+{
+    void *block = alloc_take_chunk(heap, want);
+
     if (block)
-        bfm_events_note(BFM_BLOCK_TAKEN, block, chunk_need(want.bytes) - CHUNK_TAG, want.bytes);
+        alloc_note_chunk(heap, block, want.bytes);
     return block;
 }
 
@@ -148,7 +164,7 @@ static void *alloc_take_long_chunk(struct heap *heap, struct want want)
     if (block && want.zero)
         memset(block, 0, want.bytes);
     if (block)
-        bfm_events_note(BFM_BLOCK_TAKEN, block, chunk_need(want.bytes) - CHUNK_TAG, want.bytes);
+        alloc_note_chunk(heap, block, want.bytes);
     return block;
 }
 
@@ -243,13 +259,29 @@ static __attribute__((noinline)) void *alloc_malloc_slow(size_t bytes)
     return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
 }
 
+/* While a hook listens: of a chunk that shall not be marked the short way, too. */
+static __attribute__((noinline)) void *alloc_malloc_listened(size_t bytes)
+{
+    size_t usable = chunk_need(bytes) - CHUNK_TAG;
+    void *block;
+
+    if (bytes > MIDDLE_MAX || !mark_bytes_pass(usable))
+        return alloc_malloc_slow(bytes);
+    block = middle_take(bytes);
+    if (likely(block != NULL))
+        return block;
+    mark_bytes_undo(usable);
+    return alloc_malloc_slow(bytes);
+}
+
 /* Jumped to, and jumps on. */
 static __attribute__((noinline)) void *alloc_malloc_middle(size_t bytes)
 {
-    void *block = NULL;
+    void *block;
 
-    if (!events_wanted())
-        block = middle_take(bytes);
+    if (unlikely(events_wanted()))
+        return alloc_malloc_listened(bytes);
+    block = middle_take(bytes);
     return likely(block != NULL) ? block : alloc_malloc_slow(bytes);
 }
 
@@ -340,6 +372,20 @@ static void alloc_give_large(struct large *large)
     large_free(large);
 }
 
+/* Of a chunk or a mapping, if the hook knows of it. */
+static void alloc_note_return(const struct place *place, void *block)
+{
+    size_t usable;
+
+    if (!events_wanted())
+        return;
+    if (place->kind == BLOCK_LARGE)
+        bfm_events_note(BFM_BLOCK_RETURNED, block, alloc_usable_of(place, block), 0);
+    else if ((chunk_tag(chunk_of(block)) & CHUNK_MARKED) && tree_mark(place->heap, block, false) &&
+             (usable = tree_usable_locked(place->heap, block)))
+        bfm_events_note(BFM_BLOCK_RETURNED, block, usable, 0);
+}
+
 static void alloc_give(void *block)
 {
     struct place place;
@@ -357,11 +403,7 @@ static void alloc_give(void *block)
         alloc_give_small(place.record, block);
         return;
     }
-    if (events_wanted())
-        bfm_events_note(BFM_BLOCK_RETURNED, block,
-                        place.kind == BLOCK_TREE ? tree_usable_locked(place.heap, block)
-                                                 : alloc_usable_of(&place, block),
-                        0);
+    alloc_note_return(&place, block);
     if (place.kind == BLOCK_TREE) {
         if (!middle_give(block))
             tree_free(place.heap, block);
@@ -410,7 +452,7 @@ static __attribute__((noinline)) void alloc_look(void)
 /* Jumped to, and jumps on. */
 static __attribute__((noinline)) void alloc_free_middle(void *block, struct cache *cache)
 {
-    if (unlikely(events_wanted() || !middle_give_known(cache, block)))
+    if (unlikely(!middle_give_known(cache, block))) /* none that is marked */
         alloc_free_slow(block);
     else if (unlikely(!--cache->passes))
         alloc_look();
@@ -456,16 +498,34 @@ static void *alloc_move(struct heap *heap, void *block, size_t held, size_t byte
     return moved;
 }
 
+/* A chunk of another size is drawn anew: it is told of with the probability of its size. */
+static void alloc_note_resize(struct heap *heap, void *block, size_t bytes, bool told)
+{
+    size_t usable = chunk_need(bytes) - CHUNK_TAG;
+    bool tells = mark_bytes_draw(usable);
+
+    tree_mark(heap, block, tells);
+    if (told && !tells)
+        bfm_events_note(BFM_BLOCK_RETURNED, block, usable, 0);
+    else if (tells)
+        bfm_events_note(told ? BFM_BLOCK_RESIZED : BFM_BLOCK_TAKEN, block, usable, bytes);
+}
+
 static void *alloc_resize_tree(struct heap *heap, void *block, size_t bytes,
                                const struct caller *caller)
 {
     bool chunk = bytes > SMALL_MAX &&
                  (bytes < LARGE_MIN - ALIGN || bytes <= tree_usable_locked(heap, block));
+    bool listened = chunk && bfm_events_open();
+    bool told = listened && tree_mark(heap, block, false);
 
     if (chunk && tree_resize(heap, block, bytes)) {
-        bfm_events_note(BFM_BLOCK_RESIZED, block, chunk_need(bytes) - CHUNK_TAG, bytes);
+        if (listened)
+            alloc_note_resize(heap, block, bytes, told);
         return block;
     }
+    if (told)
+        tree_mark(heap, block, true);
     return alloc_move(heap, block, tree_usable(block), bytes, caller);
 }
 

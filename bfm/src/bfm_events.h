@@ -38,6 +38,12 @@ static inline bool events_wanted(void)
     return __builtin_expect(atomic_load_explicit(&bfm_listener, memory_order_relaxed) != NULL, 0);
 }
 
+/* What is noted will be told: the call is the program's, and not the hook's. */
+static inline bool bfm_events_open(void)
+{
+    return events_wanted() && bfm_events && !bfm_events->telling;
+}
+
 /* Between the two, bfm_events_note() collects for this thread; within another pair it does
  * nothing. */
 bool bfm_events_begin(struct events *events, const struct caller *caller);

@@ -552,6 +552,22 @@ size_t tree_usable(const void *block)
     return chunk_size(tree_used_chunk(block)) - CHUNK_TAG;
 }
 
+bool tree_mark(struct heap *heap, void *block, bool marked)
+{
+    struct chunk *chunk;
+    bool was;
+
+    lock_take(&heap->lock);
+    chunk = tree_used_chunk(block);
+    was = chunk_tag(chunk) & CHUNK_MARKED;
+    if (marked)
+        chunk_flags_add(chunk, CHUNK_MARKED);
+    else
+        chunk_flags_drop(chunk, CHUNK_MARKED);
+    lock_give(&heap->lock);
+    return was;
+}
+
 size_t tree_usable_locked(struct heap *heap, const void *block)
 {
     size_t usable;

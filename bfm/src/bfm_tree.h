@@ -28,6 +28,9 @@ size_t tree_usable(const void *block);
  * size. */
 size_t tree_usable_locked(struct heap *heap, const void *block);
 
+/* Whether the hook is told of a chunk; what it was before. */
+bool tree_mark(struct heap *heap, void *block, bool marked);
+
 /* In place, or not at all. */
 bool tree_resize(struct heap *heap, void *block, size_t bytes);
 

@@ -42,7 +42,8 @@ static inline bool chunk_tag_good(const struct chunk *chunk)
     return ((chunk_tag(chunk) ^ chunk_tag_check(chunk)) >> 48) == 0;
 }
 
-/* The tag of a chunk in use of this size, whatever lies before it. No size has bits 32 to 47. */
+/* The tag of a chunk in use of this size that is not marked, whatever lies before it. No size has
+ * bits 31 to 47. */
 static inline bool chunk_tag_is(uint64_t tag, uint64_t hash, uint32_t size)
 {
     return !((tag ^ hash) >> 48) &&

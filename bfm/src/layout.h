@@ -156,10 +156,12 @@ struct chunk {
 #define CHUNK_PREV_FREE ((uint64_t)2) /* the 8 bytes before this tag are the size of a free chunk */
 #define CHUNK_FENCE     ((uint64_t)4) /* end of an area */
 /* in use for its neighbours, but freed: among the heap's `late` */
-#define CHUNK_LATE      ((uint64_t)8)
-#define CHUNK_FLAGS     ((uint64_t)15)
-#define CHUNK_TAG       sizeof(uint64_t)
-#define CHUNK_SIZE_MASK ((((uint64_t)1 << 48) - 1) & ~CHUNK_FLAGS)
+#define CHUNK_LATE  ((uint64_t)8)
+#define CHUNK_FLAGS ((uint64_t)15)
+#define CHUNK_TAG   sizeof(uint64_t)
+/* In use, and the hook is told of it (mark.h). No size has this bit, and no chunk on a shelf. */
+#define CHUNK_MARKED    ((uint64_t)1 << 31)
+#define CHUNK_SIZE_MASK ((((uint64_t)1 << 48) - 1) & ~CHUNK_FLAGS & ~CHUNK_MARKED)
 
 /* The smallest chunk that a request can want: smaller free ones are in no tree; they wait to be
  * joined. */

@@ -5,7 +5,63 @@
 #include <stdatomic.h>
 #include "bfm/classes.h"
 
+_Thread_local struct mark_bytes bfm_mark_bytes __attribute__((tls_model("initial-exec")));
+
 /* The same for every run of a program with one thread: profiles can be compared. */
+static uint64_t mark_seed(void)
+{
+    static _Atomic uint64_t seeds;
+
+    return (atomic_fetch_add(&seeds, 1) + 1) * 0x9e3779b97f4a7c15u;
+}
+
+/* log2(x / 2^63) of x >= 2^63, in units of 2^-24, rounded down: squared, a number gives the next
+ * digit of its logarithm as its carry. Whole numbers only: the program may trap on exceptions. */
+static uint64_t mark_log2(uint64_t x)
+{
+    uint64_t digits = 0;
+
+    for (unsigned i = 0; i < 24; i++) {
+        unsigned __int128 square = (unsigned __int128)x * x;
+        uint64_t carry = (uint64_t)(square >> 127);
+        x = (uint64_t)(square >> (carry ? 64 : 63));
+        digits = digits << 1 | carry;
+    }
+    return digits;
+}
+
+/* floor(e), e exponential with the mean MARK_BYTES: less than u with the probability
+ * 1 - exp(-u / MARK_BYTES). */
+static size_t mark_exponential(uint64_t *random)
+{
+    uint64_t uniform, bits;
+    unsigned zeros;
+
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    uniform = *random * 0x2545f4914f6cdd1du | 1;
+    zeros = (unsigned)__builtin_clzll(uniform);
+    bits = ((uint64_t)(zeros + 1) << 24) - mark_log2(uniform << zeros);
+    return (size_t)((unsigned __int128)bits * 0xb17217f7d1cf79abull >> 64) * MARK_BYTES >> 24;
+}
+
+bool mark_bytes_draw(size_t usable)
+{
+    struct mark_bytes *bytes = &bfm_mark_bytes;
+
+    if (usable >= MARK_SURE)
+        return true;
+    if (!bytes->random) {
+        bytes->random = mark_seed();
+        bytes->left = mark_exponential(&bytes->random) + 1;
+    }
+    if (mark_bytes_pass(usable))
+        return false;
+    bytes->left = mark_exponential(&bytes->random) + 1;
+    return true;
+}
+
 static unsigned mark_draw(struct marks *marks, unsigned below)
 {
     marks->random ^= marks->random << 13;
@@ -16,9 +72,7 @@ static unsigned mark_draw(struct marks *marks, unsigned below)
 
 static void mark_begin(struct marks *marks)
 {
-    static _Atomic uint64_t arenas;
-
-    marks->random = (atomic_fetch_add(&arenas, 1) + 1) * 0x9e3779b97f4a7c15u;
+    marks->random = mark_seed();
     for (unsigned code = 1; code < CLASS_CODES; code++) {
         marks->before[code] = (uint16_t)mark_draw(marks, bfm_class_blocks[code]);
         marks->after[code] = (uint16_t)(bfm_class_blocks[code] - 1u - marks->before[code]);

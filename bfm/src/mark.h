@@ -15,6 +15,12 @@
  * block that a call path holds is marked with the same probability. The marked blocks are a sample
  * without bias of the live blocks. The short paths cost nothing more.
  *
+ * Of chunks it is those in which a thread's countdown ends, which every chunk that it takes draws
+ * nearer by its usable bytes: drawn anew from the exponential distribution each time, so one of u
+ * bytes is marked with probability 1 - exp(-u / MARK_BYTES) whatever came before. Chunks from
+ * MARK_SURE on are not drawn: the hook is told of all. A marked chunk has a bit in its tag, and is
+ * never on a shelf, so neither malloc nor free of others looks for more.
+ *
  * Arenas hand out blocks in strata of a record's worth. In each stratum one block is marked, at a
  * random place. The error is smaller than with independent draws, and no program is in step with
  * the marks. */
@@ -44,6 +50,35 @@ static inline void *mark_slot_block(void *slot)
 {
     return (void *)((uintptr_t)slot & ~(uintptr_t)1);
 }
+
+/* A page record's worth; and where all but one of 3,000 would be marked, and no shelf has any. */
+#define MARK_BYTES PAGE_BYTES
+#define MARK_SURE  ((size_t)65536)
+
+/* A thread's countdown. */
+struct mark_bytes {
+    uint64_t random; /* 0: nothing is drawn yet */
+    size_t left;     /* a chunk of more is marked */
+};
+extern _Thread_local struct mark_bytes bfm_mark_bytes __attribute__((tls_model("initial-exec")));
+
+/* A chunk of so many bytes is taken; false: it ends the countdown, which has not changed. */
+static inline bool mark_bytes_pass(size_t usable)
+{
+    if (usable >= bfm_mark_bytes.left)
+        return false;
+    bfm_mark_bytes.left -= usable;
+    return true;
+}
+
+/* It was not taken after all. */
+static inline void mark_bytes_undo(size_t usable)
+{
+    bfm_mark_bytes.left += usable;
+}
+
+/* A chunk of so many bytes is taken; true: the hook is to be told of it. */
+bool mark_bytes_draw(size_t usable);
 
 /* `count` blocks of a class are handed out: the place of the one that shall be marked, in the order
  * in which they will be used; `count`: none. Under the arena's lock. */

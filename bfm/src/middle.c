@@ -31,7 +31,7 @@ static inline size_t middle_size_of(const void *block)
     tag = chunk_tag(chunk);
     size = tag & CHUNK_SIZE_MASK;
     if ((tag ^ chunk_tag_check(chunk)) >> 48 ||
-        (tag & (CHUNK_USED | CHUNK_FENCE | CHUNK_LATE)) != CHUNK_USED)
+        (tag & (CHUNK_USED | CHUNK_FENCE | CHUNK_LATE | CHUNK_MARKED)) != CHUNK_USED)
         return 0;
     return size <= MIDDLE_MAX + ALIGN ? size : 0;
 }

@@ -12,7 +12,7 @@ try tidemark record --allocator=bfm -o e.tmk "$bench" netbuild:1/1 --shapes=6000
 grep -o '"allocator": "[^"]*"' out | sed 's|"[^"]*/|"|'
 try tidemark record --allocator=bfm --events=pages -o p.tmk "$bench" netbuild:1/1 --shapes=60000
 grep -o '"allocator": "[^"]*"' out | sed 's|"[^"]*/|"|'
-grep -Ec '^  sampled      blocks over 512 B and one small block for each 8.00 KiB of them; [0-9,]* in all$' err
+grep -Ec '^  sampled      blocks from 64.0 KiB on and one smaller block for each 8.00 KiB of them; [0-9,]* in all$' err
 grep -c '^  allocations' err
 for each in e p; do
     tidemark unpack "$each.tmk" "$each.db"
@@ -35,7 +35,7 @@ jq -c '.program | [.alloc_count, .alloc_bytes, .free_count, .temporary_count, .s
 jq -c '.threads[0] | [.alloc_count, .malloc_count, .live_bytes]' json
 jq -c '.timeline.buckets[0] | [.alloc_count, .free_bytes]' json
 tidemark report --show=threads,reallocs,sizes p.tmk | grep -c '18\.4 E\|16\.0 EiB'
-tidemark insight p.tmk | grep -o 'Only large blocks and one small one for each 8.00 KiB'
+tidemark insight p.tmk | grep -o 'Only large blocks and one smaller one for each 8.00 KiB'
 for format in heaptrack dhat; do
     try tidemark export -t $format -o - p.tmk
     sentence "allocated in all"

@@ -126,16 +126,19 @@ BFM_API const char *bfm_check(bfm_heap *heap);
 
 /* ---- the event hook ---- */
 
-/* Told when a page record (8 KiB of small blocks of one size) or a block of more than 512 bytes
- * changes hands, and one small block of each record's worth: few events, from which the use of
+/* Told when a page record (8 KiB of small blocks of one size) or a block of 64 KiB or more changes
+ * hands, and of other blocks about one for each 8 KiB of them: few events, from which the use of
  * memory by call path can be estimated (bfm/doc/BFM.md, "Events"). */
 enum bfm_event_kind {
     BFM_RECORD_TAKEN = 1, /* a record was fetched for a size; bytes: 8192, block_bytes: that
                              * size */
     BFM_RECORD_RETURNED,  /* all its blocks are free and it is another's */
-    BFM_BLOCK_TAKEN,      /* bytes: usable, block_bytes: requested */
-    BFM_BLOCK_RETURNED,   /* bytes: usable */
-    BFM_BLOCK_RESIZED,    /* in place; as TAKEN */
+    /* Of more than 512 usable bytes. bytes: usable, block_bytes: requested. From 65,536 usable bytes
+     * on each, below with the probability 1 - exp(-bytes / 8192), drawn when it is taken and when its
+     * size changes. One of which this was told is told of when it is returned. */
+    BFM_BLOCK_TAKEN,
+    BFM_BLOCK_RETURNED, /* bytes: usable */
+    BFM_BLOCK_RESIZED,  /* in place; as TAKEN */
     /* One small block in 8192 / `bytes` is a sample for all of them, drawn when it comes from its
      * record; from then on it is told of whenever the program gets it or frees it. Not of
      * independent heaps. */

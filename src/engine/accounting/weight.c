@@ -6,10 +6,11 @@
 #include <math.h>
 #include "wire/wire.h"
 
-struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint64_t slack_bytes)
+/* Recorded with the probability p. */
+static struct weight weight_of_chance(double p, double interval, uint64_t size_bytes,
+                                      uint64_t slack_bytes)
 {
-    double interval = (double)sample_bytes, size = (double)size_bytes;
-    double p = -expm1(-(size + 1) / interval), part = size / interval;
+    double size = (double)size_bytes, part = size / interval;
 
     return (struct weight){
         .count = (uint64_t)(ldexp(1 / p, WEIGHT_SHIFT) + 0.5),
@@ -19,13 +20,24 @@ struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint6
     };
 }
 
+struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint64_t slack_bytes)
+{
+    double interval = (double)sample_bytes;
+
+    return weight_of_chance(-expm1(-((double)size_bytes + 1) / interval), interval, size_bytes,
+                            slack_bytes);
+}
+
 struct weight weight_of_page_block(uint64_t size_bytes, uint64_t slack_bytes)
 {
     uint64_t usable = size_bytes + slack_bytes, stands_for;
     double part = (double)size_bytes / WIRE_PAGE_BYTES;
 
-    if (usable > WIRE_PAGE_BLOCK || !usable)
+    if (usable >= WIRE_PAGE_SURE || !usable)
         return (struct weight){1u << WEIGHT_SHIFT, size_bytes, slack_bytes, 0};
+    if (usable > WIRE_PAGE_BLOCK)
+        return weight_of_chance(-expm1(-(double)usable / WIRE_PAGE_BYTES), WIRE_PAGE_BYTES,
+                                size_bytes, slack_bytes);
     stands_for = WIRE_PAGE_BYTES / usable;
     return (struct weight){
         .count = stands_for << WEIGHT_SHIFT,

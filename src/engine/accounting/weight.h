@@ -23,7 +23,8 @@ struct weight {
 struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint64_t slack_bytes);
 
 /* Of a block of a recording of pages (wire.h, "Pages"). A small one stands for as many as a page
- * record holds of its class, a large one for itself; the interval of the variance is the record. */
+ * record holds of its class, one in the middle for as many as its chance says, a large one for
+ * itself; the interval of the variance is the record. */
 struct weight weight_of_page_block(uint64_t size_bytes, uint64_t slack_bytes);
 /* Of a sampled block where the interval changed while recording (wire.h): of a block that was drawn
  * at a level, 0 being certain. Variances are in squares of WIRE_LEVEL_UNIT whatever the level, so

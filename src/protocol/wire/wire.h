@@ -292,14 +292,17 @@ struct wire_ring {
 
 /* ---- Pages ---------------------------------------------------------------------------------
  *
- * Where the recorder has BFM in it (src/inprocess/recorder/page_events.h) a block of more than
- * WIRE_PAGE_BLOCK usable bytes (size and slack together) is recorded as ever, if by WIRE_MALLOC
- * whatever the call was. Of smaller ones it is one in every WIRE_PAGE_BYTES / usable: of each class
- * of sizes as many as fit into a page record of BFM's, without regard to who takes and frees them.
+ * Where the recorder has BFM in it (src/inprocess/recorder/page_events.h) a block of at least
+ * WIRE_PAGE_SURE usable bytes (size and slack together) is recorded as ever, if by WIRE_MALLOC
+ * whatever the call was. Of those of u usable bytes, u at most WIRE_PAGE_BLOCK, it is one in every
+ * WIRE_PAGE_BYTES / u: of each class of sizes as many as fit into a page record of BFM's, without
+ * regard to who takes and frees them. What lies between is drawn by its bytes: one is recorded with
+ * the probability 1 - exp(-u / WIRE_PAGE_BYTES).
  * A reallocation that moves a block is a free and an allocation. What becomes of other blocks is
  * not told. */
 #define WIRE_PAGE_BYTES 8192u
 #define WIRE_PAGE_BLOCK 512u
+#define WIRE_PAGE_SURE  65536u
 
 /* ---- Call paths ---------------------------------------------------------------------------- */
 

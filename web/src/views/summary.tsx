@@ -39,7 +39,7 @@ const ledgerParts: readonly [string, string, string][] = [
 function intervalsOf({ changes, pages, interval_bytes }: NonNullable<Summary["sampled"]>): string {
     const each = (value: number) => format(value, "bytes");
     if (!changes?.length)
-        return `${pages ? "blocks over 512 B, and one small block for " : ""}each ${each(interval_bytes)}`;
+        return `${pages ? "blocks from 64 KiB on, and one smaller block for " : ""}each ${each(interval_bytes)}`;
     const later = changes.map((change, at) =>
         at === 0
             ? each(change.interval_bytes)

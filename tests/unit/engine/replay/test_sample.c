@@ -439,8 +439,17 @@ static void page_blocks_stand_for_their_record(void **state)
             assert_int_equal(weight.bytes, blocks * size);
             assert_int_equal(weight.slack_bytes, blocks * (usable - size));
         }
-    /* More than 512 usable bytes is itself, whatever was asked for. */
-    struct weight large = weight_of_page_block(100, 413);
+    /* More than 512 usable bytes stands for what its chance says, whatever was asked for. */
+    for (uint64_t usable = 520; usable < 65536; usable += 16) {
+        double p = 1 - exp(-(double)usable / 8192);
+        struct weight weight = weight_of_page_block(usable - 8, 8);
+        assert_true(fabs((double)weight.count - 1024 / p) <= 1);
+        assert_true(fabs((double)weight.bytes - (double)(usable - 8) / p) <= 1);
+        assert_true(weight.variance <= 1024);
+    }
+    assert_int_equal(weight_of_page_block(100, 413).bytes, 1647); /* 100 / (1 - exp(-513 / 8192)) */
+    /* From 64 KiB on it is itself. */
+    struct weight large = weight_of_page_block(100, 65436);
     assert_int_equal(large.count, 1 << WEIGHT_SHIFT);
     assert_int_equal(large.bytes, 100);
     assert_int_equal(large.variance, 0);
@@ -460,6 +469,7 @@ static void of_pages_levels_are_known_and_nothing_else(void **state)
 {
     struct replay *of = replay_new(0, 1.0);
     struct program_numbers program;
+    struct weight middle = weight_of_page_block(5000, 8);
     size_t count;
     uint64_t bucket_ticks;
 
@@ -475,10 +485,11 @@ static void of_pages_levels_are_known_and_nothing_else(void **state)
     put(of, record_short(WIRE_FREE, 50, 0x1000));
     put(of, record_short(WIRE_FREE, 60, 0x9000));
     numbers_program(of, &program);
-    assert_int_equal(program.total.peak_bytes, 170 * 40 + 5000 + 256 * 30);
-    assert_int_equal(program.total.at_peak_count, 170 + 1 + 256);
-    assert_int_equal(program.total.live_bytes, 5000 + 256 * 20);
-    assert_int_equal(program.total.live_count, 1 + 256);
+    assert_int_equal(program.total.peak_bytes, 170 * 40 + middle.bytes + 256 * 30);
+    assert_int_equal(program.total.at_peak_count,
+                     weight_whole(((170 + 256) << WEIGHT_SHIFT) + middle.count));
+    assert_int_equal(program.total.live_bytes, middle.bytes + 256 * 20);
+    assert_int_equal(program.total.live_count, weight_whole((256 << WEIGHT_SHIFT) + middle.count));
     assert_true(program.total.live_variance > 0);
     assert_int_equal(program.foreign_frees, 0);
     assert_true(program.total.alloc_count == UINT64_MAX && program.total.alloc_bytes == UINT64_MAX);
