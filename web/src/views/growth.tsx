@@ -458,7 +458,11 @@ function GrowthFlame({ of, growth }: { of: CallTree; growth: Growth }): JSX.Elem
             flame={flame}
             unit="bytes"
             words={["A", "B"]}
-            width={only ? "as wide as the change, path by path" : undefined}
+            width={
+                only
+                    ? "as wide as the change, path by path; levels are those of the paths that changed"
+                    : undefined
+            }
             name="growth"
         />
     );
