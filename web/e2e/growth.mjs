@@ -154,7 +154,7 @@ export function testGrowth(world) {
             exact(last.change, "bytes").replace("-", "−"),
             "all of it",
         );
-        await page.locator(".icicle canvas").click({ position: { x: 60, y: 45 } });
+        await page.locator(".icicle canvas").click({ position: { x: 60, y: 27 } });
         await session.settle();
         const zoomed = await session.text("[data-zoomed]");
         assert.doesNotMatch(zoomed, /^all:/);
