@@ -21,9 +21,11 @@ import plots      # noqa: E402
 import programs   # noqa: E402
 import tables     # noqa: E402
 
-DEBIAN = {"glibc": "libc.so.6", "jemalloc": "libjemalloc.so.2", "mimalloc": "libmimalloc.so.2.0",
+# glibc with huge pages is the same library with another environment.
+DEBIAN = {"glibc": "libc.so.6", "glibc+THP": "libc.so.6", "jemalloc": "libjemalloc.so.2", "mimalloc": "libmimalloc.so.2.0",
           "tcmalloc": "libtcmalloc_minimal.so.4"}
 PARTS = ("patterns", "streams", "threads", "latency", "count", "growth", "programs")
+HUGE_PAGES = {"glibc+THP": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}}
 THREADS = ("netbuild:1/1", "netbuild:4/1", "netbuild:8/2", "netbuild:8/4", "netbuild:8/8",
            "netbuild:32/16", "worst:1", "worst:2", "worst:24")
 COUNT_MEMORY = 4 << 30  # bytes of payload up to which instructions are counted
@@ -101,6 +103,9 @@ class Bench:
             sys.stderr.write(f"\r\033[K{time.monotonic() - self.began:5.0f} s  {text}")
             sys.stderr.flush()
 
+    def environment(self, allocator):
+        return {"LD_PRELOAD": self.allocators[allocator], **HUGE_PAGES.get(allocator, {})}
+
     def command(self, argv, environment, allocator):
         """What one run said, as JSON."""
         try:
@@ -124,7 +129,7 @@ class Bench:
         self.say(f"{part}: {pattern}, {allocator}, {mode}")
         try:
             result = self.command([self.worker, pattern, f"--mode={mode}", *more],
-                                  {"LD_PRELOAD": self.allocators[allocator]}, allocator)
+                                  self.environment(allocator), allocator)
             self.runs.setdefault(key, []).append(result)
         except Failure as why:
             self.failures[key] = str(why)
@@ -222,7 +227,7 @@ def measure_growth(bench):
                 bench.say(f"growth: {allocator}, {size >> 20} MiB")
                 bench.runs[key] = [bench.command(
                     [bench.worker, "ma:1-250", f"--bytes={size}"],
-                    {"LD_PRELOAD": bench.allocators[allocator]}, allocator)]
+                    bench.environment(allocator), allocator)]
             except Failure as why:
                 bench.failures[key] = str(why)
 

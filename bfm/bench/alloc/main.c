@@ -75,7 +75,7 @@ static void say_number(const char *key, uint64_t number)
  * ------------------------------------------------------------------------------------ */
 
 struct measured {
-    uint64_t cpu_ns, wall_ns, harness_bytes;
+    uint64_t cpu_ns, user_ns, wall_ns, harness_bytes;
     struct memory_status before, after;
 };
 
@@ -85,12 +85,14 @@ static void measure_begin(struct measured *measured)
     memory_status(&measured->before);
     measured->harness_bytes = memory_mapped_bytes();
     measured->wall_ns = memory_wall_ns();
+    measured->user_ns = memory_user_ns();
     measured->cpu_ns = memory_cpu_ns();
 }
 
 static void measure_end(struct measured *measured)
 {
     measured->cpu_ns = memory_cpu_ns() - measured->cpu_ns;
+    measured->user_ns = memory_user_ns() - measured->user_ns;
     measured->wall_ns = memory_wall_ns() - measured->wall_ns;
     memory_status(&measured->after);
 }
@@ -117,6 +119,7 @@ static void say_measured(const struct measured *measured)
     uint64_t own = measured->harness_bytes;
     say_allocator();
     say_number("cpu_ns", measured->cpu_ns);
+    say_number("user_ns", measured->user_ns);
     say_number("wall_ns", measured->wall_ns);
     say_number("harness_bytes", own);
     say_number("rss_before_bytes", less(measured->before.rss_bytes, own));

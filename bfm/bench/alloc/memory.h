@@ -26,7 +26,8 @@ struct memory_status {
 void memory_status(struct memory_status *status);
 void memory_reset_peak(void);
 
-uint64_t memory_cpu_ns(void); /* of the process, all threads */
+uint64_t memory_cpu_ns(void);  /* of the process, all threads */
+uint64_t memory_user_ns(void); /* of it, what was not the system's */
 uint64_t memory_wall_ns(void);
 
 /* One sentence on stderr, then exit status 125. Uses no heap. */

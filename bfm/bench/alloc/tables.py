@@ -98,8 +98,8 @@ def show_head(head):
 
 def show_patterns(bench):
     names, means = list(bench.allocators), {}
-    for figure, title in (("cpu_ns", "CPU time"), ("rss_peak_bytes", "peak RSS"),
-                          ("rss_released_bytes", "RSS after release"),
+    for figure, title in (("cpu_ns", "CPU time"), ("user_ns", "user CPU time"),
+                          ("rss_peak_bytes", "peak RSS"), ("rss_released_bytes", "RSS after release"),
                           ("vm_peak_bytes", "peak virtual")):
         rows = [(pattern, by_allocator(
             bench, lambda name, p=pattern, f=figure: ratio(bench, "patterns", p, name, f)))
@@ -107,10 +107,11 @@ def show_patterns(bench):
         means[figure] = by_allocator(
             bench, lambda name, f=figure: mean_ratio(bench, "patterns", bench.patterns, name, f)[0])
         rows.append(("geometric mean", means[figure]))
-        if figure in ("cpu_ns", "rss_peak_bytes"):
+        if figure in ("cpu_ns", "user_ns", "rss_peak_bytes"):
             table(f"{title} of the report's patterns, glibc = 1", names, rows)
     table("Geometric means over the patterns, glibc = 1", names,
-          [("CPU time", means["cpu_ns"]), ("peak RSS", means["rss_peak_bytes"]),
+          [("CPU time", means["cpu_ns"]), ("user CPU time", means["user_ns"]),
+           ("peak RSS", means["rss_peak_bytes"]),
            ("RSS after release", means["rss_released_bytes"]),
            ("peak virtual", means["vm_peak_bytes"])], ".3f")
     return means
