@@ -9,7 +9,7 @@
 #define VARIANCE_OF_alloc_variance   offsetof(struct call_metrics, alloc_variance)
 #define VARIANCE_OF_live_variance    offsetof(struct call_metrics, live_variance)
 #define VARIANCE_OF_at_peak_variance offsetof(struct call_metrics, at_peak_variance)
-enum { CALLS = true, LEVEL = false, LATER = true, FIRST = false };
+enum { CALLS = true, LEVEL = false, LATER = true, FIRST = false, LOOKS = true };
 
 const struct metric_row metric_rows[METRICS] = {
 #define METRIC(field, column, unit, merge, pages, added, variance, title, help)                    \
@@ -41,7 +41,7 @@ const char *metric_unit_name(enum metric_unit unit)
 
 const char *metric_merge_name(enum metric_merge merge)
 {
-    static const char *const names[] = {"sum", "min", "max", "never"};
+    static const char *const names[] = {"sum", "min", "max", "never", "least"};
     return names[merge];
 }
 
@@ -61,6 +61,11 @@ static inline struct figure merge_NEVER(struct figure a, struct figure b)
 {
     (void)a, (void)b;
     return FIGURE_UNKNOWN;
+}
+
+static inline struct figure merge_LEAST(struct figure a, struct figure b)
+{
+    return figure_known(a) && figure_known(b) ? figure_add(a, b) : figure_known(a) ? a : b;
 }
 
 void call_metrics_merge(struct call_metrics *into, const struct call_metrics *from)

@@ -43,6 +43,7 @@ enum metric_merge {
     METRIC_MIN,     /* unknown: of no block; it is passed over */
     METRIC_MAX,
     METRIC_NEVER, /* of more than one path not known */
+    METRIC_LEAST, /* a sum that passes over what is not known: at least that much */
 };
 
 /* A row of metrics.def as data. */
@@ -79,11 +80,16 @@ static inline struct figure *metric_field(const struct metric_row *row, struct c
     return (struct figure *)((char *)call + row->offset);
 }
 
+static inline bool metric_row_adds_up(const struct metric_row *row)
+{
+    return row->merge == METRIC_SUM || row->merge == METRIC_LEAST;
+}
+
 /* Is it there at all, by the program's sums? All call paths are alike in this. */
 static inline bool metric_is_recorded(const struct metric_row *row,
                                       const struct call_metrics *total)
 {
-    return row->merge != METRIC_SUM || figure_known(metric_value(row, total));
+    return !metric_row_adds_up(row) || figure_known(metric_value(row, total));
 }
 
 /* into += from, each metric by its rule. */

@@ -50,7 +50,7 @@ sentence 'not with --by'
 echo "== no line is longer than the terminal"
 for columns in 40 44 50 60 66 72 80 100; do
     for how in '' --bars --tree '--by library' '--by user'; do
-        tidemark ps $how -w $columns | LC_ALL=C.UTF-8 awk -v columns=$columns -v how="$how" 'length($0) > columns { print columns, how ": " length($0) ": " $0 }'
+        tidemark ps $how -w $columns | LC_ALL=C.UTF-8 grep -E "^.{$((columns + 1)),}" | sed "s/^/$columns $how: /"
     done
 done
 

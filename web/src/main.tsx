@@ -1,6 +1,7 @@
 /* The page: head, navigation, and the view that the URL names. Page() chooses what the view
  * shows: the profile, one rank of a job, or the part in a range of time or a region. start()
  * opens the data source and renders the page once; signals render it anew. */
+import { addsUp } from "./data/types.ts";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
@@ -145,7 +146,7 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
     }, [state.value.search]);
     const metrics =
         of?.metrics.filter(
-            (metric) => metric.recorded && metric.merge === "sum" && metric.unit !== "variance",
+            (metric) => metric.recorded && addsUp(metric) && metric.unit !== "variance",
         ) ?? [];
     return (
         <header class="head">

@@ -33,6 +33,10 @@ const struct metric metrics[METRIC_CHOICES] = {
     {"time", "Time to allocate", "allocating took no time", METRIC_ROW(alloc_time), false, false,
      "this profile does not say how long calls of the allocator took; record with `tidemark "
      "record --timed` to see it"},
+    {"resident", "Resident when most was", "no block was resident", METRIC_ROW(resident_bytes),
+     false, true,
+     "this profile does not say what of blocks was resident: no look at the program's pages is in "
+     "it, or its blocks are samples"},
     {"largest", "Largest blocks", "nothing was allocated", METRIC_ROW(size_max), false, false,
      NULL},
     {"smallest", "Smallest blocks", "nothing was allocated", METRIC_ROW(size_min), false, false,

@@ -14,7 +14,7 @@
 
 /* In the order of the table in metric_choice.c: first those that add up, then extremes. */
 #define METRIC_CHOICE_SUMS                                                                         \
-    "peak|leaked|count|bytes|temporary|slack|realloc|mmap|freed|failed|zero|aligned|time"
+    "peak|leaked|count|bytes|temporary|slack|realloc|mmap|freed|failed|zero|aligned|time|resident"
 #define METRIC_CHOICE     METRIC_CHOICE_SUMS "|largest|smallest|longest|shortest|own-peak"
 #define METRIC_CHOICE_ALL (-1)
 
@@ -29,7 +29,7 @@ struct metric {
                             profiles that were imported */
 };
 
-enum { METRIC_SUMS = 13, METRIC_CHOICES = 18 };
+enum { METRIC_SUMS = 14, METRIC_CHOICES = 19 };
 extern const struct metric metrics[METRIC_CHOICES];
 
 /* The sentence for a section without anything in it; of mappings its own. */
@@ -42,7 +42,7 @@ static inline struct figure metric_of(const struct metric *metric, const struct 
 /* Do the figures of call paths add up? Otherwise the figure of many is that of one of them. */
 static inline bool metric_adds_up(const struct metric *metric)
 {
-    return metric->row->merge == METRIC_SUM;
+    return metric_row_adds_up(metric->row);
 }
 /* Of many call paths as one. The level of many is not known, that of the highest one is. */
 static inline struct figure metric_of_merged(const struct metric *metric,
@@ -60,7 +60,9 @@ static inline struct figure metric_nothing(const struct metric *metric)
 static inline struct figure metric_join(const struct metric *metric, struct figure a,
                                         struct figure b)
 {
-    return metric_adds_up(metric)             ? figure_add(a, b)
+    bool passes_over = metric->row->merge == METRIC_LEAST && (!figure_known(a) || !figure_known(b));
+    return passes_over                        ? (figure_known(a) ? a : b)
+           : metric_adds_up(metric)           ? figure_add(a, b)
            : metric->row->merge == METRIC_MIN ? figure_min(a, b)
                                               : figure_max(a, b);
 }

@@ -402,7 +402,8 @@ static void source_lines_add_site(struct walk *walk, uint32_t node)
     const struct call_metrics *site = &walk->profile->sites[walk->site_of[node] - 1].metrics;
     const struct extremes most = source_lines_extremes_of(site);
     for (size_t i = 0; i < METRIC_SUMS; i++)
-        walk->unknown[i] |= !metric_is_known(&metrics[i], site);
+        walk->unknown[i] |=
+            metrics[i].row->merge == METRIC_SUM && !metric_is_known(&metrics[i], site);
     source_lines_add(walk->running, site);
     source_lines_extremes_add(&walk->below[walk->depth], &most);
     uint32_t frame;

@@ -17,7 +17,7 @@
 static void path_blocks_take_metrics(uint64_t *numbers, const void *rows, size_t count,
                                      size_t bytes, size_t metrics)
 {
-    for (size_t i = 0; i < METRICS; i++)
+    for (size_t i = 0; i < schema_call_field_count; i++)
         for (size_t row = 0; row < count; row++)
             memcpy(&numbers[i * count + row],
                    (const char *)rows + row * bytes + metrics + schema_call_fields[i].offset,
@@ -44,25 +44,27 @@ static uint64_t *path_blocks_room_for(size_t columns, size_t count)
 void profile_encode_region_sites(struct strbuf *out, const struct replay_region_site *sites,
                                  size_t count)
 {
-    uint64_t *numbers = path_blocks_room_for(2 + METRICS, count);
+    size_t columns = 2 + schema_call_field_count;
+    uint64_t *numbers = path_blocks_room_for(columns, count);
     for (size_t row = 0; row < count; row++) {
         numbers[row] = sites[row].region;
         numbers[count + row] = sites[row].node;
     }
     path_blocks_take_metrics(numbers + 2 * count, sites, count, sizeof *sites,
                              offsetof(struct replay_region_site, metrics));
-    path_blocks_encode(out, numbers, 2 + METRICS, count);
+    path_blocks_encode(out, numbers, columns, count);
     free(numbers);
 }
 
 void profile_encode_sites(struct strbuf *out, const struct replay_site *sites, size_t count)
 {
-    uint64_t *numbers = path_blocks_room_for(1 + METRICS, count);
+    size_t columns = 1 + schema_call_field_count;
+    uint64_t *numbers = path_blocks_room_for(columns, count);
     for (size_t row = 0; row < count; row++)
         numbers[row] = sites[row].node;
     path_blocks_take_metrics(numbers + count, sites, count, sizeof *sites,
                              offsetof(struct replay_site, metrics));
-    path_blocks_encode(out, numbers, 1 + METRICS, count);
+    path_blocks_encode(out, numbers, columns, count);
     free(numbers);
 }
 
@@ -144,7 +146,7 @@ const uint64_t *path_blocks_column(const struct blocks *blocks, const char *name
 
 static void path_blocks_find_metrics(struct blocks *blocks)
 {
-    for (size_t i = 0; i < METRICS; i++)
+    for (size_t i = 0; i < schema_call_field_count; i++)
         blocks->metrics[i] = path_blocks_column(blocks, schema_call_fields[i].column);
 }
 
@@ -183,7 +185,8 @@ enum blocks_result path_blocks_next(struct blocks *blocks)
 
 void path_blocks_metrics(const struct blocks *blocks, size_t row, struct call_metrics *out)
 {
-    for (size_t i = 0; i < METRICS; i++) {
+    call_metrics_know_nothing(out);
+    for (size_t i = 0; i < schema_call_field_count; i++) {
         uint64_t absent = schema_call_fields[i].kind == FIELD_PLAIN ? 0 : UINT64_MAX;
         uint64_t value = blocks->metrics[i] ? blocks->metrics[i][row] : absent;
         memcpy((char *)out + schema_call_fields[i].offset, &value, sizeof value);

@@ -831,6 +831,7 @@ static int profile_reader_read_with(struct reader *reader, void (*read)(struct r
     profile->bucket_ns = profile_reader_meta_number(profile, "bucket_ns");
     profile->sample_bytes = profile_reader_meta_number(profile, PROFILE_META_SAMPLE);
     profile->pages = profile_reader_meta_number(profile, PROFILE_META_PAGES) == 1;
+    profile_reading_looks(profile);
     profile_reader_forget_unseen(profile);
     return 0;
 }

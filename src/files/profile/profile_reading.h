@@ -108,6 +108,10 @@ void profile_reading_metrics(struct reader *reader, struct sqlite3_stmt *row, in
 /* Those of regions; nodes and regions have been read. */
 void profile_reading_region_sites(struct reader *reader);
 
+/* The metrics that looks tell, and no file has as such; all else has been read. Of sampled blocks
+ * they are unknown. */
+void profile_reading_looks(struct profile *profile);
+
 /* Reads all tables of detail_tables.h; nodes, modules and threads have been read. */
 void detail_read(struct reader *reader);
 void detail_free(struct profile *profile);

@@ -23,11 +23,13 @@
         column, OFFSET(row, field, CTYPE_OF_##kind), kind                                          \
     }
 
-/* Of a row of metrics.def that says FIRST or LATER. */
-enum { FIELD_OF_FIRST = FIELD_FIGURE, FIELD_OF_LATER = FIELD_ADDED };
+/* Of a row of metrics.def that says FIRST, LATER or LOOKS. */
+#define FIELD_OF_FIRST(column, place) {column, place, FIELD_FIGURE},
+#define FIELD_OF_LATER(column, place) {column, place, FIELD_ADDED},
+#define FIELD_OF_LOOKS(column, place)
 const struct field schema_call_fields[] = {
 #define METRIC(field, column, unit, merge, pages, added, ...)                                      \
-    {column, offsetof(struct call_metrics, field), (enum field_kind)FIELD_OF_##added},
+    FIELD_OF_##added(column, offsetof(struct call_metrics, field))
 #include "model/metrics.def"
 };
 const size_t schema_call_field_count = COUNT(schema_call_fields);

@@ -51,7 +51,7 @@ const struct metric_row *export_metric_find(const char *name)
     for (size_t i = 0; i < METRIC_CHOICES; i++)
         if (!strcmp(metrics[i].name, name))
             row = metrics[i].row;
-    bool adds_up = row && row->merge == METRIC_SUM && row->unit != METRIC_VARIANCE;
+    bool adds_up = row && metric_row_adds_up(row) && row->unit != METRIC_VARIANCE;
     return adds_up ? row : NULL;
 }
 

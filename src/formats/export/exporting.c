@@ -30,7 +30,7 @@ void export_columns_init(struct export_columns *columns, const struct profile *p
     columns->count = 0;
     for (size_t i = 0; i < METRICS; i++) {
         const struct metric_row *entry = &metric_rows[i];
-        bool adds_up = entry->merge == METRIC_SUM && entry->unit != METRIC_VARIANCE;
+        bool adds_up = metric_row_adds_up(entry) && entry->unit != METRIC_VARIANCE;
         if ((adds_up || !additive) && metric_is_recorded(entry, &profile->program.total))
             columns->entries[columns->count++] = entry;
     }

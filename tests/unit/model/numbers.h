@@ -46,7 +46,7 @@ struct NUMBERS thread_numbers {
     _Static_assert(sizeof(struct numbers) == sizeof(struct metrics) &&                             \
                        offsetof(struct numbers, field) == offsetof(struct metrics, field),         \
                    "fields in the order of metrics.h")
-NUMBERS_MATCH(call_numbers, call_metrics, discarded_bytes);
+NUMBERS_MATCH(call_numbers, call_metrics, resident_bytes);
 NUMBERS_MATCH(program_numbers, program_metrics, discard_bytes);
 NUMBERS_MATCH(bucket_numbers, timeline_bucket, free_bytes);
 NUMBERS_MATCH(thread_numbers, thread_metrics, pool_count);

@@ -61,6 +61,8 @@ static struct figure merged(const struct metric_row *row, struct figure a, struc
     switch (row->merge) {
     case METRIC_SUM:
         return figure_add(a, b);
+    case METRIC_LEAST:
+        return figure_known(a) && figure_known(b) ? figure_add(a, b) : figure_known(a) ? a : b;
     case METRIC_MIN:
         return figure_min(a, b);
     case METRIC_MAX:

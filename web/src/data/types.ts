@@ -7,10 +7,13 @@ export interface Metric {
     title: string;
     help: string;
     unit: "bytes" | "count" | "ns" | "moment_ns" | "variance";
-    merge: "sum" | "min" | "max" | "never";
+    merge: "sum" | "min" | "max" | "never" | "least";
     variance?: string | null;
     recorded: boolean;
 }
+/* Do figures of call paths add up? Of "least" what is not known is passed over. */
+export const addsUp = (metric: Metric): boolean =>
+    metric.merge === "sum" || metric.merge === "least";
 export interface Derived {
     name: string;
     title: string;

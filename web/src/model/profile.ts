@@ -439,12 +439,8 @@ export class Profile {
             ),
         );
     }
-    /* Of call paths: those of the vocabulary, and what was resident when the process was last
-     * looked at. */
     get metrics(): readonly Metric[] {
-        return this.has("residency")
-            ? [...this.summary.metrics, residentMetric]
-            : this.summary.metrics;
+        return this.summary.metrics;
     }
     metric(name: string): Metric | undefined {
         return this.metrics.find((metric) => metric.name === name);
@@ -477,13 +473,14 @@ export class Profile {
         return Number(this.summary.meta["duration_ns"] ?? 0);
     }
 
-    /* A metric by site; unknown: NaN. */
+    /* A metric by site; unknown: NaN, but where sums pass over it. */
     column(name: string): Promise<Float64Array> {
-        return this.#keep(`= ${name}`, async () =>
-            name === RESIDENT
-                ? residentColumn(this)
-                : numbers(await this.columns(`columns/${name}`), name),
-        );
+        return this.#keep(`= ${name}`, async () => {
+            const column = numbers(await this.columns(`columns/${name}`), name);
+            return this.metric(name)?.merge === "least"
+                ? column.map((value) => (Number.isNaN(value) ? 0 : value))
+                : column;
+        });
     }
 
     /* By site: was one of its blocks of such a size? Only the smallest and the largest are known. */
@@ -550,36 +547,6 @@ function partOf({ tree: all, names }: CallTree, siteNode: Uint32Array): CallTree
     const tree: Tree = { ...all, siteNode };
     checkTree(tree);
     return { tree, passes: new TreePasses(tree), names };
-}
-
-/* A figure that is looked at, not recorded: resident bytes of call paths at the last look that saw
- * them. */
-export const RESIDENT = "resident_bytes";
-const residentMetric: Metric = {
-    name: RESIDENT,
-    title: "resident",
-    help: "Bytes of live blocks that were in memory at the last look at the process",
-    unit: "bytes",
-    merge: "sum",
-    recorded: true,
-};
-
-async function residentColumn(profile: Profile): Promise<Float64Array> {
-    const [{ tree, passes }, document] = await Promise.all([
-        profile.callTree(),
-        profile.columns("residency"),
-    ]);
-    const sample = whole(document, "sample"),
-        node = whole(document, "node"),
-        bytes = numbers(document, RESIDENT);
-    const last = sample.reduce((a, b) => Math.max(a, b), 0);
-    const siteOf = passes.siteOfNode();
-    const column = new Float64Array(tree.siteNode.length);
-    for (let row = 0; row < node.length; row++) {
-        const site = siteOf[node[row]!] ?? -1;
-        if (site >= 0 && sample[row] === last) column[site]! += bytes[row]!;
-    }
-    return column;
 }
 
 /* The passes run without asking; so what would lead them astray is refused here. */

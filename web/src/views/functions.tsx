@@ -1,5 +1,6 @@
 /* The list of functions, with metrics of each function alone or of all that it calls.
  * functionMenu() is what the user can do with a function; other views use it too. */
+import { addsUp } from "../data/types.ts";
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
@@ -178,7 +179,7 @@ function ColumnChoice({
 }: ViewProps & { columns: readonly string[] }): JSX.Element {
     const available = [
         ...profile.metrics.filter(
-            (each) => each.recorded && each.merge === "sum" && each.unit !== "variance",
+            (each) => each.recorded && addsUp(each) && each.unit !== "variance",
         ),
         ...profile.summary.derived,
     ];

@@ -420,7 +420,8 @@ static void begin_empty(void)
                                          .sample_count = UINT64_MAX,
                                          .alloc_variance = UINT64_MAX,
                                          .live_variance = UINT64_MAX,
-                                         .at_peak_variance = UINT64_MAX};
+                                         .at_peak_variance = UINT64_MAX,
+                                         .resident_bytes = UINT64_MAX};
     memcpy(got, paths, sizeof got);
 }
 

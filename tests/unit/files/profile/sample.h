@@ -66,7 +66,7 @@ enum { SAMPLE_PATHS = 10 };
     .freed_lifetime_sum = UINT64_MAX, .alloc_time = UINT64_MAX, .free_time = UINT64_MAX,           \
     .sample_count = UINT64_MAX, .alloc_variance = UINT64_MAX, .live_variance = UINT64_MAX,         \
     .at_peak_variance = UINT64_MAX, .at_all_peak_bytes = UINT64_MAX, .reserved_bytes = UINT64_MAX, \
-    .discarded_bytes = UINT64_MAX
+    .discarded_bytes = UINT64_MAX, .resident_bytes = UINT64_MAX
 #define SAMPLE_SITE(count, bytes, freed, freed_bytes, temporary, at_peak, at_peak_n, own_peak)     \
     {                                                                                              \
         .alloc_count = count, .alloc_bytes = bytes, .free_count = freed,                           \

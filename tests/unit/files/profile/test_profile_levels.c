@@ -53,6 +53,8 @@ static void put_timeline(struct profile_writer *writer)
     assert_int_equal(profile_put_timeline(writer, &bucket, 1, 1000), 0);
 }
 
+static bool leaves_rows_out; /* blocks of other paths are one row of none */
+
 static void put_owners(struct profile_writer *writer)
 {
     const struct profile_sample sample = {
@@ -65,9 +67,11 @@ static void put_owners(struct profile_writer *writer)
         {1, PROFILE_OWNER_STACK, 0, .name = "main", .thread = figure_of(77),
          .resident_bytes = figure_of(50)},
         {1, PROFILE_OWNER_TOOL, 0, .resident_bytes = figure_of(100)},
+        {1, PROFILE_OWNER_BLOCKS, 0, .name = "(other call paths)", .resident_bytes = figure_of(7)},
     };
+    size_t count = sizeof owners / sizeof *owners;
     assert_int_equal(profile_put_sample(writer, &sample), 0);
-    assert_int_equal(profile_put_owners(writer, owners, sizeof owners / sizeof *owners), 0);
+    assert_int_equal(profile_put_owners(writer, owners, leaves_rows_out ? count : count - 1), 0);
 }
 
 static struct program_metrics program_of(bool knows_mapped)
@@ -133,6 +137,28 @@ static void check_mapped(const struct profile *profile)
     assert_int_equal(profile->mapped_curve_count, 1);
     assert_int_equal(profile->mapped_curves[0].node, 5);
     assert_int_equal(profile->mapped_curves[0].points[0].bytes, 200);
+}
+
+static void what_was_resident_is_a_metric_of_the_look_with_most(void **state)
+{
+    (void)state;
+    struct profile *profile = read_back(true, true);
+    const struct profile_site *heap = profile->sites, *mapped = profile->mapped_sites;
+    assert_int_equal(heap[0].path, 2);
+    assert_int_equal(figure_or(heap[0].metrics.resident_bytes, 1), 0); /* of all there are rows */
+    assert_int_equal(figure_or(heap[1].metrics.resident_bytes, 0), 100);
+    assert_int_equal(figure_or(mapped[0].metrics.resident_bytes, 0), 200);
+    assert_int_equal(figure_or(mapped[1].metrics.resident_bytes, 0), 300);
+    assert_int_equal(figure_or(profile->program.total.resident_bytes, 0), 100);
+    assert_int_equal(figure_or(profile->program.mapped.resident_bytes, 0), 500);
+    profile_free(profile);
+    leaves_rows_out = true;
+    profile = read_back(true, true);
+    leaves_rows_out = false;
+    assert_false(figure_known(profile->sites[0].metrics.resident_bytes));
+    assert_int_equal(figure_or(profile->sites[1].metrics.resident_bytes, 0), 100);
+    assert_int_equal(figure_or(profile->program.total.resident_bytes, 0), 107);
+    profile_free(profile);
 }
 
 static void mappings_are_read_as_they_were_written(void **state)
@@ -303,6 +329,7 @@ static void what_a_profile_lacks_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_resident_is_a_metric_of_the_look_with_most),
         cmocka_unit_test(mappings_are_read_as_they_were_written),
         cmocka_unit_test(the_heap_is_what_is_there_anyway),
         cmocka_unit_test(mapped_replaces_paths_sums_timeline_and_curves),
