@@ -10,7 +10,7 @@ int main(void)
 {
     char *mesh = load_mesh();
     while (access("stop", F_OK))
-        usleep(10000);
+        free(malloc(10)), usleep(10000);
     int status = mesh[5] - 1;
     free(mesh);
     return status;

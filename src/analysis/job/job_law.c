@@ -1,6 +1,6 @@
 /* Fits the laws by weighted least squares with their normal equations, which have at most three
- * unknowns. Ranges are those of a further point:
- * its own deviation and that of the parameters, times Student's t. */
+ * unknowns. A law's range is that of a further point: its own deviation and that of the parameters,
+ * times Student's t. Several near laws are mixed by their weights, or together widen the range. */
 #include "job/job_law.h"
 
 #include <math.h>
@@ -13,6 +13,10 @@
 #define JOB_LAW_LEAST_ERROR 1e-6
 /* Three points tell a constant only if they hardly differ. */
 #define JOB_LAW_SAME 0.02
+/* From so many points on, and where these lie no farther off than chance takes them, laws have
+ * weights. Fewer tell the laws hardly apart; what lies farther off does so by steps of arrays. */
+#define JOB_LAW_ENOUGH    6
+#define JOB_LAW_BY_CHANCE 0.02
 
 enum job_law_term {
     TERM_ONE,
@@ -235,7 +239,14 @@ static double job_law_t(size_t freedom)
                                                   : 1.95996 + 2.3723 / (double)freedom;
 }
 
-static struct job_forecast job_law_at(const struct job_law *law, size_t points, double ranks)
+/* What one law says of a number of ranks: a value, the deviation of a further point from it, and
+ * the degrees of freedom of that. */
+struct job_law_says {
+    double value, deviation, weight;
+    size_t freedom;
+};
+
+static struct job_law_says job_law_at(const struct job_law *law, size_t points, double ranks)
 {
     const struct job_law_shape *shape = &job_law_shapes[law->kind];
     double row[JOB_LAW_PARAMETERS], value = 0, spread = 0;
@@ -246,21 +257,80 @@ static struct job_forecast job_law_at(const struct job_law *law, size_t points, 
     for (size_t k = 0; k < law->parameters; k++)
         for (size_t j = 0; j < law->parameters; j++)
             spread += row[k] * law->inverse[k][j] * row[j];
-    double t = job_law_t(points - law->parameters) * law->deviation;
-    double half = t * sqrt(spread + value * value);
-    return (struct job_forecast){value, fmax(value - half, 0), value + half};
+    return (struct job_law_says){value, law->deviation * sqrt(spread + value * value), 1,
+                                 points - law->parameters};
+}
+
+/* Student's distribution function of a small whole number of degrees of freedom, by its finite sum
+ * (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
+static double job_law_below(double t, size_t freedom)
+{
+    bool is_odd = freedom % 2;
+    double angle = atan(t / sqrt((double)freedom)), cosine = cos(angle);
+    double term = is_odd ? cosine : 1, sum = freedom > 1 ? term : 0;
+    for (size_t n = is_odd ? 3 : 2; n < freedom; n += 2) {
+        term *= cosine * cosine * (double)(n - 1) / (double)n;
+        sum += term;
+    }
+    double both = is_odd ? 2 / M_PI * (angle + sin(angle) * sum) : sin(angle) * sum;
+    return 0.5 + both / 2;
+}
+
+static double job_laws_below(const struct job_law_says *says, size_t count, double bytes)
+{
+    double sum = 0, all = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += says[i].weight *
+               job_law_below((bytes - says[i].value) / says[i].deviation, says[i].freedom);
+        all += says[i].weight;
+    }
+    return sum / all;
+}
+
+/* By halves between two values of which one is below and the other above it. */
+static double job_laws_quantile(const struct job_law_says *says, size_t count, double part)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        double half = job_law_t(says[i].freedom) * says[i].deviation;
+        low = fmin(low, says[i].value - half);
+        high = fmax(high, says[i].value + half);
+    }
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        if (job_laws_below(says, count, middle) < part)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
+}
+
+/* Each law's own range; together they widen. */
+static struct job_forecast job_laws_hull(const struct job_law_says *says, size_t count)
+{
+    struct job_forecast all = {says[0].value, INFINITY, 0};
+    for (size_t i = 0; i < count; i++) {
+        double half = job_law_t(says[i].freedom) * says[i].deviation;
+        all.low = fmin(all.low, fmax(says[i].value - half, 0));
+        all.high = fmax(all.high, says[i].value + half);
+    }
+    return all;
 }
 
 struct job_forecast job_laws_at(const struct job_laws *laws, double ranks)
 {
-    struct job_forecast all = job_law_at(&laws->fits[0], laws->points, ranks);
-    for (size_t i = 1; i < laws->count && laws->fits[i].aicc < laws->fits[0].aicc + JOB_LAW_NEAR;
+    struct job_law_says says[JOB_LAW_KINDS] = {{0}};
+    size_t count = 0;
+    for (size_t i = 0; i < laws->count && laws->fits[i].aicc < laws->fits[0].aicc + JOB_LAW_NEAR;
          i++) {
-        struct job_forecast other = job_law_at(&laws->fits[i], laws->points, ranks);
-        all.low = fmin(all.low, other.low);
-        all.high = fmax(all.high, other.high);
+        says[count] = job_law_at(&laws->fits[i], laws->points, ranks);
+        says[count++].weight = exp((laws->fits[0].aicc - laws->fits[i].aicc) / 4);
     }
-    return all;
+    if (laws->points < JOB_LAW_ENOUGH || laws->fits[0].deviation > JOB_LAW_BY_CHANCE)
+        return job_laws_hull(says, count);
+    return (struct job_forecast){says[0].value, fmax(job_laws_quantile(says, count, 0.025), 0),
+                                 job_laws_quantile(says, count, 0.975)};
 }
 
 enum job_law_bound { BOUND_VALUE, BOUND_HIGH, BOUND_LOW };

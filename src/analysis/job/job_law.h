@@ -61,7 +61,8 @@ struct job_laws {
 struct job_laws job_laws_fit(const double *ranks, const double *bytes, size_t count);
 
 /* What a further measurement with that many ranks would be: 95 of 100 lie between. Each law whose
- * AICc is less than JOB_LAW_NEAR above the best one's widens the range. Bytes. */
+ * AICc is less than JOB_LAW_NEAR above the best one's has a part in the range (doc/decisions, 492).
+ * Bytes. */
 #define JOB_LAW_NEAR 10.0
 struct job_forecast {
     double value, low, high;

@@ -2,6 +2,7 @@
  * and asks again after a pause that grows. */
 #include "profile_build/name_turn.h"
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 enum { MOST_TURNS = 16, FIRST_PAUSE_MS = 5, LAST_PAUSE_MS = 80, PATIENCE_MS = 10000 };
 
 static bool name_turns_taken;
+static atomic_bool name_turn_was_in_vain; /* then nobody waits any more */
 
 void name_turns_take(void)
 {
@@ -48,9 +50,10 @@ static int name_turn_count(void)
 int name_turn_begin(enum name_turn_kind kind)
 {
     int count = name_turn_count(), first = (int)getpid() % count, pause_ms = FIRST_PAUSE_MS;
+    int patience_ms = atomic_load(&name_turn_was_in_vain) ? 0 : PATIENCE_MS;
     if (!name_turns_taken)
         return -1;
-    for (int waited = 0; waited < PATIENCE_MS && !symbols_have_given_up(); waited += pause_ms) {
+    for (int waited = 0; waited <= patience_ms && !symbols_have_given_up(); waited += pause_ms) {
         for (int i = 0; i < count; i++) {
             int turn = name_turn_try(kind, (first + i) % count);
             if (turn >= 0)
@@ -58,8 +61,10 @@ int name_turn_begin(enum name_turn_kind kind)
         }
         pause_ms = 2 * pause_ms < LAST_PAUSE_MS ? 2 * pause_ms : LAST_PAUSE_MS;
         const struct timespec pause = {0, pause_ms * 1000000l};
-        nanosleep(&pause, NULL);
+        if (patience_ms)
+            nanosleep(&pause, NULL);
     }
+    atomic_store(&name_turn_was_in_vain, true);
     return -1;
 }
 

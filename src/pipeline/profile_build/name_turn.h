@@ -3,7 +3,8 @@
  * once, and the others wait for a while: nothing in the program waits for names.
  *
  * A turn is an abstract socket's name of this user, which the kernel takes back from whoever dies.
- * There is no file, and so no other machine in it. Who has waited for long goes on without one. */
+ * There is no file, and so no other machine in it. Who has waited for long goes on without one,
+ * and does not wait again. */
 #ifndef TIDEMARK_PROFILE_BUILD_NAME_TURN_H
 #define TIDEMARK_PROFILE_BUILD_NAME_TURN_H
 
