@@ -205,6 +205,7 @@ void rule_secondary_peak(struct inquiry *inquiry);
 /* rule_resident.c */
 void rule_fragmentation(struct inquiry *inquiry);
 void rule_untouched(struct inquiry *inquiry);
+bool rule_site_is_untouched(const struct inquiry *inquiry, const struct site *site);
 void rule_memory_limit(struct inquiry *inquiry);
 /* rule_fill.c */
 void rule_fill(struct inquiry *inquiry);

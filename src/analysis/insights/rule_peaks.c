@@ -153,10 +153,10 @@ void rule_peak_one_site(struct inquiry *inquiry)
         uint64_t held = rule_number(site->metrics.at_peak_bytes), most;
         if ((double)held <= PEAK_SHARE * (double)rule_number_or_most(inquiry->total->peak_bytes))
             continue;
-        if (rule_peaks_is_no_memory(inquiry, held, rule_number(inquiry->total->peak_ticks), &most))
-            rule_peaks_report_unused(inquiry, site, most);
-        else
+        if (!rule_peaks_is_no_memory(inquiry, held, rule_number(inquiry->total->peak_ticks), &most))
             rule_peaks_report(inquiry, site);
+        else if (!rule_site_is_untouched(inquiry, site)) /* which says it of the same blocks */
+            rule_peaks_report_unused(inquiry, site, most);
     }
 }
 

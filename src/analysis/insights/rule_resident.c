@@ -498,6 +498,14 @@ static void rule_resident_report_untouched(struct inquiry *inquiry,
                       "touched by mistake, against memory.";
 }
 
+bool rule_site_is_untouched(const struct inquiry *inquiry, const struct site *site)
+{
+    struct untouched *sites = rule_resident_untouched_by_site(inquiry);
+    bool is_so = sites && rule_resident_stays_untouched(inquiry, &sites[site - inquiry->sites]);
+    free(sites);
+    return is_so;
+}
+
 void rule_untouched(struct inquiry *inquiry)
 {
     struct untouched *sites = rule_resident_untouched_by_site(inquiry);

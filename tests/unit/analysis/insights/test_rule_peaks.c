@@ -115,6 +115,29 @@ static void what_was_never_resident_is_no_peak_of_memory(void **state)
     built_free(built);
 }
 
+static void what_is_said_to_be_untouched_is_not_said_twice(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    add_held(built, "main:10 > probe:20", 600 * MIB);
+    built->profile.program.total.peak_ticks = figure_of(40 * MS);
+    add_high_water(built, 90 * MS, 30 * MIB, 0);
+    the(built_ask(built), "peak-one-site");
+    built->samples[0].has_ledger = true;
+    built->samples[0].resident_bytes = figure_of(30 * MIB);
+    built->residencies[0] = (struct profile_residency){.sample = 1,
+                                                       .path = built->sites[0].path,
+                                                       .live_count = FIGURE_OF(1),
+                                                       .live_bytes = FIGURE_OF(600 * MIB),
+                                                       .resident_bytes = FIGURE_OF(0),
+                                                       .untouched_bytes = FIGURE_OF(600 * MIB)};
+    built->profile.residencies = built->residencies;
+    built->profile.residency_count = 1;
+    the(built_ask(built), "untouched-memory");
+    assert_silent(built_ask(built), "peak-one-site");
+    built_free(built);
+}
+
 static void half_of_it_is_not_enough(void **state)
 {
     (void)state;
@@ -240,6 +263,7 @@ int main(void)
         cmocka_unit_test(one_site_may_make_the_peak),
         cmocka_unit_test(a_spike_is_worse_than_a_level),
         cmocka_unit_test(what_was_never_resident_is_no_peak_of_memory),
+        cmocka_unit_test(what_is_said_to_be_untouched_is_not_said_twice),
         cmocka_unit_test(half_of_it_is_not_enough),
         cmocka_unit_test(another_peak_of_other_sites_is_told),
         cmocka_unit_test(beside_a_peak_that_was_no_memory_there_is_no_other),
