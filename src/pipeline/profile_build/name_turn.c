@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "symbols/symbols.h"
 
-enum { MOST_TURNS = 16, FIRST_PAUSE_MS = 5, LAST_PAUSE_MS = 80, PATIENCE_MS = 10000 };
+enum { MOST_TURNS = 16, FIRST_PAUSE_MS = 5, LAST_PAUSE_MS = 80, PATIENCE_MS = 1500 };
 
 static bool name_turns_taken;
 static atomic_bool name_turn_was_in_vain; /* then nobody waits any more */
