@@ -6,7 +6,15 @@
 #include <stdatomic.h>
 #include <sys/wait.h>
 
-enum { KEPT = 20000, BETWEEN = 10, LARGE = 100, PASSED = 30000, SLOTS = 256, CHILD = 20000 };
+enum {
+    KEPT = 20000,
+    BETWEEN = 10,
+    LARGE = 100,
+    SURE = 10,
+    PASSED = 30000,
+    SLOTS = 256,
+    CHILD = 20000
+};
 
 static _Atomic(void *) slot[SLOTS];
 
@@ -56,6 +64,11 @@ VICTIM void *victim_large(size_t bytes)
     return keep(malloc(bytes));
 }
 
+VICTIM void *victim_sure(size_t bytes)
+{
+    return keep(malloc(bytes));
+}
+
 VICTIM void *victim_grows(void *block, size_t bytes)
 {
     return keep(realloc(block, bytes));
@@ -68,6 +81,8 @@ VICTIM void victim_keeps_large(void)
         block = victim_grows(block, bytes);
     for (int i = 0; i < LARGE; i++)
         victim_large(5000);
+    for (int i = 0; i < SURE; i++)
+        victim_sure(70000);
     CHECK(realloc(block, (size_t)1 << 62) == NULL);
 }
 
