@@ -214,6 +214,9 @@ bool rule_site_is_unfilled(const struct inquiry *inquiry, const struct site *sit
 /* rule_content.c */
 void rule_content(struct inquiry *inquiry);
 
+/* rule_stacks.c */
+void rule_stacks(struct inquiry *inquiry);
+
 /* rule_variables.c */
 void rule_tls(struct inquiry *inquiry);
 void rule_globals(struct inquiry *inquiry);

@@ -27,6 +27,7 @@ const struct rule rules[] = {
     {"memory-limit", rule_memory_limit, false, INSIGHT_SEVERE, RANK_END},
     {"thread-local-storage", rule_tls, false, INSIGHT_NOTICE, RANK_COST},
     {"large-globals", rule_globals, false, INSIGHT_NOTICE, RANK_COST},
+    {"deep-stack", rule_stacks, false, INSIGHT_NOTICE, RANK_COST},
     {"cross-thread-frees", rule_cross_thread_frees, true, INSIGHT_NOTICE, RANK_COST},
     {"allocator-time", rule_allocator_time, true, INSIGHT_WARNING, RANK_COST},
 };

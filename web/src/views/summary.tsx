@@ -801,6 +801,7 @@ const insightViews: Record<string, Partial<ViewState>> = {
     "large-globals": { view: "globals" },
     "thread-local-storage": { view: "globals" },
     "cross-thread-frees": { view: "threads" },
+    "deep-stack": { view: "stacks" },
 };
 const insightMetrics: Record<string, string> = {
     "short-lived-blocks": "temporary_count",

@@ -185,7 +185,7 @@ static void nothing_saved_is_nothing_asked(void **state)
     assert_int_equal(insights->count, 0);
     assert_true(is_unasked(insights, "leak-possible"));
     assert_true(is_unasked(insights, "incomplete-profile"));
-    assert_int_equal(insights->silence_count, 25);
+    assert_int_equal(insights->silence_count, 26);
     built_free(built);
 }
 
