@@ -43,6 +43,12 @@ static uint64_t rule_stacks_whole(const struct inquiry *inquiry, uint64_t bytes)
                : rule_number(inquiry->total->peak_bytes) + bytes;
 }
 
+static const char *rule_stacks_of_what(const struct inquiry *inquiry)
+{
+    return figure_known(facts_owned_by_program(inquiry->profile)) ? "what is resident"
+                                                                  : "it and the blocks at the peak";
+}
+
 /* The path of the deepest event, if most of the stack was below it. */
 static bool rule_stacks_knows_path(const struct profile *profile,
                                    const struct thread_metrics *thread, uint64_t bytes)
@@ -60,15 +66,15 @@ static void rule_stacks_add_title(struct inquiry *inquiry, struct insight *insig
     if (alike > 1)
         snprintf(more, sizeof more, ", and %s more such stacks", human_count(alike - 1).text);
     if (!rule_stacks_knows_path(inquiry->profile, thread, bytes)) {
-        insight_title(insight, "A stack has %s, %s of what is resident%s", human_bytes(bytes).text,
-                      human_percent(insight->cost, 1).text, more);
+        insight_title(insight, "A stack has %s, %s of %s%s", human_bytes(bytes).text,
+                      human_percent(insight->cost, 1).text, rule_stacks_of_what(inquiry), more);
         return;
     }
     const struct site site = {
         .frame = frame_walk_begin(&walk, inquiry->profile, inquiry->hidden, thread->stack_node)};
-    insight_title(insight, "%s stands %s deep in its stack, %s of what is resident%s",
+    insight_title(insight, "%s stands %s deep in its stack, %s of %s%s",
                   inquiry_site_name(inquiry, &site).text, human_bytes(bytes).text,
-                  human_percent(insight->cost, 1).text, more);
+                  human_percent(insight->cost, 1).text, rule_stacks_of_what(inquiry), more);
 }
 
 void rule_stacks(struct inquiry *inquiry)
@@ -88,7 +94,7 @@ void rule_stacks(struct inquiry *inquiry)
     insight_at_most(insight, bytes < STACK_NOTICE ? INSIGHT_INFO : INSIGHT_NOTICE);
     rule_stacks_add_title(inquiry, insight, thread, bytes, alike);
     insight_add_bytes(insight, "stack_bytes", bytes);
-    insight_add_share(insight, "resident_share", insight->cost);
+    insight_add_share(insight, "stack_share", insight->cost);
     insight_add_count(insight, "thread_count", alike);
     if (rule_stacks_knows_path(inquiry->profile, thread, bytes))
         insight_add_path(inquiry, insight, thread->stack_node, bytes, INSIGHT_BYTES);

@@ -23,9 +23,11 @@ static void a_deep_stack_is_told_with_its_path(void **state)
     (void)state;
     struct built *built = with_stack(6 * MIB, 5 * MIB, 2 * MIB);
     const struct insight *insight = the(built_ask(built), "deep-stack");
-    assert_string_equal(insight->title,
-                        "note stands 6.00 MiB deep in its stack, 75.0 % of what is resident");
-    assert_evidence(built, insight, "stack_bytes 6291456, resident_share 0.750, thread_count 1");
+    assert_string_equal(
+        insight->title,
+        "note stands 6.00 MiB deep in its stack, 75.0 % of it and the blocks at the "
+        "peak");
+    assert_evidence(built, insight, "stack_bytes 6291456, stack_share 0.750, thread_count 1");
     assert_path(built, insight, 0, 6 * MIB, "note:7 < solve:20 < main:10");
     assert_severity(insight, "notice");
     built_free(built);
@@ -36,7 +38,8 @@ static void without_the_path_of_its_depth_it_has_no_name(void **state)
     (void)state;
     struct built *built = with_stack(2 * MIB, 5 * MIB, 2 * MIB);
     const struct insight *insight = the(built_ask(built), "deep-stack");
-    assert_string_equal(insight->title, "A stack has 5.00 MiB, 71.4 % of what is resident");
+    assert_string_equal(insight->title,
+                        "A stack has 5.00 MiB, 71.4 % of it and the blocks at the peak");
     assert_int_equal(insight->path_count, 0);
     built_free(built);
 }
