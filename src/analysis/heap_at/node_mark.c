@@ -21,7 +21,8 @@
 #include "offline/offline.h"
 #include "trace/trace.h"
 
-enum { PIECE_RECORDS = 1024, CHUNK_SPANS = 2048 };
+enum { PIECE_RECORDS = 1024, CHUNK_SPANS = 2048, ROUNDING_STEPS = 4096 };
+#define MOST_NS 4e18 /* 120 years */
 
 struct piece {
     uint64_t at_ns, most; /* from then until the next piece */
@@ -60,19 +61,26 @@ struct search {
 
 uint64_t node_mark_ticks(const struct node_mark_clock *clock, uint64_t ns)
 {
-    return ns > clock->at_ns
-               ? clock->ticks + (uint64_t)((double)(ns - clock->at_ns) / clock->tick_ns + 0.5)
-               : clock->ticks;
+    if (ns <= clock->at_ns)
+        return clock->ticks;
+    double ticks = (double)(ns - clock->at_ns) / clock->tick_ns + 0.5;
+    return ticks < (double)(UINT64_MAX - clock->ticks) ? clock->ticks + (uint64_t)ticks
+                                                       : UINT64_MAX;
 }
 
 uint64_t node_mark_ns(const struct node_mark_clock *clock, uint64_t ticks)
 {
     if (ticks <= clock->ticks)
         return clock->at_ns;
-    uint64_t ns = clock->at_ns + (uint64_t)((double)(ticks - clock->ticks) * clock->tick_ns);
-    while (node_mark_ticks(clock, ns) < ticks)
+    double after_ns = (double)(ticks - clock->ticks) * clock->tick_ns;
+    if (!(after_ns < MOST_NS)) /* of a damaged trace */
+        return clock->at_ns < (uint64_t)MOST_NS ? (uint64_t)MOST_NS : clock->at_ns;
+    uint64_t ns = clock->at_ns + (uint64_t)after_ns;
+    for (int step = 0; step < ROUNDING_STEPS && node_mark_ticks(clock, ns) < ticks; step++)
         ns++;
-    while (ns > clock->at_ns && node_mark_ticks(clock, ns - 1) >= ticks)
+    for (int step = 0;
+         step < ROUNDING_STEPS && ns > clock->at_ns && node_mark_ticks(clock, ns - 1) >= ticks;
+         step++)
         ns--;
     return ns;
 }

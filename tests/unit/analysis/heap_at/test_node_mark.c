@@ -173,9 +173,27 @@ static void a_calendar_that_is_far_off_speaks_of_another_counter(void **state)
     unlink(paths[1]);
 }
 
+/* Of a damaged trace: it takes no time, and stays in order. */
+static void a_clock_that_makes_no_sense_is_answered_at_once(void **state)
+{
+    (void)state;
+    static const double tick_ns[] = {1e-300, 1e-9, 1, 1e6, 1e9};
+    static const uint64_t ticks[] = {0, 1, 1000, 1ull << 53, UINT64_MAX - 1, UINT64_MAX};
+    for (size_t i = 0; i < sizeof tick_ns / sizeof *tick_ns; i++) {
+        const struct node_mark_clock clock = {7, UINT64_MAX / 8, tick_ns[i]};
+        uint64_t last = 0;
+        for (size_t k = 0; k < sizeof ticks / sizeof *ticks; k++) {
+            uint64_t ns = node_mark_ns(&clock, ticks[k]);
+            assert_true(ns >= last && ns >= clock.at_ns);
+            last = ns;
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_clock_that_makes_no_sense_is_answered_at_once),
         cmocka_unit_test(the_mark_is_the_highest_of_all_instants),
         cmocka_unit_test(a_rank_without_a_trace_is_in_no_sum),
         cmocka_unit_test(a_calendar_that_is_far_off_speaks_of_another_counter),
