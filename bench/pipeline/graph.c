@@ -4,7 +4,8 @@
  *
  * The program is a child of ours with so many blocks of so many bytes in lists of a hundred, which
  * measures all the time how long it was not running. "held": who holds what, too.
- * "exit": as of a program that waits in its exit: nothing is stopped, and nothing is copied. */
+ * "exit": as of a program that waits in its exit: it does nothing, nothing is stopped, and nothing
+ * is copied. */
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -31,10 +32,10 @@ enum { LIST = 100 };
 struct shared {
     _Atomic bool ready, measures;
     _Atomic uint64_t longest_ns;
-    uint64_t addresses[];
+    uint64_t *addresses; /* in the child they are unmapped again: they would be roots */
 };
 
-static void **heads;
+static void **volatile heads; /* the only root; a child that never returns would not keep it */
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -43,19 +44,23 @@ static uint64_t now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void child(struct shared *shared, size_t count, size_t bytes)
+static void child(struct shared *shared, size_t count, size_t bytes, bool waits)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    heads = calloc(count / LIST + 1, sizeof *heads);
+    void **list = calloc(count / LIST + 1, sizeof *list);
+    heads = list;
     for (size_t i = 0; i < count; i++) {
         void **block = malloc(bytes);
         memset(block, 1, bytes);
-        block[0] = heads[i / LIST];
-        heads[i / LIST] = block;
+        block[0] = list[i / LIST];
+        list[i / LIST] = block;
         shared->addresses[i] = (uint64_t)(uintptr_t)block;
     }
-    shared->addresses[count] = (uint64_t)(uintptr_t)heads;
+    shared->addresses[count] = (uint64_t)(uintptr_t)list;
+    munmap(shared->addresses, (count + 1) * sizeof *shared->addresses);
     atomic_store(&shared->ready, true);
+    while (waits)
+        pause();
     for (uint64_t last = now_ns(CLOCK_MONOTONIC);;) {
         uint64_t now = now_ns(CLOCK_MONOTONIC);
         if (atomic_load(&shared->measures) && now - last > atomic_load(&shared->longest_ns))
@@ -154,20 +159,28 @@ static bool is_said(int count, char **arguments, const char *word)
     return false;
 }
 
+static void *shared_room(size_t bytes)
+{
+    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        exit(1);
+    return room;
+}
+
 int main(int count, char **arguments)
 {
     if (count < 3)
         return 2;
     size_t blocks = strtoul(arguments[1], NULL, 10), bytes = strtoul(arguments[2], NULL, 10);
-    struct shared *shared = mmap(NULL, sizeof *shared + (blocks + 1) * 8, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    bool waits = is_said(count, arguments, "exit");
+    struct shared *shared = shared_room(sizeof *shared);
+    shared->addresses = shared_room((blocks + 1) * sizeof *shared->addresses);
     pid_t pid = fork();
     if (pid == 0)
-        child(shared, blocks, bytes);
+        child(shared, blocks, bytes, waits);
     while (!atomic_load(&shared->ready))
         usleep(1000);
-    measure(pid, shared, blocks, bytes, is_said(count, arguments, "held"),
-            is_said(count, arguments, "exit"));
+    measure(pid, shared, blocks, bytes, is_said(count, arguments, "held"), waits);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     return 0;

@@ -11,7 +11,8 @@
  *
  * Order of use: graph_begin(), graph_keep_holders() if graph_dominate() will be asked,
  * graph_add_roots() for all roots, graph_add_words() for the blocks and graph_add_range_words() for
- * the ranges in the order of their numbers, then graph_reach() and graph_dominate(), in any order.
+ * the ranges in the order of their numbers, then graph_reach() and graph_chain_find(), and at last
+ * graph_dominate(), which takes the edges.
  *
  * Invariants
  *   blocks[i].address + size <= blocks[i + 1].address                  (a block of 0 bytes takes 1)
@@ -213,7 +214,8 @@ struct graph_dominators {
     uint32_t *dominators; /* by order: the order of the nearest one; of 0: 0 */
 };
 
-/* 0, -ENOMEM, or -ERANGE: more edges than fit. */
+/* The last thing that is asked: it takes the edges. 0, -ENOMEM, or -ERANGE: more edges
+ * than fit. */
 int graph_dominate(struct graph *graph, const struct graph_holders *holders,
                    struct graph_dominators *out);
 void graph_dominators_release(struct graph_dominators *dominators);

@@ -9,11 +9,19 @@
  *     orders   0 │ 1 ─ ─ ─ rank 0 ─ ─ ─ │ ─ ─ rank 1 ─ ─ │ … │ ranges that nothing points to ─
  *            root                  ▲───────X (dropped)
  *
- * Memory: 24 bytes a node that is reached, and 4 an edge. */
+ * Arrays take the places of those that are done with, 4 bytes a number:
+ *
+ *   search        ┊ nodes ┊ orders ┊ tree ┊ followed     ┊ the graph's edges ┊
+ *   turned round  ┊       ┊ orders ┊ tree ┊ before_first ┊ the graph's edges ┊ before ┊
+ *   dominators    ┊ best  ┊ orders ┊ tree ┊ dominators   ┊ semi              ┊ before ┊
+ *   afterwards    ┊ nodes ┊ orders ┊      ┊ dominators   ┊
+ *
+ * Memory: 16 bytes a node beside the graph's edges, which go, or 20 and 4 an edge without them. */
 #include "graph/graph.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "graph/graph_edges.h"
 
 enum { RANKS = 256 };
@@ -25,10 +33,10 @@ struct way {
     uint32_t *root_first; /* by holder, count + 1: where its roots begin in `root_to` */
     uint32_t *root_to;    /* nodes, by holder */
     uint32_t *tree;       /* by order: the order that it was met from; then the way up, shortened */
-    uint32_t *best;       /* by order: which above it has the least `semi`; first, edges followed */
+    uint32_t *followed;   /* by order: how many of its edges the search has followed */
+    uint32_t *best;       /* by order: which above it has the least `semi` */
     uint32_t *semi;       /* by order */
-    uint32_t *stack;      /* of orders */
-    uint32_t *before_first, *before; /* by order: predecessors, as orders */
+    uint32_t *before_first, *before; /* by order: predecessors, as orders. In `followed` */
     uint32_t starts[RANKS + 1];      /* where ranks begin: orders, rising */
     uint32_t start_count, linked;
     bool has_ranges; /* the search has begun at ranges */
@@ -126,7 +134,7 @@ static void graph_dominate_search(struct way *way)
 {
     uint32_t order = graph_dominate_meet(way, 0, 0);
     for (;;) {
-        uint32_t to = graph_dominate_edge(way, way->out->nodes[order], way->best[order]++);
+        uint32_t to = graph_dominate_edge(way, way->out->nodes[order], way->followed[order]++);
         if (to == GRAPH_NONE && order == 0)
             return;
         if (to == GRAPH_NONE) {
@@ -139,12 +147,13 @@ static void graph_dominate_search(struct way *way)
     }
 }
 
-/* Where the rank of an order begins; orders that are asked for rise. */
-static uint32_t graph_dominate_rank_start(const struct way *way, uint32_t order, uint32_t *rank)
+/* Where the rank of an order begins. Ranks are few. */
+static uint32_t graph_dominate_rank_start(const struct way *way, uint32_t order)
 {
-    while (*rank + 1 < way->start_count && way->starts[*rank + 1] <= order)
-        ++*rank;
-    return way->start_count ? way->starts[*rank] : 0;
+    for (uint32_t i = way->start_count; i-- > 0;)
+        if (way->starts[i] <= order)
+            return way->starts[i];
+    return 0;
 }
 
 /* The root's edge to a range that something else has led to does not count. */
@@ -160,11 +169,12 @@ typedef void edge_visit(struct way *way, uint32_t from, uint32_t to);
 static void graph_dominate_each_edge(struct way *way, edge_visit *visit)
 {
     const struct graph_dominators *out = way->out;
-    uint32_t rank = 0;
-    for (uint32_t from = 0; from < out->count; from++) {
-        uint32_t start = graph_dominate_rank_start(way, from, &rank), to;
+    for (uint32_t node = 0; node < out->node_count; node++) {
+        uint32_t from = out->orders[node], to;
+        uint32_t start = from == GRAPH_NONE ? 0 : graph_dominate_rank_start(way, from);
         for (uint32_t number = 0;
-             (to = graph_dominate_edge(way, out->nodes[from], number)) != GRAPH_NONE; number++)
+             from != GRAPH_NONE && (to = graph_dominate_edge(way, node, number)) != GRAPH_NONE;
+             number++)
             if (graph_dominate_counts(way, from, out->orders[to], start))
                 visit(way, from, out->orders[to]);
     }
@@ -185,9 +195,8 @@ static void graph_dominate_place(struct way *way, uint32_t from, uint32_t to)
 static int graph_dominate_find_predecessors(struct way *way)
 {
     uint32_t count = way->out->count;
-    way->before_first = graph_dominate_array(count + 1);
-    if (!way->before_first)
-        return -ENOMEM;
+    way->before_first = way->followed;
+    memset(way->before_first, 0, ((size_t)count + 1) * sizeof *way->before_first);
     graph_dominate_each_edge(way, graph_dominate_count);
     for (uint32_t i = 0; i < count; i++)
         way->before_first[i + 1] += way->before_first[i];
@@ -201,17 +210,21 @@ static int graph_dominate_find_predecessors(struct way *way)
 /* ---- Dominators ------------------------------------------------------------------------------ */
 
 /* Lets each order on the way up from `order`, as far as the tree is linked, point above that, and
- * know the least semidominator between. */
+ * know the least semidominator between. On the way up each points to the one below it, so that no
+ * stack is needed for the way back. */
 static void graph_dominate_compress(struct way *way, uint32_t order)
 {
-    uint32_t depth = 0;
-    for (uint32_t at = order; way->tree[at] >= way->linked; at = way->tree[at])
-        way->stack[depth++] = at;
-    while (depth) {
-        uint32_t at = way->stack[--depth], above = way->tree[at];
-        if (way->semi[way->best[above]] < way->semi[way->best[at]])
-            way->best[at] = way->best[above];
-        way->tree[at] = way->tree[above];
+    uint32_t below = GRAPH_NONE, at = order;
+    for (uint32_t above; (above = way->tree[at]) >= way->linked; at = above) {
+        way->tree[at] = below;
+        below = at;
+    }
+    for (uint32_t top = way->tree[at], next; below != GRAPH_NONE; below = next) {
+        if (way->semi[way->best[at]] < way->semi[way->best[below]])
+            way->best[below] = way->best[at];
+        at = below;
+        next = way->tree[at];
+        way->tree[at] = top;
     }
 }
 
@@ -224,6 +237,8 @@ static uint32_t graph_dominate_least(struct way *way, uint32_t order)
     return way->best[order];
 }
 
+/* Nobody asks for the predecessors of what is behind `order` any more, and the way up from it is
+ * not shortened yet: its place behind `before_first[order]` takes where it was met from. */
 static void graph_dominate_find_semi(struct way *way, uint32_t order)
 {
     for (uint32_t at = way->before_first[order]; at < way->before_first[order + 1]; at++) {
@@ -231,19 +246,20 @@ static void graph_dominate_find_semi(struct way *way, uint32_t order)
         if (least < way->semi[order])
             way->semi[order] = least;
     }
+    way->before_first[order + 1] = way->tree[order];
     way->linked = order;
 }
 
 static void graph_dominate_solve(struct way *way)
 {
-    uint32_t *dominators = way->out->dominators, count = way->out->count;
+    uint32_t *dominators = way->before_first, count = way->out->count;
     way->linked = count;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         way->semi[i] = way->best[i] = i;
-        dominators[i] = way->tree[i];
-    }
     for (uint32_t i = count; i-- > 1;)
         graph_dominate_find_semi(way, i);
+    memmove(dominators, dominators + 1, count * sizeof *dominators);
+    dominators[0] = 0;
     for (uint32_t i = 1; i < count; i++)
         while (dominators[i] > way->semi[i])
             dominators[i] = dominators[dominators[i]];
@@ -251,7 +267,7 @@ static void graph_dominate_solve(struct way *way)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* The search needs what stands in front, the rest is made when it is known how many are reached. */
+/* What the search needs. The rest is made when it is known how many are reached. */
 static int graph_dominate_begin(struct way *way)
 {
     struct graph_dominators *out = way->out;
@@ -259,32 +275,68 @@ static int graph_dominate_begin(struct way *way)
     out->nodes = graph_dominate_array(count);
     out->orders = graph_dominate_array(count);
     way->tree = graph_dominate_array(count);
-    way->best = graph_dominate_array(count);
-    if (!out->nodes || !out->orders || !way->tree || !way->best)
+    way->followed = graph_dominate_array(count);
+    if (!out->nodes || !out->orders || !way->tree || !way->followed)
         return -ENOMEM;
-    for (size_t i = 0; i < count; i++)
-        out->orders[i] = GRAPH_NONE;
+    memset(out->orders, 0xff, count * sizeof *out->orders);
+    return graph_dominate_sort_roots(way);
+}
+
+static void graph_dominate_drop(uint32_t **array)
+{
+    free(*array);
+    *array = NULL;
+}
+
+/* The search is over: nodes follow from orders, edges from predecessors. */
+static int graph_dominate_turn(struct way *way)
+{
+    graph_dominate_drop(&way->out->nodes);
+    int error = graph_dominate_find_predecessors(way);
+    graph_dominate_drop(&way->root_first);
+    graph_dominate_drop(&way->root_to);
+    graph_edges_release(way->graph);
+    if (error)
+        return error;
+    way->best = graph_dominate_array(way->out->count);
+    way->semi = graph_dominate_array(way->out->count);
+    return way->best && way->semi ? 0 : -ENOMEM;
+}
+
+static int graph_dominate_number(struct graph_dominators *out)
+{
+    out->nodes = graph_dominate_array(out->count);
+    if (!out->nodes)
+        return -ENOMEM;
+    for (uint32_t node = 0; node < out->node_count; node++)
+        if (out->orders[node] != GRAPH_NONE)
+            out->nodes[out->orders[node]] = node;
     return 0;
+}
+
+static void graph_dominate_release(struct way *way)
+{
+    uint32_t **const arrays[] = {&way->root_first, &way->root_to, &way->tree,  &way->followed,
+                                 &way->best,       &way->semi,    &way->before};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        graph_dominate_drop(arrays[i]);
 }
 
 static int graph_dominate_run(struct way *way)
 {
     int error = graph_dominate_begin(way);
-    if (!error)
-        error = graph_dominate_sort_roots(way);
     if (error)
         return error;
     way->out->unheld = GRAPH_NONE;
     graph_dominate_search(way);
-    way->semi = graph_dominate_array(way->out->count);
-    way->stack = graph_dominate_array(way->out->count);
-    way->out->dominators = graph_dominate_array(way->out->count);
-    if (!way->semi || !way->stack || !way->out->dominators)
-        return -ENOMEM;
-    error = graph_dominate_find_predecessors(way);
-    if (!error)
-        graph_dominate_solve(way);
-    return error;
+    error = graph_dominate_turn(way);
+    if (error)
+        return error;
+    graph_dominate_solve(way);
+    way->out->dominators = way->followed;
+    way->followed = NULL;
+    graph_dominate_release(way);
+    return graph_dominate_number(way->out);
 }
 
 int graph_dominate(struct graph *graph, const struct graph_holders *holders,
@@ -297,11 +349,10 @@ int graph_dominate(struct graph *graph, const struct graph_holders *holders,
     if (nodes >= GRAPH_NONE || edges >= GRAPH_NONE)
         return -ERANGE;
     graph_edges_finish(graph);
+    free(graph->known); /* no words come any more */
+    graph->known = NULL;
     int error = graph->no_memory ? -ENOMEM : graph_dominate_run(&way);
-    uint32_t *const arrays[] = {way.root_first, way.root_to, way.tree,   way.best,
-                                way.semi,       way.stack,   way.before, way.before_first};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        free(arrays[i]);
+    graph_dominate_release(&way);
     if (error)
         graph_dominators_release(out);
     return error;

@@ -1,6 +1,6 @@
 /* What each call path retains (holder_tree.h). The tree of dominators is gone through from above
- * with a mark for each path that is open: of a block whose path is open already the bytes are
- * there. */
+ * once, with a running sum of all that was met: what a path retains is what comes to the sum
+ * between the first block of it and the way back from there. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
@@ -14,8 +14,8 @@ struct walk {
     const struct holder_names *names;
     uint32_t *rows;            /* by order: its path's; GRAPH_NONE: it is no block */
     uint32_t *first, *next;    /* by order: what it dominates, as a list; 0: none */
-    uint64_t *bytes, *counts;  /* by order: retained */
     uint32_t *open;            /* by row: how many of its blocks are above */
+    uint64_t bytes, count;     /* met so far */
     struct holder_path *paths; /* rows */
     size_t path_count, path_room;
     struct map by_path;
@@ -35,50 +35,60 @@ static uint32_t holder_paths_row(struct walk *walk, uint32_t path)
     return (uint32_t)walk->path_count++;
 }
 
+/* The block of an order; GRAPH_NONE: it is none. */
+static uint32_t holder_paths_block(const struct walk *walk, uint32_t order)
+{
+    uint32_t node = walk->dominators->nodes[order], holders = walk->dominators->holder_count;
+    return node > holders && node - 1 - holders < walk->graph->count ? node - 1 - holders
+                                                                     : GRAPH_NONE;
+}
+
 static bool holder_paths_take_block(struct walk *walk, uint32_t order)
 {
-    uint32_t block = walk->dominators->nodes[order] - 1 - walk->dominators->holder_count;
+    uint32_t block = holder_paths_block(walk, order);
     walk->rows[order] = GRAPH_NONE;
-    if (walk->dominators->nodes[order] <= walk->dominators->holder_count ||
-        block >= walk->graph->count)
+    if (block == GRAPH_NONE)
         return true;
     uint32_t row = holder_paths_row(walk, walk->names->path(walk->names->context, block));
     if (row == GRAPH_NONE)
         return false;
     walk->rows[order] = row;
-    walk->bytes[order] = walk->graph->blocks[block].size_bytes;
-    walk->counts[order] = 1;
     walk->paths[row].own_count++;
-    walk->paths[row].own_bytes += walk->bytes[order];
+    walk->paths[row].own_bytes += walk->graph->blocks[block].size_bytes;
     return true;
 }
 
-/* A dominator has a lower order, so sums go from the last order to the first. */
 static void holder_paths_link(struct walk *walk)
 {
     const struct graph_dominators *dominators = walk->dominators;
     for (uint32_t order = dominators->count; order-- > 1;) {
         uint32_t above = dominators->dominators[order];
-        walk->bytes[above] += walk->bytes[order];
-        walk->counts[above] += walk->counts[order];
         walk->next[order] = walk->first[above];
         walk->first[above] = order;
     }
 }
 
+/* Less than nothing, by what was met before, until the path is left again. */
 static void holder_paths_enter(struct walk *walk, uint32_t order)
 {
     uint32_t row = walk->rows[order];
-    if (row == GRAPH_NONE || walk->open[row]++)
+    if (row == GRAPH_NONE)
         return;
-    walk->paths[row].retained_bytes += walk->bytes[order];
-    walk->paths[row].retained_count += walk->counts[order];
+    if (!walk->open[row]++) {
+        walk->paths[row].retained_bytes -= walk->bytes;
+        walk->paths[row].retained_count -= walk->count;
+    }
+    walk->bytes += walk->graph->blocks[holder_paths_block(walk, order)].size_bytes;
+    walk->count++;
 }
 
 static void holder_paths_leave(struct walk *walk, uint32_t order)
 {
-    if (walk->rows[order] != GRAPH_NONE)
-        walk->open[walk->rows[order]]--;
+    uint32_t row = walk->rows[order];
+    if (row == GRAPH_NONE || --walk->open[row])
+        return;
+    walk->paths[row].retained_bytes += walk->bytes;
+    walk->paths[row].retained_count += walk->count;
 }
 
 static void holder_paths_go(struct walk *walk)
@@ -116,9 +126,7 @@ static int holder_paths_run(struct walk *walk)
     walk->rows = calloc(count + 1, sizeof *walk->rows);
     walk->first = calloc(count + 1, sizeof *walk->first);
     walk->next = calloc(count + 1, sizeof *walk->next);
-    walk->bytes = calloc(count + 1, sizeof *walk->bytes);
-    walk->counts = calloc(count + 1, sizeof *walk->counts);
-    if (!walk->rows || !walk->first || !walk->next || !walk->bytes || !walk->counts)
+    if (!walk->rows || !walk->first || !walk->next)
         return -ENOMEM;
     for (uint32_t order = 0; order < count; order++)
         if (!holder_paths_take_block(walk, order))
@@ -141,8 +149,6 @@ int holder_paths_make(struct holder_path **out, size_t *count, const struct grap
     free(walk.rows);
     free(walk.first);
     free(walk.next);
-    free(walk.bytes);
-    free(walk.counts);
     free(walk.open);
     map_release(&walk.by_path);
     if (error)

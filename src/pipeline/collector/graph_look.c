@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "collector/graph_ahead.h"
 #include "collector/graph_copy.h"
 #include "collector/graph_held.h"
 #include "collector/graph_late.h"
@@ -18,7 +19,12 @@
 #include "procfs/kernel_pointers.h"
 #include "procfs/proc_file.h"
 
-enum { SMALLEST_PAGE_BYTES = 4096, WORD = sizeof(uint64_t), PIECE_WORDS = 32768, VTABLE_WORDS = 4 };
+enum {
+    SMALLEST_PAGE_BYTES = 4096,
+    WORD = sizeof(uint64_t),
+    PIECE_WORDS = GRAPH_AHEAD_WORDS,
+    VTABLE_WORDS = 4
+};
 
 /* What is the same for all words of an area. */
 struct area_judged {
@@ -310,29 +316,37 @@ static void graph_look_add_piece(struct sweep *sweep, const struct area *area, u
     graph_look_add_between(sweep, area, start, at, end);
 }
 
-static int graph_look_visit(const struct page_table_run *run, void *context)
+/* What could not be read ahead: it is gone meanwhile, or nobody may read a page of it. */
+static int graph_look_read_rest(struct sweep *sweep, uint64_t at, uint64_t end)
 {
-    struct sweep *sweep = context;
-    const struct areas *areas = sweep->asked->areas;
-    if ((run->state != PAGES_RESIDENT && run->state != PAGES_SWAPPED) || run->zero)
-        return 0;
-    while (sweep->area < areas->count && areas->list[sweep->area].end <= run->start)
-        sweep->area++;
-    if (sweep->area == areas->count)
-        return 0;
-    for (uint64_t at = run->start, got; at < run->end; at += got) {
-        uint64_t bytes = run->end - at;
-        if (bytes > PIECE_WORDS * WORD)
-            bytes = PIECE_WORDS * WORD;
-        got = graph_look_read(sweep, at, sweep->words, bytes);
+    for (uint64_t got; at < end; at += got) {
+        got = graph_look_read(sweep, at, sweep->words, end - at);
         if (!got && (errno == ESRCH || errno == EPERM))
             return -errno;
         if (got)
-            graph_look_add_piece(sweep, &areas->list[sweep->area], at, at + got);
+            graph_look_add_piece(sweep, &sweep->asked->areas->list[sweep->area], at, at + got);
         else
-            got = SMALLEST_PAGE_BYTES; /* it is gone meanwhile, or nobody may read it */
+            got = SMALLEST_PAGE_BYTES;
     }
-    return sweep->graph->no_memory ? -ENOMEM : 0;
+    return 0;
+}
+
+static int graph_look_visit(const struct graph_piece *piece, uint64_t *words, size_t got,
+                            void *context)
+{
+    struct sweep *sweep = context;
+    const struct areas *areas = sweep->asked->areas;
+    uint64_t end = piece->start + got, *room = sweep->words;
+    while (sweep->area < areas->count && areas->list[sweep->area].end <= piece->start)
+        sweep->area++;
+    if (sweep->area == areas->count)
+        return 0;
+    sweep->words = words;
+    if (got)
+        graph_look_add_piece(sweep, &areas->list[sweep->area], piece->start, end);
+    int error = end < piece->end ? graph_look_read_rest(sweep, end, piece->end) : 0;
+    sweep->words = room;
+    return sweep->graph->no_memory ? -ENOMEM : error;
 }
 
 static int graph_look_find_ranges(struct sweep *sweep)
@@ -395,6 +409,16 @@ static int graph_look_add_late(struct sweep *sweep)
     return error;
 }
 
+static int graph_look_sweep_program(struct sweep *sweep)
+{
+    struct graph_pieces pieces = {0};
+    int error = graph_pieces_find(&pieces, sweep->asked->pages, sweep->ranges, sweep->range_count);
+    if (!error)
+        error = graph_pieces_visit(&pieces, sweep->memory_fd, graph_look_visit, sweep);
+    graph_pieces_release(&pieces);
+    return error;
+}
+
 /* The program runs on as soon as its memory is copied, if there is room for that. */
 static int graph_look_sweep(struct sweep *sweep)
 {
@@ -403,9 +427,7 @@ static int graph_look_sweep(struct sweep *sweep)
                                      sweep->memory_fd);
     if (is_copied && !asked->path_to)
         graph_threads_go_on(&sweep->threads);
-    return is_copied ? graph_look_sweep_copy(sweep)
-                     : page_table_visit(asked->pages, sweep->ranges, sweep->range_count,
-                                        graph_look_visit, sweep);
+    return is_copied ? graph_look_sweep_copy(sweep) : graph_look_sweep_program(sweep);
 }
 
 /* ---- What comes of it ------------------------------------------------------------------------ */

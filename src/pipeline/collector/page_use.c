@@ -113,32 +113,56 @@ static void page_use_ended(void *context, const struct walker_step *step,
 
 static const struct walker_sink page_use_sink = {.ended = page_use_ended, .born = page_use_born};
 
-/* Small blocks are nobody's business, unless they take a large one's address. */
-static bool page_use_wants(const struct page_use *use, enum record_class class,
-                           const struct wire_record *record)
+/* Whether a block of the walker's can have the address: what its word in the table says, without a
+ * search. */
+static inline bool page_use_may_know(const struct page_use *use, uint64_t address)
 {
-    uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
+    const struct live_table *live = &use->walker.live;
+    uint64_t hash = live_hash(address), word = live->words[hash >> live->shift];
+    return live_marked(word, live_mark(hash)) || word >> LIVE_PASSED_SHIFT;
+}
+
+static inline uint64_t page_use_word(const char *at, size_t number)
+{
+    uint64_t word;
+    memcpy(&word, at + number * sizeof word, sizeof word);
+    return word;
+}
+
+/* Small blocks are nobody's business, unless they take a large one's address: nearly all records
+ * are passed over here. Births are long records. */
+static inline bool page_use_wants(const struct page_use *use, enum record_class class,
+                                  const char *at)
+{
+    uint64_t address = page_use_word(at, 0) & WIRE_ADDRESS_MASK;
+    if (class == RECORD_FREE || class == RECORD_POOL_FREE)
+        return page_use_may_know(use, address) || use->walker.owed.count ||
+               use->walker.chunks.count;
     if (class != RECORD_BIRTH && class != RECORD_POOL_BIRTH)
         return true;
-    return page_use_has_pages(use, address,
-                              record->size_bytes + wire_detail_slack(record->detail)) ||
-           live_table_find(&use->walker.live, address);
+    uint64_t bytes = page_use_word(at, 2) + wire_detail_slack(page_use_word(at, 3));
+    return page_use_may_know(use, address) || page_use_has_pages(use, address, bytes);
+}
+
+static void page_use_walk(struct page_use *use, uint32_t thread, enum record_class class,
+                          const char *at, size_t length)
+{
+    struct wire_record record = {0};
+    memcpy(&record, at, length);
+    walker_record(&use->walker, &page_use_sink, use, class, thread, &record);
 }
 
 static const char *page_use_run(struct page_use *use, uint32_t thread, const char *at, size_t bytes)
 {
     const char *end = at + bytes;
-    while ((size_t)(end - at) >= 16) {
-        struct wire_record record = {0};
-        memcpy(&record, at, 16);
-        size_t length = wire_record_bytes(record.kind_address);
+    for (size_t length; (size_t)(end - at) >= 16; at += length) {
+        uint64_t first = page_use_word(at, 0);
+        length = wire_record_bytes(first);
         if ((size_t)(end - at) < length)
             break;
-        memcpy(&record, at, length);
-        enum record_class class = record_class_of(false, record.kind_address);
-        if (page_use_wants(use, class, &record))
-            walker_record(&use->walker, &page_use_sink, use, class, thread, &record);
-        at += length;
+        enum record_class class = record_class_of(false, first);
+        if (page_use_wants(use, class, at))
+            page_use_walk(use, thread, class, at, length);
     }
     return end;
 }

@@ -1,4 +1,4 @@
-/* What a graph look copies of a process, and what it finds that was mapped late: of this
+/* What a graph look copies of a process or reads of it ahead, and what it finds that was mapped late: of this
  * process. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "collector/graph_ahead.h"
 #include "collector/graph_copy.h"
 #include "collector/graph_late.h"
 
@@ -74,6 +76,56 @@ static void what_has_outgrown_the_room_is_not_copied(void **state)
     munmap(memory, 4 * BYTES);
 }
 
+/* ---- Ahead ---- */
+
+enum { MANY = 64 }; /* pieces, more than there are rooms, and enough for threads */
+
+struct seen {
+    const char *memory;
+    uint64_t next;
+    size_t pieces, missing, most;
+};
+
+static int seen_piece(const struct graph_piece *piece, uint64_t *words, size_t got, void *context)
+{
+    struct seen *seen = context;
+    assert_true(piece->start >= seen->next && piece->end > piece->start);
+    assert_memory_equal(words, (const char *)(uintptr_t)piece->start, got);
+    memset(words, 0, got);
+    seen->next = piece->end;
+    seen->missing += piece->end - piece->start - got;
+    return ++seen->pieces == seen->most ? -ECANCELED : 0;
+}
+
+/* A page in the middle goes before it is read: the piece ends there. */
+static void pieces_come_in_order(void **state)
+{
+    (void)state;
+    enum { PIECE = GRAPH_AHEAD_WORDS * 8, GONE = 9 * PIECE + PIECE / 2 };
+    char *memory = memory_of(MANY * PIECE);
+    struct graph_pieces pieces = {0};
+    struct pages pages;
+    struct page_table_range range = {address_of(memory), address_of(memory) + MANY * PIECE};
+    struct seen seen = {.memory = memory};
+    int fd = open("/proc/self/mem", O_RDONLY);
+    for (size_t at = 0; at < MANY * PIECE; at += 8)
+        memcpy(memory + at, &at, 8);
+    assert_int_equal(page_table_open(&pages, getpid()), 0);
+    assert_int_equal(graph_pieces_find(&pieces, &pages, &range, 1), 0);
+    munmap(memory + GONE, PAGE);
+    assert_int_equal(graph_pieces_visit(&pieces, fd, seen_piece, &seen), 0);
+    assert_int_equal(seen.next, range.end);
+    assert_int_equal(seen.missing, PIECE / 2);
+    assert_int_equal(seen.pieces, pieces.count);
+    seen = (struct seen){.memory = memory, .most = 5};
+    assert_int_equal(graph_pieces_visit(&pieces, fd, seen_piece, &seen), -ECANCELED);
+    assert_int_equal(seen.pieces, 5);
+    graph_pieces_release(&pieces);
+    page_table_close(&pages);
+    close(fd);
+    munmap(memory, MANY * PIECE);
+}
+
 static bool is_found(const struct page_table_range *ranges, size_t count, const char *memory,
                      size_t bytes)
 {
@@ -111,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_there_is_copied),
         cmocka_unit_test(what_has_outgrown_the_room_is_not_copied),
+        cmocka_unit_test(pieces_come_in_order),
         cmocka_unit_test(what_was_mapped_late_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

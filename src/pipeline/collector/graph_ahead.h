@@ -1,0 +1,41 @@
+/* Reads pieces of a program's memory ahead of who looks at them, with the processors that there
+ * are: to copy a page takes the kernel six times as long as it takes to look at its words, and
+ * meanwhile the program waits. What is looked at comes in order, from a few rooms that stay in the
+ * cache.
+ *
+ *   pieces   ┊ seen ┊ seen ┊ read ┊ being read ┊ read ┊ … nobody has begun
+ *                     done ▲                          ▲ next,   next - done <= rooms
+ *
+ * Who looks reads too while there is nothing to look at. Inside the room. */
+#ifndef TIDEMARK_COLLECTOR_GRAPH_AHEAD_H
+#define TIDEMARK_COLLECTOR_GRAPH_AHEAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "procfs/page_table.h"
+
+enum { GRAPH_AHEAD_WORDS = 32768 }; /* of a piece */
+
+struct graph_piece {
+    uint64_t start, end; /* at most GRAPH_AHEAD_WORDS words */
+};
+
+struct graph_pieces {
+    struct graph_piece *list; /* by address, disjoint, each in one of the ranges */
+    size_t count, room;
+};
+
+/* `words`: what lies at piece->start on, of which `got` bytes could be read. They may be changed.
+ * Other than 0 ends it. */
+typedef int graph_piece_visit(const struct graph_piece *piece, uint64_t *words, size_t got,
+                              void *context);
+
+/* What is there in the ranges and is not zeros. 0 or -errno. */
+int graph_pieces_find(struct graph_pieces *pieces, struct pages *pages,
+                      const struct page_table_range *ranges, size_t count);
+/* In order, on the caller's thread. 0, -ENOMEM or what the visitor has returned. */
+int graph_pieces_visit(const struct graph_pieces *pieces, int memory_fd, graph_piece_visit *visit,
+                       void *context);
+void graph_pieces_release(struct graph_pieces *pieces);
+
+#endif
