@@ -176,7 +176,7 @@ static int guarded_open_carefully(const char *path, int flags)
     }
     if (fd < 0)
         errno = ENOENT;
-    return fd;
+    return fd < 0 || !guarded_open_held.instead ? fd : guarded_open_held.instead(fd);
 }
 
 /* open() and open64() of all libraries of the command. */

@@ -18,6 +18,7 @@ struct guarded_open {
     const char *root; /* NULL, or "": none. Links in a path below it lead to what is below it, as in
                        * the container whose root it is */
     uid_t owner; /* beside root and the effective user (trust.h); also of the file's directory */
+    int (*instead)(int fd); /* takes what is opened and gives what is read in its place; NULL: it */
 };
 
 /* What this thread opens from now on. Returns what held before, for guarded_open_restore(). */

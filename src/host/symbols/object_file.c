@@ -18,6 +18,7 @@
 
 #include "symbols/name_memory.h"
 #include "symbols/unpack_limit.h"
+#include "symbols/unpacked_copy.h"
 
 #define DEBUG_DIRECTORY "/usr/lib/debug"
 
@@ -135,9 +136,14 @@ static bool object_file_map_file(struct object_file *image, const char *path)
     return mapped;
 }
 
+/* What is packed gives its place to its unpacked copy; but not where libdwfl compares debug files
+ * by the sum of their bytes, for want of a build-id. */
 struct guarded_open object_file_guard(const struct object_file *image)
 {
-    return guarded_open_begin((struct guarded_open){.owner = image->owner});
+    const void *id;
+    bool has_id = image->elf && dwelf_elf_gnu_build_id(image->elf, &id) > 0;
+    return guarded_open_begin((struct guarded_open){
+        .owner = image->owner, .instead = has_id ? unpacked_copy_instead : NULL});
 }
 
 void object_file_release(struct object_file *image)

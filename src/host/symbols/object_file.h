@@ -64,7 +64,7 @@ bool object_file_find_code(const struct object_file *image, uint64_t address,
 
 /* What libdw opens for this image until guarded_open_restore(): its debug file, split files, and
  * the alternate one. They may be the owner's of the image, root's, or our own, in no folder that
- * others may write into; nothing is waited for. */
+ * others may write into; nothing is waited for. What is packed is read as its unpacked copy. */
 struct guarded_open object_file_guard(const struct object_file *image);
 
 /* After the end of the session, which reads from the image's memory. */

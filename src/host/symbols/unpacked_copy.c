@@ -1,0 +1,342 @@
+/* Finds and makes unpacked copies of debug files (unpacked_copy.h). A copy has the bytes of its
+ * original at the same places, except for packed sections, in whose place there is a hole: their
+ * contents stand behind the rest. Calls of openat() are not in the hands of guarded_open.h. */
+#include "symbols/unpacked_copy.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <elfutils/libdwelf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/now.h"
+#include "base/strbuf.h"
+#include "base/trust.h"
+
+/* Below the first, unpacking takes no time; above the second, a copy is a burden. */
+#define UNPACKED_LEAST_BYTES (1u << 20)
+#define UNPACKED_MOST_BYTES  (256u << 20)
+#define COPIES_MOST_BYTES    (512u << 20)
+#define NEW_COPY             ".new-"
+
+enum { ID_LEAST = 8, ID_MOST = 32, NAME_ROOM = 2 * ID_MOST + 40, PLACE_BYTES = 64 };
+
+/* ---- The directory ------------------------------------------------------------------------- */
+
+static const char *unpacked_copy_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value == '/' ? value : NULL;
+}
+
+/* In a home that is somebody else's nothing is left (sudo keeps HOME at times). */
+static bool unpacked_copy_is_our_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
+}
+
+/* `path` begins as `base`, which is there; the directories below it are made. */
+static void unpacked_copy_make_directories(char *path, size_t base)
+{
+    for (char *slash = path + base; slash && *slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool is_ours = unpacked_copy_is_our_directory(path);
+        *slash = '/';
+        char *next = strchr(slash + 1, '/');
+        if (next)
+            *next = '\0';
+        if (!is_ours || (mkdir(path, 0700) < 0 && errno != EEXIST))
+            slash = NULL;
+        if (next)
+            *next = '/';
+        if (!slash)
+            return;
+    }
+}
+
+static bool unpacked_copy_directory_path(struct strbuf *path, size_t *base)
+{
+    const char *named = getenv("TIDEMARK_CACHE");
+    const char *caches = unpacked_copy_variable("XDG_CACHE_HOME"),
+               *home = unpacked_copy_variable("HOME");
+    if (named || !(caches || home)) {
+        strbuf_add_string(path, named ? named : "");
+        *base = path->length;
+    } else if (caches) {
+        *base = strlen(caches);
+        strbuf_addf(path, "%s/tidemark", caches);
+    } else {
+        *base = strlen(home);
+        strbuf_addf(path, "%s/.cache/tidemark", home);
+    }
+    return *path->data == '/';
+}
+
+static int unpacked_copy_open_directory(void)
+{
+    struct strbuf path = STRBUF_INIT;
+    struct stat status;
+    size_t base;
+    int fd = -1;
+    if (unpacked_copy_directory_path(&path, &base)) {
+        unpacked_copy_make_directories(path.data, base);
+        fd = openat(AT_FDCWD, path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    strbuf_release(&path);
+    if (fd < 0 || (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+                   !(status.st_mode & (S_IWGRP | S_IWOTH))))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* ---- Copies that are there ----------------------------------------------------------------- */
+
+/* What is older may have lost its bytes with the machine's power. */
+static bool unpacked_copy_is_of_this_boot(const struct stat *status)
+{
+    enum { SLACK_S = 5 };
+    time_t now_s = (time_t)(now_ns(CLOCK_REALTIME) / 1000000000u);
+    time_t boot_s = now_s - (time_t)(now_ns(CLOCK_BOOTTIME) / 1000000000u);
+    return status->st_mtime > boot_s + SLACK_S && status->st_mtime <= now_s + SLACK_S;
+}
+
+static int unpacked_copy_open(int directory, const char *name)
+{
+    struct stat status;
+    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
+                   status.st_uid == geteuid() && unpacked_copy_is_of_this_boot(&status)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* What is not of this boot goes. Returns the bytes of the others, and who was read longest ago. */
+static uint64_t unpacked_copy_sum(DIR *files, char oldest[NAME_ROOM])
+{
+    uint64_t sum = 0;
+    struct timespec oldest_time = {0};
+    struct stat status;
+    *oldest = '\0';
+    rewinddir(files);
+    for (const struct dirent *entry; (entry = readdir(files));) {
+        if (fstatat(dirfd(files), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(status.st_mode) || strlen(entry->d_name) >= NAME_ROOM)
+            continue;
+        if (!unpacked_copy_is_of_this_boot(&status) &&
+            unlinkat(dirfd(files), entry->d_name, 0) == 0)
+            continue;
+        sum += (uint64_t)status.st_blocks * 512;
+        if (*oldest && (status.st_atim.tv_sec > oldest_time.tv_sec ||
+                        (status.st_atim.tv_sec == oldest_time.tv_sec &&
+                         status.st_atim.tv_nsec >= oldest_time.tv_nsec)))
+            continue;
+        strcpy(oldest, entry->d_name);
+        oldest_time = status.st_atim;
+    }
+    return sum;
+}
+
+static bool unpacked_copy_make_room(int directory, uint64_t bytes)
+{
+    char oldest[NAME_ROOM];
+    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *files = fd < 0 ? NULL : fdopendir(fd);
+    if (!files && fd >= 0)
+        close(fd);
+    bool has_room = false, may_remove = files != NULL;
+    while (!has_room && may_remove) {
+        has_room = unpacked_copy_sum(files, oldest) + bytes <= COPIES_MOST_BYTES;
+        may_remove = has_room || (*oldest && unlinkat(directory, oldest, 0) == 0);
+    }
+    if (files)
+        closedir(files);
+    return has_room;
+}
+
+/* ---- Making one ---------------------------------------------------------------------------- */
+
+struct unpacking {
+    Elf *elf;
+    const uint8_t *bytes; /* of the original */
+    size_t length;
+    Elf64_Ehdr header;
+    Elf64_Shdr *sections; /* as they will be */
+    size_t section_count;
+    uint64_t end; /* of the copy until now */
+    int fd;       /* of the copy */
+};
+
+static bool unpacked_copy_put(const struct unpacking *unpacking, const void *bytes, size_t count,
+                              uint64_t at)
+{
+    for (size_t done = 0; done < count;) {
+        ssize_t put =
+            pwrite(unpacking->fd, (const uint8_t *)bytes + done, count - done, (off_t)(at + done));
+        if (put <= 0)
+            return false;
+        done += (size_t)put;
+    }
+    return true;
+}
+
+static bool unpacked_copy_put_range(const struct unpacking *unpacking, uint64_t at, uint64_t count)
+{
+    return at <= unpacking->length && count <= unpacking->length - at &&
+           unpacked_copy_put(unpacking, unpacking->bytes + at, count, at);
+}
+
+static bool unpacked_copy_read_head(struct unpacking *unpacking)
+{
+    Elf64_Ehdr *header = &unpacking->header;
+    unpacking->bytes = (const uint8_t *)elf_rawfile(unpacking->elf, &unpacking->length);
+    if (!unpacking->bytes || unpacking->length < sizeof *header)
+        return false;
+    memcpy(header, unpacking->bytes, sizeof *header);
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
+        header->e_shentsize != sizeof(Elf64_Shdr) || header->e_phentsize > sizeof(Elf64_Phdr) ||
+        elf_getshdrnum(unpacking->elf, &unpacking->section_count) != 0)
+        return false;
+    size_t count = unpacking->section_count, bytes = count * sizeof(Elf64_Shdr);
+    if (count == 0 || header->e_shoff > unpacking->length ||
+        count > (unpacking->length - header->e_shoff) / sizeof(Elf64_Shdr))
+        return false;
+    unpacking->sections = malloc(bytes);
+    if (unpacking->sections)
+        memcpy(unpacking->sections, unpacking->bytes + header->e_shoff, bytes);
+    unpacking->end = unpacking->length;
+    return unpacking->sections != NULL;
+}
+
+/* elf_compress() of this program asks before what may be unpacked (unpack_limit.h). */
+static bool unpacked_copy_put_unpacked(struct unpacking *unpacking, Elf_Scn *section)
+{
+    Elf64_Shdr *header = &unpacking->sections[elf_ndxscn(section)];
+    GElf_Shdr unpacked;
+    const Elf_Data *data = elf_compress(section, 0, 0) < 0 ? NULL : elf_rawdata(section, NULL);
+    uint64_t at = (unpacking->end + PLACE_BYTES - 1) & ~(uint64_t)(PLACE_BYTES - 1);
+    if (!data || !data->d_buf || !gelf_getshdr(section, &unpacked) ||
+        !unpacked_copy_put(unpacking, data->d_buf, data->d_size, at))
+        return false;
+    header->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
+    header->sh_offset = at;
+    header->sh_size = data->d_size;
+    header->sh_addralign = unpacked.sh_addralign;
+    unpacking->end = at + data->d_size;
+    return true;
+}
+
+static bool unpacked_copy_put_sections(struct unpacking *unpacking)
+{
+    bool is_good = true;
+    for (Elf_Scn *section = NULL; is_good && (section = elf_nextscn(unpacking->elf, section));) {
+        const Elf64_Shdr *header = &unpacking->sections[elf_ndxscn(section)];
+        if (header->sh_flags & SHF_COMPRESSED)
+            is_good = unpacked_copy_put_unpacked(unpacking, section);
+        else if (header->sh_type != SHT_NOBITS)
+            is_good = unpacked_copy_put_range(unpacking, header->sh_offset, header->sh_size);
+    }
+    return is_good;
+}
+
+static bool unpacked_copy_write(struct unpacking *unpacking)
+{
+    const Elf64_Ehdr *header = &unpacking->header;
+    return unpacked_copy_read_head(unpacking) &&
+           unpacked_copy_put_range(unpacking, 0, sizeof *header) &&
+           unpacked_copy_put_range(unpacking, header->e_phoff,
+                                   (uint64_t)header->e_phnum * header->e_phentsize) &&
+           unpacked_copy_put_sections(unpacking) &&
+           unpacked_copy_put(unpacking, unpacking->sections,
+                             unpacking->section_count * sizeof(Elf64_Shdr), header->e_shoff);
+}
+
+/* Its descriptor, or -1. It has its name when it is whole. */
+static int unpacked_copy_make(int directory, const char *name, Elf *elf)
+{
+    char new_name[NAME_ROOM];
+    struct unpacking unpacking = {.elf = elf};
+    snprintf(new_name, sizeof new_name, NEW_COPY "%d-%d", (int)getpid(), (int)gettid());
+    unpacking.fd =
+        openat(directory, new_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (unpacking.fd < 0)
+        return -1;
+    bool is_good =
+        unpacked_copy_write(&unpacking) && renameat(directory, new_name, directory, name) == 0;
+    free(unpacking.sections);
+    if (is_good)
+        return unpacking.fd;
+    unlinkat(directory, new_name, 0);
+    close(unpacking.fd);
+    return -1;
+}
+
+/* ---- From outside -------------------------------------------------------------------------- */
+
+static uint64_t unpacked_copy_bytes(Elf *elf)
+{
+    uint64_t sum = 0;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        GElf_Chdr unpacked;
+        if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_COMPRESSED) &&
+            gelf_getchdr(section, &unpacked) && __builtin_add_overflow(sum, unpacked.ch_size, &sum))
+            return UINT64_MAX;
+    }
+    return sum;
+}
+
+static bool unpacked_copy_name(char name[NAME_ROOM], Elf *elf, uint64_t file_bytes)
+{
+    const void *found;
+    ssize_t length = dwelf_elf_gnu_build_id(elf, &found);
+    if (length < ID_LEAST || length > ID_MOST)
+        return false;
+    int at = 0;
+    for (ssize_t i = 0; i < length; i++)
+        at += sprintf(name + at, "%02x", ((const uint8_t *)found)[i]);
+    sprintf(name + at, "-%llu.debug", (unsigned long long)file_bytes);
+    return true;
+}
+
+static int unpacked_copy_of(Elf *elf, uint64_t file_bytes)
+{
+    char name[NAME_ROOM];
+    uint64_t bytes = unpacked_copy_bytes(elf);
+    if (bytes < UNPACKED_LEAST_BYTES || bytes > UNPACKED_MOST_BYTES ||
+        !unpacked_copy_name(name, elf, file_bytes))
+        return -1;
+    int directory = unpacked_copy_open_directory();
+    if (directory < 0)
+        return -1;
+    int copy = unpacked_copy_open(directory, name);
+    if (copy < 0 && unpacked_copy_make_room(directory, bytes))
+        copy = unpacked_copy_make(directory, name, elf);
+    close(directory);
+    return copy;
+}
+
+int unpacked_copy_instead(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || !trust_holds_strictly(&status))
+        return fd;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    int copy =
+        elf && elf_kind(elf) == ELF_K_ELF ? unpacked_copy_of(elf, (uint64_t)status.st_size) : -1;
+    elf_end(elf);
+    if (copy < 0)
+        return fd;
+    close(fd);
+    return copy;
+}
