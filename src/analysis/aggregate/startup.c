@@ -45,27 +45,35 @@ static bool startup_begins(const char *text, const char *beginning)
     return !strncmp(text, beginning, strlen(beginning));
 }
 
-/* ---- One node ------------------------------------------------------------------------------ */
+/* ---- One code location --------------------------------------------------------------------- */
 
-static const char *startup_module(const struct profile *profile, uint32_t node)
+/* What a node's kind follows from. Of code locations there are some for every hundred nodes. */
+struct startup_code {
+    uint8_t of_function, of_module; /* enum startup_kind */
+    bool is_c_library, is_loader;
+};
+
+struct startup_marking {
+    const struct profile *profile;
+    struct startup_code *codes; /* by location */
+};
+
+static const char *startup_module(const struct profile *profile, const struct profile_code *code)
 {
-    uint32_t module = profile->codes[profile->nodes[node].location].module;
-    const char *path = module == UINT32_MAX ? NULL : profile->modules[module].path;
+    const char *path = code->module == UINT32_MAX ? NULL : profile->modules[code->module].path;
     return path ? name_base(path) : "";
 }
 
-static bool startup_is_c_library(const struct profile *profile, uint32_t node)
+static bool startup_is_c_library(const char *module)
 {
-    const char *module = startup_module(profile, node);
     for (size_t i = 0; i < sizeof startup_c_library / sizeof *startup_c_library; i++)
         if (startup_begins(module, startup_c_library[i]))
             return true;
     return false;
 }
 
-static enum startup_kind startup_of_module(const struct profile *profile, uint32_t node)
+static enum startup_kind startup_of_module(const char *module)
 {
-    const char *module = startup_module(profile, node);
     for (size_t i = 0; i < sizeof startup_modules / sizeof *startup_modules; i++)
         if (startup_begins(module, startup_modules[i].beginning))
             return startup_modules[i].kind;
@@ -80,57 +88,76 @@ static enum startup_kind startup_of_function(const char *function)
     return STARTUP_NONE;
 }
 
-static enum startup_kind startup_of_code(const struct profile *profile, uint32_t node)
+static struct startup_code startup_of_code(const struct profile *profile,
+                                           const struct profile_code *code)
 {
-    const struct profile_code *code = &profile->codes[profile->nodes[node].location];
+    const char *module = startup_module(profile, code);
     enum startup_kind kind = STARTUP_NONE;
     for (uint32_t i = 0; !kind && i < code->line_count; i++)
         kind = startup_of_function(
             profile->functions[profile->lines[code->first_line + i].function].name);
-    return kind;
+    return (struct startup_code){.of_function = (uint8_t)kind,
+                                 .of_module = (uint8_t)startup_of_module(module),
+                                 .is_c_library = startup_is_c_library(module),
+                                 .is_loader = startup_begins(module, "ld-")};
+}
+
+/* ---- One node ------------------------------------------------------------------------------ */
+
+static const struct startup_code *startup_code_of(const struct startup_marking *marking,
+                                                  uint32_t node)
+{
+    return &marking->codes[marking->profile->nodes[node].location];
+}
+
+/* `node`, or the nearest caller that is not the C library; 0: none. */
+static uint32_t startup_outside_c_library(const struct startup_marking *marking, uint32_t node)
+{
+    while (node && startup_code_of(marking, node)->is_c_library)
+        node = marking->profile->nodes[node].parent;
+    return node;
 }
 
 /* The loader runs constructors before main(): then it is the outermost frame. A thread that a
  * run-time of MPI made begins in the C library and goes on in that. */
-static enum startup_kind startup_of_root(const struct profile *profile, uint32_t node)
+static enum startup_kind startup_of_root(const struct startup_marking *marking, uint32_t node)
 {
-    uint32_t parent = profile->nodes[node].parent;
+    const struct startup_code *code = startup_code_of(marking, node);
+    uint32_t parent = marking->profile->nodes[node].parent;
     if (!parent)
-        return startup_begins(startup_module(profile, node), "ld-") ? STARTUP_LIBRARIES
-                                                                    : STARTUP_NONE;
-    while (parent && startup_is_c_library(profile, parent))
-        parent = profile->nodes[parent].parent;
-    bool begins = !parent && !startup_is_c_library(profile, node);
-    return begins && startup_of_module(profile, node) == STARTUP_MPI ? STARTUP_MPI : STARTUP_NONE;
+        return code->is_loader ? STARTUP_LIBRARIES : STARTUP_NONE;
+    bool is_mpi = code->of_module == STARTUP_MPI && !code->is_c_library;
+    return is_mpi && !startup_outside_c_library(marking, parent) ? STARTUP_MPI : STARTUP_NONE;
 }
 
 /* Asked for by OpenMP's run-time itself, for its team. */
-static enum startup_kind startup_of_asker(const struct profile *profile, uint32_t path)
+static enum startup_kind startup_of_asker(const struct startup_marking *marking, uint32_t path)
 {
-    uint32_t node = path;
-    while (node && startup_is_c_library(profile, node))
-        node = profile->nodes[node].parent;
-    return node && startup_of_module(profile, node) == STARTUP_OPENMP ? STARTUP_OPENMP
-                                                                      : STARTUP_NONE;
+    uint32_t node = startup_outside_c_library(marking, path);
+    return node && startup_code_of(marking, node)->of_module == STARTUP_OPENMP ? STARTUP_OPENMP
+                                                                               : STARTUP_NONE;
 }
 
 /* ---- All of them --------------------------------------------------------------------------- */
 
-static void startup_mark(struct startup *startup, const struct profile *profile)
+static void startup_mark(struct startup *startup, const struct startup_marking *marking)
 {
+    const struct profile *profile = marking->profile;
     uint8_t *kinds = startup->of_node;
+    for (size_t i = 0; i < profile->code_count; i++)
+        marking->codes[i] = startup_of_code(profile, &profile->codes[i]);
     for (uint32_t i = 1; i < profile->node_count; i++) {
-        enum startup_kind own = startup_of_code(profile, i);
+        uint8_t own = startup_code_of(marking, i)->of_function;
         kinds[i] = kinds[profile->nodes[i].parent];
         if (own && (!kinds[i] || kinds[i] == STARTUP_LIBRARIES))
-            kinds[i] = (uint8_t)own;
+            kinds[i] = own;
         if (!kinds[i])
-            kinds[i] = (uint8_t)startup_of_root(profile, i);
+            kinds[i] = (uint8_t)startup_of_root(marking, i);
     }
     for (size_t i = 0; i < profile->site_count; i++) {
         uint32_t path = profile->sites[i].path;
         if (!kinds[path])
-            kinds[path] = (uint8_t)startup_of_asker(profile, path);
+            kinds[path] = (uint8_t)startup_of_asker(marking, path);
     }
 }
 
@@ -164,10 +191,16 @@ static void startup_add_up(struct startup *startup, const struct profile *profil
 
 int startup_find(struct startup *startup, const struct profile *profile)
 {
+    struct startup_marking marking = {profile,
+                                      calloc(profile->code_count + 1, sizeof *marking.codes)};
     *startup = (struct startup){.of_node = calloc(profile->node_count + 1, 1)};
-    if (!startup->of_node)
+    if (!startup->of_node || !marking.codes) {
+        free(marking.codes);
+        startup_release(startup);
         return -ENOMEM;
-    startup_mark(startup, profile);
+    }
+    startup_mark(startup, &marking);
+    free(marking.codes);
     startup_drop_large_libraries(startup, profile);
     startup_add_up(startup, profile);
     return 0;

@@ -351,8 +351,10 @@ static struct runtime_pools rule_leaks_pools_of(const struct inquiry *inquiry,
     struct runtime_pools pools = {figure_of(0), figure_of(0)};
     for (size_t i = 0; i < site->count; i++) {
         const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
-        if (!runtime_pools_has(inquiry->profile, path->path) &&
-            !startup_has(&inquiry->startup, path->path))
+        bool is_gone =
+            figure_zero(path->metrics.live_bytes) && figure_zero(path->metrics.live_count);
+        if (is_gone || (!startup_has(&inquiry->startup, path->path) &&
+                        !runtime_pools_has(inquiry->profile, path->path)))
             continue;
         pools.bytes = figure_add(pools.bytes, path->metrics.live_bytes);
         pools.count = figure_add(pools.count, path->metrics.live_count);
