@@ -27,6 +27,10 @@ scdoc           man pages
 web_packages='
 nodejs          builds the web view
 npm             fetches what it is built with, by a lock file
+clang           compiles the readers of profiles for the page of tidemark viewer
+lld             links them
+wasi-libc       their C library in a browser
+libclang-rt-dev-wasm32  and what the compiler calls
 '
 test_packages='
 libcmocka-dev   unit tests

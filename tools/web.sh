@@ -25,7 +25,8 @@ if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modu
     touch node_modules/.package-lock.json
 fi
 
-newest=$(find src build.mjs package-lock.json -newer dist/index.html 2>/dev/null | head -n 1)
+# The readers of profiles are in it too, as WebAssembly.
+newest=$(find src viewer build.mjs package-lock.json ../src -name '*.*' -type f -newer dist/index.html 2>/dev/null | head -n 1)
 if [ ! -f dist/index.html ] || [ -n "$newest" ]; then
     node build.mjs
 fi

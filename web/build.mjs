@@ -1,7 +1,9 @@
 /* Bundles the browser's half into dist/: app.js, graph.js (the graph engine, loaded when used),
- * app.css, index.html. The C side compresses and embeds these (src/show/server/). */
+ * app.css, index.html; for the page of `tidemark viewer` also viewer.js and viewer.wasm. The C side
+ * compresses and embeds these (src/show/server/). */
 import { build } from "esbuild";
 import { copyFile, mkdir, rm, stat } from "node:fs/promises";
+import { buildViewer } from "./viewer/build.mjs";
 
 const out = process.argv[2] ?? "dist";
 /* Bytes of what the first page loads, and of what the worker of graphs loads later. */
@@ -24,6 +26,12 @@ const common = {
 await build({ ...common, entryPoints: ["src/main.tsx"], outfile: `${out}/app.js` });
 await build({ ...common, entryPoints: ["src/graph_worker.ts"], outfile: `${out}/graph.js` });
 await build({ ...common, entryPoints: ["src/style/app.css"], outfile: `${out}/app.css` });
+const wasm = buildViewer();
+if (wasm) {
+    await build({ ...common, entryPoints: ["src/viewer_worker.ts"], outfile: `${out}/viewer.js` });
+    await copyFile(wasm, `${out}/viewer.wasm`);
+}
+/* Last: it tells tools/web.sh when all of this was made. */
 await copyFile("src/index.html", `${out}/index.html`);
 
 const sizes = {};

@@ -19,7 +19,7 @@ OPERANDS = {
     "record": [["-q", X], ["-q", program, X]], "attach": NONE, "count": [[X]], "report": [[X], ["--json", X]],
     "insight": [[X]], "leaks": [[X]], "content": [[X]], "held": [[X], [profile, X], [X, profile]], "annotate": [[X], [profile, X], [profile, "--source-path", X]], "plot": [["--terminal", X]],
     "top": [["--plain", "-n", "1", X]], "snapshot": [[X]], "diff": [[X, profile], [profile, X]], "check": [[X]],
-    "serve": [["--no-open", X]], "html": [["-o", "made.html", X]], "replay": [[X]], "at": [[X, "peak"]],
+    "serve": [["--no-open", X]], "html": [["-o", "made.html", X]], "viewer": [["-o", X]], "replay": [[X]], "at": [[X, "peak"]],
     "blocks": [[X]], "events": [[X]], "job": [[X], [profile, X]], "ps": [["--root", X]], "maps": [[X]], "query": [[X], [X, "SELECT 1"]],
     "export": [["-o", "made.out", X]], "import": [["-o", "made.tmk", X]], "unpack": [[X, "made.db"], [profile, X]],
     "bundle": [[X]], "doctor": [[X]], "help": NONE, "version": NONE,
@@ -27,7 +27,7 @@ OPERANDS = {
 # What else each needs where an option has the device.
 REST = {
     "record": [program], "attach": ["999999999"], "count": [program], "annotate": [profile], "plot": [profile],
-    "check": [profile], "html": [profile], "replay": [trace], "job": [profile], "export": [profile], "import": [profile],
+    "check": [profile], "html": [profile], "viewer": [], "replay": [trace], "job": [profile], "export": [profile], "import": [profile],
     "ps": [], "serve": [profile], "leaks": [profile], "content": [profile], "held": [profile], "at": [trace, "peak"], "bundle": ["made.bundle"],
 }
 PATHS = re.compile(r"(^|\W)(FILE|DIR|DIRECTORY|PATH|PROFILE|TRACE|LIBRARY|ALLOCATOR|PROGRAM)\b")

@@ -27,6 +27,7 @@ import { testRegion } from "./region.mjs";
 import { testSandwich } from "./sandwich.mjs";
 import { testSummary } from "./summary.mjs";
 import { testTrace } from "./trace.mjs";
+import { testViewer } from "./viewer.mjs";
 import { testViews } from "./views.mjs";
 
 const [tidemark, tools] = process.argv.slice(2);
@@ -68,6 +69,7 @@ describe("the web view", { concurrency: false }, () => {
     testLevel(world);
     testJobs(world);
     testFile(world);
+    testViewer(world);
     testHeap(world);
     testHostile(world);
     testLive(world);

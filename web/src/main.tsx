@@ -5,6 +5,7 @@ import { addsUp } from "./data/types.ts";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
+import { dropped, isViewer } from "./data/dropped.ts";
 import { isSingleFile, openEmbedded } from "./data/embedded.ts";
 import { openHttp } from "./data/http.ts";
 import {
@@ -30,6 +31,7 @@ import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
 import { useLoaded } from "./widgets/states.tsx";
 import { metricGroups } from "./model/metric_groups.ts";
+import { Drop, DropArea } from "./views/drop.tsx";
 import { viewNamed, views, type View } from "./views/registry.ts";
 import { GROWTH, levelNamed, levels, type Profile } from "./model/profile.ts";
 import { withoutTerms } from "./model/search.ts";
@@ -433,8 +435,25 @@ function Page(): JSX.Element {
             <Tooltip />
             <Menu />
             <Help />
+            {isViewer() && <DropArea added={showAdded} />}
         </>
     );
+}
+
+/* Of files that are dropped on a page that shows some already, the first comes up. */
+function showAdded(first: number): void {
+    profileNames.value = [...dropped.profiles];
+    go({ profile: first, rank: -1, fn: -1, node: -1, thread: -1 });
+}
+
+/* The page of `tidemark viewer`: nothing is to be seen before a file is there. */
+function startViewer(root: HTMLElement): void {
+    const begin = () => {
+        startProfiles(dropped);
+        render(<Page />, root);
+    };
+    root.textContent = "";
+    render(<Drop begin={begin} />, root);
 }
 
 async function start(): Promise<void> {
@@ -442,6 +461,7 @@ async function start(): Promise<void> {
     startTheme();
     startPaper();
     startState();
+    if (isViewer()) return startViewer(root);
     try {
         startProfiles(await (isSingleFile() ? openEmbedded() : openHttp()));
     } catch (error) {

@@ -15,6 +15,7 @@ int cmd_held(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_html(int argc, char **argv);
+int cmd_viewer(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_at(int argc, char **argv);
 int cmd_blocks(int argc, char **argv);

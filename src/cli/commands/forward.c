@@ -1,7 +1,7 @@
-/* Commands with a screen of their own (serve, html, top) are another program, tidemark-view, which
- * has all of this one and them. So their libraries (an HTTP server with its TLS, a terminal's) are
- * not loaded each time that something is recorded: loading them took two thirds of a command's
- * start. */
+/* Commands with a screen of their own (serve, html, viewer, top) are another program,
+ * tidemark-view, which has all of this one and them. So their libraries (an HTTP server with its
+ * TLS, a terminal's) are not loaded each time that something is recorded: loading them took two
+ * thirds of a command's start. */
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -57,6 +57,11 @@ int cmd_serve(int argc, char **argv)
 }
 
 int cmd_html(int argc, char **argv)
+{
+    return forward(argc, argv);
+}
+
+int cmd_viewer(int argc, char **argv)
 {
     return forward(argc, argv);
 }

@@ -43,6 +43,7 @@ static const struct command commands[] = {
     {"check", cmd_check, "check a recording against a budget or an earlier one, for CI"},
     {"serve", cmd_serve, "show profiles in the browser"},
     {"html", cmd_html, "write the web view of profiles as one HTML file"},
+    {"viewer", cmd_viewer, "write a page that shows the profiles that are dropped on it"},
     {"replay", cmd_replay, "turn a trace into a profile again; or run it under other allocators"},
     {"at", cmd_at, "show who holds memory at a moment of a trace"},
     {"blocks", cmd_blocks, "list the blocks that are alive at a moment of a trace"},
@@ -80,8 +81,7 @@ static void commands_main_print_usage(FILE *out)
             fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].purpose);
     fputs("\nExamples:\n"
           "  tidemark record ./program arguments\n"
-          "  tidemark report tidemark.program.1234.tmk\n"
-          "  tidemark insight tidemark.program.1234.tmk\n\n"
+          "  tidemark report tidemark.program.1234.tmk\n\n"
           "'tidemark help COMMAND' says more.\n",
           out);
 }

@@ -331,13 +331,23 @@ static int single_file_write_list(FILE *out, const struct html_options *options)
     return error;
 }
 
+/* Of the viewer's page alone: its worker, and the readers as WebAssembly. */
+static const char viewer_prefix[] = "viewer.", viewer_module[] = "viewer.wasm";
+
+static bool single_file_wants_asset(const char *name, bool viewer)
+{
+    if (!strcmp(name, page_name) || !strcmp(name, script_name) || !strcmp(name, style_name))
+        return false;
+    return viewer || strncmp(name, viewer_prefix, strlen(viewer_prefix)) != 0;
+}
+
 /* What the script loads when it needs it. */
-static int single_file_write_assets(FILE *out)
+static int single_file_write_assets(FILE *out, bool viewer)
 {
     int error = 0;
     for (size_t i = 0; i < asset_count && !error; i++) {
         const char *name = assets[i].name;
-        if (strcmp(name, page_name) && strcmp(name, script_name) && strcmp(name, style_name))
+        if (single_file_wants_asset(name, viewer))
             error = single_file_write_block(out, "asset", name, asset_type(name), assets[i].packed,
                                             (size_t)(assets[i].end - assets[i].packed));
     }
@@ -453,13 +463,14 @@ static void single_file_write_search(FILE *out, const char *search)
     fputc('"', out);
 }
 
-/* Up to the place where the data goes. */
-static void single_file_write_head(FILE *out, const struct page *page, const char *search)
+/* Up to the place where the data goes. `kind`: what the script is told that it is in. */
+static void single_file_write_head(FILE *out, const struct page *page, const char *kind,
+                                   const char *search)
 {
     struct strbuf policy = STRBUF_INIT;
     single_file_add_policy(&policy, &page->script, &page->style);
     single_file_write_part(out, page->text.data, page->html);
-    fputs(" data-tidemark=\"file\"", out);
+    fprintf(out, " data-tidemark=\"%s\"", kind);
     if (search)
         single_file_write_search(out, search);
     single_file_write_part(out, page->html, page->charset);
@@ -479,24 +490,45 @@ static void single_file_write_tail(FILE *out, const struct page *page)
     fputs(page->tag_end, out);
 }
 
+/* The assets and what follows; `error` so far. */
+static int single_file_end(FILE *out, struct page *page, bool viewer, int error)
+{
+    if (!error)
+        error = single_file_write_assets(out, viewer);
+    if (!error) {
+        single_file_write_tail(out, page);
+        error = fflush(out) || ferror(out) ? -EIO : 0;
+    }
+    strbuf_release(&page->text);
+    strbuf_release(&page->script);
+    strbuf_release(&page->style);
+    return error;
+}
+
 int html_write(FILE *out, const struct html_options *options, struct strbuf *why)
 {
     struct page page = {.text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT};
     int error = single_file_load_page(&page, why);
     if (!error) {
-        single_file_write_head(out, &page, options->search);
+        single_file_write_head(out, &page, "file", options->search);
         error = single_file_write_list(out, options);
     }
     for (size_t i = 0; i < options->shown_count && !error; i++)
         error = single_file_write_profile(out, options, i, why);
-    if (!error)
-        error = single_file_write_assets(out);
-    if (!error) {
-        single_file_write_tail(out, &page);
-        error = fflush(out) || ferror(out) ? -EIO : 0;
+    return single_file_end(out, &page, false, error);
+}
+
+int html_write_viewer(FILE *out, struct strbuf *why)
+{
+    struct page page = {.text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT};
+    if (!asset_find(viewer_module)) {
+        strbuf_add_string(why,
+                          "this tidemark was built without a viewer: that takes clang, lld and "
+                          "wasi-libc (tools/setup.sh web) and npm's packages");
+        return -ENOTSUP;
     }
-    strbuf_release(&page.text);
-    strbuf_release(&page.script);
-    strbuf_release(&page.style);
-    return error;
+    int error = single_file_load_page(&page, why);
+    if (!error)
+        single_file_write_head(out, &page, "viewer", NULL);
+    return single_file_end(out, &page, true, error);
 }

@@ -24,5 +24,8 @@ struct html_options {
 
 /* 0; -errno of reading, or of the stream, with a sentence in `why`. */
 int html_write(FILE *out, const struct html_options *options, struct strbuf *why);
+/* A page without any profile, which reads those that are dropped on it (web/viewer). Likewise;
+ * -ENOTSUP: none was built into this command. */
+int html_write_viewer(FILE *out, struct strbuf *why);
 
 #endif

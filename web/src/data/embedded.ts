@@ -44,10 +44,13 @@ export async function openEmbedded(): Promise<DataSource> {
     };
 }
 
+/* Another file of the bundle, which the page itself has. */
+export function asset(name: string): Promise<ArrayBuffer> {
+    return unpack(find("data-asset", name));
+}
+
 /* The URL of another script of the bundle. */
 export async function assetUrl(name: string): Promise<string> {
-    if (!isSingleFile()) return name;
-    return URL.createObjectURL(
-        new Blob([await unpack(find("data-asset", name))], { type: "text/javascript" }),
-    );
+    if (!document.documentElement.dataset["tidemark"]) return name;
+    return URL.createObjectURL(new Blob([await asset(name)], { type: "text/javascript" }));
 }
