@@ -68,6 +68,19 @@ python3 -c '
 import json
 blocks = [json.loads(line) for line in open("out")]
 print([(b["size_bytes"], b["frames"][0]["function"]) for b in blocks])'
+tidemark blocks m.tmt --at peak --json >each
+tidemark blocks m.tmt --at peak --json --paths-once >once
+python3 -c '
+import json
+frames, again = {}, []
+for line in open("once"):
+    block = json.loads(line)
+    assert ("frames" in block) == (block["node"] not in frames)
+    again.append({**block, "frames": frames.setdefault(block["node"], block.get("frames"))})
+each = [json.loads(line) for line in open("each")]
+print("once:", again == each, len(frames) < len(each))'
+try tidemark blocks m.tmt --paths-once
+sentence "is for --json"
 try tidemark blocks m.tmt --thread 1
 sed 's/^[0-9,]* blocks.*; 0 of them/none/; s/ at .*//; q' out | cut -c1-5
 try tidemark blocks m.tmt --older-than 1h --json

@@ -353,7 +353,7 @@ static void frames_hide(const struct profile *profile, bool *hidden)
             if (library || frames_is_managed_heap(name))
                 of_runtime[at] = false;
             hidden[at] = library || of_runtime[at];
-            if (name && wrapper_name_of(name) >= WRAPPER_NAME_ALLOCATES)
+            if (of_runtime[at] && name && wrapper_name_of(name) >= WRAPPER_NAME_ALLOCATES)
                 of_runtime[at] = false;
         }
     }

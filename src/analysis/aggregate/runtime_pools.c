@@ -66,7 +66,7 @@ static bool runtime_pools_is_cache(const char *function)
     static const char *const beginnings[] = {
         "_nl_find_locale", "_nl_load_locale", "__gconv_find_", "__gconv_load_", "__gconv_lookup_",
         "__gconv_read_",   "__wcsmbs_",       "__tz",          "__nss_"};
-    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+    for (size_t i = 0; *function == '_' && i < sizeof beginnings / sizeof *beginnings; i++)
         if (runtime_pools_begins(function, beginnings[i]))
             return true;
     return false;
@@ -74,7 +74,7 @@ static bool runtime_pools_is_cache(const char *function)
 
 static bool runtime_pools_is_one_of(const char *function, const char *const *names)
 {
-    while (*names && strcmp(function, *names))
+    while (*names && (**names != *function || strcmp(function, *names)))
         names++;
     return *names;
 }

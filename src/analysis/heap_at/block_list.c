@@ -36,6 +36,7 @@ struct blocks {
     bool no_memory;
     struct profile *profile;
     bool *hidden, *wanted;
+    bool *told; /* by node: its frames were written; NULL: each block has them */
     uint64_t missing_blocks;
 };
 
@@ -340,15 +341,25 @@ static int block_list_show_text(FILE *file, const struct blocks *blocks)
 
 /* ---- JSON lines ---------------------------------------------------------------------------- */
 
+static void block_list_write_frames(struct json *json, const struct blocks *blocks, uint32_t node)
+{
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, blocks->profile, blocks->hidden, node);
+    json_array(json, "frames");
+    do {
+        json_object(json, NULL);
+        frame_write(json, blocks->profile, frame);
+        json_end(json);
+    } while (frame_walk_next(&walk, &frame));
+    json_end(json);
+}
+
 static int block_list_write_line(FILE *file, const struct blocks *blocks,
                                  const struct block_row *of)
 {
     const struct replay_block *block = &of->block;
     struct json json = json_begin(file, false);
     uint32_t tid = block_list_tid_of(blocks, block);
-    struct frame_walk walk;
-    struct frame frame = frame_walk_begin(&walk, blocks->profile, blocks->hidden, block->node);
-    bool more = true;
 
     json_object(&json, NULL);
     json_unsigned(&json, "address", block->address);
@@ -362,22 +373,23 @@ static int block_list_write_line(FILE *file, const struct blocks *blocks,
     if (of->kind)
         json_string(&json, "mapping", of->kind);
     json_unsigned(&json, "node", block->node);
-    json_array(&json, "frames");
-    for (; more; more = frame_walk_next(&walk, &frame)) {
-        json_object(&json, NULL);
-        frame_write(&json, blocks->profile, frame);
-        json_end(&json);
-    }
-    json_end(&json);
+    if (!blocks->told || !blocks->told[block->node])
+        block_list_write_frames(&json, blocks, block->node);
+    if (blocks->told)
+        blocks->told[block->node] = true;
     json_end(&json);
     fputc('\n', file);
     return ferror(file) ? -(errno ? errno : EIO) : 0;
 }
 
-static int block_list_show_json(FILE *file, const struct blocks *blocks)
+static int block_list_show_json(FILE *file, struct blocks *blocks)
 {
     int error = 0;
 
+    if (blocks->options->paths_once)
+        blocks->told = calloc(blocks->profile->node_count + 1, sizeof *blocks->told);
+    if (blocks->options->paths_once && !blocks->told)
+        return heap_at_no_memory();
     for (size_t i = 0; i < block_list_shown(blocks) && !error; i++)
         error = block_list_write_line(file, blocks, &blocks->all[i]);
     return !error && fflush(file) ? -errno : error;
@@ -436,6 +448,7 @@ int block_list_show(FILE *out, const struct trace *trace, const struct blocks_op
     profile_free(blocks.profile);
     free(blocks.all);
     free(blocks.hidden);
+    free(blocks.told);
     free(blocks.wanted);
     return error;
 }

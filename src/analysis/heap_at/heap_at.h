@@ -77,6 +77,7 @@ struct blocks_options {
     uint64_t tid;                       /* UINT64_MAX: any thread's */
     const char *pattern;                /* a filter (aggregate/match.h); NULL: any path */
     struct match_conditions conditions; /* of the filter */
+    bool paths_once; /* JSON: the frames of a path stand with the first of its blocks only */
     /* NULL, or called now and then while the trace is replayed. */
     void (*progress)(void *context, uint64_t events, uint64_t of_events);
     void *context;

@@ -48,6 +48,8 @@ static const struct option_entry entries[] = {
     HIDE_STD_ENTRY(COMMON),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
+    {"paths-once", 0, OPTION_FLAG, NULL, "JSON: a path's frames with the first of its blocks only",
+     TO(blocks.paths_once), false, NULL},
     WRAPPER_ENTRIES,
     OPTION_GROUP_END};
 #undef TO
@@ -127,6 +129,8 @@ int cmd_blocks(int argc, char **argv)
         (arguments.blocks.tid != UINT64_MAX || arguments.blocks.conditions.has_thread))
         return options_usage_error(&command, "which thread has mapped something is not known: "
                                              "--thread is for --of=heap");
+    if (arguments.blocks.paths_once && !arguments.common.json)
+        return options_usage_error(&command, "--paths-once is for --json");
     arguments.blocks.of = (enum memory_level)arguments.of;
     arguments.blocks.order = (enum blocks_order)arguments.order;
     moments_settle(&arguments.common, &arguments.blocks.style);

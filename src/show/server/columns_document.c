@@ -64,6 +64,10 @@ void columns_add(struct columns_document *document, const char *name, const void
     const struct width *width = columns_width_for(figure_or(highest, 0));
     struct figure none = all_known || width == &real ? FIGURE_UNKNOWN : figure_of(width->none);
     char *at = columns_begin(document, name, width, count, none);
+    if (all_known && figure_zero(highest)) { /* most metrics of most profiles */
+        memset(at, 0, count * width->bytes);
+        return;
+    }
     for (size_t i = 0; i < count; i++)
         columns_put(at + i * width->bytes, width, number(rows, i));
 }

@@ -23,6 +23,9 @@
 #include "server/resources.h"
 #include "server/sha256.h"
 
+/* Of large blocks; level 6 takes four times as long for 2 % less (decision 531). */
+enum { FAST_FROM = 256 << 10, FAST_LEVEL = 4, SMALL_LEVEL = 6 };
+
 static const char page_name[] = "index.html", script_name[] = "app.js", style_name[] = "app.css";
 
 /* ---- Bytes as text ------------------------------------------------------------------------- */
@@ -91,7 +94,8 @@ static void single_file_write_resource(void *context, const char *name)
     strbuf_addf(&full, "%s%s", writing->prefix, name);
     writing->error = resources_make(writing->resources, name, &plain, &type, &why);
     if (!writing->error)
-        writing->error = gzip_pack(&packed, plain.data, plain.length, 6);
+        writing->error = gzip_pack(&packed, plain.data, plain.length,
+                                   plain.length > FAST_FROM ? FAST_LEVEL : SMALL_LEVEL);
     if (!writing->error)
         writing->error = single_file_write_block(writing->out, "name", full.data,
                                                  type == RESOURCE_JSON ? "json" : "columns",
