@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <string>
 #include <memory>
+#include <vector>
 #define APART __attribute__((noinline, noclone))
 namespace ns
 {
@@ -41,6 +42,19 @@ struct Same : Base {
 };
 struct Plain {
     int a[6];
+};
+struct Shape {
+    virtual ~Shape()
+    {
+    }
+};
+struct Circle : Shape {
+    double radius;
+    char color = 1;
+    int count = 2;
+    Circle(double r) : radius(r)
+    {
+    }
 };
 } // namespace ns
 void *kept[64];
@@ -86,6 +100,16 @@ APART void unique()
     auto p = std::unique_ptr<ns::Point>(new ns::Point(2));
     keep(p.release());
 }
+/* The constructor's instructions stand between those of the vector and those of the loop. */
+APART void mixed()
+{
+    std::vector<std::unique_ptr<ns::Shape>> shapes;
+    shapes.reserve(8);
+    for (int i = 0; i < 5; i++)
+        shapes.emplace_back(new ns::Circle(i));
+    for (auto &shape : shapes)
+        keep(shape.release());
+}
 int main()
 {
     for (int i = 0; i < 5; i++) {
@@ -97,5 +121,6 @@ int main()
         array(7 + i);
         unique();
     }
+    mixed();
     printf("%d\n", count);
 }

@@ -287,12 +287,24 @@ static enum allocated_type allocated_type_of_rust(struct strbuf *type, struct pi
     return ALLOCATED_FOUND;
 }
 
-/* ---- Both ------------------------------------------------------------------------------------ */
+/* ---- C --------------------------------------------------------------------------------------- */
+
+/* What the C library copies a text by. Their results have no variable that says so. */
+static enum allocated_type allocated_type_of_c(struct strbuf *type, struct piece name)
+{
+    static const char *const copies[] = {"strdup", "__strdup", "strndup", "__strndup", NULL};
+    bool found = piece_is_any(name, copies) && allocated_type_take(type, (struct piece){"char", 4});
+    return found ? ALLOCATED_FOUND : ALLOCATED_UNKNOWN;
+}
+
+/* ---- All ------------------------------------------------------------------------------------- */
 
 enum allocated_type allocated_type(struct strbuf *type, const char *function, bool has_lines)
 {
     struct piece name;
     name.at = name_core(function, &name.length);
     enum allocated_type found = allocated_type_of_rust(type, name, has_lines);
-    return found == ALLOCATED_UNKNOWN ? allocated_type_of_cxx(type, name, has_lines) : found;
+    if (found == ALLOCATED_UNKNOWN)
+        found = allocated_type_of_cxx(type, name, has_lines);
+    return found == ALLOCATED_UNKNOWN ? allocated_type_of_c(type, name) : found;
 }

@@ -4,6 +4,7 @@
  *   std::make_unique<Foo, int>(int&&)                                   Foo, of lines only
  *   std::vector<int>::_M_realloc_insert<int>(…)                         int
  *   <alloc::boxed::Box<Foo>>::new                                       Foo
+ *   strdup                                                              char
  *
  * The function is the innermost one of a call path but for those that only hand the call on. Where
  * inlined functions are not known, the body of a function can hold that of any other, and what

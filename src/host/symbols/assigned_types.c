@@ -234,20 +234,30 @@ static void assigned_types_see_variable(struct typing_call *typing, Dwarf_Die *v
 
 /* ---- Constructors ---------------------------------------------------------------------------- */
 
-/* Is the function a constructor? Of which class, and `self`: its first parameter. */
-static bool assigned_types_is_constructor(Dwarf_Die *function, Dwarf_Die *class, Dwarf_Die *self)
+/* Is the function's parameter `this` of a class with that name? */
+static bool assigned_types_is_self(Dwarf_Die *parameter, const char *name, Dwarf_Die *class)
 {
-    const char *furthest = NULL, *name = dwarf_diename(function), *of;
-    if (!name || !dwarf_walk_child(&furthest, function, self))
-        return false;
-    while (dwarf_tag(self) != DW_TAG_formal_parameter)
-        if (!dwarf_walk_sibling(&furthest, self))
-            return false;
-    if (!dwarf_hasattr_integrate(self, DW_AT_artificial) || !assigned_types_pointee(self, class) ||
-        !assigned_types_peel(class, NULL) || !(of = dwarf_diename(class)))
+    const char *of;
+    if (dwarf_tag(parameter) != DW_TAG_formal_parameter ||
+        !dwarf_hasattr_integrate(parameter, DW_AT_artificial) ||
+        !assigned_types_pointee(parameter, class) || !assigned_types_peel(class, NULL) ||
+        !(of = dwarf_diename(class)))
         return false;
     size_t bytes = strcspn(of, "<");
     return strncmp(name, of, bytes) == 0 && name[bytes] == '\0';
+}
+
+/* Is the function a constructor? Of which class, and `self`: its `this`. Where a function was
+ * inlined, gcc has its parameters in any order. */
+static bool assigned_types_is_constructor(Dwarf_Die *function, Dwarf_Die *class, Dwarf_Die *self)
+{
+    const char *furthest = NULL, *name = dwarf_diename(function);
+    if (!name || !dwarf_walk_child(&furthest, function, self))
+        return false;
+    while (!assigned_types_is_self(self, name, class))
+        if (!dwarf_walk_sibling(&furthest, self))
+            return false;
+    return true;
 }
 
 /* A constructor calls those of bases with the same address: the outermost counts. */
@@ -431,12 +441,47 @@ static bool assigned_types_choose(struct typing_call *typing, struct symbols_cal
     return type->hands_on = assigned_types_hands_on(&typing->function);
 }
 
-/* Between these steps nothing comes to be anywhere else. */
+/* Between these steps the result comes to be nowhere else. */
 static bool assigned_types_is_new(const struct call_result *result, size_t at)
 {
     const struct call_result_step *step = &result->steps[at];
     return at == 0 || at + 1 == result->count || step->registers != step[-1].registers ||
            step->store != CALL_RESULT_NOWHERE || step->called;
+}
+
+/* The instructions of a constructor that was inlined may come later, between others. */
+static void assigned_types_see_made(struct typing_call *typing, Dwarf_Die *scope, int depth,
+                                    const char **furthest)
+{
+    Dwarf_Die child;
+    if (depth > MOST_DEPTH || !dwarf_walk_child(furthest, scope, &child))
+        return;
+    do {
+        int tag = dwarf_tag(&child);
+        if (typing->made.addr || !assigned_types_is_scope(tag) ||
+            dwarf_haspc(&child, typing->at) <= 0)
+            continue;
+        if (tag == DW_TAG_inlined_subroutine)
+            assigned_types_see_inlined(typing, &child);
+        assigned_types_see_made(typing, &child, depth + 1, furthest);
+    } while (dwarf_walk_sibling(furthest, &child));
+}
+
+static void assigned_types_see_steps(struct typing_call *typing, const struct call_result *result)
+{
+    const char *furthest;
+    for (size_t i = 0; i < result->count; i++) {
+        typing->step = &result->steps[i];
+        typing->at = typing->step->address - typing->index->bias;
+        if (assigned_types_is_new(result, i))
+            assigned_types_see(typing);
+    }
+    for (size_t i = 0; i < result->count && !typing->made.addr; i++) {
+        typing->step = &result->steps[i];
+        typing->at = typing->step->address - typing->index->bias;
+        furthest = NULL;
+        assigned_types_see_made(typing, &typing->function, 0, &furthest);
+    }
 }
 
 bool assigned_types_find(struct dwarf_index *index, const struct object_file *image,
@@ -456,12 +501,6 @@ bool assigned_types_find(struct dwarf_index *index, const struct object_file *im
                                  .call = address - index->bias - 1};
     call_result_follow(&result, code.bytes + (address - code.start),
                        code.length - (address - code.start), address);
-    for (size_t i = 0; i < result.count; i++) {
-        if (!assigned_types_is_new(&result, i))
-            continue;
-        typing.step = &result.steps[i];
-        typing.at = typing.step->address - index->bias;
-        assigned_types_see(&typing);
-    }
+    assigned_types_see_steps(&typing, &result);
     return assigned_types_choose(&typing, type);
 }

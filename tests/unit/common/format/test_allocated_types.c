@@ -115,6 +115,16 @@ static void rust_says_it_in_newer_names(void **state)
         check(&examples[i]);
 }
 
+static void copies_of_texts_are_characters(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {"strdup", "char", false},  {"__strdup", "char", false}, {"strndup", "char", false},
+        {"my_strdup", NULL, false}, {"a::strdup", NULL, false},  {"xmalloc", NULL, false}};
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        check(&examples[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +133,7 @@ int main(void)
         cmocka_unit_test(without_lines_elements_must_be_plain),
         cmocka_unit_test(some_functions_hand_the_call_on),
         cmocka_unit_test(rust_says_it_in_newer_names),
+        cmocka_unit_test(copies_of_texts_are_characters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
