@@ -5,12 +5,12 @@ bin=$(cd "${BIN:-$root/build/release/bin}" && pwd)
 work=$root/build/bench
 mkdir -p "$work"
 
-# The workload and the program that measures another, compiled as distributions compile, and not as
+# The workload, the program that measures another, and that which measures the machine, compiled as distributions compile, and not as
 # cmake was told: without frame pointers.
 compile_workload() {
-    for part in inprocess/workload rusage; do
+    for part in inprocess/workload inprocess/limit rusage; do
         "${CC:-cc}" -std=gnu17 -O2 -g -fomit-frame-pointer -Wall -Wextra -pthread \
-            -o "$work/${part#*/}" "$root/bench/$part.c"
+            -I"$root/src/common" -o "$work/${part#*/}" "$root/bench/$part.c"
     done
 }
 

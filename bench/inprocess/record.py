@@ -509,6 +509,31 @@ def print_loops(results, tools, loops):
                     ["", "bare", *names, "of heaptrack's"], rows)
 
 
+def measured_limit(work):
+    """What a pair takes at least on this machine (limit.c): {(part, frames): ns}."""
+    said = subprocess.run([os.path.join(work, "limit")], capture_output=True, text=True).stdout
+    return {(part, int(frames)): float(ns) for part, frames, ns in map(str.split, said.splitlines())}
+
+
+def least_limit(before, after):
+    return {key: min(ns, after.get(key, ns)) for key, ns in before.items()}
+
+
+def print_limit(results, tools, limit):
+    rows = []
+    for frames in DEPTHS:
+        least = limit.get(("pair", frames))
+        added = [(tool.name, results.median(f"pair/{frames}/1", tool.name, cpu_added))
+                 for tool in tools if tool.name != "bare"]
+        if not least or all(ns is None for _, ns in added):
+            continue
+        rows.append([f"{frames} frames", number(limit[("fenced", 0)], 1), number(limit[("ring", 0)], 1),
+                     number(limit[("verify", frames)], 1), number(least, 1),
+                     ", ".join(f"{name} x{ns / least:.1f}" for name, ns in added if ns is not None)])
+    print_table("The limit of a pair on this machine, ns CPU, and what each tool adds as a multiple of it",
+                ["", "two fenced stamps", "two records", "verifying", "all at once", "added"], rows)
+
+
 def print_programs(results, tools, programs):
     rows = []
     for program in programs:
@@ -617,6 +642,7 @@ def main():
     workloads = loops + programs
     if not workloads:
         sys.exit(f"bench/record.sh: no workload matches '{options.only}'")
+    limit = measured_limit(options.work)
     results, loads = measure(options, tools, workloads)
     head = {"date": time.strftime("%Y-%m-%d %H:%M:%S %z"), "rounds": options.rounds,
             "quick": options.quick, "machine": machine(), "versions": versions(options.bin),
@@ -624,11 +650,14 @@ def main():
     goals = judge(results)
     print_head(head)
     print_loops(results, tools, loops)
+    limit = least_limit(limit, measured_limit(options.work))
+    print_limit(results, tools, limit)
     print_programs(results, tools, programs)
     print_goals(goals)
     for (workload, tool), why in results.failures.items():
         print(f"\n{tool} failed on {workload}: {why}")
     with open(options.json, "w", encoding="utf-8") as file:
+        head["limit_ns"] = {f"{part}/{frames}": ns for (part, frames), ns in limit.items()}
         json.dump(as_json(head, results, goals, workloads, tools), file, indent=1)
     print(f"\nEvery round of every run: {options.json}")
     if any(tool in ("bare", "tidemark") for _, tool in results.failures):

@@ -93,11 +93,13 @@ struct packer {
     size_t packed_bytes;
 };
 
-static int pack_packer_init(struct packer *packer, int level)
+/* For so many bytes: a small profile needs no room for a whole piece. */
+static int pack_packer_init(struct packer *packer, int level, uint64_t bytes)
 {
-    packer->packed_bytes = ZSTD_compressBound(PIECE_BYTES);
+    size_t piece_bytes = bytes < PIECE_BYTES ? (size_t)bytes : PIECE_BYTES;
+    packer->packed_bytes = ZSTD_compressBound(piece_bytes);
     packer->zstd = ZSTD_createCCtx();
-    packer->plain = malloc(PIECE_BYTES);
+    packer->plain = malloc(piece_bytes + 1);
     packer->packed = malloc(packer->packed_bytes);
     if (!packer->zstd || !packer->plain || !packer->packed)
         return -ENOMEM;
@@ -139,7 +141,7 @@ int pack_write(int from, int to)
         return -errno;
     struct packer packer = {0};
     uint64_t left = (uint64_t)stat.st_size;
-    int error = pack_packer_init(&packer, PACK_LEVEL);
+    int error = pack_packer_init(&packer, PACK_LEVEL, left);
     if (!error)
         error = pack_write_header(to, left);
     if (!error)
@@ -152,7 +154,7 @@ int pack_image(struct strbuf *out, const void *plain, size_t bytes, int level)
 {
     struct packer packer = {0};
     struct pack_header header = pack_header_of(bytes);
-    int error = pack_packer_init(&packer, level);
+    int error = pack_packer_init(&packer, level, bytes);
     strbuf_add(out, &header, sizeof header);
     for (size_t at = 0; at < bytes && !error; at += PIECE_BYTES) {
         size_t count = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
