@@ -299,6 +299,81 @@ static void seccomp_strict_syscall(void)
     strict_work();
 }
 
+/* ---- No clock ----
+ * One thread forbids itself the processor's clock and lives on; reading it would be its death. */
+
+enum { CLOCKLESS_BLOCKS = 1000 };
+
+static void clockless_work(void)
+{
+    for (int i = 0; i < CLOCKLESS_BLOCKS; i++)
+        free(keep(malloc(16 + (size_t)i)));
+    void *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages != MAP_FAILED);
+    pages = mremap(pages, 8192, 16384, MREMAP_MAYMOVE);
+    CHECK(pages != MAP_FAILED && !munmap(pages, 16384));
+}
+
+/* Kills for mmap(), too, as for all but read, write, exit and sigreturn. */
+static void *clockless_strict(void *argument)
+{
+    void *small[64];
+    for (int i = 0; i < 64; i++)
+        free(keep(malloc(100))); /* the C library has all it needs */
+    CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT));
+    for (int i = 0; i < 64; i++)
+        small[i] = keep(malloc(64));
+    for (int i = 0; i < 64; i++)
+        free(small[i]);
+    syscall(SYS_exit, 0);
+    return argument;
+}
+
+static void *clockless_begun(void *argument)
+{
+    clockless_work();
+    return argument;
+}
+
+static void *clockless_in_thread(void *argument)
+{
+    pthread_t thread;
+    torture_work(100);
+    if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV))
+        return NULL; /* no such clock here */
+    clockless_work();
+    CHECK(!pthread_create(&thread, NULL, clockless_begun, argument));
+    CHECK(!pthread_join(thread, NULL));
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (!pid) {
+        clockless_work();
+        _exit(5);
+    }
+    CHECK(torture_wait(pid) == 5 << 8);
+    return NULL;
+}
+
+static void clockless_thread(void *(*begin)(void *))
+{
+    pthread_t thread;
+    torture_work(1000);
+    CHECK(!pthread_create(&thread, NULL, begin, NULL));
+    CHECK(!pthread_join(thread, NULL));
+    torture_work(1000);
+    victim_fact("may_lose", 1);
+}
+
+static void seccomp_mode_strict(void)
+{
+    clockless_thread(clockless_strict);
+}
+
+static void no_clock(void)
+{
+    clockless_thread(clockless_in_thread);
+}
+
 /* All but the calls by which the recorder's library would connect: what is executed under it, and
  * what is forked, lives unrecorded. */
 static void seccomp_helpers(void)
@@ -354,6 +429,8 @@ int main(int argc, char **argv)
         {"seccomp_child", seccomp_child},
         {"seccomp_strict", seccomp_strict},
         {"seccomp_strict_syscall", seccomp_strict_syscall},
+        {"seccomp_mode_strict", seccomp_mode_strict},
+        {"no_clock", no_clock},
         {"seccomp_helpers", seccomp_helpers},
         {"close_range_threads", close_range_threads},
         {NULL, NULL},

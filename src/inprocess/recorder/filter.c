@@ -233,5 +233,10 @@ void filter_installed(const struct sock_fprog *filter)
 
 void filter_strict(void)
 {
-    filter_forbid(CALL_ALL);
+    filter_forbid(CALL_ALL | CALL_CLOCK);
+}
+
+void filter_clock(void)
+{
+    filter_forbid(CALL_CLOCK | CALL_JOIN); /* children begin without it, too */
 }

@@ -45,11 +45,11 @@ static inline void hooks_inside_end(struct inside *inside)
 
 static inline uint64_t call_begins(void)
 {
-    return unlikely(thread_timed) ? ticks_unfenced() : 0;
+    return unlikely(thread_timed) && thread_current ? ticks_unfenced() : 0;
 }
 static inline uint64_t hooks_call_took(uint64_t since)
 {
-    return unlikely(thread_timed) ? ticks_unfenced() - since : 0;
+    return unlikely(thread_timed) && thread_current ? ticks_unfenced() - since : 0;
 }
 
 /* Calls a real function of the malloc family. */

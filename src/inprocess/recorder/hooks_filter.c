@@ -1,6 +1,7 @@
 /* How a program puts itself under a seccomp filter: prctl(), or seccomp(), which has no function of
  * its own and goes through syscall() (libseccomp). Everything is passed on as it is; a filter that
- * the kernel has taken is then asked what it lets pass of ours. */
+ * the kernel has taken is then asked what it lets pass of ours. Reading the clock is no call, and
+ * can be forbidden in the same way. */
 #include "recorder/hooks.h"
 
 #include <errno.h>
@@ -10,14 +11,17 @@
 #include <unistd.h>
 #include "recorder/filter.h"
 
-/* Of the program's, and read by the kernel without an error just now. */
+/* Of the program's, and read by the kernel without an error just now. Strict mode forbids the clock
+ * too: what this thread calls from now on is passed on unrecorded. */
 static void hooks_filter_see(unsigned long mode, const void *argument)
 {
     int saved_errno = errno;
     if (mode == SECCOMP_MODE_FILTER)
         filter_installed(argument);
-    else if (mode == SECCOMP_MODE_STRICT)
+    else if (mode == SECCOMP_MODE_STRICT) {
+        thread_stop_recording();
         filter_strict();
+    }
     errno = saved_errno;
 }
 
@@ -65,6 +69,10 @@ HOOK int prctl(int option, ...)
                                                             (long)c, (long)d, 0);
     if (unlikely(option == PR_SET_SECCOMP) && status == 0)
         hooks_filter_see(a, (const void *)b);
+    if (unlikely(option == PR_SET_TSC) && status == 0 && a == PR_TSC_SIGSEGV) {
+        thread_stop_recording();
+        filter_clock();
+    }
     return status;
 }
 HOOKED(prctl)

@@ -175,7 +175,7 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     va_end(rest);
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_enter(frame);
-    uint64_t since = ticks_now();
+    uint64_t since = thread ? ticks_now() : 0;
     void *mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
     if (thread && mapped != MAP_FAILED) {
         struct unwind_start start = UNWIND_START_HERE();

@@ -742,7 +742,7 @@ static __attribute__((noinline)) void session_wait_for_collector(struct wire_hea
  * would be its parent's. */
 static bool session_is_our_end(void)
 {
-    return session_is_on() && !permitted_calls_is_forbidden(CALL_PID) &&
+    return session_is_on() && !permitted_calls_is_forbidden(CALL_PID | CALL_CLOCK) &&
            state->pid == syscall(SYS_getpid);
 }
 

@@ -27,7 +27,7 @@ bool thread_paused;
 uint32_t (*thread_capture)(struct unwind_memory *, const struct unwind_start *) = unwind_capture;
 
 /* Set while this thread is in thread_begin(): what that calls must not be recorded. */
-static __thread bool thread_beginning;
+static __thread bool thread_beginning, thread_has_stopped;
 
 static _Atomic uint64_t thread_key; /* of pthread_setspecific(), and 1; 0: not yet made */
 
@@ -254,7 +254,7 @@ static struct thread *thread_new(void)
 {
     uint32_t index;
     char *data;
-    if (permitted_calls_is_forbidden(CALL_TID))
+    if (permitted_calls_is_forbidden(CALL_TID | CALL_CLOCK))
         return NULL;
     uint32_t tid = (uint32_t)syscall(SYS_gettid);
     struct wire_ring *ring = shared_take_ring(tid, &data, &index);
@@ -311,6 +311,20 @@ void thread_hold(bool hold)
     thread_beginning = hold;
 }
 
+/* Its ring stays its own, so that nobody asks whether it has ended. */
+void thread_stop_recording(void)
+{
+    thread_has_stopped = true;
+    thread_current = NULL;
+}
+
+static void thread_count_unrecorded(void)
+{
+    struct wire_header *header = shared_header();
+    if (header)
+        atomic_fetch_add_explicit(&header->lost_events, 1, memory_order_relaxed);
+}
+
 static void thread_see_work(struct thread *thread, void *context)
 {
     if (thread->hook_frame)
@@ -346,6 +360,10 @@ struct thread *thread_begin(void)
 {
     if (thread_beginning || session_is_over())
         return NULL;
+    if (unlikely(thread_has_stopped)) {
+        thread_count_unrecorded();
+        return NULL;
+    }
     int saved_errno = errno;
     uint64_t signals = signal_lock_block(); /* a handler that jumped out would leave others
                                              * waiting */

@@ -215,6 +215,8 @@ void thread_use_forget(void);
 bool thread_renew(void);
 /* Calls of this thread that we hook are passed on while set. */
 void thread_hold(bool hold);
+/* The same for ever, and each is counted as lost. Reads no clock and calls nothing. */
+void thread_stop_recording(void);
 
 /* All states of threads that there are, those of ended ones too. */
 void thread_each(void (*visit)(struct thread *thread, void *context), void *context);

@@ -28,14 +28,15 @@ enum call {
     CALL_TRACER = 1 << 15,  /* let the collector read our memory (Yama) */
     CALL_PAGES = 1 << 16,   /* which pages of a block were written (last_writes.h) */
     CALL_ALL = (1 << 17) - 1,
+    CALL_CLOCK = 1 << 17, /* no call: who may not read the processor's clock dies of it */
 };
 
 /* Set of enum call. Only ever grows, as filters do; in the child of a fork it is its parent's. */
 extern uint32_t calls_forbidden;
 
-static inline bool permitted_calls_is_forbidden(enum call call)
+static inline bool permitted_calls_is_forbidden(uint32_t calls)
 {
-    return __builtin_expect(__atomic_load_n(&calls_forbidden, __ATOMIC_RELAXED) & call, 0);
+    return __builtin_expect(__atomic_load_n(&calls_forbidden, __ATOMIC_RELAXED) & calls, 0);
 }
 
 #endif

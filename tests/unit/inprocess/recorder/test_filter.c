@@ -75,7 +75,10 @@ static void what_kills_fails_or_asks_is_forbidden(void **state)
     }
     forget();
     filter_strict();
-    assert_int_equal(calls_forbidden, CALL_ALL);
+    assert_int_equal(calls_forbidden, CALL_ALL | CALL_CLOCK);
+    calls_forbidden = 0;
+    filter_clock();
+    assert_int_equal(calls_forbidden, CALL_CLOCK | CALL_JOIN);
 }
 
 static void filters_add_up(void **state)
