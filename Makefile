@@ -9,6 +9,7 @@ JOBS = $$(nproc)
 TEST_JOBS = $$(($$(nproc) + 1))
 SECONDS_EACH = 600
 MINUTES = 40
+PART = 1/1
 TIDEMARK = build/release/bin/tidemark
 CTEST = ctest --output-on-failure --no-tests=error
 
@@ -95,7 +96,7 @@ check-faults:
 	@tools/setup.sh build test
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
-	@python3 tests/faults/faults.py --whole --minutes $(MINUTES) build/release/bin build/release/lib build/release/tests/faults
+	@python3 tests/faults/faults.py --whole --part $(PART) --minutes $(MINUTES) build/release/bin build/release/lib build/release/tests/faults
 
 check-attach:
 	@tools/setup.sh build test

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails every system call of Tidemark's in turn, and kills the process there (`make check-faults`).
 
-faults.py [--whole] [--minutes N] [--jobs N] [--scenario NAME] [--only TEXT] [--every N [--from M]] BIN LIB TOOLS
+faults.py [--whole] [--part K/N] [--minutes N] [--jobs N] [--scenario NAME] [--only TEXT] [--every N [--from M]] BIN LIB TOOLS
 
 A scenario is run once to list the places from which the recorder, the collector and attach call the system
 (inject.c says what a place is). Then it is run for each place and each error that the call can have. After each run
@@ -9,7 +9,8 @@ the program has written what it always writes and ended as it always ends, every
 else lies beside, no process is left, and a profile that is missing has a sentence. Without --whole there is one
 place for each call and role, and one error for each place. With it, each place has its first error, then a kill, and
 then the first place of each chain of functions all other errors, at the first, the middle and the last time. It ends after
---minutes, and says how many places it has come to.
+--minutes, and says how many places it has come to. A place is always in the same of N parts, whatever a run finds first:
+the parts 1/N to N/N of one build are the whole, in several sittings.
 """
 import argparse
 import bisect
@@ -26,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 
 SECONDS = 60
 LIMIT = 4096  # bytes of stderr that are shown
@@ -375,10 +377,14 @@ class Campaign:
                 self.wrong[f"{scenario.name}: without a fault"] = faults
             scenario.ends = run.ends
             for site, count in run.sites.items():
-                if split(site)[0] in scenario.roles and not self.is_programs_own(site):
+                if split(site)[0] in scenario.roles and self.is_of_part(site) and not self.is_programs_own(site):
                     sites[site] = max(count, sites.get(site, 0))
             shutil.rmtree(directory)
         return sites
+
+    def is_of_part(self, site):
+        number, count = self.options.part
+        return zlib.crc32(site.encode()) % count == number - 1
 
     def faults_of(self, scenario, sites):
         """With what comes first when time is short: each place once, then kills, then other errors and times."""
@@ -478,10 +484,18 @@ def refusal(options):
     return None if done.returncode == 0 else done.stderr.strip() or f"status {done.returncode}"
 
 
+def part_of(text):
+    number, _, count = text.partition("/")
+    if not 1 <= int(number) <= int(count):
+        raise ValueError
+    return int(number), int(count)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--whole", action="store_true")
     parser.add_argument("--minutes", type=float, help="what is not tried by then is counted")
+    parser.add_argument("--part", type=part_of, default=(1, 1), metavar="K/N", help="of the places")
     parser.add_argument("--errors", action="store_true", help="nothing is killed")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

@@ -1,5 +1,6 @@
 /* A malloc that fails at one place of `tidemark`: preloaded into it, and into nothing that it
- * starts. FAULTS_MALLOC=list:FILE writes the places of its code that allocate, with the number of
+ * starts but its own forks (the collector), with which it shares what is counted.
+ * FAULTS_MALLOC=list:FILE writes the places of its code that allocate, with the number of
  * times; FAULTS_MALLOC=fail:PLACE+PLACE:N[:sticky] has the Nth allocation there fail. */
 #include <execinfo.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 extern void *__libc_malloc(size_t bytes);
 extern void *__libc_calloc(size_t count, size_t bytes);
@@ -23,13 +25,19 @@ struct site {
     unsigned count;
 };
 
-static struct site sites[SITES], wanted;
-static size_t site_count;
-static unsigned wanted_at, seen;
+/* Of the command and of its forks. */
+static struct counted {
+    pthread_mutex_t lock;
+    struct site sites[SITES];
+    size_t site_count;
+    unsigned seen; /* calls at `wanted` */
+} * counted;
+
+static struct site wanted;
+static unsigned wanted_at;
 static bool lists, fails, sticky;
 static const char *file;
 static uintptr_t text_start, text_end, text_bias;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local bool inside;
 
 /* ---- Where ---- */
@@ -67,13 +75,13 @@ static bool malloc_is_same(const struct site *one, const struct site *other)
 
 static void malloc_list(const struct site *site)
 {
-    for (size_t i = 0; i < site_count; i++)
-        if (malloc_is_same(&sites[i], site)) {
-            sites[i].count++;
+    for (size_t i = 0; i < counted->site_count; i++)
+        if (malloc_is_same(&counted->sites[i], site)) {
+            counted->sites[i].count++;
             return;
         }
-    if (site_count < SITES)
-        sites[site_count++] = *site;
+    if (counted->site_count < SITES)
+        counted->sites[counted->site_count++] = *site;
 }
 
 static bool malloc_must_fail(void)
@@ -82,13 +90,13 @@ static bool malloc_must_fail(void)
         return false;
     inside = true;
     struct site site = malloc_site();
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&counted->lock);
     bool fail = false;
     if (lists)
         malloc_list(&site);
     else if (malloc_is_same(&site, &wanted))
-        fail = ++seen == wanted_at || (sticky && seen > wanted_at);
-    pthread_mutex_unlock(&lock);
+        fail = ++counted->seen == wanted_at || (sticky && counted->seen > wanted_at);
+    pthread_mutex_unlock(&counted->lock);
     inside = false;
     if (fail)
         errno = ENOMEM;
@@ -127,13 +135,25 @@ int posix_memalign(void **block, size_t alignment, size_t bytes)
 
 /* ---- What is wanted ---- */
 
+static bool malloc_share(void)
+{
+    pthread_mutexattr_t shared;
+    counted =
+        mmap(NULL, sizeof *counted, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (counted == MAP_FAILED)
+        return false;
+    pthread_mutexattr_init(&shared);
+    pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    return pthread_mutex_init(&counted->lock, &shared) == 0;
+}
+
 __attribute__((constructor)) static void malloc_begin(void)
 {
     static char text[256];
     const char *told = getenv("FAULTS_MALLOC");
     void *stack[1];
     if (!told || strlen(told) >= sizeof text ||
-        strcmp(program_invocation_short_name, "tidemark") != 0)
+        strcmp(program_invocation_short_name, "tidemark") != 0 || !malloc_share())
         return;
     strcpy(text, told);
     unsetenv("LD_PRELOAD");
@@ -154,8 +174,9 @@ __attribute__((destructor)) static void malloc_end(void)
 {
     FILE *out = lists && file ? fopen(file, "we") : NULL;
     lists = fails = false;
-    for (size_t i = 0; out && i < site_count; i++)
-        fprintf(out, "%lx+%lx %u\n", sites[i].place[0], sites[i].place[1], sites[i].count);
+    for (size_t i = 0; out && i < counted->site_count; i++)
+        fprintf(out, "%lx+%lx %u\n", counted->sites[i].place[0], counted->sites[i].place[1],
+                counted->sites[i].count);
     if (out)
         fclose(out);
 }
