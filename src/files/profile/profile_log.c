@@ -10,7 +10,8 @@
 #include <zstd.h>
 #include "base/varint.h"
 
-enum { LEVEL = 1 };
+/* Of what is small, level 1 takes twice the time for a seventh of the bytes. */
+enum { LEVEL = 1, LEVEL_SMALL = -1, SMALL_BYTES = 8 << 10 };
 
 enum { CODE_NULL, CODE_TEXT, CODE_BLOB, CODE_REAL, CODE_WHOLE, CODE_CHANGE };
 /* Of a number that is one more than the last: a varint of one byte (2: 1 by zigzag). */
@@ -179,7 +180,8 @@ int profile_log_pack(const struct profile_log *log, struct strbuf *out)
     if (!packer)
         return -ENOMEM;
     char *packed = strbuf_extend(out, most);
-    size_t bytes = ZSTD_compressCCtx(packer, packed, most, log->rows.data, log->rows.length, LEVEL);
+    size_t bytes = ZSTD_compressCCtx(packer, packed, most, log->rows.data, log->rows.length,
+                                     log->rows.length < SMALL_BYTES ? LEVEL_SMALL : LEVEL);
     if (ZSTD_isError(bytes)) {
         strbuf_truncate(out, before);
         return -ENOMEM;

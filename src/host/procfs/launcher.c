@@ -75,10 +75,39 @@ static int64_t launcher_number_of(const struct strbuf *environment, const char *
     return (int64_t)number;
 }
 
+/* All variables above. Most processes have none of them, and are asked for each. */
+static bool launcher_is_of_interest(const char *variable)
+{
+    static const char *const beginnings[] = {"OMPI_", "MV2_",   "JSM_", "PALS_", "PMI", "ALPS_",
+                                             "FLUX_", "SLURM_", "MPI_", "PBS_",  "LSB_"};
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (*variable == *beginnings[i] &&
+            strncmp(variable, beginnings[i], strlen(beginnings[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Keeps what is of interest. */
+static void launcher_sift(struct strbuf *environment)
+{
+    char *end = environment->data + environment->length, *to = environment->data;
+    for (char *at = to, *next; at < end; at = next) {
+        next = at + strlen(at) + 1;
+        if (!launcher_is_of_interest(at))
+            continue;
+        memmove(to, at, (size_t)(next - at)); /* the last one's end is the buffer's */
+        to += next - at;
+    }
+    strbuf_truncate(environment, to > end ? environment->length : (size_t)(to - environment->data));
+}
+
 static bool launcher_read_environment(struct strbuf *environment, pid_t pid)
 {
     strbuf_reset(environment);
-    return proc_read(pid, "environ", MOST_ENVIRONMENT_BYTES, environment) == 0;
+    if (proc_read(pid, "environ", MOST_ENVIRONMENT_BYTES, environment) < 0)
+        return false;
+    launcher_sift(environment);
+    return true;
 }
 
 static int64_t launcher_rank_by(const struct family *family, const struct strbuf *environment)
@@ -239,7 +268,7 @@ static void launcher_name_job(struct launcher *launcher, const struct origin *or
 
 /* ---- Launchers themselves ------------------------------------------------------------------ */
 
-static bool launcher_is_launcher(pid_t pid)
+static bool launcher_is_launcher(const char *executable)
 {
     /* clang-format off */
     static const char *const names[] = {
@@ -248,22 +277,27 @@ static bool launcher_is_launcher(pid_t pid)
         "hydra_bstrap_proxy", "hydra_nameserver", "mpirun_rsh", "mpispawn", "srun", "slurmstepd",
         "aprun", "jsrun", "flux-shell"};
     /* clang-format on */
-    char *path;
-    bool found = false;
-    if (process_executable(pid, &path) < 0)
-        return false;
-    const char *name = basename(path);
+    const char *name = basename(executable);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        found |= strcmp(names[i], name) == 0;
-    free(path);
-    return found;
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
 }
 
 void launcher_of(struct launcher *launcher, pid_t pid)
 {
+    char *executable;
+    if (process_executable(pid, &executable) < 0)
+        executable = NULL;
+    launcher_of_program(launcher, pid, executable ? executable : "");
+    free(executable);
+}
+
+void launcher_of_program(struct launcher *launcher, pid_t pid, const char *executable)
+{
     struct strbuf environment = STRBUF_INIT;
     *launcher = (struct launcher){.rank = -1, .ranks = -1, .local_rank = -1, .node = -1};
-    launcher->is_launcher = launcher_is_launcher(pid);
+    launcher->is_launcher = launcher_is_launcher(executable);
     struct origin origin = {0};
     if (!launcher->is_launcher && launcher_read_environment(&environment, pid))
         origin = launcher_innermost(&environment, pid);

@@ -26,5 +26,7 @@ struct launcher {
  * was started within a rank of another, the inner one counts. Reads /proc only; a process that is
  * gone or hides its environment has no launcher. Thread-safe. */
 void launcher_of(struct launcher *launcher, pid_t pid);
+/* The same for whoever knows already what it executes ("": not known). */
+void launcher_of_program(struct launcher *launcher, pid_t pid, const char *executable);
 
 #endif

@@ -343,12 +343,30 @@ static void page_table_forget(struct pages *pages)
     pages->run_count = pages->cursor = 0;
 }
 
+/* False: there are more runs than room for them, or not all of it is user space. */
+static bool page_table_load_at_once(struct pages *pages, uint64_t start, uint64_t end)
+{
+    struct scan_argument argument;
+    int count = page_table_scan(pages, start, end, &argument);
+    pages->at_once = false; /* what comes then is not far away */
+    if (count < 0 || argument.walk_end != end)
+        return false;
+    pages->window_start = start;
+    pages->window_end = end;
+    pages->run_count = (size_t)count;
+    pages->cursor = 0;
+    return page_table_cut_window(pages) == 0 && pages->window_end == end;
+}
+
 /* Moves the window to `address`. It goes on to `needed`, and as far behind it as the sweep may
  * still want (`last`), if it has run through the piece before. */
 static int page_table_load(struct pages *pages, uint64_t address, uint64_t needed, uint64_t last)
 {
     uint64_t start = page_table_down(address);
     bool goes_on = start == pages->window_end;
+    if (pages->at_once && pages->method == PAGES_SCAN &&
+        page_table_load_at_once(pages, start, page_table_up(last)))
+        return 0;
     uint64_t piece =
         goes_on ? page_table_smallest(pages->piece_bytes * 2, PIECE_MAX_BYTES) : PIECE_MIN_BYTES;
     uint64_t end =
@@ -406,14 +424,14 @@ static struct page_table_run page_table_run_of(uint64_t start, const struct part
     };
 }
 
-static int page_table_visit_range(struct pages *pages, uint64_t start, uint64_t end,
+static int page_table_visit_range(struct pages *pages, uint64_t start, uint64_t end, uint64_t last,
                                   int (*visit)(const struct page_table_run *, void *),
                                   void *context)
 {
     int result = 0;
     for (uint64_t at = start; at < end && result == 0;) {
         if (at >= pages->window_end || at < pages->window_start)
-            result = page_table_load(pages, at, end, end);
+            result = page_table_load(pages, at, end, pages->at_once ? last : end);
         if (result)
             break;
         struct part part = page_table_part_at(pages, at, end);
@@ -427,7 +445,8 @@ static int page_table_visit_range(struct pages *pages, uint64_t start, uint64_t 
 int page_table_visit(struct pages *pages, const struct page_table_range *ranges, size_t count,
                      int (*visit)(const struct page_table_run *run, void *context), void *context)
 {
-    uint64_t covered = 0;
+    uint64_t covered = 0,
+             last = count ? page_table_smallest(ranges[count - 1].end, ADDRESS_TOP) : 0;
     int result = 0;
     page_table_forget(pages);
     for (size_t i = 0; i < count && result == 0; i++) {
@@ -435,7 +454,7 @@ int page_table_visit(struct pages *pages, const struct page_table_range *ranges,
             return -EINVAL;
         uint64_t start = page_table_largest(page_table_down(ranges[i].start), covered);
         uint64_t end = page_table_up(page_table_smallest(ranges[i].end, ADDRESS_TOP));
-        result = page_table_visit_range(pages, start, end, visit, context);
+        result = page_table_visit_range(pages, start, end, last, visit, context);
         covered = page_table_largest(covered, end);
     }
     return result ? result : page_table_check_alive(pages);

@@ -47,6 +47,8 @@ struct pages {
     bool knows_huge;   /* runs say what is huge and what is the zero page; the pread cannot */
     bool wants_forked; /* set by the caller: runs shall say what is `forked`, which takes the scan
                           a pread of 8 bytes a page more */
+    bool at_once;      /* set by the caller for a process with few pages: the scan is asked for all
+                          ranges in one call, instead of one for each that lies apart */
     uint64_t categories;
     uint64_t window_start, window_end, piece_bytes;
     struct pages_region *runs;

@@ -2,7 +2,6 @@
  * Lines are cut from a buffer that grows to the longest one and is reused. */
 #include "procfs/proc_file.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -95,12 +94,17 @@ int proc_threads(pid_t pid, int (*visit)(pid_t tid, void *context), void *contex
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 
+static bool proc_is_digit(char letter)
+{
+    return letter >= '0' && letter <= '9';
+}
+
 bool proc_number(const char *at, uint64_t *value, const char **end)
 {
     uint64_t number = 0;
-    if (!isdigit((unsigned char)*at))
+    if (!proc_is_digit(*at))
         return false;
-    for (; isdigit((unsigned char)*at); at++) {
+    for (; proc_is_digit(*at); at++) {
         if (__builtin_mul_overflow(number, 10u, &number) ||
             __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number))
             return false;
@@ -129,7 +133,8 @@ bool proc_value(const char *text, const char *key, uint64_t *value)
     size_t length = strlen(key);
     for (const char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
-        if (strncmp(line, key, length) == 0 && proc_line_value(line + length, value))
+        if (*line == *key && strncmp(line, key, length) == 0 &&
+            proc_line_value(line + length, value))
             return true;
     }
     return false;

@@ -71,5 +71,16 @@ void proc_lines_release(struct proc_lines *lines);
  * at the end: `error` then says whether there was one. A last line that lacks its newline was cut
  * and is not given out. */
 char *proc_lines_next(struct proc_lines *lines);
+/* The same for whoever can tell how long the line should be, and that it is that line: it ends with
+ * its newline. NULL: not all of it has been read, or another byte stands there. */
+static inline const char *proc_lines_peek(const struct proc_lines *lines, size_t length)
+{
+    const char *line = lines->data + lines->begin;
+    return lines->end - lines->begin > length && line[length] == '\n' ? line : NULL;
+}
+static inline void proc_lines_pass(struct proc_lines *lines, size_t length)
+{
+    lines->begin += length + 1;
+}
 
 #endif

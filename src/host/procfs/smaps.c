@@ -1,6 +1,6 @@
 /* Parses /proc/PID/smaps into a sorted table of mappings, and says what each mapping is (smaps.h).
  * Fields are looked up in a table in the kernel's order, starting behind the last hit, so that a
- * line costs one comparison. */
+ * line costs one comparison; its end is where that of the same line of a mapping before was. */
 #include "procfs/smaps.h"
 
 #include <errno.h>
@@ -106,6 +106,11 @@ struct record {
     size_t next; /* the field that is likely to come */
 };
 
+/* The kernel pads numbers, so a field's lines are of one length. 0: not known yet. */
+struct shape {
+    size_t lengths[FIELDS];
+};
+
 static struct record smaps_record_begin(struct smaps_bytes *bytes)
 {
     *bytes = smaps_bytes_unknown();
@@ -140,21 +145,62 @@ static bool smaps_parse_kib(const char *at, uint64_t *bytes)
            !end[3] && !__builtin_mul_overflow(*bytes, 1024u, bytes);
 }
 
+static void smaps_record_add(struct record *record, size_t field, uint64_t value)
+{
+    struct figure *to = (struct figure *)((char *)record->bytes + fields[field].offset);
+    record->seen |= 1u << field;
+    *to = figure_known(*to) ? figure_add(*to, figure_of(value)) : figure_of(value);
+}
+
 /* "Rss:    12 kB". False if the line is damaged; fields that we do not want are not. */
-static bool smaps_record_line(struct record *record, const char *line)
+static bool smaps_record_line(struct record *record, struct shape *shape, const char *line)
 {
     size_t field = smaps_find_field(record->next, line);
     if (field == FIELDS) /* another's; one without a name is damage */
         return *line != ':' && strchr(line, ':') != NULL;
     record->next = field + 1 == FIELDS ? 0 : field + 1;
+    shape->lengths[field] = strlen(line);
     if (fields[field].offset == NOT_WANTED)
         return true;
-    struct figure *to = (struct figure *)((char *)record->bytes + fields[field].offset);
     uint64_t value;
     if (record->seen & 1u << field || !smaps_parse_kib(line + fields[field].length + 1, &value))
         return false;
-    record->seen |= 1u << field;
-    *to = figure_known(*to) ? figure_add(*to, figure_of(value)) : figure_of(value);
+    smaps_record_add(record, field, value);
+    return true;
+}
+
+/* "   12 kB" that ends at `end`, read backwards; the line has letters before it. */
+static bool smaps_parse_kib_before(const char *end, uint64_t *bytes)
+{
+    enum { DIGITS_MOST = 12 };
+    uint64_t unit = 1024;
+    const char *at = end - sizeof " kB" + 1, *least = at - DIGITS_MOST;
+    if (memcmp(at, " kB", 3) != 0)
+        return false;
+    *bytes = 0;
+    for (at--; at > least && *at >= '0' && *at <= '9'; at--, unit *= 10)
+        *bytes += (uint64_t)(*at - '0') * unit;
+    return *at == ' ' && unit > 1024;
+}
+
+/* The likely line, if it is there as it was in a mapping before. What is not sure is left to
+ * smaps_record_line(). */
+static bool smaps_record_known(struct record *record, const struct shape *shape,
+                               struct proc_lines *lines)
+{
+    size_t next = record->next, length = shape->lengths[next];
+    const struct field *field = &fields[next];
+    const char *line = length ? proc_lines_peek(lines, length) : NULL;
+    uint64_t value;
+    if (!line || line[field->length] != ':' || memcmp(line, field->name, field->length) != 0)
+        return false;
+    if (field->offset != NOT_WANTED) {
+        if (record->seen & 1u << next || !smaps_parse_kib_before(line + length, &value))
+            return false;
+        smaps_record_add(record, next, value);
+    }
+    record->next = next + 1 == FIELDS ? 0 : next + 1;
+    proc_lines_pass(lines, length);
     return true;
 }
 
@@ -232,6 +278,7 @@ static int smaps_read_lines(struct smaps *smaps)
     struct smaps_bytes unwanted;
     struct smaps_mapping *mapping = NULL;
     struct record record = smaps_record_begin(&unwanted);
+    struct shape shape = {{0}};
     int error = 0;
     for (char *line; !error && (line = proc_lines_next(&smaps->lines));) {
         if (smaps_is_header(line)) {
@@ -242,8 +289,10 @@ static int smaps_read_lines(struct smaps *smaps)
             if (mapping)
                 mapping->flags = smaps_parse_flags(line + 8);
         } else {
-            smaps->damaged += !smaps_record_line(&record, line);
+            smaps->damaged += !smaps_record_line(&record, &shape, line);
         }
+        while (smaps_record_known(&record, &shape, &smaps->lines))
+            ;
     }
     return error ? error : smaps->lines.error;
 }
@@ -592,12 +641,13 @@ int smaps_rollup_fd(int fd, struct smaps_bytes *bytes)
 {
     struct proc_lines lines = {0};
     struct record record = smaps_record_begin(bytes);
+    struct shape shape = {{0}};
     proc_lines_start(&lines, fd);
     bool any = false;
     for (char *line; (line = proc_lines_next(&lines));) {
         any = true;
         if (!smaps_is_header(line))
-            smaps_record_line(&record, line);
+            smaps_record_line(&record, &shape, line);
     }
     int error = lines.error ? lines.error : any ? 0 : -ESRCH;
     proc_lines_release(&lines);

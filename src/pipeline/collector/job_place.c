@@ -50,9 +50,12 @@ static const struct launcher *job_place_own(void)
     return &own;
 }
 
-void job_place_identify(struct launcher *launcher, pid_t pid)
+void job_place_identify(struct launcher *launcher, pid_t pid, const char *executable)
 {
-    launcher_of(launcher, pid);
+    if (executable)
+        launcher_of_program(launcher, pid, executable);
+    else
+        launcher_of(launcher, pid);
     if (!launcher->name && !launcher->is_launcher)
         *launcher = *job_place_own();
     if (!launcher->name || !launcher->id_by_ancestor)

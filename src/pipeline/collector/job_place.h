@@ -13,8 +13,9 @@
 #include "jobdir/entry.h"
 
 /* Which rank of which job `pid` is: by its own environment, or as the collector's own is one (its
- * program may have emptied the environment). One thread at a time. */
-void job_place_identify(struct launcher *launcher, pid_t pid);
+ * program may have emptied the environment). `executable`: NULL if it is not known yet. One thread
+ * at a time. */
+void job_place_identify(struct launcher *launcher, pid_t pid, const char *executable);
 
 /* Makes the directory and those above it if need be, and looks whether files can be made there: 0
  * or -errno with error_text()'s sentence. */

@@ -180,6 +180,16 @@ static uint64_t look_sweep_anonymous_pages(const struct smaps *smaps)
     return bytes / process_page_bytes();
 }
 
+/* Its page table is read in a moment. */
+static bool look_sweep_is_small(const struct smaps *smaps)
+{
+    enum { MOST = 16 << 20 };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < smaps->count; i++)
+        bytes += figure_or(smaps->mappings[i].bytes.rss, MOST);
+    return bytes < MOST;
+}
+
 /* What cannot be read is not known to be blank. */
 static int look_sweep_open_content(struct look_sweep *sweep)
 {
@@ -219,6 +229,7 @@ int look_sweep(struct look_sweep *sweep, struct pages *pages)
     sweep->area = 0;
     sweep->tells_zero = pages->knows_huge;
     pages->wants_forked = look_sweep_has_forked(sweep->smaps);
+    pages->at_once = look_sweep_is_small(sweep->smaps);
     bool is_held = !error && sweep->heat;
     if (is_held)
         heat_lock(sweep->heat);

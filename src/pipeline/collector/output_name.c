@@ -80,7 +80,7 @@ static void output_name_add_part(struct strbuf *name, const char *part)
 static void output_name_add_rank(struct strbuf *name, pid_t pid)
 {
     struct launcher launcher;
-    job_place_identify(&launcher, pid);
+    job_place_identify(&launcher, pid, NULL);
     if (launcher.name)
         strbuf_addf(name, "%lld", (long long)launcher.rank);
     else

@@ -104,7 +104,7 @@ void process_image_describe(struct process_image *image, struct process_image *r
     image->start_unix_ns = process_image_unix_ns();
     image->age_ns = image->late ? process_image_age_of(image) : 0;
     image->boot = process_image_boot();
-    job_place_identify(&image->launcher, image->pid);
+    job_place_identify(&image->launcher, image->pid, image->executable);
     if (image->options.job)
         image->uses_mpi = job_place_maps_mpi(image->pid);
     else

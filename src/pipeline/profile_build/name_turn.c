@@ -49,10 +49,10 @@ static int name_turn_count(void)
 
 int name_turn_begin(enum name_turn_kind kind)
 {
+    if (!name_turns_taken)
+        return -1; /* who counts processors reads a file */
     int count = name_turn_count(), first = (int)getpid() % count, pause_ms = FIRST_PAUSE_MS;
     int patience_ms = atomic_load(&name_turn_was_in_vain) ? 0 : PATIENCE_MS;
-    if (!name_turns_taken)
-        return -1;
     for (int waited = 0; waited <= patience_ms && !symbols_have_given_up(); waited += pause_ms) {
         for (int i = 0; i < count; i++) {
             int turn = name_turn_try(kind, (first + i) % count);

@@ -191,6 +191,46 @@ static void numbers_that_do_not_fit_are_left_out(void **state)
     smaps_release(&smaps);
 }
 
+/* Lines are looked for where those of the mapping before ended. */
+static void a_mapping_may_have_other_lines_than_the_one_before(void **state)
+{
+    (void)state;
+    static const char text[] = "1000-2000 rw-p 00000000 00:00 0 \n"
+                               "Size:                  4 kB\n"
+                               "Rss:                   0 kB\n"
+                               "Pss:                   1 kB\n"
+                               "Swap:                  2 kB\n"
+                               "2000-3000 rw-p 00000000 00:00 0 \n"
+                               "Size:          123456789 kB\n"  /* as long, */
+                               "Rss:                  -1 kB\n"  /* … no number, */
+                               "Pss:                   7 MB\n"  /* … no bytes, */
+                               "Swap: 4 kB\nSwapPss:    8 kB\n" /* … two lines */
+                               "3000-4000 rw-p 00000000 00:00 0 \n"
+                               "Size:      1234567890123 kB\n"
+                               "Rss:            00000005 kB\n"
+                               "Rss:                   6 kB\n" /* a field twice */
+                               "Swap:                  9 kB\n"
+                               "4000-5000 rw-p 00000000 00:00 0 \n"
+                               "Size:                  4 kB\n"
+                               "Rss:                   3 kB"; /* cut off */
+    struct smaps smaps = SMAPS_INIT;
+    assert_int_equal(read_text(&smaps, text, sizeof text - 1), 0);
+    assert_int_equal(smaps.count, 4);
+    assert_int_equal(number_of(smaps.mappings[0].bytes.rss), 0);
+    assert_int_equal(number_of(smaps.mappings[0].bytes.swap), 2 * KIB);
+    assert_int_equal(number_of(smaps.mappings[1].bytes.size), 123456789ull * KIB);
+    assert_int_equal(number_of(smaps.mappings[1].bytes.rss), UNKNOWN);
+    assert_int_equal(number_of(smaps.mappings[1].bytes.pss), UNKNOWN);
+    assert_int_equal(number_of(smaps.mappings[1].bytes.swap), 4 * KIB);
+    assert_int_equal(number_of(smaps.mappings[1].bytes.swap_pss), 8 * KIB);
+    assert_int_equal(number_of(smaps.mappings[2].bytes.size), 1234567890123ull * KIB);
+    assert_int_equal(number_of(smaps.mappings[2].bytes.rss), 5 * KIB);
+    assert_int_equal(number_of(smaps.mappings[2].bytes.swap), 9 * KIB);
+    assert_int_equal(number_of(smaps.mappings[3].bytes.rss), UNKNOWN);
+    assert_int_equal(smaps.damaged, 3);
+    smaps_release(&smaps);
+}
+
 static void a_line_may_be_of_any_length(void **state)
 {
     (void)state;
@@ -682,6 +722,7 @@ int main(void)
         cmocka_unit_test(a_text_may_be_cut_anywhere),
         cmocka_unit_test(a_text_may_be_scrambled),
         cmocka_unit_test(numbers_that_do_not_fit_are_left_out),
+        cmocka_unit_test(a_mapping_may_have_other_lines_than_the_one_before),
         cmocka_unit_test(a_line_may_be_of_any_length),
         cmocka_unit_test(kinds_follow_from_names_flags_and_neighbours),
         cmocka_unit_test(hints_are_believed_where_they_cover),
