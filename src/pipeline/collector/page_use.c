@@ -129,8 +129,16 @@ static inline uint64_t page_use_word(const char *at, size_t number)
     return word;
 }
 
-/* Small blocks are nobody's business, unless they take a large one's address: nearly all records
- * are passed over here. Births are long records. */
+/* Small blocks are nobody's business, unless they take a large one's address. Births are long
+ * records, and ends of reallocs are. */
+static inline bool page_use_keeps(const struct page_use *use, uint64_t address, const char *at)
+{
+    uint64_t bytes = page_use_word(at, 2) + wire_detail_slack(page_use_word(at, 3));
+    return page_use_has_pages(use, address, bytes) ||
+           (page_use_may_know(use, address) && live_table_find(&use->walker.live, address));
+}
+
+/* Nearly all records are passed over here. */
 static inline bool page_use_wants(const struct page_use *use, enum record_class class,
                                   const char *at)
 {
@@ -138,17 +146,19 @@ static inline bool page_use_wants(const struct page_use *use, enum record_class 
     if (class == RECORD_FREE || class == RECORD_POOL_FREE)
         return page_use_may_know(use, address) || use->walker.owed.count ||
                use->walker.chunks.count;
-    if (class != RECORD_BIRTH && class != RECORD_POOL_BIRTH)
-        return true;
-    uint64_t bytes = page_use_word(at, 2) + wire_detail_slack(page_use_word(at, 3));
-    return page_use_may_know(use, address) || page_use_has_pages(use, address, bytes);
+    return (class != RECORD_BIRTH && class != RECORD_POOL_BIRTH) ||
+           page_use_keeps(use, address, at);
 }
 
+/* A realloc that ends with a small block ends the one before, as if it had returned none. */
 static void page_use_walk(struct page_use *use, uint32_t thread, enum record_class class,
                           const char *at, size_t length)
 {
     struct wire_record record = {0};
     memcpy(&record, at, length);
+    if (class == RECORD_REALLOC_END && length == sizeof record &&
+        !page_use_keeps(use, record.kind_address & WIRE_ADDRESS_MASK, at))
+        record.kind_address &= ~WIRE_ADDRESS_MASK;
     walker_record(&use->walker, &page_use_sink, use, class, thread, &record);
 }
 
