@@ -64,16 +64,29 @@ int process_meter_read(struct process_meter *meter, struct process_memory *memor
 
 /* ---- Mappings ------------------------------------------------------------------------------ */
 
-/* Reads a number and the one character that has to follow it. */
-static bool process_take(char **at, int base, char after, uint64_t *value)
+static int process_hex_digit(char letter)
 {
-    char *end;
-    if (!isxdigit((unsigned char)**at))
+    if (letter >= '0' && letter <= '9')
+        return letter - '0';
+    if (letter >= 'a' && letter <= 'f')
+        return letter - 'a' + 10;
+    return letter >= 'A' && letter <= 'F' ? letter - 'A' + 10 : -1;
+}
+
+/* Reads a hexadecimal number and the one character that has to follow it. */
+static bool process_take(char **at, char after, uint64_t *value)
+{
+    const char *begin = *at, *end = begin;
+    uint64_t number = 0;
+    for (int digit; (digit = process_hex_digit(*end)) >= 0; end++) {
+        if (number >> 60)
+            return false;
+        number = number << 4 | (unsigned)digit;
+    }
+    if (end == begin || *end != after)
         return false;
-    *value = strtoull(*at, &end, base);
-    if (end == *at || *end != after)
-        return false;
-    *at = end + 1;
+    *value = number;
+    *at += end - begin + 1;
     return true;
 }
 
@@ -96,7 +109,7 @@ int process_maps_parse(char *line, struct process_mapping *mapping)
     uint64_t major, minor;
     char *at = line;
     *mapping = (struct process_mapping){0};
-    if (!process_take(&at, 16, '-', &mapping->start) || !process_take(&at, 16, ' ', &mapping->end))
+    if (!process_take(&at, '-', &mapping->start) || !process_take(&at, ' ', &mapping->end))
         return -EINVAL;
     if (strnlen(at, 5) < 5 || at[4] != ' ')
         return -EINVAL;
@@ -105,9 +118,8 @@ int process_maps_parse(char *line, struct process_mapping *mapping)
     mapping->executable = at[2] == 'x';
     mapping->shared = at[3] == 's';
     at += 5;
-    if (!process_take(&at, 16, ' ', &mapping->offset_bytes) ||
-        !process_take(&at, 16, ':', &major) || !process_take(&at, 16, ' ', &minor) ||
-        !isdigit((unsigned char)*at))
+    if (!process_take(&at, ' ', &mapping->offset_bytes) || !process_take(&at, ':', &major) ||
+        !process_take(&at, ' ', &minor) || !isdigit((unsigned char)*at))
         return -EINVAL;
     mapping->inode = strtoull(at, &at, 10);
     if ((*at && *at != ' ') || mapping->start >= mapping->end)

@@ -111,6 +111,11 @@ static void a_broken_maps_line_is_refused(void **state)
         assert_int_equal(process_maps_parse(cut, &mapping), -EINVAL);
     }
     char backwards[] = "2000-1000 rw-p 00000000 00:00 0 /x";
+    char large[] = "1ffffffffffffffff-2ffffffffffffffff rw-p 00000000 00:00 0 ";
+    assert_int_equal(process_maps_parse(large, &mapping), -EINVAL);
+    char highest[] = "fffffffffffff000-fffffffffffffFFF r--p 00000000 00:00 0 [top]";
+    assert_int_equal(process_maps_parse(highest, &mapping), 0);
+    assert_int_equal(mapping.end, UINT64_MAX);
     assert_int_equal(process_maps_parse(backwards, &mapping), -EINVAL);
 }
 
