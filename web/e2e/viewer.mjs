@@ -218,6 +218,56 @@ export function testViewer(world) {
     );
 
     test(
+        "SQL: rows as `tidemark query` has them, refused where they would do more than read",
+        { skip: withoutViewer },
+        async () => {
+            const { session, page, context } = await openPage(world);
+            const { threads, again } = world.profiles;
+            await page.setInputFiles(".drop input[type=file]", [threads, again]);
+            await session.settle();
+            for (const [profile, file] of [threads, again].entries()) {
+                await session.go("sql", { profile });
+                assert.match(
+                    await page.locator("pre.tables").textContent(),
+                    /functions\s+functions as the report/,
+                );
+                const sql =
+                    "SELECT function, at_peak_bytes, file FROM functions ORDER BY 2 DESC, 1";
+                await page.fill("textarea.sql", sql);
+                await page.press("textarea.sql", "Control+Enter");
+                await session.settle();
+                const rows = JSON.parse(
+                    execFileSync(world.tidemark, ["query", "-f", "json", file, sql], {
+                        encoding: "utf8",
+                    }),
+                );
+                assert.ok(rows.length > 2);
+                assert.deepEqual(
+                    (await session.json("Rows")).map((row) => Object.values(row)),
+                    rows.map((row) => [row.function, row.at_peak_bytes, row.file ?? ""]),
+                );
+                assert.equal(
+                    await page.locator("canvas[aria-label='at_peak_bytes by function']").count(),
+                    1,
+                );
+            }
+            for (const [sql, why] of [
+                ["DROP TABLE site", /does more than read/],
+                ["SELECT missing FROM functions", /no such column: missing/],
+            ]) {
+                await page.fill("textarea.sql", sql);
+                await session.press("run");
+                assert.match(await page.locator(".main [role=alert]").innerText(), why);
+                assert.equal(await page.locator("[aria-label=Rows]").count(), 0);
+            }
+            await session.go("functions");
+            assert.ok((await session.json("Functions")).length > 2);
+            session.noErrors();
+            await context.close();
+        },
+    );
+
+    test(
         "a session file: each of its processes can be chosen",
         { skip: withoutViewer },
         async () => {

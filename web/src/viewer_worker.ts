@@ -5,16 +5,36 @@ import { MissingResource } from "./data/source.ts";
 import type { Answer, Question } from "./data/dropped.ts";
 
 let module: WebAssembly.Module | null = null;
-const readers: Reader[] = [];
 /* By the page's number of a profile: whose it is, and its number there. */
-const profiles: { reader: Reader; file: string; number: number }[] = [];
+interface Shown {
+    reader: Reader;
+    name: string; /* of the dropped file, and what it holds */
+    bytes: Uint8Array;
+    file: string;
+    number: number;
+}
+const profiles: Shown[] = [];
+/* Who answers SQL: an instance of its own, so that a question that takes all memory ends no view. */
+let asked: { reader: Reader; bytes: Uint8Array } | null = null;
 
 function add(name: string, bytes: ArrayBuffer) {
-    const reader = new Reader(module!, name, new Uint8Array(bytes));
+    const content = new Uint8Array(bytes),
+        reader = new Reader(module!, name, content);
     const listed = reader.list();
-    readers.push(reader);
-    for (const each of listed) profiles.push({ reader, file: each.file, number: -1 });
+    for (const each of listed)
+        profiles.push({ reader, name, bytes: content, file: each.file, number: -1 });
     return listed;
+}
+
+function sql(profile: number, statement: string): string {
+    const { name, bytes, file } = profiles[profile]!;
+    if (asked?.bytes !== bytes) asked = { reader: new Reader(module!, name, bytes), bytes };
+    try {
+        return statement ? asked.reader.query(file, statement) : asked.reader.tables(file);
+    } catch (error) {
+        if (asked.reader.isBroken) asked = null;
+        throw error;
+    }
 }
 
 function make(profile: number, name: string): ArrayBuffer {
@@ -29,9 +49,9 @@ function answer(question: Question): Answer["value"] {
         module = new WebAssembly.Module(question.bytes);
         return null;
     }
-    return question.ask === "add"
-        ? add(question.name, question.bytes)
-        : make(question.profile, question.name);
+    if (question.ask === "add") return add(question.name, question.bytes);
+    if (question.ask === "sql") return sql(question.profile, question.statement);
+    return make(question.profile, question.name);
 }
 
 addEventListener("message", (event: MessageEvent<{ id: number; question: Question }>) => {

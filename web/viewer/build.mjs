@@ -21,11 +21,12 @@ const rooms = {
     "common/format": null,
     model: null,
     "files/session": /^session_file\.c$/,
-    "files/profile": /^(copy|reserve|unnamed)\.c$/,
+    "files/profile": /^(reserve|unnamed)\.c$/,
     "analysis/aggregate": null,
     "analysis/insights": null,
     "analysis/held_by": null,
     "show/report": null,
+    "show/query": null,
 };
 const served =
     "resources columns_document web_summary web_owners code source_files served_list ranks trace_moments router".split(
@@ -80,7 +81,7 @@ function sources() {
 
 const target = "--target=wasm32-wasi -O2 -ffunction-sections -fdata-sections";
 const lacking =
-    "-D_WASI_EMULATED_MMAN -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_PROCESS_CLOCKS -DENODATA=61";
+    "-D_WASI_EMULATED_MMAN -D_WASI_EMULATED_SIGNAL -D_WASI_EMULATED_PROCESS_CLOCKS -D_WASI_EMULATED_GETPID -DENODATA=61";
 /* One thread, no files, no code from files. */
 const sqliteFlags =
     "-DSQLITE_OS_OTHER=1 -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_WAL -DSQLITE_OMIT_LOAD_EXTENSION " +
@@ -118,7 +119,7 @@ function ninja(out) {
         "rule link",
         "  command = clang --target=wasm32-wasi -mexec-model=reactor -Wl,--gc-sections -Wl,--strip-all " +
             "-Wl,-z,stack-size=8388608 -o $out $in -lm -lwasi-emulated-mman -lwasi-emulated-signal " +
-            "-lwasi-emulated-process-clocks",
+            "-lwasi-emulated-process-clocks -lwasi-emulated-getpid",
         "  description = wasm $out",
     );
     const objects = [];

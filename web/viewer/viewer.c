@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "profile/profile.h"
+#include "query/query.h"
 #include "server/resources.h"
 #include "server/router.h"
 #include "server/served_list.h"
@@ -224,4 +225,61 @@ EXPORT(viewer_make) int viewer_make(unsigned number, const char *name)
     if (error && !text.length)
         viewer_fail("this profile does not have that");
     return !error ? (int)type : error == -ENOENT || error == -ENODATA ? -2 : -1;
+}
+
+/* ---- SQL ----------------------------------------------------------------------------------- */
+
+/* Of the profile that was asked last. */
+static struct query *asked;
+static char *asked_path;
+
+static int viewer_ask(const char *path)
+{
+    enum { LONGEST_S = 20 };
+    if (asked && strcmp(asked_path, path) == 0)
+        return 0;
+    query_close(asked);
+    free(asked_path);
+    asked = NULL;
+    asked_path = strdup(path);
+    int error = query_open(&asked, path);
+    if (!error)
+        query_give_up_after(asked, LONGEST_S);
+    return error;
+}
+
+/* What can be asked, as text, of the profile of that name. */
+EXPORT(viewer_tables) int viewer_tables(const char *path)
+{
+    char *written = NULL;
+    size_t bytes = 0;
+    enum { COLUMNS = 100 };
+    int error = viewer_ask(path);
+    FILE *stream = error ? NULL : open_memstream(&written, &bytes);
+    if (stream) {
+        error = query_list(asked, stream, COLUMNS);
+        fclose(stream);
+    }
+    strbuf_release(&text);
+    strbuf_add(&text, written, bytes);
+    free(written);
+    return error ? viewer_fail(error_text()) : 0;
+}
+
+/* The rows of a statement about it, as CSV: `question` is "PATH\nSQL". */
+EXPORT(viewer_query) int viewer_query(char *question)
+{
+    char *written = NULL, *sql = strchr(question, '\n');
+    size_t bytes = 0;
+    *sql++ = '\0';
+    int error = viewer_ask(question);
+    FILE *stream = error ? NULL : open_memstream(&written, &bytes);
+    if (stream) {
+        error = query_run(asked, sql, QUERY_CSV, stream);
+        fclose(stream);
+    }
+    strbuf_release(&text);
+    strbuf_add(&text, written, bytes);
+    free(written);
+    return error ? viewer_fail(error_text()) : 0;
 }

@@ -35,13 +35,6 @@ enum {
     ATTEMPTS = 3, /* a recording may end, and its file be packed, while we open it */
 };
 
-/* In a browser SQLite has no way to files (web/viewer): they are read whole. */
-#ifdef __wasi__
-enum { OPENS_FILES = false };
-#else
-enum { OPENS_FILES = true };
-#endif
-
 static const char sqlite_magic[16] = "SQLite format 3";
 
 static uint32_t source_big_endian(const unsigned char *bytes, size_t count)
@@ -156,9 +149,9 @@ static int source_open_plain(struct source *source, int fd, const unsigned char 
 {
     uint64_t log = header[OFFSET_READ_VERSION] == 2 ? source_log_bytes(path) : 0;
     if (!log &&
-        (!OPENS_FILES || bytes < SQLITE_HEADER_BYTES ||
+        (bytes < SQLITE_HEADER_BYTES ||
          source_big_endian(header + OFFSET_PAGE_COUNT, 4) * source_page_bytes(header) > bytes))
-        return source_read_image(source, fd, bytes, path); /* or it is cut off */
+        return source_read_image(source, fd, bytes, path); /* cut off */
     source->bytes = bytes + log;
     return source_open_file(source, path, log > 0);
 }

@@ -6,11 +6,12 @@ import { MissingResource, type DataSource, type ProfileEntry } from "./source.ts
 export type Question =
     | { ask: "module"; bytes: ArrayBuffer }
     | { ask: "add"; name: string; bytes: ArrayBuffer }
-    | { ask: "make"; profile: number; name: string };
+    | { ask: "make"; profile: number; name: string }
+    | { ask: "sql"; profile: number; statement: string };
 
 export interface Answer {
     id: number;
-    value: ProfileEntry[] | ArrayBuffer | null;
+    value: ProfileEntry[] | ArrayBuffer | string | null;
     error?: string;
     missing?: boolean;
 }
@@ -95,6 +96,10 @@ async function json<T>(profile: number, name: string): Promise<T> {
 
 export const dropped: DataSource = {
     profiles,
+    sql: async (profile, statement) => {
+        const asked = await started!;
+        return (await asked.ask({ ask: "sql", profile, statement })) as string;
+    },
     asks: false,
     summary: async (profile, prefix = "") => ({
         summary: await json(profile, `${prefix}summary`),

@@ -33,6 +33,7 @@ export async function openEmbedded(): Promise<DataSource> {
     const { profiles } = await json<{ profiles: { name: string; file: string }[] }>("profiles");
     return {
         profiles,
+        sql: null,
         asks: false,
         summary: async (profile, prefix = "") => ({
             summary: await json(`p/${profile}/${prefix}summary`),

@@ -109,6 +109,7 @@ export async function openHttp(): Promise<DataSource> {
     };
     return {
         profiles,
+        sql: null,
         asks: true,
         summary: async (profile, prefix = "", stop) => {
             const response = await get(url(profile, `${prefix}summary`), stop);

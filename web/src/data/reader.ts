@@ -13,6 +13,8 @@ interface Exports {
     viewer_list(path: number): number;
     viewer_open(path: number): number;
     viewer_make(profile: number, name: number): number;
+    viewer_tables(path: number): number;
+    viewer_query(question: number): number;
 }
 
 const MISSING = -2;
@@ -31,6 +33,10 @@ export class Reader {
         const instance = new WebAssembly.Instance(module, system.imports);
         system.start(instance);
         this.exports = instance.exports as unknown as Exports;
+    }
+
+    get isBroken(): boolean {
+        return this.broken !== null;
     }
 
     /* A call with a text as its last argument. */
@@ -80,5 +86,20 @@ export class Reader {
         if (type === MISSING) throw new MissingResource(this.sentence());
         if (type < 0) throw new Error(this.sentence());
         return this.said().buffer;
+    }
+
+    /* What SQL can ask of `file`, as text. */
+    tables(file: string): string {
+        if (this.call((path) => this.exports.viewer_tables(path), file) < 0)
+            throw new Error(this.sentence());
+        return this.sentence();
+    }
+
+    /* A statement's rows, as CSV. */
+    query(file: string, sql: string): string {
+        const question = `${file}\n${sql}`;
+        if (this.call((text) => this.exports.viewer_query(text), question) < 0)
+            throw new Error(this.sentence());
+        return this.sentence();
     }
 }

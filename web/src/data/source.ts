@@ -31,6 +31,9 @@ export interface DataSource {
     /* Calls when the profile has grown (it is still being recorded), and with true when nobody
      * tells any more, with false when somebody does again. Returns how to stop. */
     watch(profile: number, changed: () => void, silent: (is: boolean) => void): () => void;
+    /* The rows of a statement of SQL about the profile, as CSV; of none: what can be asked, as text.
+     * Null: nobody is there to ask it. */
+    readonly sql: ((profile: number, statement: string) => Promise<string>) | null;
     /* Is there a server to ask things that are made on request (traces)? */
     readonly asks: boolean;
 }

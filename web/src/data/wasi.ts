@@ -1,5 +1,5 @@
 /* The system that the readers in WebAssembly see (viewer/viewer.c): one directory, "/", of files in
- * memory, which may be read. The functions are those of WASI preview 1 that its C library calls,
+ * memory. What is dropped may be read; files that a reader makes may be written too. The functions are those of WASI preview 1 that its C library calls,
  * and answer with that interface's numbers. */
 
 const OK = 0,
@@ -14,19 +14,26 @@ const ROOT = 3,
 /* Why the instance has ended. */
 export class Ended extends Error {}
 
-interface Opened {
-    bytes: Uint8Array | null /* null: the directory */;
+interface Kept {
+    bytes: Uint8Array; /* its room; the file is the first `length` of it */
+    length: number;
     inode: bigint;
+}
+
+interface Opened {
+    file: Kept | null /* null: the directory */;
     at: number;
 }
 
+const CREATE = 1; /* a flag of path_open() */
+
 export class Wasi {
-    private readonly files = new Map<string, { bytes: Uint8Array; inode: bigint }>();
+    private readonly files = new Map<string, Kept>();
     private readonly opened = new Map<number, Opened>();
     private memory: WebAssembly.Memory | null = null;
 
     add(name: string, bytes: Uint8Array): void {
-        this.files.set(name, { bytes, inode: BigInt(this.files.size + 2) });
+        this.files.set(name, { bytes, length: bytes.length, inode: BigInt(this.files.size + 2) });
     }
 
     start(instance: WebAssembly.Instance): void {
@@ -43,8 +50,16 @@ export class Wasi {
         return new TextDecoder().decode(new Uint8Array(this.memory!.buffer, at, bytes));
     }
 
-    private fileNamed(at: number, bytes: number) {
-        return this.files.get(this.text(at, bytes).replace(/^\/+/, ""));
+    /* By its name, or by its number as "inode-2" (viewer/browser.c: unnamed_begin()). */
+    private find(name: string): Kept | undefined {
+        const number = /^inode-(\d+)$/.exec(name)?.[1];
+        return number
+            ? [...this.files.values()].find((file) => file.inode === BigInt(number))
+            : this.files.get(name);
+    }
+
+    private nameAt(at: number, bytes: number): string {
+        return this.text(at, bytes).replace(/^\/+/, "");
     }
 
     private stat(at: number, kind: number, inode: bigint, bytes: number): number {
@@ -58,8 +73,9 @@ export class Wasi {
     }
 
     /* From `from` on into the buffers; how many bytes. */
-    private scatter(bytes: Uint8Array, from: number, vectors: number, count: number): number {
-        const view = this.view;
+    private scatter(file: Kept, from: number, vectors: number, count: number): number {
+        const view = this.view,
+            bytes = file.bytes.subarray(0, file.length);
         let done = 0;
         for (let i = 0; i < count; i++) {
             const to = view.getUint32(vectors + 8 * i, true),
@@ -72,30 +88,54 @@ export class Wasi {
         return done;
     }
 
-    private openPath(path: number, bytes: number, out: number): number {
-        const file = this.fileNamed(path, bytes),
-            isRoot = /^[./]*$/.test(this.text(path, bytes));
-        if (!file && !isRoot) return NOENT;
+    private openPath(path: number, bytes: number, flags: number, out: number): number {
+        const name = this.nameAt(path, bytes);
+        if (!this.find(name) && flags & CREATE) this.add(name, new Uint8Array(0));
+        const file = this.find(name) ?? null;
+        if (!file && /[^./]/.test(name)) return NOENT;
         let fd = ROOT + 1;
         while (this.opened.has(fd)) fd++;
-        this.opened.set(fd, { bytes: file?.bytes ?? null, inode: file?.inode ?? 1n, at: 0 });
+        this.opened.set(fd, { file, at: 0 });
         this.view.setUint32(out, fd, true);
         return OK;
     }
 
     private seek(fd: number, offset: bigint, from: number, out: number): number {
-        const file = this.opened.get(fd);
-        if (!file?.bytes) return BADF;
-        file.at = Number(offset) + [0, file.at, file.bytes.length][from]!;
-        this.view.setBigUint64(out, BigInt(file.at), true);
+        const opened = this.opened.get(fd);
+        if (!opened?.file) return BADF;
+        opened.at = Number(offset) + [0, opened.at, opened.file.length][from]!;
+        this.view.setBigUint64(out, BigInt(opened.at), true);
         return OK;
+    }
+
+    /* New bytes are 0. */
+    private resize(file: Kept, length: number): void {
+        if (length > file.bytes.length) {
+            const more = new Uint8Array(Math.max(length, 2 * file.bytes.length));
+            more.set(file.bytes.subarray(0, file.length));
+            file.bytes = more;
+        } else if (length < file.length) file.bytes.fill(0, length, file.length);
+        file.length = length;
+    }
+
+    private gather(file: Kept, from: number, vectors: number, count: number): number {
+        const view = this.view;
+        let done = 0;
+        for (let i = 0; i < count; i++) {
+            const at = view.getUint32(vectors + 8 * i, true),
+                bytes = view.getUint32(vectors + 8 * i + 4, true);
+            if (from + done + bytes > file.length) this.resize(file, from + done + bytes);
+            file.bytes.set(new Uint8Array(view.buffer, at, bytes), from + done);
+            done += bytes;
+        }
+        return done;
     }
 
     private kindOf(fd: number): number | null {
         if (fd < ROOT) return CHARACTERS;
         if (fd === ROOT) return DIRECTORY;
         const file = this.opened.get(fd);
-        return file ? (file.bytes ? REGULAR : DIRECTORY) : null;
+        return file ? (file.file ? REGULAR : DIRECTORY) : null;
     }
 
     private readonly calls = {
@@ -110,7 +150,7 @@ export class Wasi {
             return OK;
         },
         path_open: (_fd: number, _how: number, path: number, bytes: number, ...rest: unknown[]) =>
-            this.openPath(path, bytes, rest[4] as number),
+            this.openPath(path, bytes, rest[0] as number, rest[4] as number),
         path_filestat_get: (
             _fd: number,
             _how: number,
@@ -118,14 +158,14 @@ export class Wasi {
             bytes: number,
             out: number,
         ) => {
-            const file = this.fileNamed(path, bytes);
-            return file ? this.stat(out, REGULAR, file.inode, file.bytes.length) : NOENT;
+            const file = this.find(this.nameAt(path, bytes));
+            return file ? this.stat(out, REGULAR, file.inode, file.length) : NOENT;
         },
         fd_filestat_get: (fd: number, out: number) => {
             const kind = this.kindOf(fd),
-                file = this.opened.get(fd);
+                file = this.opened.get(fd)?.file;
             if (kind === null) return BADF;
-            return this.stat(out, kind, file?.inode ?? 1n, file?.bytes?.length ?? 0);
+            return this.stat(out, kind, file?.inode ?? 1n, file?.length ?? 0);
         },
         fd_fdstat_get: (fd: number, out: number) => {
             const kind = this.kindOf(fd);
@@ -135,22 +175,31 @@ export class Wasi {
             this.view.setUint16(out + 2, 0, true);
             return OK;
         },
+        fd_filestat_set_size: (fd: number, length: bigint) => {
+            const file = this.opened.get(fd)?.file;
+            if (!file) return BADF;
+            this.resize(file, Number(length));
+            return OK;
+        },
         fd_read: (fd: number, vectors: number, count: number, out: number) => {
-            const file = this.opened.get(fd);
-            if (!file?.bytes) return BADF;
-            const got = this.scatter(file.bytes, file.at, vectors, count);
-            file.at += got;
+            const opened = this.opened.get(fd);
+            if (!opened?.file) return BADF;
+            const got = this.scatter(opened.file, opened.at, vectors, count);
+            opened.at += got;
             this.view.setUint32(out, got, true);
             return OK;
         },
         fd_pread: (fd: number, vectors: number, count: number, offset: bigint, out: number) => {
-            const file = this.opened.get(fd);
-            if (!file?.bytes) return BADF;
-            this.view.setUint32(
-                out,
-                this.scatter(file.bytes, Number(offset), vectors, count),
-                true,
-            );
+            const file = this.opened.get(fd)?.file;
+            if (!file) return BADF;
+            const got = this.scatter(file, Number(offset), vectors, count);
+            this.view.setUint32(out, got, true);
+            return OK;
+        },
+        fd_pwrite: (fd: number, vectors: number, count: number, offset: bigint, out: number) => {
+            const file = this.opened.get(fd)?.file;
+            if (!file) return BADF;
+            this.view.setUint32(out, this.gather(file, Number(offset), vectors, count), true);
             return OK;
         },
         fd_seek: (fd: number, offset: bigint, from: number, out: number) =>
@@ -162,6 +211,16 @@ export class Wasi {
             let bytes = 0;
             for (let i = 0; i < count; i++) bytes += this.view.getUint32(vectors + 8 * i + 4, true);
             this.view.setUint32(out, bytes, true);
+            return OK;
+        },
+        clock_time_get: (_clock: number, _precision: bigint, out: number) => {
+            this.view.setBigUint64(out, BigInt(Math.round(performance.now() * 1e6)), true);
+            return OK;
+        },
+        environ_get: () => OK,
+        environ_sizes_get: (count: number, bytes: number) => {
+            this.view.setUint32(count, 0, true);
+            this.view.setUint32(bytes, 0, true);
             return OK;
         },
         fd_readdir: () => NOSYS,

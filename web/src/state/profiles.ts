@@ -16,6 +16,8 @@ const open = signal<ReadonlyMap<number, Profile>>(new Map());
 export const failure = signal<string | null>(null);
 export const profileNames = signal<DataSource["profiles"]>([]);
 export const asksServer = signal(false);
+/* Who answers SQL; null: nobody (DataSource.sql). */
+export const asksSql = signal<DataSource["sql"]>(null);
 
 const watched = new Set<number>();
 const loading = new Map<number, number>(); /* by profile: the last reading of it that began */
@@ -260,6 +262,7 @@ export function startProfiles(from: DataSource): void {
     source = from;
     profileNames.value = from.profiles;
     asksServer.value = from.asks;
+    asksSql.value = from.sql;
     followFocus();
     for (const each of [inPart, beforeInRegion, afterInRegion]) each.start();
     const asked = new Set<number>();

@@ -3,7 +3,7 @@
  * to record it. */
 import type { ComponentType } from "preact";
 import type { Profile } from "../model/profile.ts";
-import { profileNames } from "../state/profiles.ts";
+import { asksSql, profileNames } from "../state/profiles.ts";
 import { CompareView } from "./compare.tsx";
 import { FlameView } from "./flame.tsx";
 import { FunctionsView } from "./functions.tsx";
@@ -17,6 +17,7 @@ import { ReallocView } from "./realloc.tsx";
 import { ResidentView } from "./resident.tsx";
 import { SizesView } from "./sizes.tsx";
 import { SourceView } from "./source.tsx";
+import { SqlView } from "./sql.tsx";
 import { StacksView } from "./stacks.tsx";
 import { SummaryView } from "./summary.tsx";
 import { ThreadsView } from "./threads.tsx";
@@ -187,6 +188,16 @@ export const views: readonly View[] = [
         has: (profile) => profile.has("page_uses"),
         notByRegion: "When blocks were written is known of the whole program, not by region.",
         notByLevel: "When blocks were written is known of the heap: take the choice of memory off.",
+    },
+    {
+        id: "sql",
+        title: "SQL",
+        group: "What else",
+        show: SqlView,
+        has: () => asksSql.value !== null,
+        range: "whole",
+        notByRegion: "SQL asks the whole profile; its tables have the regions.",
+        notByLevel: "SQL asks the whole profile; its tables have what is mapped and resident.",
     },
     {
         id: "jobs",
