@@ -498,7 +498,7 @@ def main():
     parser.add_argument("--part", type=part_of, default=(1, 1), metavar="K/N", help="of the places")
     parser.add_argument("--errors", action="store_true", help="nothing is killed")
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1) + 1, help="a run waits most of its time")
     parser.add_argument("--scenario", action="append")
     parser.add_argument("--only", help="places whose line has this text")
     parser.add_argument("--every", type=int, default=1, help="every Nth fault")
