@@ -364,6 +364,43 @@ static void clockless_thread(void *(*begin)(void *))
     victim_fact("may_lose", 1);
 }
 
+/* ---- Calls that are dispatched to the program ----
+ * As Wine does: what is not called from the C library's code is a signal. */
+
+static volatile char dispatch_selector;
+static volatile int dispatched;
+
+static void dispatch_count(int number)
+{
+    (void)number;
+    dispatched++;
+}
+
+static void dispatch_begin(void)
+{
+    unsigned long start = 0, end = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && fgets(line, sizeof line, maps))
+        if (strstr(line, "libc.so") && strstr(line, "r-x"))
+            sscanf(line, "%lx-%lx", &start, &end);
+    CHECK(maps && !fclose(maps));
+    CHECK(signal(SIGSYS, dispatch_count) != SIG_ERR);
+    if (prctl(59 /* PR_SET_SYSCALL_USER_DISPATCH */, 1ul, start, end - start, &dispatch_selector))
+        TORTURE_SKIP("calls cannot be dispatched");
+}
+
+static void dispatch(void)
+{
+    torture_work(1000);
+    dispatch_begin();
+    dispatch_selector = 1;
+    strict_work();
+    dispatch_selector = 0;
+    torture_work(1000);
+    printf("calls of others: %d\n", dispatched);
+}
+
 static void seccomp_mode_strict(void)
 {
     clockless_thread(clockless_strict);
@@ -431,6 +468,7 @@ int main(int argc, char **argv)
         {"seccomp_strict_syscall", seccomp_strict_syscall},
         {"seccomp_mode_strict", seccomp_mode_strict},
         {"no_clock", no_clock},
+        {"dispatch", dispatch},
         {"seccomp_helpers", seccomp_helpers},
         {"close_range_threads", close_range_threads},
         {NULL, NULL},

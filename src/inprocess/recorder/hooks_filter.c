@@ -10,6 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "recorder/filter.h"
+#include "unwind/permitted_calls.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_ON           1
+#endif
 
 /* Of the program's, and read by the kernel without an error just now. Strict mode forbids the clock
  * too: what this thread calls from now on is passed on unrecorded. */
@@ -23,6 +29,13 @@ static void hooks_filter_see(unsigned long mode, const void *argument)
         filter_strict();
     }
     errno = saved_errno;
+}
+
+/* Without a byte of the program's all calls are blocked that are not made from its range. */
+static void hooks_filter_see_dispatch(unsigned long mode, const char *selector)
+{
+    static const char blocks = 1;
+    calls_selector = mode != PR_SYS_DISPATCH_ON ? NULL : selector ? selector : &blocks;
 }
 
 /* Before real_init(). */
@@ -73,6 +86,8 @@ HOOK int prctl(int option, ...)
         thread_stop_recording();
         filter_clock();
     }
+    if (unlikely(option == PR_SET_SYSCALL_USER_DISPATCH) && status == 0)
+        hooks_filter_see_dispatch(a, (const char *)d);
     return status;
 }
 HOOKED(prctl)

@@ -6,6 +6,7 @@
 #define TIDEMARK_UNWIND_PERMITTED_CALLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum call {
@@ -34,8 +35,14 @@ enum call {
 /* Set of enum call. Only ever grows, as filters do; in the child of a fork it is its parent's. */
 extern uint32_t calls_forbidden;
 
+/* Of this thread, if it has its calls dispatched to itself (PR_SET_SYSCALL_USER_DISPATCH): while it
+ * says "block", a call from here would be a signal to the program. NULL: it has not. */
+extern __thread const volatile char *calls_selector;
+
 static inline bool permitted_calls_is_forbidden(uint32_t calls)
 {
+    if (__builtin_expect(calls_selector != NULL, 0) && *calls_selector)
+        return true;
     return __builtin_expect(__atomic_load_n(&calls_forbidden, __ATOMIC_RELAXED) & calls, 0);
 }
 
