@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world check-truth check-storm check-faults check-attach check-takeover check-types check-python check-firefox fuzz bench install uninstall clean
+.PHONY: help demo build check check-asan check-tsan check-world check-truth check-storm check-faults check-attach check-takeover check-types check-python check-firefox vscode fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -27,6 +27,7 @@ help:
 	@echo 'make check-firefox  every view of the web view in Firefox; CI does that in Chromium'
 	@echo 'make check-types  types of what real programs allocate, and for how much they are known'
 	@echo 'make fuzz     ten minutes of each fuzzer (doc/FUZZING.md)'
+	@echo 'make vscode   the extension of editors/vscode as a package to install (fetches vsce)'
 	@echo 'make bench    the benchmarks'
 	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
 	@echo 'make uninstall  what make install put there is taken away again'
@@ -73,6 +74,10 @@ check-firefox:
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
 	cd web && BROWSER=firefox node e2e/run.mjs ../$(TIDEMARK) ../build/release/tests/web
+
+# Nothing is published.
+vscode:
+	cd editors/vscode && npx --yes @vscode/vsce@4.1.0 package --allow-missing-repository --no-dependencies -o ../../build/tidemark.vsix
 
 check-world:
 	@tools/setup.sh build test
