@@ -7,15 +7,15 @@ command -v awk >/dev/null || skip "no awk"
 {
     echo '#include <stdlib.h>'
     echo 'static void *volatile kept;'
-    awk 'BEGIN { for (i = 0; i < 11500; i++) printf "int filling_%d(int a, int b) { int c = a * b; return c + %d; }\n", i, i }'
+    # A megabyte of names takes no time to compile.
+    awk 'BEGIN { printf "enum filling {"; for (i = 0; i < 3000; i++) { for (s = ""; length(s) < 380;) s = s "_" i * length(s); printf " filling%s,", s }
+                 print " } filled;" }'
     echo '__attribute__((noinline)) void work(void) { for (int i = 0; i < 1000; i++) kept = malloc(100); }'
     echo 'int main(void) { work(); return 0; }'
 } >program.c
 id=-Wl,--build-id=0x0123456789abcdef0123456789abcdef01234567
 cc -g -O0 -fno-builtin $id -o whole program.c
-cc -g -O0 -fno-builtin $id -Dwork=copied -o other program.c
 objcopy --only-keep-debug --compress-debug-sections=zlib whole program.debug
-objcopy --only-keep-debug other other.debug
 chmod 644 program.debug
 objcopy --strip-all --add-gnu-debuglink=program.debug whole program
 # Those of the program; the C library's debug file may be installed too.
@@ -23,7 +23,7 @@ copies() { ls "$1" 2>/dev/null | grep ^0123 | sed "s/-$(stat -c %s program.debug
 names() {
     rm -f run.tmk
     tidemark record -q -o run.tmk ./program || echo "status $?"
-    tidemark report --json run.tmk | grep -o '"function": "\(work\|copied\)"' | sort -u
+    tidemark report --json run.tmk | grep -o '"function": "\(work\|copy\)"' | sort -u
 }
 
 echo "== the first recording makes a copy"
@@ -36,12 +36,36 @@ stat -c %a "$copy"
 readelf -SW "$copy" 2>/dev/null | grep -c '\.debug_.* C ' || true
 
 echo "== the next one reads it"
-cp other.debug "$copy"
+LC_ALL=C sed -i 's/\x00work\x00/\x00copy\x00/' "$copy"
 names
+echo "== what is not whole, what others may write, what is older than its original: made anew"
+truncate -s -1000 "$copy"
+names
+LC_ALL=C sed -i 's/\x00work\x00/\x00copy\x00/' "$copy"
+chmod 620 "$copy"
+names
+LC_ALL=C sed -i 's/\x00work\x00/\x00copy\x00/' "$copy"
+chmod 644 program.debug
+names
+LC_ALL=C sed -i 's/\x00work\x00/\x00copy\x00/' "$copy"
 echo "== of before the machine started: made anew"
 touch -d 2000-01-01 "$copy"
 names
 copies cache
+
+echo "== a directory with other files in it: they stay, and drafts of who was killed go"
+rm "$copy"
+echo mine >cache/mine.txt
+echo mine >cache/0123.debug
+echo mine >"cache/0123456789abcdef-12.debug.txt"
+echo draft >cache/.new-12-34
+touch -d 2000-01-01 cache/*.* cache/.new-12-34
+echo draft >cache/.new-13-34
+echo draft >cache/.new-14-34
+touch -d '-2 minutes' cache/.new-14-34
+names
+ls -A cache | grep -v '.\{36\}'
+rm cache/*.txt cache/0123.debug cache/.new-13-34
 
 echo "== places where none is made"
 rm "$copy"

@@ -25,8 +25,17 @@
 #define UNPACKED_MOST_BYTES  (256u << 20)
 #define COPIES_MOST_BYTES    (512u << 20)
 #define NEW_COPY             ".new-"
+#define DIGITS               "0123456789"
+#define HEX_DIGITS           DIGITS "abcdef"
 
 enum { ID_LEAST = 8, ID_MOST = 32, NAME_ROOM = 2 * ID_MOST + 40, PLACE_BYTES = 64 };
+
+struct wanted_copy {
+    char name[NAME_ROOM];
+    const struct stat *original;
+    uint64_t unpacked; /* bytes of the sections that are packed in the original */
+    uint64_t length;   /* of a whole copy */
+};
 
 /* ---- The directory ------------------------------------------------------------------------- */
 
@@ -109,18 +118,61 @@ static bool unpacked_copy_is_of_this_boot(const struct stat *status)
     return status->st_mtime > boot_s + SLACK_S && status->st_mtime <= now_s + SLACK_S;
 }
 
-static int unpacked_copy_open(int directory, const char *name)
+static bool unpacked_copy_is_after(const struct stat *copy, const struct stat *original)
+{
+    return copy->st_mtim.tv_sec > original->st_ctim.tv_sec ||
+           (copy->st_mtim.tv_sec == original->st_ctim.tv_sec &&
+            copy->st_mtim.tv_nsec >= original->st_ctim.tv_nsec);
+}
+
+/* Whole, ours alone, and made from what the original is now: a build-id may be given twice. */
+static bool unpacked_copy_is_good(const struct stat *copy, const struct wanted_copy *wanted)
+{
+    return S_ISREG(copy->st_mode) && (uint64_t)copy->st_size == wanted->length &&
+           copy->st_uid == geteuid() && !(copy->st_mode & (S_IWGRP | S_IWOTH)) &&
+           unpacked_copy_is_of_this_boot(copy) && unpacked_copy_is_after(copy, wanted->original);
+}
+
+static int unpacked_copy_open(int directory, const struct wanted_copy *wanted)
 {
     struct stat status;
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 || (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
-                   status.st_uid == geteuid() && unpacked_copy_is_of_this_boot(&status)))
+    int fd = openat(directory, wanted->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 || (fstat(fd, &status) == 0 && unpacked_copy_is_good(&status, wanted)))
         return fd;
     close(fd);
     return -1;
 }
 
-/* What is not of this boot goes. Returns the bytes of the others, and who was read longest ago. */
+/* The user may name a directory in which other files are: those are not ours to count or remove. */
+static bool unpacked_copy_is_named_so(const char *name)
+{
+    size_t digits = strspn(name, HEX_DIGITS);
+    const char *bytes = name + digits + 1;
+    return digits >= 2 * ID_LEAST && digits <= 2 * ID_MOST && name[digits] == '-' &&
+           strlen(name) < NAME_ROOM && *bytes != '.' &&
+           !strcmp(bytes + strspn(bytes, DIGITS), ".debug");
+}
+
+static bool unpacked_copy_is_draft(const char *name)
+{
+    const char *process = name + strlen(NEW_COPY);
+    if (strncmp(name, NEW_COPY, strlen(NEW_COPY)) != 0)
+        return false;
+    const char *thread = process + strspn(process, DIGITS);
+    return *thread == '-' && thread[1] && !thread[1 + strspn(thread + 1, DIGITS)] &&
+           strlen(name) < NAME_ROOM;
+}
+
+/* Of an earlier boot, or left by who was killed while it was made. */
+static bool unpacked_copy_is_waste(const struct stat *status, const char *name)
+{
+    enum { DRAFT_S = 60 };
+    time_t now_s = (time_t)(now_ns(CLOCK_REALTIME) / 1000000000u);
+    return !unpacked_copy_is_of_this_boot(status) ||
+           (unpacked_copy_is_draft(name) && status->st_mtime < now_s - DRAFT_S);
+}
+
+/* Waste goes. Returns the bytes of the others, and who was read longest ago. */
 static uint64_t unpacked_copy_sum(DIR *files, char oldest[NAME_ROOM])
 {
     uint64_t sum = 0;
@@ -129,18 +181,19 @@ static uint64_t unpacked_copy_sum(DIR *files, char oldest[NAME_ROOM])
     *oldest = '\0';
     rewinddir(files);
     for (const struct dirent *entry; (entry = readdir(files));) {
-        if (fstatat(dirfd(files), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-            !S_ISREG(status.st_mode) || strlen(entry->d_name) >= NAME_ROOM)
+        const char *name = entry->d_name;
+        if ((!unpacked_copy_is_named_so(name) && !unpacked_copy_is_draft(name)) ||
+            fstatat(dirfd(files), name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+            !S_ISREG(status.st_mode))
             continue;
-        if (!unpacked_copy_is_of_this_boot(&status) &&
-            unlinkat(dirfd(files), entry->d_name, 0) == 0)
+        if (unpacked_copy_is_waste(&status, name) && unlinkat(dirfd(files), name, 0) == 0)
             continue;
         sum += (uint64_t)status.st_blocks * 512;
         if (*oldest && (status.st_atim.tv_sec > oldest_time.tv_sec ||
                         (status.st_atim.tv_sec == oldest_time.tv_sec &&
                          status.st_atim.tv_nsec >= oldest_time.tv_nsec)))
             continue;
-        strcpy(oldest, entry->d_name);
+        strcpy(oldest, name);
         oldest_time = status.st_atim;
     }
     return sum;
@@ -217,13 +270,18 @@ static bool unpacked_copy_read_head(struct unpacking *unpacking)
     return unpacking->sections != NULL;
 }
 
+static uint64_t unpacked_copy_place(uint64_t end)
+{
+    return (end + PLACE_BYTES - 1) & ~(uint64_t)(PLACE_BYTES - 1);
+}
+
 /* elf_compress() of this program asks before what may be unpacked (unpack_limit.h). */
 static bool unpacked_copy_put_unpacked(struct unpacking *unpacking, Elf_Scn *section)
 {
     Elf64_Shdr *header = &unpacking->sections[elf_ndxscn(section)];
     GElf_Shdr unpacked;
     const Elf_Data *data = elf_compress(section, 0, 0) < 0 ? NULL : elf_rawdata(section, NULL);
-    uint64_t at = (unpacking->end + PLACE_BYTES - 1) & ~(uint64_t)(PLACE_BYTES - 1);
+    uint64_t at = unpacked_copy_place(unpacking->end);
     if (!data || !data->d_buf || !gelf_getshdr(section, &unpacked) ||
         !unpacked_copy_put(unpacking, data->d_buf, data->d_size, at))
         return false;
@@ -257,7 +315,8 @@ static bool unpacked_copy_write(struct unpacking *unpacking)
                                    (uint64_t)header->e_phnum * header->e_phentsize) &&
            unpacked_copy_put_sections(unpacking) &&
            unpacked_copy_put(unpacking, unpacking->sections,
-                             unpacking->section_count * sizeof(Elf64_Shdr), header->e_shoff);
+                             unpacking->section_count * sizeof(Elf64_Shdr), header->e_shoff) &&
+           ftruncate(unpacking->fd, (off_t)unpacking->end) == 0;
 }
 
 /* Its descriptor, or -1. It has its name when it is whole. */
@@ -282,17 +341,22 @@ static int unpacked_copy_make(int directory, const char *name, Elf *elf)
 
 /* ---- From outside -------------------------------------------------------------------------- */
 
-static uint64_t unpacked_copy_bytes(Elf *elf)
+/* By what the sections say of themselves. False: it is too much for a copy, or too little. */
+static bool unpacked_copy_measure(struct wanted_copy *wanted, Elf *elf)
 {
-    uint64_t sum = 0;
+    wanted->length = (uint64_t)wanted->original->st_size;
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
         GElf_Shdr header;
         GElf_Chdr unpacked;
-        if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_COMPRESSED) &&
-            gelf_getchdr(section, &unpacked) && __builtin_add_overflow(sum, unpacked.ch_size, &sum))
-            return UINT64_MAX;
+        if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_COMPRESSED) ||
+            !gelf_getchdr(section, &unpacked))
+            continue;
+        if (unpacked.ch_size > UNPACKED_MOST_BYTES)
+            return false;
+        wanted->unpacked += unpacked.ch_size;
+        wanted->length = unpacked_copy_place(wanted->length) + unpacked.ch_size;
     }
-    return sum;
+    return wanted->unpacked >= UNPACKED_LEAST_BYTES && wanted->unpacked <= UNPACKED_MOST_BYTES;
 }
 
 static bool unpacked_copy_name(char name[NAME_ROOM], Elf *elf, uint64_t file_bytes)
@@ -308,19 +372,18 @@ static bool unpacked_copy_name(char name[NAME_ROOM], Elf *elf, uint64_t file_byt
     return true;
 }
 
-static int unpacked_copy_of(Elf *elf, uint64_t file_bytes)
+static int unpacked_copy_of(Elf *elf, const struct stat *original)
 {
-    char name[NAME_ROOM];
-    uint64_t bytes = unpacked_copy_bytes(elf);
-    if (bytes < UNPACKED_LEAST_BYTES || bytes > UNPACKED_MOST_BYTES ||
-        !unpacked_copy_name(name, elf, file_bytes))
+    struct wanted_copy wanted = {.original = original};
+    if (!unpacked_copy_measure(&wanted, elf) ||
+        !unpacked_copy_name(wanted.name, elf, (uint64_t)original->st_size))
         return -1;
     int directory = unpacked_copy_open_directory();
     if (directory < 0)
         return -1;
-    int copy = unpacked_copy_open(directory, name);
-    if (copy < 0 && unpacked_copy_make_room(directory, bytes))
-        copy = unpacked_copy_make(directory, name, elf);
+    int copy = unpacked_copy_open(directory, &wanted);
+    if (copy < 0 && unpacked_copy_make_room(directory, wanted.length))
+        copy = unpacked_copy_make(directory, wanted.name, elf);
     close(directory);
     return copy;
 }
@@ -332,8 +395,7 @@ int unpacked_copy_instead(int fd)
         return fd;
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    int copy =
-        elf && elf_kind(elf) == ELF_K_ELF ? unpacked_copy_of(elf, (uint64_t)status.st_size) : -1;
+    int copy = elf && elf_kind(elf) == ELF_K_ELF ? unpacked_copy_of(elf, &status) : -1;
     elf_end(elf);
     if (copy < 0)
         return fd;

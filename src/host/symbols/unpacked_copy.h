@@ -9,7 +9,8 @@
  * was read longest ago goes first, and nobody misses one that is gone. The directory must be the
  * effective user's, and only files of root and of the effective user get a copy: a build-id is what
  * its file says it is, and another user's file must not give names to ours. Nothing is synced, so
- * copies count until the machine starts anew. */
+ * copies count until the machine starts anew. A copy has the length that its original asks for, and
+ * is younger than that. Files of other names in the directory are not ours, and stay. */
 #ifndef TIDEMARK_SYMBOLS_UNPACKED_COPY_H
 #define TIDEMARK_SYMBOLS_UNPACKED_COPY_H
 
