@@ -41,6 +41,8 @@ names
 echo "== what is not whole, what others may write, what is older than its original: made anew"
 truncate -s -1000 "$copy"
 names
+head -c "$(stat -c %s "$copy")" /dev/zero >zeros && cat zeros >"$copy"
+names
 LC_ALL=C sed -i 's/\x00work\x00/\x00copy\x00/' "$copy"
 chmod 620 "$copy"
 names
@@ -93,3 +95,26 @@ tidemark record -q -o one.tmk ./program &
 tidemark record -q -o two.tmk ./program
 wait
 copies cache
+
+echo "== a debug file with a split file beside it: names of that"
+rm cache/*
+mkdir built installed
+cp program.c built/filling.c
+(
+    cd built
+    sed -i "s/kept = malloc(100); }/inlined(); }/; 2a static inline __attribute__((always_inline)) void inlined(void) { kept = malloc(100); }" filling.c
+    sed '/^enum/d' filling.c >split.c
+    sed -n '/^enum/p' filling.c >names.c
+    cc -g -O1 -fno-builtin -gsplit-dwarf -c split.c
+    cc -g -c names.c
+    cc $id -o whole split.o names.o
+    objcopy --only-keep-debug --compress-debug-sections=zlib whole program.debug
+    objcopy --strip-all --add-gnu-debuglink=program.debug whole program
+    cp program program.debug split.dwo ../installed
+)
+rm -r built
+for _ in 1 2; do
+    tidemark record -q -o split.tmk installed/program
+    tidemark report --json split.tmk | grep -o '"function": "\(work\|inlined\)"' | sort -u
+    rm split.tmk
+done

@@ -33,6 +33,7 @@ enum { ID_LEAST = 8, ID_MOST = 32, NAME_ROOM = 2 * ID_MOST + 40, PLACE_BYTES = 6
 struct wanted_copy {
     char name[NAME_ROOM];
     const struct stat *original;
+    Elf *elf;          /* the same */
     uint64_t unpacked; /* bytes of the sections that are packed in the original */
     uint64_t length;   /* of a whole copy */
 };
@@ -133,11 +134,21 @@ static bool unpacked_copy_is_good(const struct stat *copy, const struct wanted_c
            unpacked_copy_is_of_this_boot(copy) && unpacked_copy_is_after(copy, wanted->original);
 }
 
+static bool unpacked_copy_has_head(int fd, const struct wanted_copy *wanted)
+{
+    char head[sizeof(Elf64_Ehdr)];
+    size_t length;
+    const char *original = elf_rawfile(wanted->elf, &length);
+    return original && length >= sizeof head && pread(fd, head, sizeof head, 0) == sizeof head &&
+           memcmp(head, original, sizeof head) == 0;
+}
+
 static int unpacked_copy_open(int directory, const struct wanted_copy *wanted)
 {
     struct stat status;
     int fd = openat(directory, wanted->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0 || (fstat(fd, &status) == 0 && unpacked_copy_is_good(&status, wanted)))
+    if (fd < 0 || (fstat(fd, &status) == 0 && unpacked_copy_is_good(&status, wanted) &&
+                   unpacked_copy_has_head(fd, wanted)))
         return fd;
     close(fd);
     return -1;
@@ -341,11 +352,28 @@ static int unpacked_copy_make(int directory, const char *name, Elf *elf)
 
 /* ---- From outside -------------------------------------------------------------------------- */
 
+/* libdw looks for split files (.dwo, .dwp) beside the file whose descriptor it has, and would look
+ * beside the copy. Their addresses stand in .debug_addr, which clang also makes without them. */
+static bool unpacked_copy_may_be_split(Elf *elf)
+{
+    size_t names;
+    GElf_Shdr header;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return true;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        const char *name =
+            gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name && strcmp(name, ".debug_addr") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* By what the sections say of themselves. False: it is too much for a copy, or too little. */
-static bool unpacked_copy_measure(struct wanted_copy *wanted, Elf *elf)
+static bool unpacked_copy_measure(struct wanted_copy *wanted)
 {
     wanted->length = (uint64_t)wanted->original->st_size;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(wanted->elf, section));) {
         GElf_Shdr header;
         GElf_Chdr unpacked;
         if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_COMPRESSED) ||
@@ -374,8 +402,8 @@ static bool unpacked_copy_name(char name[NAME_ROOM], Elf *elf, uint64_t file_byt
 
 static int unpacked_copy_of(Elf *elf, const struct stat *original)
 {
-    struct wanted_copy wanted = {.original = original};
-    if (!unpacked_copy_measure(&wanted, elf) ||
+    struct wanted_copy wanted = {.original = original, .elf = elf};
+    if (!unpacked_copy_measure(&wanted) || unpacked_copy_may_be_split(elf) ||
         !unpacked_copy_name(wanted.name, elf, (uint64_t)original->st_size))
         return -1;
     int directory = unpacked_copy_open_directory();
