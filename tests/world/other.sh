@@ -28,7 +28,7 @@ row() {
         [.meta.program, .resident_bytes - sum(.kind == "tool"),
          sum(.kind == "other" and .name != "changed during the look"),
          sum(.name == "changed during the look"),
-         sum(.name == "not seen when it was mapped" or .name == "(unnamed)")] | @tsv' >>"$OTHER_ROWS"
+         sum(.name == "not seen when it was mapped" or (.name // "" | startswith("(unnamed")))] | @tsv' >>"$OTHER_ROWS"
 }
 find . -maxdepth 2 -name '*.tmk' -newer "$mark" 2>/dev/null | while read -r file; do
     case $file in

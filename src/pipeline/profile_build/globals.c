@@ -9,6 +9,7 @@
 #include <string.h>
 #include "base/allocator.h"
 #include "base/now.h"
+#include "base/strbuf.h"
 #include "profile_build/name_turn.h"
 #include "symbols/string_pool.h"
 #include "symbols/symbols.h"
@@ -47,6 +48,8 @@ struct content {
     size_t variable_count;
     struct globals_place *places; /* by address, disjoint */
     size_t place_count;
+    struct globals_stretch *stretches; /* by address */
+    size_t stretch_count;
     struct profile_section_total sections[PROFILE_SECTIONS];
     size_t section_count;
     struct pool pool;
@@ -137,6 +140,23 @@ static void globals_keep_places(struct content *content, const struct variables 
     content->place_count = places ? globals_part_places(places, count) : 0;
 }
 
+/* Where a byte lies that no name accounts for. Without section headers nothing is known of it. */
+static void globals_keep_stretches(struct content *content, const struct variables *read)
+{
+    struct strbuf name = STRBUF_INIT;
+    content->stretches = calloc(read->section_count + 1, sizeof *content->stretches);
+    for (size_t i = 0; content->stretches && i < read->section_count; i++) {
+        const struct variables_section *section = &read->sections[i];
+        if (section->kind == VARIABLES_TDATA || section->kind == VARIABLES_TBSS)
+            continue;
+        strbuf_reset(&name);
+        strbuf_addf(&name, "(unnamed %s)", section->name);
+        content->stretches[content->stretch_count++] = (struct globals_stretch){
+            section->address, section->bytes, pool_intern(&content->pool, name.data)};
+    }
+    strbuf_release(&name);
+}
+
 static void globals_keep_sections(struct content *content, const struct variables *read)
 {
     struct profile_section_total totals[PROFILE_SECTIONS] = {{.section = 0}}; /* of 0 bytes */
@@ -194,6 +214,7 @@ static struct content *globals_content_read(const char *root, const struct globa
     }
     globals_keep_variables(content, &read);
     globals_keep_places(content, &read);
+    globals_keep_stretches(content, &read);
     globals_keep_sections(content, &read);
     content->quality = globals_quality_of(&read);
     content->unplaced =
@@ -209,6 +230,7 @@ static void globals_content_free(struct content *content)
     pool_release(&content->pool);
     free(content->variables);
     free(content->places);
+    free(content->stretches);
     free(content);
 }
 
@@ -365,24 +387,35 @@ const struct globals_found *globals_end(struct globals *globals)
     return &globals->none;
 }
 
-int globals_quality(const struct globals *globals, int64_t module_id)
+/* NULL: the module was not read. */
+static const struct content *globals_content_of(const struct globals *globals, int64_t module_id)
 {
     for (size_t i = 0; i < globals->module_count && !globals->is_abandoned; i++)
         if (globals->modules[i].id == module_id && globals->contents[i])
-            return globals->contents[i]->quality;
-    return SYMBOLS_NONE;
+            return globals->contents[i];
+    return NULL;
+}
+
+int globals_quality(const struct globals *globals, int64_t module_id)
+{
+    const struct content *content = globals_content_of(globals, module_id);
+    return content ? content->quality : SYMBOLS_NONE;
 }
 
 const struct globals_place *globals_places(const struct globals *globals, int64_t module_id,
                                            size_t *count)
 {
-    *count = 0;
-    for (size_t i = 0; i < globals->module_count && !globals->is_abandoned; i++)
-        if (globals->modules[i].id == module_id && globals->contents[i]) {
-            *count = globals->contents[i]->place_count;
-            return globals->contents[i]->places;
-        }
-    return NULL;
+    const struct content *content = globals_content_of(globals, module_id);
+    *count = content ? content->place_count : 0;
+    return content ? content->places : NULL;
+}
+
+const struct globals_stretch *globals_stretches(const struct globals *globals, int64_t module_id,
+                                                size_t *count)
+{
+    const struct content *content = globals_content_of(globals, module_id);
+    *count = content ? content->stretch_count : 0;
+    return content ? content->stretches : NULL;
 }
 
 void globals_free(struct globals *globals)

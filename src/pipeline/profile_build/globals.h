@@ -35,6 +35,12 @@ struct globals_place {
     const char *name;
 };
 
+/* A section of the file, for bytes that are no variable's; `name` as "(unnamed .bss)". */
+struct globals_stretch {
+    uint64_t address, bytes;
+    const char *name;
+};
+
 /* Begins. `pid`: whose files they are. NULL: out of memory, or no thread. `modules` is copied. */
 struct globals *globals_begin(pid_t pid, const struct globals_module *modules, size_t count);
 /* Waits for the end. */
@@ -45,6 +51,9 @@ int globals_quality(const struct globals *globals, int64_t module_id);
  * valid while `globals` is. */
 const struct globals_place *globals_places(const struct globals *globals, int64_t module_id,
                                            size_t *count);
+/* Its sections, but for thread-local ones, by address. Likewise. */
+const struct globals_stretch *globals_stretches(const struct globals *globals, int64_t module_id,
+                                                size_t *count);
 void globals_free(struct globals *globals); /* after globals_end(); NULL is allowed */
 
 #endif

@@ -605,11 +605,13 @@ static bool profile_build_find_module(void *context, uint64_t address,
         const struct module *module = &writer->modules[writer->loaded[i]];
         if (address < module->entry.start || address >= module->entry.end)
             continue;
-        *found = (struct variable_module){module->entry.start, module->entry.end,
-                                          module->entry.bias, NULL, 0};
-        if (writer->globals)
-            found->places = globals_places(writer->globals, (int64_t)writer->loaded[i] + 1,
-                                           &found->place_count);
+        *found = (struct variable_module){
+            .start = module->entry.start, .end = module->entry.end, .bias = module->entry.bias};
+        int64_t id = (int64_t)writer->loaded[i] + 1;
+        if (writer->globals) {
+            found->places = globals_places(writer->globals, id, &found->place_count);
+            found->stretches = globals_stretches(writer->globals, id, &found->stretch_count);
+        }
         return true;
     }
     return false;

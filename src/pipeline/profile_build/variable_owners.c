@@ -6,8 +6,9 @@
 #include <string.h>
 #include "base/array.h"
 
-#define NAMELESS "(unnamed)"
-#define SMALLER  "(smaller variables)"
+static const char nameless_name[] = "(unnamed)", smaller_name[] = "(smaller variables)";
+/* What is no variable of a name, be its section known or not. */
+static const char nameless_prefix[] = "(unnamed";
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
@@ -20,15 +21,30 @@ static struct profile_owner *variable_owners_new(struct variable_owners *owners,
     return &owners->rows[owners->count++];
 }
 
-/* The module's row of that name; `row`: its number + 1, if it is known and the last module's. */
-static struct profile_owner *variable_owners_common(struct variable_owners *owners, size_t *row,
+/* The last module's row of that name; NULL: it has none yet. */
+static struct profile_owner *variable_owners_find_common(const struct variable_owners *owners,
+                                                         const char *name)
+{
+    for (size_t i = 0; i < owners->common_count; i++)
+        if (owners->common[i].name == name)
+            return &owners->rows[owners->common[i].row];
+    return NULL;
+}
+
+/* Of a file with very many sections those behind share the row without a section. */
+static struct profile_owner *variable_owners_common(struct variable_owners *owners,
                                                     const char *name)
 {
-    if (!*row) {
-        variable_owners_new(owners, name, owners->module);
-        *row = owners->count;
+    struct profile_owner *row = variable_owners_find_common(owners, name);
+    if (!row && owners->common_count >= VARIABLE_COMMON_ROWS - 2 && name != smaller_name) {
+        name = nameless_name;
+        row = variable_owners_find_common(owners, name);
     }
-    return &owners->rows[*row - 1];
+    if (row)
+        return row;
+    owners->common[owners->common_count].name = name;
+    owners->common[owners->common_count++].row = owners->count;
+    return variable_owners_new(owners, name, owners->module);
 }
 
 static void variable_owners_enter(struct variable_owners *owners, const char *module)
@@ -36,7 +52,7 @@ static void variable_owners_enter(struct variable_owners *owners, const char *mo
     if (owners->module && strcmp(owners->module, module) == 0)
         return;
     owners->module = module;
-    owners->nameless = owners->smaller = 0;
+    owners->common_count = 0;
 }
 
 static struct profile_owner *variable_owners_of(struct variable_owners *owners,
@@ -155,11 +171,42 @@ static void variable_owners_add_place(struct variable_owners *owners,
     variable_owners_add(variable_owners_of(owners, place), piece, &share);
 }
 
+static void variable_owners_add_nameless(struct variable_owners *owners,
+                                         const struct proc_touched *piece, const char *name,
+                                         uint64_t start, uint64_t end)
+{
+    struct variable_share share = {0};
+    if (start >= end)
+        return;
+    variable_share_grow(&share, piece, start, end);
+    variable_owners_add(variable_owners_common(owners, name), piece, &share);
+}
+
+/* What lies between two variables, by section. */
+static void variable_owners_add_gap(struct variable_owners *owners,
+                                    const struct proc_touched *piece,
+                                    const struct variable_module *module, uint64_t start,
+                                    uint64_t end)
+{
+    for (size_t i = 0; i < module->stretch_count && start < end; i++) {
+        const struct globals_stretch *stretch = &module->stretches[i];
+        uint64_t from = stretch->address + module->bias, to = from + stretch->bytes;
+        from = from > start ? from : start;
+        to = to < end ? to : end;
+        if (from >= to)
+            continue;
+        variable_owners_add_nameless(owners, piece, nameless_name, start, from);
+        variable_owners_add_nameless(owners, piece, stretch->name, from, to);
+        start = to;
+    }
+    variable_owners_add_nameless(owners, piece, nameless_name, start, end);
+}
+
 static void variable_owners_add_piece(struct variable_owners *owners,
                                       const struct proc_touched *piece,
                                       const struct variable_module *module)
 {
-    struct variable_share nameless = {0}, small = {0};
+    struct variable_share small = {0};
     uint64_t at = piece->start;
     variable_owners_enter(owners, piece->module);
     for (size_t i = variable_owners_first(module, at - module->bias);
@@ -168,17 +215,13 @@ static void variable_owners_add_piece(struct variable_owners *owners,
         uint64_t start = place->address + module->bias, end = start + place->bytes;
         start = start > at ? start : at;
         end = end < piece->end ? end : piece->end;
-        variable_share_grow(&nameless, piece, at, start);
+        variable_owners_add_gap(owners, piece, module, at, start);
         variable_owners_add_place(owners, piece, &small, place, start, end);
         at = end;
     }
-    variable_share_grow(&nameless, piece, at, piece->end);
-    if (nameless.bytes)
-        variable_owners_add(variable_owners_common(owners, &owners->nameless, NAMELESS), piece,
-                            &nameless);
+    variable_owners_add_gap(owners, piece, module, at, piece->end);
     if (small.bytes)
-        variable_owners_add(variable_owners_common(owners, &owners->smaller, SMALLER), piece,
-                            &small);
+        variable_owners_add(variable_owners_common(owners, smaller_name), piece, &small);
 }
 
 void variable_owners_divide(struct variable_owners *owners, const struct proc_touched *pieces,
@@ -202,7 +245,7 @@ static uint64_t variable_owners_size(const struct profile_owner *row)
 
 static bool variable_owners_is_joined(const struct profile_owner *row)
 {
-    return *row->name == '(' && strcmp(row->name, SMALLER) == 0;
+    return *row->name == '(' && strcmp(row->name, smaller_name) == 0;
 }
 
 /* The rows that are joined already stand behind all others. */
@@ -252,8 +295,8 @@ void variable_owners_cut(struct variable_owners *owners, size_t limit, uint64_t 
     for (size_t i = large; i < owners->count; i++) {
         struct profile_owner row = owners->rows[i];
         size_t to = large;
-        if (strcmp(row.name, NAMELESS) != 0)
-            row.name = SMALLER;
+        bool is_nameless = strncmp(row.name, nameless_prefix, strlen(nameless_prefix)) == 0;
+        row.name = is_nameless ? nameless_name : smaller_name;
         while (to < kept && (strcmp(owners->rows[to].module, row.module) != 0 ||
                              strcmp(owners->rows[to].name, row.name) != 0))
             to++;

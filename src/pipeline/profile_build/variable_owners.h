@@ -5,8 +5,9 @@
  *     variables   ├── a ──┤├ b ┤      ├──────────── c ───────────┤
  *     rows         a        b   (unnamed)  c                   c  (unnamed)
  *
- * Each byte of a piece is one variable's, or it is (unnamed): padding, tables of the compiler and
- * the loader, variables of files without symbols. */
+ * Each byte of a piece is one variable's, or it has no name: padding, tables of the compiler and
+ * the loader, variables of files without symbols. Then its section is said, as "(unnamed .bss)",
+ * where that is known. */
 #ifndef TIDEMARK_PROFILE_BUILD_VARIABLE_OWNERS_H
 #define TIDEMARK_PROFILE_BUILD_VARIABLE_OWNERS_H
 
@@ -17,12 +18,18 @@
 #include "profile_build/proc_sample.h"
 #include "profile/profile.h"
 
-/* A module in the address space; `places` as globals_places() says. */
+/* A module in the address space; `places` and `stretches` as globals_places() and
+ * globals_stretches() say. */
 struct variable_module {
     uint64_t start, end, bias;
     const struct globals_place *places;
     size_t place_count;
+    const struct globals_stretch *stretches;
+    size_t stretch_count;
 };
+
+/* Rows of a module that are not one variable's: bytes without a name, by section, and small ones. */
+enum { VARIABLE_COMMON_ROWS = 16 };
 
 struct variable_owners {
     struct profile_owner *rows; /* of one sample; strings are the places' and pieces' */
@@ -30,9 +37,12 @@ struct variable_owners {
     const struct globals_place *last; /* the variable of the newest row that has one … */
     size_t last_row;                  /* … and that row */
     const char *module;               /* of the newest piece */
-    size_t nameless,
-        smaller; /* + 1: that module's rows of bytes without a name, and of variables …  */
-    uint64_t least_bytes; /* … that have fewer bytes than that: they get no rows of their own */
+    struct {
+        const char *name; /* by its address */
+        size_t row;
+    } common[VARIABLE_COMMON_ROWS]; /* of that module */
+    size_t common_count;
+    uint64_t least_bytes; /* variables that have fewer get no rows of their own */
 };
 #define VARIABLE_OWNERS_INIT ((struct variable_owners){0})
 

@@ -12,7 +12,7 @@
 
 #include "profile_build/variable_owners.h"
 
-enum { BYTES = 2000, MODULES = 2, MAX_PLACES = 40, MAX_PIECES = 30 };
+enum { BYTES = 2000, MODULES = 2, MAX_PLACES = 40, MAX_PIECES = 30, STRETCHES = 3 };
 #define BIAS 0x550000000000ull
 
 static const char *const modules[] = {"/bin/a", "/lib/b.so"};
@@ -21,6 +21,7 @@ struct world {
     struct globals_place places[MODULES][MAX_PLACES];
     size_t place_count[MODULES];
     char names[MODULES][MAX_PLACES][8];
+    struct globals_stretch stretches[MODULES][STRETCHES];
     struct proc_touched pieces[MAX_PIECES];
     size_t piece_count;
 };
@@ -39,7 +40,9 @@ static bool find_module(void *context, uint64_t address, struct variable_module 
                                        .end = BIAS + (m + 1) * BYTES,
                                        .bias = BIAS + m * BYTES,
                                        .places = world->places[m],
-                                       .place_count = world->place_count[m]};
+                                       .place_count = world->place_count[m],
+                                       .stretches = world->stretches[m],
+                                       .stretch_count = STRETCHES};
     return true;
 }
 
@@ -54,6 +57,15 @@ static void make_places(struct world *world, size_t m)
         world->places[m][world->place_count[m]++] =
             (struct globals_place){at, bytes, world->names[m][i]};
         at += bytes + (below(2) ? below(40) : 0);
+    }
+    /* with holes, which have no name of a section, and sections of no bytes */
+    static const char *const names[STRETCHES] = {"(unnamed .data)", "(unnamed .bss)",
+                                                 "(unnamed x)"};
+    uint64_t at = below(100);
+    for (size_t i = 0; i < STRETCHES; i++) {
+        uint64_t bytes = below(3) ? below(BYTES / 3) : 0;
+        world->stretches[m][i] = (struct globals_stretch){at, bytes, names[i]};
+        at += bytes + below(80);
     }
 }
 
@@ -83,6 +95,15 @@ static void make_pieces(struct world *world)
     }
 }
 
+/* By the plainest way. */
+static const char *stretch_at(const struct world *world, size_t m, uint64_t offset)
+{
+    for (size_t k = 0; k < STRETCHES; k++)
+        if (offset - world->stretches[m][k].address < world->stretches[m][k].bytes)
+            return world->stretches[m][k].name;
+    return "(unnamed)";
+}
+
 static uint64_t bytes_of(const struct world *world, const char *module, const char *name,
                          bool swapped)
 {
@@ -90,7 +111,7 @@ static uint64_t bytes_of(const struct world *world, const char *module, const ch
     for (size_t i = 0; i < world->piece_count; i++)
         for (uint64_t at = world->pieces[i].start; at < world->pieces[i].end; at++) {
             size_t m = (size_t)(at - BIAS) / BYTES;
-            const char *owner = "(unnamed)";
+            const char *owner = stretch_at(world, m, at - BIAS - m * BYTES);
             for (size_t k = 0; k < world->place_count[m]; k++) {
                 const struct globals_place *place = &world->places[m][k];
                 uint64_t inside = at - BIAS - m * BYTES - place->address;
