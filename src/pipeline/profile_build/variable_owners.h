@@ -28,7 +28,7 @@ struct variable_module {
     size_t stretch_count;
 };
 
-/* Rows of a module that are not one variable's: bytes without a name by section, small variables. */
+/* Rows of a module that are of many: bytes without a name by section, and small variables. */
 enum { VARIABLE_COMMON_ROWS = 16 };
 
 struct variable_owners {
