@@ -60,14 +60,23 @@ rm "$copy"
 echo mine >cache/mine.txt
 echo mine >cache/0123.debug
 echo mine >"cache/0123456789abcdef-12.debug.txt"
-echo draft >cache/.new-12-34
-touch -d 2000-01-01 cache/*.* cache/.new-12-34
-echo draft >cache/.new-13-34
-echo draft >cache/.new-14-34
-touch -d '-2 minutes' cache/.new-14-34
+echo draft >cache/.new-0123456789abcdef-1.debug
+echo draft >cache/.new-mine
+touch -d 2000-01-01 cache/*.* cache/.new-*
+echo draft >cache/.new-0123456789abcdef-2.debug
+echo draft >cache/.new-0123456789abcdef-3.debug
+touch -d '-2 minutes' cache/.new-0123456789abcdef-3.debug
 names
-ls -A cache | grep -v '.\{36\}'
-rm cache/*.txt cache/0123.debug cache/.new-13-34
+ls -A cache | grep -v '.\{40\}'
+rm cache/*.txt cache/0123.debug cache/.new-*
+echo "== while somebody else makes the copy"
+rm "$copy"
+echo draft >"cache/.new-${copy#cache/}"
+names
+ls -A cache | grep -c "${copy#cache/}"
+touch -d '-2 minutes' cache/.new-*
+names
+ls -A cache | grep "${copy#cache/}" | cut -c1-9
 
 echo "== places where none is made"
 rm "$copy"

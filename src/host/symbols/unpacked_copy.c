@@ -166,12 +166,8 @@ static bool unpacked_copy_is_named_so(const char *name)
 
 static bool unpacked_copy_is_draft(const char *name)
 {
-    const char *process = name + strlen(NEW_COPY);
-    if (strncmp(name, NEW_COPY, strlen(NEW_COPY)) != 0)
-        return false;
-    const char *thread = process + strspn(process, DIGITS);
-    return *thread == '-' && thread[1] && !thread[1 + strspn(thread + 1, DIGITS)] &&
-           strlen(name) < NAME_ROOM;
+    return strlen(name) < NAME_ROOM && strncmp(name, NEW_COPY, strlen(NEW_COPY)) == 0 &&
+           unpacked_copy_is_named_so(name + strlen(NEW_COPY));
 }
 
 /* Of an earlier boot, or left by who was killed while it was made. */
@@ -330,22 +326,31 @@ static bool unpacked_copy_write(struct unpacking *unpacking)
            ftruncate(unpacking->fd, (off_t)unpacking->end) == 0;
 }
 
-/* Its descriptor, or -1. It has its name when it is whole. */
-static int unpacked_copy_make(int directory, const char *name, Elf *elf)
+/* Another may have taken our draft for that of somebody who was killed, and begun its own. */
+static bool unpacked_copy_is_our_draft(int directory, const char *draft, int fd)
 {
-    char new_name[NAME_ROOM];
-    struct unpacking unpacking = {.elf = elf};
-    snprintf(new_name, sizeof new_name, NEW_COPY "%d-%d", (int)getpid(), (int)gettid());
+    struct stat ours, named;
+    return fstat(fd, &ours) == 0 && fstatat(directory, draft, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
+}
+
+/* Its descriptor, or -1: also if somebody else is making it. It has its name when it is whole. */
+static int unpacked_copy_make(int directory, const struct wanted_copy *wanted)
+{
+    char draft[NAME_ROOM + sizeof NEW_COPY];
+    struct unpacking unpacking = {.elf = wanted->elf};
+    snprintf(draft, sizeof draft, NEW_COPY "%s", wanted->name);
     unpacking.fd =
-        openat(directory, new_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        openat(directory, draft, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (unpacking.fd < 0)
         return -1;
-    bool is_good =
-        unpacked_copy_write(&unpacking) && renameat(directory, new_name, directory, name) == 0;
+    bool is_good = unpacked_copy_write(&unpacking);
+    bool is_ours = unpacked_copy_is_our_draft(directory, draft, unpacking.fd);
     free(unpacking.sections);
-    if (is_good)
+    if (is_good && is_ours && renameat(directory, draft, directory, wanted->name) == 0)
         return unpacking.fd;
-    unlinkat(directory, new_name, 0);
+    if (is_ours)
+        unlinkat(directory, draft, 0);
     close(unpacking.fd);
     return -1;
 }
@@ -411,7 +416,7 @@ static int unpacked_copy_of(Elf *elf, const struct stat *original)
         return -1;
     int copy = unpacked_copy_open(directory, &wanted);
     if (copy < 0 && unpacked_copy_make_room(directory, wanted.length))
-        copy = unpacked_copy_make(directory, wanted.name, elf);
+        copy = unpacked_copy_make(directory, &wanted);
     close(directory);
     return copy;
 }
