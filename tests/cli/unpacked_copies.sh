@@ -98,6 +98,17 @@ mkdir caches
 (export XDG_CACHE_HOME="$PWD/caches" HOME="$PWD/nowhere" && names)
 copies caches/tidemark
 
+echo "== somebody else's home, with a link to a directory of ours (sudo may keep HOME)"
+mkdir -p theirs/.cache ours
+ln -s "$PWD/ours" theirs/.cache/tidemark
+if [ "$(id -u)" = 0 ]; then
+    chown -h 65534 theirs theirs/.cache theirs/.cache/tidemark
+    (export HOME="$PWD/theirs" && names)
+else
+    (export TIDEMARK_CACHE= && names) # to become somebody else takes root
+fi
+ls ours
+
 echo "== two at once"
 export TIDEMARK_CACHE="$PWD/cache"
 tidemark record -q -o one.tmk ./program &

@@ -53,8 +53,9 @@ static bool unpacked_copy_is_our_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
-/* `path` begins as `base`, which is there; the directories below it are made. */
-static void unpacked_copy_make_directories(char *path, size_t base)
+/* `path` begins as `base`, which is there; the directories below it are made. False: one in which
+ * another is looked for is somebody else's, whose link may lead to a directory of ours. */
+static bool unpacked_copy_make_directories(char *path, size_t base)
 {
     for (char *slash = path + base; slash && *slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
@@ -63,13 +64,13 @@ static void unpacked_copy_make_directories(char *path, size_t base)
         char *next = strchr(slash + 1, '/');
         if (next)
             *next = '\0';
-        if (!is_ours || (mkdir(path, 0700) < 0 && errno != EEXIST))
-            slash = NULL;
+        bool is_there = is_ours && (mkdir(path, 0700) == 0 || errno == EEXIST);
         if (next)
             *next = '/';
-        if (!slash)
-            return;
+        if (!is_there)
+            return false;
     }
+    return true;
 }
 
 static bool unpacked_copy_directory_path(struct strbuf *path, size_t *base)
@@ -96,10 +97,9 @@ static int unpacked_copy_open_directory(void)
     struct stat status;
     size_t base;
     int fd = -1;
-    if (unpacked_copy_directory_path(&path, &base)) {
-        unpacked_copy_make_directories(path.data, base);
+    if (unpacked_copy_directory_path(&path, &base) &&
+        unpacked_copy_make_directories(path.data, base))
         fd = openat(AT_FDCWD, path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    }
     strbuf_release(&path);
     if (fd < 0 || (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
                    !(status.st_mode & (S_IWGRP | S_IWOTH))))
