@@ -37,7 +37,7 @@ help:
 # web view is a plain page: make build makes it.
 demo:
 	@tools/setup.sh build
-	@tools/web.sh
+	@VIEWER=no tools/web.sh
 	@cmake --preset release -DBUILD_TESTING=OFF >build.log 2>&1 && cmake --build --preset release -j $(JOBS) >>build.log 2>&1 || { cat build.log; exit 1; }
 	@rm -f build.log
 	@tools/demo.sh $(TIDEMARK)

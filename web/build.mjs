@@ -26,7 +26,8 @@ const common = {
 await build({ ...common, entryPoints: ["src/main.tsx"], outfile: `${out}/app.js` });
 await build({ ...common, entryPoints: ["src/graph_worker.ts"], outfile: `${out}/graph.js` });
 await build({ ...common, entryPoints: ["src/style/app.css"], outfile: `${out}/app.css` });
-const wasm = buildViewer();
+/* VIEWER=no: somebody wants a report first. */
+const wasm = process.env.VIEWER === "no" ? null : buildViewer();
 if (wasm) {
     await build({ ...common, entryPoints: ["src/viewer_worker.ts"], outfile: `${out}/viewer.js` });
     await copyFile(wasm, `${out}/viewer.wasm`);
