@@ -12,7 +12,8 @@ chmod 755 "$work"
 mkdir "$work/run"
 
 unset LD_PRELOAD TIDEMARK_OPTIONS TIDEMARK_SESSION
-export LC_ALL=C.UTF-8 NO_COLOR=1 TIDEMARK_CONFIG= HERE="$here" VICTIMS BIN
+# No copies of debug files in the home of whoever runs the tests.
+export LC_ALL=C.UTF-8 NO_COLOR=1 TIDEMARK_CONFIG= TIDEMARK_CACHE= HERE="$here" VICTIMS BIN
 export PATH="$BIN:$PATH"
 (cd "$work/run" && bash "$here/$name.sh") >"$work/out" 2>&1
 status=$?
