@@ -31,6 +31,7 @@ COMMANDS = {
               ["-b", "none.toml", "-f", "junit", profile], ["-b", "none.toml", "-f", "json", profile]],
     "serve": NOTHING,  # tests/web
     "html": NOTHING,  # tests/web
+    "viewer": NOTHING,  # it has nothing of a profile
     "replay": [["-o", "again.tmk", trace]],
     "at": [[trace], ["--json", trace], ["peak", trace]],
     "blocks": [[trace], ["--json", trace]],
