@@ -103,6 +103,44 @@ export function testLive(world) {
         await server.stop();
     });
 
+    test("a region of a recording comes, though cutting it takes longer than until the next commit", async (t) => {
+        const file = join(world.work, "growing_slowly.tmk");
+        const child = growing(t, world.tidemark, world.tools, file);
+        const server = await serveOnce(world.tidemark, file);
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        let asked = 0;
+        await page.route(/region\/\d+\/summary$/, async (route) => {
+            asked++;
+            await new Promise((resolve) => setTimeout(resolve, 3500));
+            await route.continue().catch(() => {}); /* who asked has gone */
+        });
+        await session.go("functions", { region: "growing" });
+        await page.waitForSelector(".row");
+        const most = () =>
+            page.evaluate(() =>
+                Math.max(
+                    ...[...document.querySelectorAll(".row [title]")].map((cell) =>
+                        Number(cell.title.replace(/[^0-9]/g, "")),
+                    ),
+                ),
+            );
+        const first = await most();
+        await page.waitForFunction(
+            (before) =>
+                [...document.querySelectorAll(".row [title]")].some(
+                    (cell) => Number(cell.title.replace(/[^0-9]/g, "")) > before,
+                ),
+            first,
+            { timeout: 20000 },
+        );
+        assert.ok(asked >= 2 && asked <= 8, `${asked} requests`);
+        child.stdin.end();
+        session.noErrors();
+        await session.close();
+        await server.stop();
+    });
+
     test("a server that ends between two answers takes nothing away", async (t) => {
         const file = join(world.work, "halfway.tmk");
         const child = growing(t, world.tidemark, world.tools, file);

@@ -145,16 +145,26 @@ function follow(wanted: () => Choice): { value: PartProfile | null; start: () =>
     const start = () => {
         const known = new Map<string, Profile>();
         let last: Profile | null = null;
+        /* The request under way. A profile that grows has a new state every other second: the one
+         * that is being asked for comes to its end, or none ever would where that takes longer. */
+        let under: { choice: string; stop: AbortController } | null = null;
+        const ended = signal(0);
         effect(() => {
             const { of, range, region, level } = wanted();
+            void ended.value;
             if (of !== last) known.clear();
             last = of;
+            const key = `${range ?? ""} ${level} ${region}`,
+                choice = `${of?.index} ${key}`;
+            if (under && under.choice !== choice) {
+                under.stop.abort();
+                under = null;
+            }
             if (!of || (range === null && !region && !level)) {
                 had.value = null;
                 return;
             }
-            const key = `${range ?? ""} ${level} ${region}`,
-                before = had.peek();
+            const before = had.peek();
             /* of a profile that grows the last state is shown until the next is there */
             const until =
                 before?.of.index === of.index &&
@@ -163,51 +173,56 @@ function follow(wanted: () => Choice): { value: PartProfile | null; start: () =>
                 before.level === level
                     ? before.profile
                     : null;
-            had.value = {
-                of,
-                range,
-                region,
-                level,
-                profile: known.get(key) ?? until,
-                failure: null,
+            const show = (profile: Profile | null, failure: string | null) => {
+                had.value = { of, range, region, level, profile, failure };
             };
-            if (known.has(key)) return;
-            const stop = new AbortController();
-            const timer = setTimeout(
+            show(known.get(key) ?? until, null);
+            if (known.has(key) || under) return;
+            const asking = { choice, stop: new AbortController() };
+            under = asking;
+            const end = () => {
+                if (under !== asking) return false;
+                under = null;
+                return true;
+            };
+            setTimeout(
                 () => {
+                    if (asking.stop.signal.aborted) return;
                     const [from, to] = (range ?? "0-0").split("-").map(Number) as [number, number];
                     of.partOf(
                         range === null ? null : { from, to },
                         region,
                         level,
-                        stop.signal,
+                        asking.stop.signal,
                     ).then(
                         (profile) => {
-                            known.set(key, profile);
-                            if (known.size > PARTS) known.delete(known.keys().next().value!);
-                            if (!stop.signal.aborted)
-                                had.value = { of, range, region, level, profile, failure: null };
-                        },
-                        (error: unknown) => {
-                            const stays = error instanceof Unanswered ? until : null;
-                            if (!stop.signal.aborted)
+                            if (last === of) {
+                                known.set(key, profile);
+                                if (known.size > PARTS) known.delete(known.keys().next().value!);
+                            }
+                            if (!end()) return;
+                            const now = last;
+                            if (now)
                                 had.value = {
-                                    of,
+                                    of: now,
                                     range,
                                     region,
                                     level,
-                                    profile: stays,
-                                    failure: stays ? null : sentence(error),
+                                    profile,
+                                    failure: null,
                                 };
+                            if (now !== of) ended.value++; /* it has grown since */
+                        },
+                        (error: unknown) => {
+                            if (!end()) return;
+                            const stays = error instanceof Unanswered ? until : null;
+                            if (last !== of) ended.value++;
+                            else show(stays, stays ? null : sentence(error));
                         },
                     );
                 },
                 range === null ? 0 : REST_MS,
             );
-            return () => {
-                clearTimeout(timer);
-                stop.abort();
-            };
         });
     };
     /* what was had may be of another choice, for a moment */
