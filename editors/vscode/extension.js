@@ -4,7 +4,10 @@
 const vscode = require("vscode");
 const { pageOf, linesOf, noteFor, detailFor } = require("./tidemark.js");
 
-const VIEW = "tidemark.profile";
+const manifest = require("./package.json");
+
+const VIEW = manifest.contributes.customEditors[0].viewType;
+const metrics = manifest.contributes.configuration.properties["tidemark.metric"].enum;
 
 function settings() {
     const of = vscode.workspace.getConfiguration("tidemark");
@@ -138,19 +141,10 @@ async function chooseProfile() {
 }
 
 async function chooseMetric(lines) {
-    const of = vscode.workspace.getConfiguration("tidemark"),
-        all = of.inspect("metric")?.enum ?? [
-            "peak",
-            "leaked",
-            "count",
-            "bytes",
-            "temporary",
-            "slack",
-            "realloc",
-            "freed",
-            "resident",
-        ];
-    const chosen = await vscode.window.showQuickPick(all, { placeHolder: "Metric beside lines" });
+    const of = vscode.workspace.getConfiguration("tidemark");
+    const chosen = await vscode.window.showQuickPick(metrics, {
+        placeHolder: "Metric beside lines",
+    });
     if (!chosen) return;
     await of.update("metric", chosen, vscode.ConfigurationTarget.Global);
     lines.forget();

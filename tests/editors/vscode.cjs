@@ -67,13 +67,12 @@ const vscode = {
         },
         onDidChangeVisibleTextEditors: listener("visible"),
         showWarningMessage: async (text) => void editor.warnings.push(text),
-        showQuickPick: async () => editor.picks,
+        showQuickPick: async (all) => all.find((each) => each === editor.picks),
         showOpenDialog: async () => editor.opens,
     },
     workspace: {
         getConfiguration: () => ({
             get: (name) => editor.settings[name],
-            inspect: () => undefined,
             update: async (name, value) => void (editor.settings[name] = value),
         }),
         onDidChangeConfiguration: listener("settings"),

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/options.h"
 #include "base/term_guard.h"
 #include "commands/output.h"
@@ -57,14 +58,18 @@ static int cmd_viewer_write_file(const char *name, bool force)
     return status ? status : whole_file_close(&file, cmd_viewer_write_to(file.out, name));
 }
 
-/* The directory is made if it is not there; what is above it must be. */
+/* The directory is made if it is not there; what is above it must be. It goes again where no page
+ * comes into it. */
 static int cmd_viewer_write_in(const char *directory, bool force)
 {
     struct strbuf name = STRBUF_INIT;
-    if (mkdir(directory, 0777) && errno != EEXIST)
+    bool is_new = mkdir(directory, 0777) == 0;
+    if (!is_new && errno != EEXIST)
         return whole_file_complain_of("viewer", "cannot make", directory, errno);
     strbuf_addf(&name, "%s/index.html", directory);
     int status = cmd_viewer_write_file(name.data, force);
+    if (status && is_new)
+        rmdir(directory);
     strbuf_release(&name);
     return status;
 }
