@@ -73,7 +73,7 @@ static int single_file_write_block(FILE *out, const char *kind, const char *name
     strbuf_add_string(&text, "</script>\n");
     fwrite(text.data, 1, text.length, out);
     strbuf_release(&text);
-    return ferror(out) ? -EIO : 0;
+    return ferror(out) ? -(errno ? errno : EIO) : 0;
 }
 
 struct writing {
@@ -501,7 +501,7 @@ static int single_file_end(FILE *out, struct page *page, bool viewer, int error)
         error = single_file_write_assets(out, viewer);
     if (!error) {
         single_file_write_tail(out, page);
-        error = fflush(out) || ferror(out) ? -EIO : 0;
+        error = fflush(out) || ferror(out) ? -(errno ? errno : EIO) : 0;
     }
     strbuf_release(&page->text);
     strbuf_release(&page->script);
