@@ -27,7 +27,8 @@ static bool graph_late_add(struct comparing *comparing, uint64_t start, uint64_t
     return true;
 }
 
-/* What of [start, end) is in no mapping. */
+/* What of [start, end) could not be written. Room that an arena of glibc's has for growing was
+ * mapped before, and only reserved. */
 static bool graph_late_compare(struct comparing *comparing, uint64_t start, uint64_t end)
 {
     const struct smaps *smaps = comparing->smaps;
@@ -36,6 +37,8 @@ static bool graph_late_compare(struct comparing *comparing, uint64_t start, uint
     bool there = true;
     for (size_t i = comparing->at; there && i < smaps->count && smaps->mappings[i].start < end;
          i++) {
+        if (!smaps->mappings[i].writable)
+            continue;
         there = graph_late_add(comparing, start, smaps->mappings[i].start);
         start = smaps->mappings[i].end > start ? smaps->mappings[i].end : start;
     }

@@ -12,6 +12,7 @@
 #include "collector/graph_copy.h"
 #include "collector/graph_held.h"
 #include "collector/graph_late.h"
+#include "collector/graph_news.h"
 #include "collector/graph_threads.h"
 #include "collector/python_holders.h"
 #include "collector/python_objects.h"
@@ -51,6 +52,7 @@ struct sweep {
     size_t range_count;
     struct graph_copy copy; /* of it, unless the program waits for us anyway */
     bool is_graph;          /* else only first words are wanted */
+    bool has_unknown;       /* there are blocks that the list does not have, or may be */
 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -104,12 +106,18 @@ static bool graph_look_has_glib(const struct smaps *smaps)
     return false;
 }
 
+/* The only thread there is waits in its exit, and none can begin: nothing has to be stopped. */
+static bool graph_look_stands(const struct graph_look_asked *asked)
+{
+    return asked->waits && asked->threads->count == 1;
+}
+
 /* ---- Roots ----------------------------------------------------------------------------------- */
 
-static bool graph_look_is_root(const struct graph_look_asked *asked, const struct area *area)
+static bool graph_look_is_root(const struct sweep *sweep, const struct area *area)
 {
-    const struct smaps_mapping *mapping = &asked->smaps->mappings[area->mapping];
-    return mapping->writable && (area->owner != AREA_ALLOCATOR || asked->has_unknown) &&
+    const struct smaps_mapping *mapping = &sweep->asked->smaps->mappings[area->mapping];
+    return mapping->writable && (area->owner != AREA_ALLOCATOR || sweep->has_unknown) &&
            area->owner != AREA_TOOL && mapping->kind != SMAPS_DEVICE;
 }
 
@@ -219,7 +227,7 @@ static const struct area_judged *graph_look_judge(struct sweep *sweep, const str
     if (sweep->judged.area != area)
         sweep->judged = (struct area_judged){
             .area = area,
-            .is_root = sweep->is_graph && graph_look_is_root(sweep->asked, area),
+            .is_root = sweep->is_graph && graph_look_is_root(sweep, area),
             .is_of_libc = graph_look_is_of(sweep->asked, area, "libc"),
             .is_of_gobject = graph_look_is_of(sweep->asked, area, "libgobject-2.0"),
             .is_of_loader = graph_look_is_of(sweep->asked, area, "ld-linux") ||
@@ -357,7 +365,7 @@ static int graph_look_find_ranges(struct sweep *sweep)
         return -ENOMEM;
     for (size_t i = 0; i < asked->areas->count; i++) {
         const struct area *area = &asked->areas->list[i];
-        if (area->holds_block || (sweep->is_graph && graph_look_is_root(asked, area)))
+        if (area->holds_block || (sweep->is_graph && graph_look_is_root(sweep, area)))
             sweep->ranges[sweep->range_count++] = (struct page_table_range){area->start, area->end};
     }
     return 0;
@@ -407,6 +415,23 @@ static int graph_look_add_late(struct sweep *sweep)
         error = page_table_visit(sweep->asked->pages, ranges, count, graph_look_visit_late, sweep);
     free(ranges);
     return error;
+}
+
+static void graph_look_see_news(void *context, uint64_t address)
+{
+    struct sweep *sweep = context;
+    graph_add_roots(sweep->graph, 0, &address, 1);
+}
+
+/* A block that a thread has freed since the list was made is not lost, and one that it has
+ * allocated since may hold pointers. If nothing was recorded since, the list is exact. The thread
+ * may have ended by now. */
+static int graph_look_add_news(struct sweep *sweep)
+{
+    const struct graph_look_asked *asked = sweep->asked;
+    bool have_come = graph_news_see(asked->view, graph_look_see_news, sweep);
+    sweep->has_unknown = asked->has_unknown || have_come;
+    return have_come || !graph_look_stands(asked) ? graph_look_add_late(sweep) : 0;
 }
 
 static int graph_look_sweep_program(struct sweep *sweep)
@@ -585,6 +610,7 @@ static int graph_look_begin(struct sweep *sweep)
     if (sweep->held.held)
         sweep->graph = &sweep->held.held->graph;
     sweep->graph->finds_fill = true;
+    sweep->has_unknown = true; /* till it stands */
     if (!error)
         error = graph_look_find_ranges(sweep);
     if (!error && sweep->is_graph && !sweep->asked->waits)
@@ -629,12 +655,6 @@ static int graph_look_find_fills(const struct sweep *sweep, struct graph_look *o
     return error;
 }
 
-/* The only thread there is waits in its exit, and none can begin: nothing has to be stopped. */
-static bool graph_look_stands(const struct graph_look_asked *asked)
-{
-    return asked->waits && asked->threads->count == 1;
-}
-
 static int graph_look_run(const struct graph_look_asked *asked, struct graph_look *out)
 {
     struct sweep sweep = {
@@ -649,8 +669,8 @@ static int graph_look_run(const struct graph_look_asked *asked, struct graph_loo
         graph_look_add_registers(&sweep);
         error = graph_look_add_kernel(&sweep);
     }
-    if (!error && !asked->waits)
-        error = graph_look_add_late(&sweep);
+    if (!error)
+        error = graph_look_add_news(&sweep);
     if (!error)
         error = graph_look_sweep(&sweep);
     if (!error && sweep.python)

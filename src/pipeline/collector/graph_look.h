@@ -29,6 +29,7 @@
 #include "wire/wire.h"
 
 struct owners_request;
+struct view;
 
 /* `blocks`: sorted and disjoint; their `row` is a place in `rows`. */
 struct graph_look_asked {
@@ -42,8 +43,9 @@ struct graph_look_asked {
     bool waits;                /* the process stands in its exit; else its threads are stopped */
     bool without_links; /* the list that Python's garbage collector has of all objects holds none */
     const struct stacks *threads; /* as listed before */
-    bool has_unknown; /* there are blocks that `blocks` does not have: all of the allocator's
+    bool has_unknown;        /* there are blocks that `blocks` does not have: all of the allocator's
                             memory beside these counts as roots */
+    const struct view *view; /* whose rings say whether blocks have come since: merged till now */
     struct profile_residency *rows;
     size_t row_count;
 

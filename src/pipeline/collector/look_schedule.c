@@ -299,6 +299,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->wants_content = looks->wants_content || looks->wish.content;
     look->wants_types = looks->wants_types || why == PROFILE_SAMPLE_BEFORE_END;
     look->heat = looks->heat;
+    look->view = looks->view;
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
     look->knows_mappings = looks->gap.knows_mappings;

@@ -347,8 +347,8 @@ static void look_take_graph(struct look *look, struct pages *pages, const struct
                                            .waits = look->waits,
                                            .without_links = look->without_links,
                                            .threads = &look->stacks,
-                                           /* one that ran on has newer blocks than the list */
-                                           .has_unknown = look->unknown || !look->waits,
+                                           .has_unknown = look->unknown != NULL,
+                                           .view = look->view,
                                            .rows = residency->rows,
                                            .row_count = residency->row_count,
                                            .names = look->wants_held ? &names : NULL,

@@ -26,6 +26,7 @@
 #include "wire/wire.h"
 
 struct heat;
+struct view;
 
 struct look_thread {
     pid_t tid;
@@ -36,11 +37,12 @@ struct look_thread {
 struct look {
     /* asked */
     pid_t pid;
-    bool over_pages;     /* the ledger, the residency and the owners too; takes `blocks` */
-    bool of_container;   /* what the control group's memory is made of, too */
-    bool wants_content;  /* zeros, copies, compressible: reads the pages */
-    struct heat *heat;   /* which pages were written, and when; NULL: not known */
-    bool wants_types;    /* the classes of blocks, also without over_graph */
+    bool over_pages;         /* the ledger, the residency and the owners too; takes `blocks` */
+    bool of_container;       /* what the control group's memory is made of, too */
+    bool wants_content;      /* zeros, copies, compressible: reads the pages */
+    struct heat *heat;       /* which pages were written, and when; NULL: not known */
+    bool wants_types;        /* the classes of blocks, also without over_graph */
+    const struct view *view; /* with over_graph */
     const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
                             there is no ledger then, but owners */
     bool is_sample;      /* `blocks` are a few of them all */

@@ -141,12 +141,15 @@ static void what_was_mapped_late_is_found(void **state)
     struct smaps smaps = SMAPS_INIT;
     struct page_table_range *ranges;
     size_t count;
-    char *before = memory_of(PAGE);
+    char *before = memory_of(PAGE), *reserved = memory_of(PAGE);
+    mprotect(reserved, PAGE, PROT_NONE);
     assert_int_equal(smaps_read(&smaps, getpid()), 0);
+    mprotect(reserved, PAGE, PROT_READ | PROT_WRITE);
     char *late = memory_of(64 * PAGE), *hidden = memory_of(PAGE);
     mprotect(hidden, PAGE, PROT_READ);
     assert_int_equal(graph_late_find(getpid(), &smaps, &ranges, &count), 0);
     assert_true(is_found(ranges, count, late, 64 * PAGE));
+    assert_true(is_found(ranges, count, reserved, PAGE)); /* as an arena's room for growing */
     assert_false(is_found(ranges, count, before, PAGE));
     assert_false(is_found(ranges, count, hidden, PAGE));
     for (size_t i = 1; i < count; i++)
@@ -154,6 +157,7 @@ static void what_was_mapped_late_is_found(void **state)
     free(ranges);
     smaps_release(&smaps);
     munmap(before, PAGE);
+    munmap(reserved, PAGE);
     munmap(late, 64 * PAGE);
     munmap(hidden, PAGE);
 }
