@@ -212,56 +212,76 @@ static unsigned live_list_group_of(const struct live_entry *block, unsigned shif
     return (unsigned)(block->address >> shift) & ((1u << bits) - 1);
 }
 
-/* Into list->spare by groups of 2^shift bytes. `ends`: where each group ends. Returns whether a
- * group is crowded. */
-static bool live_list_group(const struct live_list *list, const struct live_entry *blocks,
-                            size_t count, unsigned shift, unsigned bits, uint32_t *ends)
+/* Where the blocks of each group of 2^shift bytes begin. Returns how many the largest has. */
+static uint32_t live_list_count_groups(const struct live_entry *blocks, size_t count,
+                                       unsigned shift, unsigned bits, uint32_t *next)
 {
     uint32_t sum = 0, most = 0;
-    memset(ends, 0, sizeof *ends << bits);
+    memset(next, 0, sizeof *next << bits);
     for (size_t i = 0; i < count; i++)
-        ends[live_list_group_of(&blocks[i], shift, bits)]++;
+        next[live_list_group_of(&blocks[i], shift, bits)]++;
     for (unsigned group = 0; group < 1u << bits; group++) {
-        uint32_t here = ends[group];
+        uint32_t here = next[group];
         most = here > most ? here : most;
-        ends[group] = sum;
+        next[group] = sum;
         sum += here;
     }
-    for (size_t i = 0; i < count; i++)
-        list->spare[ends[live_list_group_of(&blocks[i], shift, bits)]++] = blocks[i];
-    return most > INSERTION_BLOCKS;
+    return most;
 }
 
+/* Each block among those of its group, which are few, by insertion. What stands before a group is
+ * either of a group below or left from a region below: nothing that must move. */
+static void live_list_insert(struct live_entry *spare, const struct live_entry *blocks,
+                             size_t count, unsigned shift, unsigned bits, uint32_t *next)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct live_entry block = blocks[i];
+        struct live_entry *at = &spare[next[live_list_group_of(&block, shift, bits)]++];
+        for (; at[-1].address > block.address; at--)
+            *at = at[-1];
+        *at = block;
+    }
+}
+
+static void live_list_sort_crowded(struct live_entry *spare, const struct live_entry *blocks,
+                                   size_t count, unsigned shift, unsigned bits, uint32_t *next)
+{
+    for (size_t i = 0; i < count; i++)
+        spare[next[live_list_group_of(&blocks[i], shift, bits)]++] = blocks[i];
+    for (unsigned group = 0, begin = 0; group < 1u << bits; begin = next[group++])
+        if (next[group] - begin > 1)
+            live_list_sort_all(spare + begin, next[group] - begin);
+}
+
+/* One more in front, of address 0, and nothing else that could be above a block. */
 static bool live_list_make_spare(struct live_list *list, size_t count)
 {
     if (list->spare_room < count) {
         free(list->spare);
-        list->spare = malloc(count * 2 * sizeof *list->spare);
+        list->spare = calloc(count * 2 + 1, sizeof *list->spare);
         list->spare_room = list->spare ? count * 2 : 0;
     }
     return list->spare != NULL;
 }
 
-/* Into list->spare, by about one group for each block. Where no group is crowded, a block is a few
- * places from its own. Returns false where there is no memory for the groups. */
+/* Behind the first place of list->spare, by about one group for each block. Returns false where
+ * there is no memory for the groups. */
 static bool live_list_sort_region(struct live_list *list, const struct live_entry *blocks,
                                   size_t count)
 {
-    uint32_t ends[1 << GROUP_BITS];
+    uint32_t next[1 << GROUP_BITS];
     unsigned bits = GROUP_BITS;
     while (bits > 1 && count >> (bits - 1) == 0)
         bits--;
     if (bits > list->region_shift)
         bits = list->region_shift;
+    unsigned shift = list->region_shift - bits;
     if (!live_list_make_spare(list, count))
         return false;
-    if (!live_list_group(list, blocks, count, list->region_shift - bits, bits, ends)) {
-        live_list_sort_few(list->spare, count);
-        return true;
-    }
-    for (unsigned group = 0, begin = 0; group < 1u << bits; begin = ends[group++])
-        if (ends[group] - begin > 1)
-            live_list_sort_all(list->spare + begin, ends[group] - begin);
+    if (live_list_count_groups(blocks, count, shift, bits, next) > INSERTION_BLOCKS)
+        live_list_sort_crowded(list->spare + 1, blocks, count, shift, bits, next);
+    else
+        live_list_insert(list->spare + 1, blocks, count, shift, bits, next);
     return true;
 }
 
@@ -275,7 +295,7 @@ bool live_list_sort_next(struct live_list *list, struct live_stretch *stretch)
     stretch->blocks = blocks;
     if (stretch->count > INSERTION_BLOCKS && list->region_count &&
         live_list_sort_region(list, blocks, stretch->count))
-        stretch->blocks = list->spare;
+        stretch->blocks = list->spare + 1;
     else
         live_list_sort_all(blocks, stretch->count);
     return stretch->count > 0;

@@ -38,7 +38,7 @@ struct live_list {
     size_t region_room, region_count;
     unsigned region_shift;
     struct live_region **order; /* by address, after the layout */
-    struct live_entry *spare;   /* room for sorting a region */
+    struct live_entry *spare;   /* room for sorting a region, behind one of address 0 */
     size_t spare_room;
 };
 #define LIVE_LIST_INIT ((struct live_list){0})
@@ -80,22 +80,24 @@ static inline uint64_t live_entry_end(const struct live_entry *block)
     return __builtin_add_overflow(block->address, bytes, &end) ? UINT64_MAX : end;
 }
 
-/* The stretch's next block in order. What two blocks claim (a free that was missed) is left to the
- * first by address, and a block of which nothing is left is taken out. The list's first `kept`
- * blocks are disjoint then. Returns the bytes that are left. */
+/* The stretch's next block in order, of the residency's row `row`. What two blocks claim (a free
+ * that was missed) is left to the first by address, and a block of which nothing is left is taken
+ * out. The list's first `kept` blocks are disjoint then. Returns the bytes that are left. */
 static inline uint64_t live_list_keep(struct live_list *list, struct live_stretch *stretch,
-                                      struct live_entry block)
+                                      const struct live_entry *block, uint32_t row)
 {
-    uint64_t end = live_entry_end(&block);
-    if (end <= stretch->covered)
+    uint64_t end = live_entry_end(block), covered = stretch->covered;
+    if (end <= covered)
         return 0;
-    if (block.address < stretch->covered) {
-        block.size_bytes = end - stretch->covered;
-        block.address = stretch->covered;
-    }
+    struct live_entry *kept = &list->blocks[stretch->kept++];
     stretch->covered = end;
-    list->blocks[stretch->kept++] = block;
-    return block.size_bytes;
+    *kept = *block;
+    kept->row = row;
+    if (kept->address < covered) {
+        kept->size_bytes = end - covered;
+        kept->address = covered;
+    }
+    return kept->size_bytes;
 }
 
 /* The first of the disjoint blocks from number `from` on that reaches above `address`. */

@@ -43,25 +43,14 @@ static void residency_add(struct figure *sum, uint64_t bytes)
     *sum = figure_add(*sum, figure_of(bytes));
 }
 
-/* Rows of the paths that were asked for last: most blocks are of few paths. */
+/* Rows of the paths that were asked for last, as most blocks are of few paths, and what was counted
+ * of them since. */
 enum { RECENT_ROWS = 1024 };
 struct residency_recent {
-    uint32_t node, row_plus_1;
+    uint64_t node_plus_1; /* 0: none */
+    uint32_t row;
+    struct residency_count count;
 };
-
-static int residency_find_row(struct residency *residency, struct residency_recent *recent,
-                              struct live_entry *block)
-{
-    struct residency_recent *last = &recent[block->node % RECENT_ROWS];
-    if (last->node != block->node || !last->row_plus_1) {
-        int error = residency_row_of_path(residency, block->node, &block->row);
-        if (error)
-            return error;
-        *last = (struct residency_recent){block->node, block->row + 1};
-    }
-    block->row = last->row_plus_1 - 1;
-    return 0;
-}
 
 static void residency_sum_up(uint64_t *sum, uint64_t bytes)
 {
@@ -69,20 +58,47 @@ static void residency_sum_up(uint64_t *sum, uint64_t bytes)
         *sum = UINT64_MAX; /* as many as a figure holds */
 }
 
+static void residency_count_recent(struct residency *residency, const struct residency_recent *last)
+{
+    if (!last->node_plus_1)
+        return;
+    struct residency_count *count = &residency->counts[last->row];
+    count->blocks += last->count.blocks;
+    residency_sum_up(&count->bytes, last->count.bytes);
+    residency_sum_up(&count->disjoint_bytes, last->count.disjoint_bytes);
+}
+
+/* Another path's row in the place of `last`. */
+static __attribute__((noinline)) int
+residency_find_row(struct residency *residency, struct residency_recent *last, uint32_t node)
+{
+    uint32_t row = 0;
+    int error = residency_row_of_path(residency, node, &row);
+    if (error)
+        return error;
+    residency_count_recent(residency, last);
+    *last = (struct residency_recent){.node_plus_1 = node + UINT64_C(1), .row = row};
+    return 0;
+}
+
 /* Counts the stretch in, and keeps of it what is disjoint. */
 static int residency_take_stretch(struct residency *residency, struct residency_recent *recent,
                                   struct live_list *list, struct live_stretch *stretch)
 {
-    for (size_t i = 0; i < stretch->count; i++) {
-        struct live_entry block = stretch->blocks[i];
-        int error = residency_find_row(residency, recent, &block);
-        if (error)
-            return error;
-        struct residency_count *count = &residency->counts[block.row];
-        count->blocks++;
-        residency_sum_up(&count->bytes, block.size_bytes);
-        residency_sum_up(&count->disjoint_bytes, live_list_keep(list, stretch, block));
+    struct live_stretch at = *stretch; /* in registers */
+    const struct live_entry *block = at.blocks, *end = block + at.count;
+    for (; block < end; block++) {
+        struct residency_recent *last = &recent[block->node % RECENT_ROWS];
+        if (last->node_plus_1 != block->node + UINT64_C(1)) {
+            int error = residency_find_row(residency, last, block->node);
+            if (error)
+                return error;
+        }
+        last->count.blocks++;
+        residency_sum_up(&last->count.bytes, block->size_bytes);
+        residency_sum_up(&last->count.disjoint_bytes, live_list_keep(list, &at, block, last->row));
     }
+    *stretch = at;
     return 0;
 }
 
@@ -96,6 +112,8 @@ int residency_take_blocks(struct residency *residency, struct live_list *list)
             return error;
     }
     list->count = stretch.kept;
+    for (size_t i = 0; i < RECENT_ROWS; i++)
+        residency_count_recent(residency, &recent[i]);
     for (size_t i = 0; i < residency->row_count; i++) {
         residency->rows[i].live_count = figure_of(residency->counts[i].blocks);
         residency->rows[i].live_bytes = figure_of(residency->counts[i].bytes);
@@ -214,18 +232,29 @@ static void residency_pin(struct residency *residency, size_t block, uint64_t by
     }
 }
 
+/* In memory, and no more is to be said: most pages are such. */
+static bool residency_run_is_plain(const struct residency *residency)
+{
+    return residency->kinds.count == 1 && residency->run.state == PAGES_RESIDENT &&
+           !residency->kinds.spared;
+}
+
 /* The k-th of n gets free * (k + 1) / n - free * k / n: together exactly what is free. The
  * remainders are summed up, because a division for each block would be half of the sweep. */
 static void residency_share_out(struct residency *residency, uint64_t free_bytes, bool is_pinned)
 {
+    const struct live_entry *blocks = residency->blocks->blocks;
     uint64_t count = residency->open_last - residency->open_first + 1;
     uint64_t each = free_bytes / count, remainder = free_bytes % count, carry = 0;
+    bool is_plain = residency_run_is_plain(residency);
     for (size_t block = residency->open_first; block <= residency->open_last; block++) {
         carry += remainder;
         bool has_more = carry >= count;
         carry -= has_more ? count : 0;
-        struct residency_path *path = &residency->paths[residency->blocks->blocks[block].row];
-        residency_note(residency, &path->free, each + has_more);
+        if (is_plain)
+            residency->plain[blocks[block].row].free += each + has_more;
+        else
+            residency_note(residency, &residency->paths[blocks[block].row].free, each + has_more);
         if (is_pinned)
             residency_pin(residency, block, each + has_more);
     }
@@ -307,9 +336,11 @@ int residency_begin(struct residency *residency, const struct areas *areas,
     residency->open_last = 0;
     free(residency->by_area);
     free(residency->paths);
+    free(residency->plain);
     residency->by_area = calloc(areas->count + 1, sizeof *residency->by_area);
     residency->paths = calloc(residency->row_count + 1, sizeof *residency->paths);
-    if (!residency->by_area || !residency->paths ||
+    residency->plain = calloc(residency->row_count + 1, sizeof *residency->plain);
+    if (!residency->by_area || !residency->paths || !residency->plain ||
         heap_map_begin(&residency->heap, areas, residency->row_count, page_bytes, cells))
         return -ENOMEM;
     return 0;
@@ -379,23 +410,45 @@ static uint64_t residency_lay_one(struct residency *residency, size_t at, bool i
     return live;
 }
 
+/* The blocks from `block` on that end on the open page. Returns the first that does not. */
+static const struct live_entry *residency_lay_plain(const struct residency *residency,
+                                                    const struct live_entry *block, uint64_t *bytes)
+{
+    const struct live_entry *last = residency->blocks->blocks + residency->blocks->count;
+    struct residency_plain *plain = residency->plain;
+    uint64_t end = residency->open_page + residency->page_bytes, sum = 0;
+    for (; block < last && live_entry_end(block) <= end; block++) {
+        sum += block->size_bytes;
+        plain[block->row].live += block->size_bytes;
+    }
+    *bytes = sum;
+    return block;
+}
+
+/* The same where there is more to be said. */
+static const struct live_entry *residency_lay_kinds(struct residency *residency,
+                                                    const struct live_entry *block, uint64_t *bytes)
+{
+    const struct live_entry *last = residency->blocks->blocks + residency->blocks->count;
+    uint64_t end = residency->open_page + residency->page_bytes;
+    for (*bytes = 0; block < last && live_entry_end(block) <= end; block++) {
+        *bytes += block->size_bytes;
+        residency_add_bytes(residency, block->row, block->size_bytes);
+    }
+    return block;
+}
+
 /* The blocks from number `first` on that begin and end on the open page, on which `first - 1` ends:
  * most blocks of a heap are such. Returns their bytes. */
 static uint64_t residency_lay_within(struct residency *residency, size_t first, size_t *next)
 {
-    const struct live_entry *block = residency->blocks->blocks + first;
-    const struct live_entry *last = residency->blocks->blocks + residency->blocks->count;
-    uint64_t end = residency->open_page + residency->page_bytes, live = 0;
-    bool is_plain = residency->kinds.count == 1 && !residency->kinds.spared &&
-                    !residency->areas->list[residency->area].outside_rss;
-    for (; block < last && live_entry_end(block) <= end; block++) {
-        live += block->size_bytes;
-        if (is_plain) /* in memory, and no more is to be said */
-            residency->paths[block->row].live.resident += block->size_bytes;
-        else
-            residency_add_bytes(residency, block->row, block->size_bytes);
-    }
-    *next = (size_t)(block - residency->blocks->blocks);
+    const struct live_entry *blocks = residency->blocks->blocks, *end;
+    uint64_t live;
+    bool is_plain =
+        residency_run_is_plain(residency) && !residency->areas->list[residency->area].outside_rss;
+    end = is_plain ? residency_lay_plain(residency, blocks + first, &live)
+                   : residency_lay_kinds(residency, blocks + first, &live);
+    *next = (size_t)(end - blocks);
     if (*next > first) {
         residency->open_last = *next - 1;
         residency->open_live_bytes += live;
@@ -449,6 +502,7 @@ void residency_release(struct residency *residency)
     map_release(&residency->by_path);
     free(residency->by_area);
     free(residency->paths);
+    free(residency->plain);
     free(residency->touched);
     heap_map_release(&residency->heap);
     *residency = RESIDENCY_INIT;
@@ -515,8 +569,18 @@ static void residency_settle(const struct residency *residency, struct smaps *sm
     }
 }
 
+static void residency_add_plain(struct residency *residency)
+{
+    for (size_t i = 0; i < residency->row_count; i++) {
+        residency->paths[i].live.resident += residency->plain[i].live;
+        residency->paths[i].free.resident += residency->plain[i].free;
+        residency->plain[i] = (struct residency_plain){0};
+    }
+}
+
 void residency_sum(struct residency *residency, struct smaps *smaps, struct profile_sample *sample)
 {
+    residency_add_plain(residency);
     uint64_t live = 0, by_owner[AREA_OWNERS] = {0}, sum = 0;
     for (size_t i = 0; i < residency->areas->count; i++) {
         const struct area *area = &residency->areas->list[i];

@@ -68,6 +68,12 @@ struct residency_path {
     uint64_t outside_resident, outside_swapped;
 };
 
+/* Per call path, by its row: what of both lies where nothing but `resident` counts, until the sum:
+ * all rows of these together stay in the processor's nearest cache. */
+struct residency_plain {
+    uint64_t live, free;
+};
+
 /* Per call path, by its row: its live blocks, their bytes, and how many of these no other block
  * claims. */
 struct residency_count {
@@ -93,7 +99,8 @@ struct residency {
     struct residency_count *counts; /* by row */
     size_t count_capacity;
     struct residency_area *by_area;
-    struct residency_path *paths; /* by row */
+    struct residency_path *paths;  /* by row */
+    struct residency_plain *plain; /* by row */
     struct residency_bytes whole_free;
     uint64_t pinned_bytes;
     struct residency_touched *touched; /* by address */
