@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
-import { browse, browserPath, serve, stopAll } from "./serve.mjs";
+import { browse, browserPath, downloads, serve, stopAll } from "./serve.mjs";
 import { makeProfiles } from "./profiles.mjs";
 import { testAccess } from "./access.mjs";
 import { testCompare } from "./compare.mjs";
@@ -23,8 +23,10 @@ import { testLevel } from "./level.mjs";
 import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
 import { testNameless } from "./nameless.mjs";
+import { testNotes } from "./notes.mjs";
 import { testRegion } from "./region.mjs";
 import { testSandwich } from "./sandwich.mjs";
+import { testSql } from "./sql.mjs";
 import { testSummary } from "./summary.mjs";
 import { testTrace } from "./trace.mjs";
 import { testViewer } from "./viewer.mjs";
@@ -52,7 +54,8 @@ describe("the web view", { concurrency: false }, () => {
     after(async () => {
         stopAll();
         await world.browser.close();
-        await rm(world.work, { recursive: true, force: true });
+        for (const folder of [world.work, downloads])
+            if (folder) await rm(folder, { recursive: true, force: true });
     });
     testAccess(world);
     testViews(world);
@@ -68,6 +71,8 @@ describe("the web view", { concurrency: false }, () => {
     testRegion(world);
     testLevel(world);
     testJobs(world);
+    testSql(world);
+    testNotes(world);
     testFile(world);
     testViewer(world);
     testHeap(world);

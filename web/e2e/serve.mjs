@@ -1,6 +1,7 @@
 /* Starts `tidemark serve` on profiles and a browser to look at it. */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium, firefox } from "playwright-core";
 
@@ -15,6 +16,10 @@ export const browserPath = isFirefox
 /* What pages can be shown in: WebDriver BiDi has no dark screen and no paper yet. */
 export const colorSchemes = isFirefox ? ["light"] : ["light", "dark"];
 export const withoutPaper = isFirefox && "Firefox cannot be told to print, or that it is dark";
+
+/* Where Firefox saves: it tells of downloads of blobs by events without a name for them, which
+ * Playwright drops. */
+export const downloads = isFirefox ? mkdtempSync(join(tmpdir(), "tidemark-downloads-")) : null;
 
 const running = new Set();
 
@@ -57,6 +62,7 @@ export async function browse() {
         return firefox.launch({
             executablePath: browserPath,
             channel: "moz-firefox",
+            downloadsPath: downloads,
             /* A page that comes back from Firefox' cache of whole pages is told of by no event. */
             firefoxUserPrefs: { "browser.sessionhistory.max_total_viewers": 0 },
         });

@@ -1,8 +1,10 @@
 /* A page that is looked at as people do, and that fails a test by any error it meets. */
 import assert from "node:assert/strict";
+import { readdirSync, statSync, unlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { useDist } from "./serve.mjs";
+import { join } from "node:path";
+import { downloads, useDist } from "./serve.mjs";
 
 const axeSource = await readFile(
     createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
@@ -22,6 +24,17 @@ export function exact(value, unit) {
  * forbids. */
 export function pictureOf(locator) {
     return locator.screenshot({ caret: "initial" });
+}
+
+/* The file that Firefox has saved whole: its name, and where it is. */
+async function savedFile(page) {
+    for (let tries = 0; tries < 600; tries++) {
+        const names = readdirSync(downloads);
+        if (names.length === 1 && statSync(join(downloads, names[0])).size > 0)
+            return { name: names[0], path: join(downloads, names[0]) };
+        await page.waitForTimeout(50);
+    }
+    throw new Error("nothing was saved");
 }
 
 export class Session {
@@ -110,6 +123,13 @@ export class Session {
     }
     /* What a button saves, as text (or bytes). */
     async saved(locator, binary = false) {
+        if (downloads) {
+            await locator.click();
+            const { name, path } = await savedFile(this.page);
+            const text = binary ? await readFile(path) : await readFile(path, "utf8");
+            unlinkSync(path);
+            return { name, text };
+        }
         const [download] = await Promise.all([this.page.waitForEvent("download"), locator.click()]);
         const path = await download.path();
         return {
@@ -152,8 +172,8 @@ export class Session {
     noErrors() {
         assert.deepEqual(this.errors.splice(0), []);
     }
-    /* Serious and critical findings of axe-core: of all rules, or of these alone. Its source is sent
-     * once to each page. */
+    /* Findings of axe-core, of any grade: of all rules, or of these alone. Its source is sent once to
+     * each page. */
     async accessible(where, rules = null) {
         if (!(await this.page.evaluate(() => !!window.axe))) await this.page.evaluate(axeSource);
         const found = await this.page.evaluate(async (rules) => {
@@ -161,18 +181,16 @@ export class Session {
                 resultTypes: ["violations"],
                 ...(rules ? { runOnly: rules } : {}),
             });
-            return violations
-                .filter((each) => each.impact === "serious" || each.impact === "critical")
-                .map(
-                    (each) =>
-                        `${each.id}: ${each.nodes
-                            .slice(0, 3)
-                            .map(
-                                (node) =>
-                                    `${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.all[0]?.message ?? ""})`,
-                            )
-                            .join(" | ")}`,
-                );
+            return violations.map(
+                (each) =>
+                    `${each.id}: ${each.nodes
+                        .slice(0, 3)
+                        .map(
+                            (node) =>
+                                `${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.all[0]?.message ?? ""})`,
+                        )
+                        .join(" | ")}`,
+            );
         }, rules);
         assert.deepEqual(found, [], `axe, ${where}`);
     }

@@ -244,7 +244,7 @@ export function testViewer(world) {
                 assert.ok(rows.length > 2);
                 assert.deepEqual(
                     (await session.json("Rows")).map((row) => Object.values(row)),
-                    rows.map((row) => [row.function, row.at_peak_bytes, row.file ?? ""]),
+                    rows.map((row) => [row.function, row.at_peak_bytes, row.file]),
                 );
                 assert.equal(
                     await page.locator("canvas[aria-label='at_peak_bytes by function']").count(),

@@ -21,8 +21,10 @@ export const views = [
     "leaks",
     "held",
     "heat",
+    "sql",
     "jobs",
     "compare",
+    "notes",
 ];
 
 /* Variants of views that look quite different. */
@@ -146,7 +148,9 @@ export function testViews(world) {
                         )
                         .map((each) => each.textContent);
                     return {
-                        page: document.documentElement.scrollWidth - innerWidth,
+                        page:
+                            document.documentElement.scrollWidth -
+                            document.documentElement.clientWidth,
                         main: main.scrollWidth - main.clientWidth,
                         cut,
                     };

@@ -23,6 +23,7 @@ import {
     startProfiles,
     wholeJob,
 } from "./state/profiles.ts";
+import { startNotes } from "./state/notes.ts";
 import { focusGone, go, link, startState, state } from "./state/state.ts";
 import { startTheme, theme, toggleTheme } from "./state/theme.ts";
 import { Menu, Tooltip } from "./widgets/tooltip.tsx";
@@ -450,6 +451,7 @@ function showAdded(first: number): void {
 function startViewer(root: HTMLElement): void {
     const begin = () => {
         startProfiles(dropped);
+        startNotes(dropped);
         render(<Page />, root);
     };
     root.textContent = "";
@@ -463,7 +465,9 @@ async function start(): Promise<void> {
     startState();
     if (isViewer()) return startViewer(root);
     try {
-        startProfiles(await (isSingleFile() ? openEmbedded() : openHttp()));
+        const from = await (isSingleFile() ? openEmbedded() : openHttp());
+        startProfiles(from);
+        startNotes(from);
     } catch (error) {
         root.textContent = error instanceof Error ? error.message : String(error);
         return;

@@ -235,17 +235,13 @@ static char *asked_path;
 
 static int viewer_ask(const char *path)
 {
-    enum { LONGEST_S = 20 };
     if (asked && strcmp(asked_path, path) == 0)
         return 0;
     query_close(asked);
     free(asked_path);
     asked = NULL;
     asked_path = strdup(path);
-    int error = query_open(&asked, path);
-    if (!error)
-        query_give_up_after(asked, LONGEST_S);
-    return error;
+    return query_open(&asked, path);
 }
 
 /* What can be asked, as text, of the profile of that name. */
@@ -266,7 +262,7 @@ EXPORT(viewer_tables) int viewer_tables(const char *path)
     return error ? viewer_fail(error_text()) : 0;
 }
 
-/* The rows of a statement about it, as CSV: `question` is "PATH\nSQL". */
+/* The rows of a statement about it, as query_sheet() writes them: `question` is "PATH\nSQL". */
 EXPORT(viewer_query) int viewer_query(char *question)
 {
     char *written = NULL, *sql = strchr(question, '\n');
@@ -275,7 +271,7 @@ EXPORT(viewer_query) int viewer_query(char *question)
     int error = viewer_ask(question);
     FILE *stream = error ? NULL : open_memstream(&written, &bytes);
     if (stream) {
-        error = query_run(asked, sql, QUERY_CSV, stream);
+        error = query_sheet(asked, sql, &query_page_bounds, stream);
         fclose(stream);
     }
     strbuf_release(&text);

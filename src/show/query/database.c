@@ -205,3 +205,38 @@ void query_close(struct query *query)
     sqlite3_close(query->database);
     free(query);
 }
+
+/* ---- What is said of a row, or instead of it ----------------------------------------------- */
+
+static void query_add_hex(struct strbuf *out, sqlite3_stmt *row, int column)
+{
+    const unsigned char *bytes = sqlite3_column_blob(row, column);
+    int count = sqlite3_column_bytes(row, column);
+    for (int i = 0; i < count; i++)
+        strbuf_addf(out, "%02x", bytes[i]);
+}
+
+void query_add_value(struct strbuf *out, sqlite3_stmt *row, int column)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_BLOB) {
+        query_add_hex(out, row, column);
+        return;
+    }
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    if (text)
+        strbuf_add_string(out, text);
+}
+
+int query_fail(const struct query *query, const char *sql)
+{
+    int code = sqlite3_errcode(query->database) & 0xff;
+    int offset = sqlite3_error_offset(query->database);
+    const char *said = sqlite3_errmsg(query->database);
+    if (code == SQLITE_AUTH)
+        return error_set(-EPERM, "that does more than read, which is all that is allowed here; "
+                                 "'tidemark unpack' makes a database of your own");
+    if (offset >= 0)
+        return error_set(-EINVAL, "%s, at '%.30s'; without SQL the tables and columns are listed",
+                         said, sql + offset);
+    return error_set(-EINVAL, "%s; without SQL the tables and columns are listed", said);
+}

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
+#include "base/strbuf.h"
+#include "query/query.h"
 
 struct query {
     sqlite3 *database;
@@ -13,5 +15,10 @@ struct query {
     uint64_t last_row_ns; /* or the statement's beginning; CLOCK_MONOTONIC */
     bool gave_up;
 };
+
+/* A cell as text: a blob is hexadecimal digits, NULL nothing. */
+void query_add_value(struct strbuf *out, sqlite3_stmt *row, int column);
+/* Why SQLite did not take `sql`, or ended it: -errno with the sentence in error_text(). */
+int query_fail(const struct query *query, const char *sql);
 
 #endif

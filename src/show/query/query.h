@@ -32,6 +32,22 @@ void query_give_up_after(struct query *query, uint64_t seconds);
  * or -errno and a sentence in error_text(). */
 int query_run(struct query *query, const char *sql, enum query_format format, FILE *out);
 
+/* Of rows that a page shows: it wants few, soon, and asks on behalf of whoever looks at it. */
+struct query_bounds {
+    uint64_t rows;
+    size_t bytes;                     /* of what is written */
+    uint64_t seconds;                 /* in all */
+    bool (*is_wanted)(void *context); /* NULL: always; asked some hundred times a second */
+    void *context;
+};
+/* 10,000 rows, 8 MiB, 20 s. */
+extern const struct query_bounds query_page_bounds;
+/* The rows of the one statement in `sql`, as JSON: {"columns": [NAME …], "rows": [[CELL …] …],
+ * "more": BOOL}, "more": there are rows beyond the bounds. A cell is null, a number, or text: whole
+ * numbers beyond 2^53, which a page would round, and blobs (x'00ff') are text too. 0; -ECANCELED
+ * (not wanted any more), -ETIMEDOUT, or another -errno, with a sentence in error_text(). */
+int query_sheet(struct query *query, const char *sql, const struct query_bounds *bounds, FILE *out);
+
 /* What can be asked: views and tables, what each is, its columns. */
 int query_list(struct query *query, FILE *out, size_t columns);
 

@@ -15,25 +15,6 @@
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-static void query_run_add_hex(struct strbuf *out, sqlite3_stmt *row, int column)
-{
-    const unsigned char *bytes = sqlite3_column_blob(row, column);
-    int count = sqlite3_column_bytes(row, column);
-    for (int i = 0; i < count; i++)
-        strbuf_addf(out, "%02x", bytes[i]);
-}
-
-static void query_run_add_value(struct strbuf *out, sqlite3_stmt *row, int column)
-{
-    if (sqlite3_column_type(row, column) == SQLITE_BLOB) {
-        query_run_add_hex(out, row, column);
-        return;
-    }
-    const char *text = (const char *)sqlite3_column_text(row, column);
-    if (text)
-        strbuf_add_string(out, text);
-}
-
 static bool query_run_is_number(sqlite3_stmt *row, int column)
 {
     int type = sqlite3_column_type(row, column);
@@ -58,7 +39,7 @@ static void query_run_csv_row(sqlite3_stmt *row, FILE *out)
     struct strbuf line = STRBUF_INIT, cell = STRBUF_INIT;
     for (int i = 0; i < sqlite3_column_count(row); i++) {
         strbuf_reset(&cell);
-        query_run_add_value(&cell, row, i);
+        query_add_value(&cell, row, i);
         strbuf_add_string(&line, i ? "," : "");
         if (query_run_is_number(row, i))
             strbuf_add_string(&line, cell.data);
@@ -90,7 +71,7 @@ static void query_run_json_row(sqlite3_stmt *row, struct json *json)
             break;
         default:
             strbuf_reset(&cell);
-            query_run_add_value(&cell, row, i);
+            query_add_value(&cell, row, i);
             json_string(json, name, cell.data);
         }
     }
@@ -116,7 +97,7 @@ static int query_run_table_row(struct text_table *table, sqlite3_stmt *row)
     for (int i = 0; i < (int)table->columns && !error; i++) {
         bool none = sqlite3_column_type(row, i) == SQLITE_NULL;
         strbuf_reset(&text);
-        query_run_add_value(&text, row, i);
+        query_add_value(&text, row, i);
         error = text_table_add(table, none ? NULL : text.data, query_run_is_number(row, i));
     }
     strbuf_release(&text);
@@ -132,20 +113,6 @@ struct run {
     struct json json;
     struct text_table table;
 };
-
-static int query_run_fail(struct run *run, const char *sql)
-{
-    int code = sqlite3_errcode(run->query->database) & 0xff;
-    int offset = sqlite3_error_offset(run->query->database);
-    const char *said = sqlite3_errmsg(run->query->database);
-    if (code == SQLITE_AUTH)
-        return error_set(-EPERM, "that does more than read, which is all that is allowed here; "
-                                 "'tidemark unpack' makes a database of your own");
-    if (offset >= 0)
-        return error_set(-EINVAL, "%s, at '%.30s'; without SQL the tables and columns are listed",
-                         said, sql + offset);
-    return error_set(-EINVAL, "%s; without SQL the tables and columns are listed", said);
-}
 
 static int query_run_begin_rows(struct run *run, sqlite3_stmt *row)
 {
@@ -231,7 +198,7 @@ static int query_run_end(struct run *run, int error, int result, const char *sql
                          "the query has computed for %" PRIu64
                          " seconds without a row: it may never end (--give-up=SECONDS)",
                          run->query->seconds);
-    return error ? error : result == SQLITE_DONE ? 0 : query_run_fail(run, sql);
+    return error ? error : result == SQLITE_DONE ? 0 : query_fail(run->query, sql);
 }
 
 static int query_run_statement(struct run *run, sqlite3_stmt *row, const char *sql)
@@ -256,7 +223,7 @@ static int query_run_count_statements(struct run *run, const char *sql)
         sqlite3_stmt *row;
         const char *rest;
         if (sqlite3_prepare_v2(run->query->database, sql, -1, &row, &rest) != SQLITE_OK) {
-            query_run_fail(run, sql);
+            query_fail(run->query, sql);
             return -1;
         }
         count += row != NULL;
@@ -273,7 +240,7 @@ static int query_run_all(struct run *run, const char *sql)
         sqlite3_stmt *row;
         const char *rest;
         if (sqlite3_prepare_v2(run->query->database, sql, -1, &row, &rest) != SQLITE_OK)
-            return query_run_fail(run, sql);
+            return query_fail(run->query, sql);
         if (row && !first && (run->format == QUERY_TABLE || run->format == QUERY_CSV))
             fputc('\n', run->out);
         if (row)

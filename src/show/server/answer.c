@@ -53,9 +53,10 @@ static const char *answer_title_of(unsigned status)
         unsigned status;
         const char *title;
     } titles[] = {
-        {400, "Bad Request"},  {401, "Unauthorized"},        {403, "Forbidden"},
-        {404, "Not Found"},    {405, "Method Not Allowed"},  {414, "URI Too Long"},
-        {500, "Server Error"}, {503, "Service Unavailable"},
+        {400, "Bad Request"},         {401, "Unauthorized"},        {403, "Forbidden"},
+        {404, "Not Found"},           {405, "Method Not Allowed"},  {409, "Conflict"},
+        {412, "Precondition Failed"}, {413, "Content Too Large"},   {414, "URI Too Long"},
+        {500, "Server Error"},        {503, "Service Unavailable"},
     };
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         if (titles[i].status == status)
@@ -82,8 +83,9 @@ static void answer_write_problem(FILE *stream, unsigned status, const char *deta
     json_finish(&json);
 }
 
-static enum MHD_Result answer_send_problem(struct MHD_Connection *connection, unsigned status,
-                                           const char *detail)
+/* `allow`: which methods there are; NULL: it is not about these. */
+static enum MHD_Result answer_send_sentence(struct MHD_Connection *connection, unsigned status,
+                                            const char *detail, const char *allow)
 {
     char *text = NULL;
     size_t length = 0;
@@ -102,10 +104,16 @@ static enum MHD_Result answer_send_problem(struct MHD_Connection *connection, un
         MHD_add_response_header(response, "Content-Type",
                                 as_text ? "text/plain; charset=utf-8" : "application/problem+json");
         MHD_add_response_header(response, "Cache-Control", "no-store");
-        if (status == 405)
-            MHD_add_response_header(response, "Allow", "GET, HEAD");
+        if (allow)
+            MHD_add_response_header(response, "Allow", allow);
     }
     return answer_send_response(connection, status, response);
+}
+
+static enum MHD_Result answer_send_problem(struct MHD_Connection *connection, unsigned status,
+                                           const char *detail)
+{
+    return answer_send_sentence(connection, status, detail, NULL);
 }
 
 /* ---- Packed bodies ------------------------------------------------------------------------- */
@@ -406,6 +414,98 @@ static enum MHD_Result answer_send_level(struct server *server, struct MHD_Conne
     return answer_send_part(server, connection, request, &key, name);
 }
 
+/* ---- SQL, and notes beside a profile -------------------------------------------------------- */
+
+/* Takes the text over. */
+static enum MHD_Result answer_send_text(struct MHD_Connection *connection, struct strbuf *text,
+                                        const char *type, const char *tag)
+{
+    size_t length = text->length;
+    char *bytes = strbuf_detach(text);
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        length, bytes ? bytes : (void *)"", bytes ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (response) {
+        MHD_add_response_header(response, "Content-Type", type);
+        MHD_add_response_header(response, "Cache-Control", "no-store");
+        if (tag)
+            MHD_add_response_header(response, "ETag", tag);
+    } else {
+        free(bytes);
+    }
+    return answer_send_response(connection, MHD_HTTP_OK, response);
+}
+
+/* Called again when the question has been answered. GET: what can be asked. */
+static enum MHD_Result answer_send_rows(struct server *server, struct MHD_Connection *connection,
+                                        struct request *request, const char *path)
+{
+    struct strbuf rows = STRBUF_INIT, why = STRBUF_INIT;
+    enum MHD_Result result = MHD_YES;
+    bool is_list = !request->keeps_body;
+    const char *sql = is_list ? "" : request->body.length ? request->body.data : " ";
+    if (!request->question)
+        request->question = questions_add(server->questions, path, sql);
+    if (!request->question)
+        return answer_send_problem(connection, 503, "too many questions wait for their answers");
+    if (request->waiter.is_gone)
+        return MHD_NO;
+    request->waiter.connection = connection;
+    switch (questions_await(server->questions, request->question, &request->waiter, &rows, &why)) {
+    case PART_AWAITED:
+        break;
+    case PART_READY:
+        result = answer_send_text(connection, &rows,
+                                  is_list ? "text/plain; charset=utf-8" : "application/json", NULL);
+        break;
+    case PART_CLOSED:
+        result = answer_send_problem(connection, 503, "the server is being ended");
+        break;
+    default:
+        result = answer_send_problem(connection, 400, why.data);
+    }
+    strbuf_release(&rows);
+    strbuf_release(&why);
+    return result;
+}
+
+static unsigned answer_status_of_notes(int error)
+{
+    switch (error) {
+    case -ESTALE:
+        return 412;
+    case -EEXIST:
+        return 409;
+    case -EINVAL:
+        return 400;
+    default:
+        return 500;
+    }
+}
+
+/* PUT has a body: the notes as they shall be. The answer is the notes as they are. */
+static enum MHD_Result answer_send_notes(struct server *server, struct MHD_Connection *connection,
+                                         const struct request *request,
+                                         const struct served_source *shown)
+{
+    struct strbuf text = STRBUF_INIT;
+    char tag[NOTES_TAG];
+    const char *known = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-Match");
+    int error = 0;
+    if (request->keeps_body && !server->has_token)
+        return answer_send_problem(connection, 403,
+                                   "without a token nobody knows whose notes these are: nothing is "
+                                   "written (--no-token)");
+    if (request->keeps_body)
+        error = notes_write(&server->notes, shown, &request->body, known);
+    if (!error)
+        error = notes_read(shown, &text, tag);
+    enum MHD_Result result =
+        error ? answer_send_problem(connection, answer_status_of_notes(error), error_text())
+              : answer_send_text(connection, &text, "application/json", tag);
+    strbuf_release(&text);
+    return result;
+}
+
 static enum MHD_Result answer_send_resource(struct server *server,
                                             struct MHD_Connection *connection,
                                             struct request *request)
@@ -416,6 +516,10 @@ static enum MHD_Result answer_send_resource(struct server *server,
     struct served_profile *served = server->profiles[route->profile];
     if (!strncmp(route->name, "window/", strlen("window/")))
         return answer_send_window(server, connection, request, served_profile_shown(served));
+    if (!strcmp(route->name, "notes"))
+        return answer_send_notes(server, connection, request, served_profile_shown(served));
+    if (!strcmp(route->name, "query"))
+        return answer_send_rows(server, connection, request, served_profile_shown(served)->path);
     served_profile_refresh(served);
     if (served_profile_need(served))
         return answer_send_problem(connection, 500, error_text());
@@ -536,29 +640,38 @@ static enum MHD_Result answer_send_by_route(struct server *server,
     }
 }
 
-enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
-                       const char *method, const char *version, const char *upload_data,
-                       size_t *upload_bytes, void **request_at)
+/* Which methods it is asked for by. */
+static const char *answer_methods_of(const struct route *route)
 {
-    struct server *server = context;
-    struct request *request = *request_at;
-    (void)url, (void)version, (void)upload_data;
-    if (request && request->begun && *upload_bytes) {
-        *upload_bytes = 0; /* a body is of no use to us, and is not kept */
-        return MHD_YES;
-    }
-    if (!request)
-        return MHD_NO;
-    if (request->route.kind == ROUTE_BAD)
-        return answer_send_problem(connection, 400, "this is no target that a page of ours has");
-    if (request->route.kind == ROUTE_TOO_LONG)
-        return answer_send_problem(connection, 414, "the target is too long");
-    if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-        return answer_send_problem(connection, 405, "profiles are only read");
-    if (!request->begun) {
-        request->begun = true; /* to answer now would close the connection */
-        return MHD_YES;
-    }
+    if (route->kind == ROUTE_RESOURCE && !strcmp(route->name, "query"))
+        return "GET, HEAD, POST";
+    if (route->kind == ROUTE_RESOURCE && !strcmp(route->name, "notes"))
+        return "GET, HEAD, PUT";
+    return "GET, HEAD";
+}
+
+static bool answer_takes_body(const struct route *route, const char *method)
+{
+    const char *last = strrchr(answer_methods_of(route), ' ') + 1;
+    return !strcmp(method, last) && strcmp(method, "HEAD");
+}
+
+/* A body is kept of a request that may have one, whoever sends it being let in, and as much of it
+ * as that takes. */
+static void answer_keep_body(struct request *request, const char *bytes, size_t count)
+{
+    bool is_sql = !strcmp(request->route.name, "query");
+    size_t most = is_sql ? SERVER_SQL_BYTES : NOTES_MOST;
+    if (!request->keeps_body)
+        return;
+    request->body_is_too_long |= request->body.length + count > most || memchr(bytes, 0, count);
+    if (!request->body_is_too_long)
+        strbuf_add(&request->body, bytes, count);
+}
+
+static enum MHD_Result answer_if_allowed(struct server *server, struct MHD_Connection *connection,
+                                         struct request *request)
+{
     enum access access = access_of(server, connection, &request->route);
     if (access == ACCESS_BY_TICKET && ticket_take(server, connection))
         access = ACCESS_GRANTED;
@@ -568,5 +681,47 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
         clients_serve(&server->clients, request->client);
     else
         return answer_refuse(connection, access);
+    if (request->body_is_too_long)
+        return answer_send_problem(connection, 413,
+                                   "a statement has 64 KiB at most, notes have 1 MiB, and neither "
+                                   "has a byte of 0");
     return answer_send_by_route(server, connection, request);
+}
+
+/* Its headers are there, and nothing of its body. To answer now would close the connection. */
+static void answer_begin(const struct server *server, struct MHD_Connection *connection,
+                         struct request *request, const char *method)
+{
+    request->begun = true;
+    request->keeps_body = answer_takes_body(&request->route, method) &&
+                          access_of(server, connection, &request->route) == ACCESS_GRANTED;
+}
+
+enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
+                       const char *method, const char *version, const char *upload_data,
+                       size_t *upload_bytes, void **request_at)
+{
+    struct server *server = context;
+    struct request *request = *request_at;
+    (void)url, (void)version;
+    if (!request)
+        return MHD_NO;
+    if (request->begun && *upload_bytes) {
+        answer_keep_body(request, upload_data, *upload_bytes);
+        *upload_bytes = 0;
+        return MHD_YES;
+    }
+    if (request->route.kind == ROUTE_BAD)
+        return answer_send_problem(connection, 400, "this is no target that a page of ours has");
+    if (request->route.kind == ROUTE_TOO_LONG)
+        return answer_send_problem(connection, 414, "the target is too long");
+    if (strcmp(method, "GET") && strcmp(method, "HEAD") &&
+        !answer_takes_body(&request->route, method))
+        return answer_send_sentence(connection, 405, "profiles are only read",
+                                    answer_methods_of(&request->route));
+    if (!request->begun) {
+        answer_begin(server, connection, request, method);
+        return MHD_YES;
+    }
+    return answer_if_allowed(server, connection, request);
 }

@@ -16,7 +16,9 @@
 #include "server/served_profile.h"
 #include "server/router.h"
 #include "server/server.h"
+#include "server/notes.h"
 #include "server/parts.h"
+#include "server/questions.h"
 
 enum {
     SERVER_THREADS = 4,
@@ -29,6 +31,7 @@ enum {
      * being ended. A thread without a place accepts nobody. */
     SERVER_PLACES = SERVER_THREADS * (SERVER_CONNECTIONS + 64),
     SERVER_REQUEST_BYTES = 16 << 10, /* line and headers */
+    SERVER_SQL_BYTES = 64 << 10,     /* of a statement */
     SERVER_LISTENERS = 64,
     SECRET_BYTES = 16,
     SECRET_TEXT = 2 * SECRET_BYTES + 1,
@@ -41,6 +44,9 @@ struct request {
     struct listener *listener;
     struct part *part; /* a reference */
     struct waiter waiter;
+    struct question *question; /* that it asks; NULL: none yet */
+    struct strbuf body;        /* of one that may have one */
+    bool keeps_body, body_is_too_long;
     struct client *client; /* NULL: not looked after */
     bool begun;            /* its headers were seen */
 };
@@ -59,6 +65,8 @@ struct server {
     struct served_profile **profiles;
     size_t served_profile_count;
     struct parts *parts;
+    struct questions *questions;
+    struct notes_lock notes;
     struct MHD_Daemon *daemon;
     struct clients clients;
     char address[256]; /* bound to, literal */

@@ -163,8 +163,7 @@ static void parts_wake_all(struct part *part)
     }
 }
 
-/* A connection that sleeps is not read from: whether its other end has gone is ours to see. */
-static bool parts_has_gone(const struct waiter *waiter)
+bool waiter_has_gone(const struct waiter *waiter)
 {
     char byte;
     const union MHD_ConnectionInfo *info =
@@ -179,7 +178,7 @@ static void parts_wake_gone(struct part *part)
 {
     for (struct waiter **link = &part->waiters; *link;) {
         struct waiter *waiter = *link;
-        if (!parts_has_gone(waiter)) {
+        if (!waiter_has_gone(waiter)) {
             link = &waiter->next;
             continue;
         }

@@ -49,6 +49,9 @@ struct waiter {
     bool is_gone; /* its other end has closed: nothing need be answered */
 };
 
+/* A connection that sleeps is not read from: has its other end closed? */
+bool waiter_has_gone(const struct waiter *waiter);
+
 enum part_state {
     PART_AWAITED, /* the connection was suspended, and is resumed when there is more to say */
     PART_READY,

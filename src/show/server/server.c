@@ -100,6 +100,7 @@ static void *server_begin_request(void *context, const char *target,
     struct request *request = calloc(1, sizeof *request);
     if (!request)
         return NULL;
+    request->body = (struct strbuf)STRBUF_INIT;
     route_parse(&request->route, target);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -118,8 +119,11 @@ static void server_end_request(void *context, struct MHD_Connection *connection,
         listeners_remove(server, request->listener);
     if (request && request->part)
         parts_release(server->parts, request->part);
-    if (request)
+    if (request) {
+        questions_remove(server->questions, request->question);
+        strbuf_release(&request->body);
         clients_end(&server->clients, request->client);
+    }
     free(request);
     *request_at = NULL;
 }
@@ -214,6 +218,7 @@ int server_start(struct server **out, const struct server_options *options, stru
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->woken, NULL);
     clients_init(&server->clients);
+    pthread_mutex_init(&server->notes.lock, NULL);
     int error = server_make_secrets(server, why);
     int fd = error ? error : server_listen_at(server, why);
     error = fd < 0 ? fd : server_open_profiles(server, why);
@@ -221,6 +226,8 @@ int server_start(struct server **out, const struct server_options *options, stru
         close(fd);
     if (!error)
         error = parts_begin(&server->parts, options->directory, options->paths);
+    if (!error)
+        error = questions_begin(&server->questions);
     if (!error)
         error = server_start_daemon(server, fd, why);
     if (!error)
@@ -239,13 +246,17 @@ void server_stop(struct server *server)
     listeners_end(server);
     if (server->parts)
         parts_close(server->parts);
+    if (server->questions)
+        questions_close(server->questions);
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
     parts_free(server->parts);
+    questions_free(server->questions);
     for (size_t i = 0; i < server->served_profile_count; i++)
         served_profile_close(server->profiles[i]);
     free(server->profiles);
     clients_release(&server->clients);
+    pthread_mutex_destroy(&server->notes.lock);
     pthread_cond_destroy(&server->woken);
     pthread_mutex_destroy(&server->lock);
     free(server);

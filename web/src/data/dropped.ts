@@ -100,6 +100,7 @@ export const dropped: DataSource = {
         const asked = await started!;
         return (await asked.ask({ ask: "sql", profile, statement })) as string;
     },
+    notes: null,
     asks: false,
     summary: async (profile, prefix = "") => ({
         summary: await json(profile, `${prefix}summary`),

@@ -34,6 +34,7 @@ export async function openEmbedded(): Promise<DataSource> {
     return {
         profiles,
         sql: null,
+        notes: null,
         asks: false,
         summary: async (profile, prefix = "") => ({
             summary: await json(`p/${profile}/${prefix}summary`),

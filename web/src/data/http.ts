@@ -2,7 +2,13 @@
  * another generation than the summary is refused, and a stream of events tells when a recording
  * has grown. The stream is read by fetch(), because an EventSource sends no header. */
 import { authorization, startAccess } from "./access.ts";
-import { MissingResource, Outdated, Unanswered, type DataSource } from "./source.ts";
+import {
+    MissingResource,
+    Outdated,
+    Unanswered,
+    type DataSource,
+    type KeptNotes,
+} from "./source.ts";
 
 const root = "/api/v1";
 
@@ -15,6 +21,7 @@ async function problem(response: Response): Promise<Error> {
     } catch {
         /* no problem+json: the status says it */
     }
+    if (response.status === 412) return new Outdated(sentence);
     return response.status === 404 ? new MissingResource(sentence) : new Error(sentence);
 }
 
@@ -30,17 +37,29 @@ async function answered<T>(from: Promise<T>, stop?: AbortSignal): Promise<T> {
     }
 }
 
-async function get(url: string, stop?: AbortSignal): Promise<Response> {
+interface Asking {
+    method?: string;
+    body?: string;
+    headers?: Record<string, string>;
+    signal?: AbortSignal;
+}
+
+async function get(url: string, stop?: AbortSignal, asking: Asking = {}): Promise<Response> {
     const response = await answered(
         fetch(url, {
             credentials: "omit",
-            headers: authorization(),
+            ...asking,
+            headers: { ...authorization(), ...asking.headers },
             ...(stop ? { signal: stop } : {}),
         }),
         stop,
     );
     if (!response.ok) throw await problem(response);
     return response;
+}
+
+async function notesOf(response: Response): Promise<KeptNotes> {
+    return { text: await answered(response.text()), tag: response.headers.get("ETag") ?? "" };
 }
 
 /* ---- Events ---- */
@@ -109,7 +128,22 @@ export async function openHttp(): Promise<DataSource> {
     };
     return {
         profiles,
-        sql: null,
+        sql: async (profile, statement) => {
+            const asking = statement ? { method: "POST", body: statement } : {};
+            const response = await get(url(profile, "query"), undefined, asking);
+            return answered(response.text());
+        },
+        notes: {
+            read: async (profile) => notesOf(await get(url(profile, "notes"))),
+            write: async (profile, text, tag) =>
+                notesOf(
+                    await get(url(profile, "notes"), undefined, {
+                        method: "PUT",
+                        body: text,
+                        headers: { "If-Match": tag },
+                    }),
+                ),
+        },
         asks: true,
         summary: async (profile, prefix = "", stop) => {
             const response = await get(url(profile, `${prefix}summary`), stop);

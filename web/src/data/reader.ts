@@ -95,7 +95,7 @@ export class Reader {
         return this.sentence();
     }
 
-    /* A statement's rows, as CSV. */
+    /* A statement's rows (model/sheet.ts). */
     query(file: string, sql: string): string {
         const question = `${file}\n${sql}`;
         if (this.call((text) => this.exports.viewer_query(text), question) < 0)

@@ -13,6 +13,17 @@ export interface ProfileEntry {
     rank_id?: number;
 }
 
+/* A text and its tag, by which is known whether it has changed meanwhile. */
+export interface KeptNotes {
+    text: string;
+    tag: string;
+}
+export interface NotesKeeper {
+    read(profile: number): Promise<KeptNotes>;
+    /* In place of what has that tag; rejects with Outdated where something else is there. */
+    write(profile: number, text: string, tag: string): Promise<KeptNotes>;
+}
+
 export interface DataSource {
     /* Titles of the profiles that there are. */
     readonly profiles: readonly ProfileEntry[];
@@ -31,9 +42,11 @@ export interface DataSource {
     /* Calls when the profile has grown (it is still being recorded), and with true when nobody
      * tells any more, with false when somebody does again. Returns how to stop. */
     watch(profile: number, changed: () => void, silent: (is: boolean) => void): () => void;
-    /* The rows of a statement of SQL about the profile, as CSV; of none: what can be asked, as text.
-     * Null: nobody is there to ask it. */
+    /* The rows of a statement of SQL about the profile (model/sheet.ts); of none: what can be asked, as
+     * text. Null: nobody is there to ask it. */
     readonly sql: ((profile: number, statement: string) => Promise<string>) | null;
+    /* Who keeps notes beside a profile (model/notes.ts). Null: the page does, and saves a file. */
+    readonly notes: NotesKeeper | null;
     /* Is there a server to ask things that are made on request (traces)? */
     readonly asks: boolean;
 }

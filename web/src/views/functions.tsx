@@ -285,6 +285,10 @@ export function functionMenu(key: number, name: string): { title: string; run: (
             title: "Source",
             run: () => go({ view: "source", opt: `fn:${functionMark(name)}`, file: "", line: 0 }),
         },
+        {
+            title: "Write a note about it",
+            run: () => go({ fn: key, view: "notes", sort: "", opt: "" }),
+        },
         { title: "Copy name", run: () => void navigator.clipboard?.writeText(name) },
     ];
 }

@@ -13,6 +13,7 @@ import { HeatView } from "./heat.tsx";
 import { HeldView } from "./held.tsx";
 import { JobsView } from "./jobs.tsx";
 import { LeaksView } from "./leaks.tsx";
+import { NotesView } from "./notes.tsx";
 import { ReallocView } from "./realloc.tsx";
 import { ResidentView } from "./resident.tsx";
 import { SizesView } from "./sizes.tsx";
@@ -215,6 +216,14 @@ export const views: readonly View[] = [
         show: CompareView,
         has: () => profileNames.value.length > 1,
         range: "whole",
+    },
+    {
+        id: "notes",
+        title: "Notes",
+        group: "Yours",
+        show: NotesView,
+        has: () => true,
+        range: "shown",
     },
 ];
 

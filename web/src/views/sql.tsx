@@ -1,8 +1,9 @@
-/* SQL about the profile, where somebody answers it: the page of `tidemark viewer`. A statement, its
- * rows as a table, and a picture of the first column of numbers. */
+/* SQL about the profile, where somebody answers it: `tidemark serve`, and the page of `tidemark viewer`.
+ * A statement, its rows as a table, and a picture of the first column of numbers. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { charted, readSheet, type Cell, type Sheet } from "../model/csv.ts";
+import { charted, readSheet, type Cell, type Sheet } from "../model/sheet.ts";
+import { exact } from "../model/units.ts";
 import { asksSql, shownIndex } from "../state/profiles.ts";
 import { Bars } from "../widgets/bars.tsx";
 import { Card, Ready, useLoaded } from "../widgets/states.tsx";
@@ -35,7 +36,13 @@ const examples: { title: string; sql: string }[] = [
 
 const MOST_BARS = 400;
 
-const shown = (cell: Cell) => (cell === null ? "" : String(cell));
+const shown = (cell: Cell) => (cell === null ? "NULL" : String(cell));
+
+/* What is nothing and what is an empty text look different. */
+function cellOf(cell: Cell): JSX.Element | string {
+    if (cell === null) return <i class="dim">NULL</i>;
+    return cell === "" ? <span class="dim">''</span> : String(cell);
+}
 
 function columnsOf({ names, rows }: Sheet): Column<Cell[]>[] {
     return names.map((name, at) => {
@@ -45,12 +52,12 @@ function columnsOf({ names, rows }: Sheet): Column<Cell[]>[] {
             id: `c${at}`,
             title: name,
             width: wide ? "minmax(180px, 2fr)" : "minmax(110px, 1fr)",
-            text: (row) => shown(row[at] ?? null),
+            text: (row) => (row[at] === null ? null : String(row[at])),
+            show: (row) => cellOf(row[at] ?? null),
         };
         if (!isNumber || rows.some((row) => typeof row[at] === "string")) return column;
         delete column.text;
         column.number = (row) => row[at] as number | null;
-        column.show = (row) => shown(row[at] ?? null);
         return column;
     });
 }
@@ -84,6 +91,12 @@ function Answer({ sheet }: { sheet: Sheet }): JSX.Element {
                         format={(value) => String(value)}
                     />
                 </Card>
+            )}
+            {sheet.more && (
+                <p class="notice" role="status">
+                    The first {exact(sheet.rows.length, "count")} rows: there are more. Ask for
+                    fewer, or ask <code>tidemark query</code>.
+                </p>
             )}
             <Table
                 name="query"
@@ -126,8 +139,9 @@ export function SqlView(_: ViewProps): JSX.Element {
                     <b>Nobody here answers SQL.</b>
                 </p>
                 <p>
-                    <code>tidemark query FILE</code> does in a terminal, and the page that{" "}
-                    <code>tidemark viewer DIR</code> writes, when the profile is dropped on it.
+                    <code>tidemark serve FILE</code> does, <code>tidemark query FILE</code> in a
+                    terminal, and the page that <code>tidemark viewer DIR</code> writes, when the
+                    profile is dropped on it.
                 </p>
             </div>
         );

@@ -10,6 +10,8 @@ import { shortName } from "../model/names.ts";
 import { type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
+import type { Note } from "../model/notes.ts";
+import { notes } from "../state/notes.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Plot, type PlotProps, type PlotSeries } from "../widgets/plot.tsx";
@@ -159,10 +161,11 @@ function rateSeries(timeline: Timeline): PlotSeries[] {
     ).filter(({ values }) => values.some((value) => !Number.isNaN(value)));
 }
 
-/* The peaks and the marks of the program, as lines over the curves. */
+/* The peaks, the marks of the program, and moments that somebody has noted, as lines over the curves. */
 function marksOf(
     peaks: readonly Peak[],
     points: readonly Mark[],
+    noted: readonly Note[],
     end: number,
     bucketNs: number,
 ): NonNullable<PlotProps["marks"]> {
@@ -184,6 +187,18 @@ function marksOf(
             title: markTitle(mark),
             weight: 1,
         })),
+        ...noted.flatMap(({ from_ns, text }) =>
+            from_ns === null
+                ? []
+                : [
+                      {
+                          x: place(from_ns),
+                          pick: from_ns,
+                          title: `✎ ${text.length > 24 ? `${text.slice(0, 23)}…` : text}`,
+                          weight: 3,
+                      },
+                  ],
+        ),
     ];
 }
 
@@ -260,8 +275,8 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
     const peaks = notable(profile.summary.peaks ?? []);
     const { marks: points, regions } = useSaid(profile);
     const marks = useMemo(
-        () => marksOf(highest(peaks), points, end, timeline.bucketNs),
-        [profile, points, end],
+        () => marksOf(highest(peaks), points, notes.value.notes, end, timeline.bucketNs),
+        [profile, points, end, notes.value],
     );
     const chosen = state.value.region;
     const bands = useMemo(() => bandsOf(regions, chosen), [regions, chosen]);

@@ -8,7 +8,8 @@ import { withoutTerms, type SizeRange } from "../model/search.ts";
 import { bytes, duration } from "../model/units.ts";
 import { conditions, profileNames, profileOfRank, rangeOf, rangeShown } from "../state/profiles.ts";
 import type { View } from "../views/registry.ts";
-import { go, state } from "../state/state.ts";
+import { notes } from "../state/notes.ts";
+import { go, link, state } from "../state/state.ts";
 import { useLoaded } from "./states.tsx";
 
 /* What a view makes of a range of time, or of a thread: most numbers are kept for the whole run, of
@@ -118,6 +119,18 @@ function sizeWords({ least, most }: SizeRange): string {
     return `blocks of ${parts.join(", ") || "any size"}`;
 }
 
+/* What somebody has noted of the function in focus. */
+function notesAbout(name: string | null): JSX.Element | null {
+    const here = notes.value.notes.filter((note) => name !== null && note.function === name);
+    if (!here.length) return null;
+    const said = here.map((note) => note.text).join(" · ");
+    return (
+        <a href={link({ view: "notes", sort: "", opt: "" })} title={said} data-noted>
+            ✎ {said.length > 80 ? `${said.slice(0, 79)}…` : said}
+        </a>
+    );
+}
+
 export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Element | null {
     const { fn, node, from, to, thread, rank, region } = state.value;
     const level = levels.find((each) => each.level && each.level === state.value.of);
@@ -178,6 +191,8 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
             {level && of?.level === level.level && <span class="dim">{level.says}</span>}
             {of && (from >= 0 || to >= 0) && <RangeNote of={of} view={view} />}
             {rank >= 0 && view.job && <span class="dim">This view shows all of the job.</span>}
+            {view.id !== "notes" &&
+                notesAbout(names && fn >= 0 && fn < names.tree.keyCount ? names.ofKey(fn) : null)}
             {size && (
                 <span class="dim">
                     {view.sizes

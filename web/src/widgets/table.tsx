@@ -15,7 +15,7 @@ export interface Column<Row> {
     /* One of both. Numbers are sorted largest first, text from A on. */
     number?: (row: Row) => Known;
     unit?: Unit;
-    text?: (row: Row) => string;
+    text?: (row: Row) => string | null; /* null: there is none */
     /* What stands in the cell, if it is not the plain value. */
     show?: (row: Row) => ComponentChildren;
     /* Share of the cell's width, 0 to 1: a bar behind the number. */
@@ -58,10 +58,10 @@ export function sortRows<Row>(
 /* Texts are asked for once too, and compared once where many rows have the same. */
 function sortByText<Row>(
     rows: readonly Row[],
-    text: (row: Row) => string,
+    text: (row: Row) => string | null,
     descending: boolean,
 ): Row[] {
-    const texts = rows.map(text),
+    const texts = rows.map((row) => text(row) ?? ""),
         place = new Map<string, number>();
     [...new Set(texts)].sort().forEach((each, at) => place.set(each, at));
     return inOrder(
@@ -494,13 +494,13 @@ function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Elem
             <div
                 role="gridcell"
                 class={column.number ? "cell number" : "cell"}
-                title={column.text?.(row)}>
+                title={column.text?.(row) ?? undefined}>
                 {column.show(row)}
             </div>
         );
     if (!column.number)
         return (
-            <div role="gridcell" class="cell" title={column.text?.(row)}>
+            <div role="gridcell" class="cell" title={column.text?.(row) ?? undefined}>
                 {column.text?.(row)}
             </div>
         );
