@@ -127,6 +127,9 @@ void graph_add_borrowed_words(struct graph *graph, uint32_t block, const uint64_
 /* The next words of a range, likewise. To graph_reach() they are roots. */
 void graph_add_range_words(struct graph *graph, uint32_t range, const uint64_t *words,
                            size_t count);
+/* After all words of the block, of which these are the first ones: what fontconfig points to by
+ * offsets (graph_offsets.c). Where the program has that library only. */
+void graph_add_offsets(struct graph *graph, uint32_t block, const uint64_t *words, size_t count);
 
 /* ---- What a run-time knows of its own objects, after all words were added ---- */
 

@@ -8,6 +8,9 @@
  *
  *   GLib's object      an instance, whose private data lies before it in the same block
  *
+ * A word whose highest 16 bits are no address counts without them if the rest is the beginning of a
+ * block: a lock-free list's counter, a NaN that stands for an object.
+ *
  * The others are the heuristics of memcheck (--leak-check-heuristics=all), which names them
  * length64, newarray, stdstring and multipleinheritance. */
 #include "graph/graph.h"
@@ -23,6 +26,7 @@ enum {
     KNOWN_VTABLE = 8,
 };
 enum { WORD = sizeof(uint64_t), STRING_HEADER = 3 * WORD };
+#define ADDRESS_BITS ((1ull << 48) - 1)
 
 static bool graph_scan_is_header(uint64_t word, uint64_t size_bytes)
 {
@@ -95,9 +99,19 @@ static bool graph_scan_is_start(struct graph *graph, uint32_t number, uint64_t a
            graph_scan_is_instance(graph, address);
 }
 
+/* By chance a number's lowest 48 bits are hardly ever just where a block begins. */
+static uint32_t graph_scan_tagged_edge(const struct graph *graph, uint64_t word)
+{
+    uint32_t number = graph_find(graph, word & ADDRESS_BITS);
+    bool is_start = number != GRAPH_NONE && graph->blocks[number].address == (word & ADDRESS_BITS);
+    return is_start ? number : GRAPH_NONE;
+}
+
 /* GRAPH_NONE: the word is no pointer to a block or a range. */
 static uint32_t graph_scan_edge(struct graph *graph, uint64_t word)
 {
+    if (word & ~ADDRESS_BITS)
+        return graph_scan_tagged_edge(graph, word);
     uint32_t number = graph_find(graph, word);
     if (number != GRAPH_NONE)
         return number | (graph_scan_is_start(graph, number, word) ? 0 : GRAPH_INTERIOR);
@@ -133,7 +147,8 @@ static inline void graph_scan_see_fill(struct graph *graph, uint32_t edge, const
                                        size_t at, size_t count)
 {
     uint32_t number = edge & ~GRAPH_INTERIOR;
-    if (graph->finds_fill && edge != GRAPH_NONE && number < graph->count)
+    if (graph->finds_fill && edge != GRAPH_NONE && number < graph->count &&
+        !(words[at] & ~ADDRESS_BITS))
         graph_fill_see(graph, number, words, at, count);
 }
 
@@ -149,11 +164,12 @@ graph_scan_next(uint64_t low, uint64_t span, const uint64_t *words, size_t at, s
     typedef uint64_t four __attribute__((vector_size(4 * WORD), aligned(WORD), may_alias));
     for (; count - at >= 8; at += 8) {
         const four *next = (const four *)(words + at);
-        four are_in = (four)((next[0] - low < span) | (next[1] - low < span));
+        four are_in = (four)(((next[0] & ADDRESS_BITS) - low < span) |
+                             ((next[1] & ADDRESS_BITS) - low < span));
         if (are_in[0] | are_in[1] | are_in[2] | are_in[3])
             break;
     }
-    while (at < count && words[at] - low >= span)
+    while (at < count && (words[at] & ADDRESS_BITS) - low >= span)
         at++;
     return at;
 }
@@ -163,7 +179,7 @@ static inline size_t graph_scan_find(const struct graph *graph, const uint64_t *
                                      size_t count)
 {
     for (size_t end = count - at < 8 ? count : at + 8; at < end; at++)
-        if (words[at] - graph->low < graph->span)
+        if ((words[at] & ADDRESS_BITS) - graph->low < graph->span)
             return at;
     return at < count ? graph_scan_next(graph->low, graph->span, words, at, count) : count;
 }

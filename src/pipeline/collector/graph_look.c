@@ -52,6 +52,7 @@ struct sweep {
     size_t range_count;
     struct graph_copy copy; /* of it, unless the program waits for us anyway */
     bool is_graph;          /* else only first words are wanted */
+    bool has_offsets;       /* the program has a library that keeps offsets for pointers */
     bool has_unknown;       /* there are blocks that the list does not have, or may be */
 };
 
@@ -98,10 +99,10 @@ static bool graph_look_is_code(void *context, uint64_t address)
     return code && code->executable;
 }
 
-static bool graph_look_has_glib(const struct smaps *smaps)
+static bool graph_look_has(const struct smaps *smaps, const char *library)
 {
     for (size_t i = 0; i < smaps->count; i++)
-        if (strstr(smaps->mappings[i].path, "/libgobject-2.0.so"))
+        if (strstr(smaps->mappings[i].path, library))
             return true;
     return false;
 }
@@ -299,6 +300,8 @@ static void graph_look_add_block(struct sweep *sweep, uint64_t start, uint64_t f
         borrowed = graph_look_add_head(sweep, words, count);
     if (sweep->is_graph)
         graph_look_add_words(sweep, words, count, borrowed);
+    if (sweep->is_graph && sweep->has_offsets && from == sweep->blocks[sweep->block].address)
+        graph_add_offsets(sweep->graph, (uint32_t)sweep->block, words, count);
 }
 
 /* A piece of an area has been read. */
@@ -594,7 +597,7 @@ static int graph_look_list_blocks(struct sweep *sweep)
 
 static int graph_look_begin(struct sweep *sweep)
 {
-    bool has_glib = graph_look_has_glib(sweep->asked->smaps);
+    bool has_glib = graph_look_has(sweep->asked->smaps, "/libgobject-2.0.so");
     struct graph_memory memory = {graph_look_read_words, graph_look_is_vtable,
                                   has_glib ? graph_look_is_code : NULL, sweep};
     int error = graph_look_list_blocks(sweep);
@@ -610,6 +613,7 @@ static int graph_look_begin(struct sweep *sweep)
     if (sweep->held.held)
         sweep->graph = &sweep->held.held->graph;
     sweep->graph->finds_fill = true;
+    sweep->has_offsets = graph_look_has(sweep->asked->smaps, "/libfontconfig.so");
     sweep->has_unknown = true; /* till it stands */
     if (!error)
         error = graph_look_find_ranges(sweep);

@@ -548,6 +548,66 @@ static void an_object_of_glib_is_held_by_its_instance(void **state)
     graph_release(&graph);
 }
 
+/* Of pointers with tags: those to the beginnings of 0 and 1, a word that only lies in 2, and an
+ * odd pointer to 3. */
+static void highest_bits_of_a_pointer_may_be_something_else(void **state)
+{
+    (void)state;
+    struct process process;
+    struct graph graph;
+    struct graph_reach reach;
+    struct graph_memory memory = {process_read, process_is_vtable, NULL, &process};
+    known_process(&process, 4);
+    const uint64_t roots[] = {
+        process.blocks[0].address | 1ull << 48, process.blocks[1].address | 0xfffcull << 48,
+        (process.blocks[2].address + 8) | 1ull << 48, process.blocks[3].address | 1};
+    assert_int_equal(graph_begin(&graph, process.blocks, process.count, &memory), 0);
+    graph_add_roots(&graph, 0, roots, 4);
+    assert_int_equal(graph_reach(&graph, &reach), 0);
+    static const uint8_t classes[] = {GRAPH_REACHABLE, GRAPH_REACHABLE, GRAPH_LOST, GRAPH_POSSIBLE};
+    assert_memory_equal(reach.classes, classes, sizeof classes);
+    graph_reach_release(&reach);
+    graph_release(&graph);
+}
+
+static uint64_t offset_of(const struct process *process, size_t from, size_t to)
+{
+    return process->blocks[to].address - process->blocks[from].address;
+}
+
+/* 0 is a pattern with its elements in 1; 2 are characters with leaves in 3 (5 and 6) and numbers in
+ * 4; 7 looks like a pattern, but has room for more elements than 8. */
+static void fontconfig_points_by_offsets(void **state)
+{
+    (void)state;
+    struct process process;
+    struct graph graph;
+    struct graph_reach reach;
+    struct graph_memory memory = {process_read, process_is_vtable, NULL, &process};
+    known_process(&process, 9);
+    for (size_t i = 0; i < 9; i++)
+        process.blocks[i].size_bytes = i == 1 || i == 8 ? 48 : 24;
+    process.blocks[3].size_bytes = 16;
+    const uint64_t pattern[] = {2 | 3ull << 32, offset_of(&process, 0, 1), 1};
+    const uint64_t characters[] = {1 | 2ull << 32, offset_of(&process, 2, 3),
+                                   offset_of(&process, 2, 4)};
+    const uint64_t other[] = {2 | 4ull << 32, offset_of(&process, 7, 8), 1};
+    process.words[3][0] = offset_of(&process, 3, 5);
+    process.words[3][1] = offset_of(&process, 3, 6);
+    const uint64_t roots[] = {process.blocks[0].address, process.blocks[2].address,
+                              process.blocks[7].address};
+    assert_int_equal(graph_begin(&graph, process.blocks, process.count, &memory), 0);
+    graph_add_roots(&graph, 0, roots, 3);
+    graph_add_offsets(&graph, 0, pattern, 3);
+    graph_add_offsets(&graph, 2, characters, 3);
+    graph_add_offsets(&graph, 7, other, 3);
+    assert_int_equal(graph_reach(&graph, &reach), 0);
+    for (size_t i = 0; i < 9; i++)
+        assert_int_equal(reach.classes[i], i == 8 ? GRAPH_LOST : GRAPH_REACHABLE);
+    graph_reach_release(&reach);
+    graph_release(&graph);
+}
+
 static void nothing_at_all(void **state)
 {
     (void)state;
@@ -571,6 +631,8 @@ int main(void)
         cmocka_unit_test(any_address_finds_what_a_look_at_each_block_finds),
         cmocka_unit_test(long_runs_of_words_lose_no_pointer),
         cmocka_unit_test(an_object_of_glib_is_held_by_its_instance),
+        cmocka_unit_test(highest_bits_of_a_pointer_may_be_something_else),
+        cmocka_unit_test(fontconfig_points_by_offsets),
         cmocka_unit_test(nothing_at_all),
         cmocka_unit_test(random_graphs),
     };
