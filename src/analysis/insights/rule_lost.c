@@ -45,6 +45,33 @@ uint64_t rule_lost_count(const struct inquiry *inquiry, const struct site *site)
     return rule_lost_of(inquiry, site).count;
 }
 
+static bool rule_lost_is_snapshot(const struct profile *profile, uint32_t id)
+{
+    for (size_t i = 0; i < profile->sample_count; i++)
+        if (profile->samples[i].id == id)
+            return profile->samples[i].why == PROFILE_SAMPLE_MARK;
+    return false;
+}
+
+/* Was half of it lost at a snapshot, while the program was at work? What is lost stays lost. */
+static bool rule_lost_at_work(const struct inquiry *inquiry, const struct site *site,
+                              uint64_t lost_bytes)
+{
+    const struct profile *profile = inquiry->profile;
+    uint32_t number = (uint32_t)(site - inquiry->sites);
+    uint64_t bytes = 0, most = 0;
+    for (size_t i = 0; i < profile->island_count; i++) {
+        const struct profile_island *island = &profile->islands[i];
+        if (i && island->sample != island[-1].sample)
+            bytes = 0;
+        if (inquiry->site_of_node[island->path] == number &&
+            rule_lost_is_snapshot(profile, island->sample))
+            bytes += island->bytes + island->indirect_bytes;
+        most = bytes > most ? bytes : most;
+    }
+    return most && most >= lost_bytes / 2;
+}
+
 static void rule_lost_add_paths(struct inquiry *inquiry, struct insight *insight,
                                 const struct site *site)
 {
@@ -68,9 +95,11 @@ static void rule_lost_report(struct inquiry *inquiry, const struct site *site,
     /* Nothing excuses it, and it goes on as long as the program does. */
     if (insight->severity < INSIGHT_SEVERE && lost.count >= LOST_BLOCKS && lost.bytes >= LOST_BYTES)
         insight->severity++;
-    if (lost.island_count < LOST_BLOCKS) /* no stream of them: often what main() held to its end */
+    /* No stream of them is often what main() held to its end. */
+    bool at_end = lost.island_count < LOST_BLOCKS && !rule_lost_at_work(inquiry, site, lost.bytes);
+    if (at_end)
         insight_at_most(insight, lost.count <= LOST_FEW ? INSIGHT_INFO : INSIGHT_NOTICE);
-    if (lost.count <= LOST_FEW)
+    if (at_end && lost.count <= LOST_FEW)
         insight->rank = RANK_HINT;
     insight_title(insight, "%s loses %s in %s: nothing points to %s any more",
                   inquiry_site_name(inquiry, site).text, human_bytes(lost.bytes).text,
