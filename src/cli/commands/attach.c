@@ -33,10 +33,11 @@ struct attach_options {
 /* ---- Options: of record's those that make sense for one running process ---- */
 
 static const char *const shared_options[] = {
-    "output",  "quiet",       "pack",         "trace",         "compress", "follow",
-    "stacks",  "free-stacks", "timed",        "embed-sources", "looks",    "max-depth",
-    "sample",  "budget-cpu",  "for",          "until",         "start-on", "snapshot-at",
-    "on-full", "ring",        "page-content", "held",          "types",    "native"};
+    "output",       "quiet",     "pack",        "trace",      "compress",
+    "follow",       "stacks",    "free-stacks", "timed",      "embed-sources",
+    "looks",        "max-depth", "sample",      "budget-cpu", "for",
+    "until",        "start-on",  "snapshot-at", "on-full",    "ring",
+    "page-content", "held",      "types",       "native",     "allocator-functions"};
 
 static bool cmd_attach_is_shared(const struct option_entry *entry)
 {
@@ -53,7 +54,7 @@ static bool cmd_attach_is_rare_here(const struct option_entry *entry)
 {
     return entry->kind != OPTION_TITLE &&
            (!strcmp(entry->name, "embed-sources") || !strcmp(entry->name, "start-on") ||
-            !strcmp(entry->name, "snapshot-at"));
+            !strcmp(entry->name, "snapshot-at") || !strcmp(entry->name, "allocator-functions"));
 }
 
 static const struct option_entry *cmd_attach_table(void)
@@ -246,6 +247,8 @@ static int cmd_attach_conclude(struct collector *collector, bool quiet)
         if (result->error)
             status = OPTIONS_EXIT_FAILURE;
     }
+    if (!quiet)
+        record_say_missing_functions();
     if (over && !quiet)
         fprintf(stderr, "tidemark: recording ended %s; the program goes on\n", over);
     collector_close(collector);

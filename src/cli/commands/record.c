@@ -360,18 +360,6 @@ static void cmd_record_say_unfollowed(const struct collector *collector)
     strbuf_release(&line);
 }
 
-static void cmd_record_say_missing(void)
-{
-    struct strbuf names = STRBUF_INIT;
-    record_add_missing_functions(&names);
-    if (names.length)
-        fprintf(stderr,
-                "  not there    %s: beside the C library no module of a recorded program has such "
-                "a symbol (was it stripped?)\n",
-                names.data);
-    strbuf_release(&names);
-}
-
 enum { MANY_PROFILES = 10 };
 
 /* Can a shell and --only take the name as it is? */
@@ -416,7 +404,7 @@ static void cmd_record_say_summary(const struct collector *collector,
     cmd_record_say_others(collector, shown);
     cmd_record_say_small(collector, shown);
     cmd_record_say_unfollowed(collector);
-    cmd_record_say_missing();
+    record_say_missing_functions();
     if (!options->only)
         cmd_record_say_only(collector);
 }

@@ -573,9 +573,16 @@ void record_options_from_environment(struct record_options *options)
     }
 }
 
-void record_add_missing_functions(struct strbuf *names)
+void record_say_missing_functions(void)
 {
-    pool_functions_add_missing(&pool_functions, names);
+    struct strbuf names = STRBUF_INIT;
+    pool_functions_add_missing(&pool_functions, &names);
+    if (names.length)
+        fprintf(stderr,
+                "  not there    %s: beside the C library no module of a recorded program has such "
+                "a symbol (was it stripped?)\n",
+                names.data);
+    strbuf_release(&names);
 }
 
 struct collector_options record_collector_options(const struct record_options *options)

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/options.h"
-#include "base/strbuf.h"
 #include "collector/collector.h"
 
 struct record_options {
@@ -60,8 +59,8 @@ int record_options_check_output(const struct record_options *options, const char
 /* Default options changed by what TIDEMARK_OPTIONS holds (split at blanks); if anything is wrong
  * there, a sentence on stderr and the defaults. The strings live as long as the process. */
 void record_options_from_environment(struct record_options *options);
-/* Functions of --allocator-functions that no program had; pool_functions.h. */
-void record_add_missing_functions(struct strbuf *names);
+/* Says which functions of --allocator-functions no program had. */
+void record_say_missing_functions(void);
 struct collector_options record_collector_options(const struct record_options *options);
 
 #endif

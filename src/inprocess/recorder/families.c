@@ -20,6 +20,8 @@
 #include "interpose/real.h"
 #include "recorder/hooks.h"
 #include "recorder/hooks_python.h"
+#include "recorder/imports.h"
+#include "recorder/patch.h"
 #include "recorder/runtime_end.h"
 #include "recorder/script_paths.h"
 #include "recorder/session.h"
@@ -55,7 +57,7 @@ static const struct family_name markers[] = {
 #define FLAGS(n) ((n) + FAMILY_FLAGS)
 static const struct family_row rows[] = {
 #define ENTRY(family, name, does, kind, block, count, size, align)                                 \
-    {#name, FAMILY_##family, FAMILY_##does, WIRE_##kind, block, count, size, align, NO, NO},
+    {#name, FAMILY_##family, FAMILY_##does, WIRE_##kind, block, count, size, align, NO, NO, false},
 #include "interpose/families.def"
 };
 #undef NO
@@ -88,10 +90,12 @@ enum { FOUND_MOST = 192 };
 struct examination {
     const struct dl_phdr_info *info;
     bool is_program;
-    struct part symbols, strings; /* of .symtab; empty: it has none */
-    uint32_t families;            /* set of enum family */
-    bool is_hidden_jemalloc;      /* all of it is in .symtab alone, malloc too */
-    bool is_of_pools;             /* the functions are those that the user has named */
+    struct part symbols, strings;    /* of .symtab; empty: it has none */
+    uint32_t families;               /* set of enum family */
+    bool is_hidden_jemalloc;         /* all of it is in .symtab alone, malloc too */
+    bool is_of_pools;                /* the functions are those that the user has named */
+    const struct family_row *chosen; /* of these, one that the processor chooses; NULL: none is */
+    bool is_chosen_imported;
     uint32_t count;
     bool overflowed;
     struct found found[FOUND_MOST];
@@ -359,10 +363,15 @@ static void families_tell_of(const struct examination *examination, enum wire_un
                 examination->is_program ? program : examination->info->dlpi_name);
 }
 
+static bool families_import(const struct examination *examination);
+
 static void families_tell(const struct examination *examination, enum wire_unseen_why why,
                           const char *function)
 {
-    families_tell_of(examination, families_what(examination), why, function);
+    bool is_imported = examination->is_of_pools && families_import(examination);
+    families_tell_of(examination,
+                     is_imported ? WIRE_UNSEEN_POOLS_WITHIN : families_what(examination), why,
+                     function);
 }
 
 #ifndef TIDEMARK_PAGES
@@ -591,28 +600,87 @@ static void families_tell_inlined(const struct examination *examination)
 
 /* ---- Functions that the user has named ---- */
 
-LARGE_STATIC static struct family_row pool_rows[WIRE_POOL_FUNCTIONS];
-LARGE_STATIC static char pool_names[WIRE_POOL_FUNCTIONS][WIRE_POOL_NAME_BYTES];
+/* Also of sessions before: what was hooked for them is hooked for good. */
+enum { POOL_ROWS = 2 * WIRE_POOL_FUNCTIONS };
+LARGE_STATIC static struct family_row pool_rows[POOL_ROWS];
+LARGE_STATIC static char pool_names[POOL_ROWS][WIRE_POOL_NAME_BYTES];
+LARGE_STATIC static uint8_t pool_places[POOL_ROWS]; /* in the header, of those that are not idle */
 static unsigned pool_row_count;
+
+static bool families_is_named(const struct family_row *row, const struct wire_pool_function *named)
+{
+    return strcmp(row->name, named->name) == 0 &&
+           row->does == FAMILY_POOL_ALLOCATES + named->does && row->block == named->block &&
+           row->count == named->count && row->size == named->size && row->pool == named->pool &&
+           row->out == named->out;
+}
+
+/* Its row's number; POOL_ROWS: there is no room. */
+static unsigned families_row_of(const struct wire_pool_function *named)
+{
+    unsigned i = 0;
+    while (i < pool_row_count && !families_is_named(&pool_rows[i], named))
+        i++;
+    if (i < pool_row_count || i == POOL_ROWS)
+        return i;
+    memcpy(pool_names[i], named->name, WIRE_POOL_NAME_BYTES - 1);
+    pool_rows[i] = (struct family_row){.name = pool_names[i],
+                                       .does = FAMILY_POOL_ALLOCATES + named->does,
+                                       .kind = WIRE_POOL & 0xff,
+                                       .block = named->block,
+                                       .count = named->count,
+                                       .size = named->size,
+                                       .align = -1,
+                                       .pool = named->pool,
+                                       .out = named->out};
+    return pool_row_count++;
+}
 
 /* Once, at the session's beginning: the header does not outlive it. */
 static void families_read_pools(void)
 {
     const struct wire_header *header = shared_header();
+    imports_begin();
+    for (unsigned i = 0; i < pool_row_count; i++)
+        pool_rows[i].is_idle = true;
     for (unsigned i = 0; i < header->pool_function_count && i < WIRE_POOL_FUNCTIONS; i++) {
-        const struct wire_pool_function *named = &header->pool_functions[i];
-        memcpy(pool_names[i], named->name, WIRE_POOL_NAME_BYTES - 1);
-        pool_rows[i] = (struct family_row){.name = pool_names[i],
-                                           .does = FAMILY_POOL_ALLOCATES + named->does,
-                                           .kind = WIRE_POOL & 0xff,
-                                           .block = named->block,
-                                           .count = named->count,
-                                           .size = named->size,
-                                           .align = -1,
-                                           .pool = named->pool,
-                                           .out = named->out};
-        pool_row_count = i + 1;
+        unsigned row = families_row_of(&header->pool_functions[i]);
+        if (row == POOL_ROWS)
+            continue;
+        pool_rows[row].is_idle = false;
+        pool_places[row] = (uint8_t)i;
     }
+}
+
+/* What the symbol's name is bound to elsewhere; 0: nothing, as it is not exported. */
+static uintptr_t families_exported(const struct examination *examination, const char *name)
+{
+    const ElfW(Sym) *symbol = real_symbol(examination->info, name);
+    return symbol ? examination->info->dlpi_addr + symbol->st_value : 0;
+}
+
+/* All of them where other modules import them, or none. A program's own are mostly called by
+ * itself: what would be seen is next to nothing. */
+static bool families_import(const struct examination *examination)
+{
+    if (examination->is_program)
+        return false;
+    for (uint32_t i = 0; i < examination->count; i++)
+        if (families_exported(examination, examination->found[i].row->name) !=
+            examination->found[i].address)
+            return false;
+    for (uint32_t i = 0; i < examination->count; i++)
+        if (!imports_add(examination->found[i].row, examination->found[i].address))
+            return false;
+    return true;
+}
+
+/* The processor's choice is what the others are bound to. */
+static bool families_import_chosen(const struct examination *examination,
+                                   const struct family_row *row)
+{
+    uintptr_t chooser = families_exported(examination, row->name);
+    return chooser && !examination->is_program && imports_add(row, ((uintptr_t(*)(void))chooser)());
 }
 
 static void families_add_pool(struct examination *examination, const struct family_row *row,
@@ -620,18 +688,21 @@ static void families_add_pool(struct examination *examination, const struct fami
 {
     if (symbol->st_shndx == SHN_UNDEF)
         return;
-    atomic_store(&shared_header()->pool_functions[row - pool_rows].is_there, 1);
-    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
-        families_tell(examination, WIRE_UNSEEN_WHY_INDIRECT, row->name);
-    else if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-             !real_is_moved((const void *)(examination->info->dlpi_addr + symbol->st_value)))
+    atomic_store(&shared_header()->pool_functions[pool_places[row - pool_rows]].is_there, 1);
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC) {
+        examination->chosen = row;
+        examination->is_chosen_imported = families_import_chosen(examination, row);
+    } else if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
+               !real_is_moved((const void *)(examination->info->dlpi_addr + symbol->st_value))) {
         families_add(examination, row, symbol);
+    }
 }
 
 static void families_find_pools(struct examination *examination)
 {
     for (unsigned i = 0; i < pool_row_count; i++) {
-        const ElfW(Sym) *symbol = real_symbol(examination->info, pool_rows[i].name);
+        const ElfW(Sym) *symbol =
+            pool_rows[i].is_idle ? NULL : real_symbol(examination->info, pool_rows[i].name);
         if (symbol)
             families_add_pool(examination, &pool_rows[i], symbol);
     }
@@ -639,7 +710,8 @@ static void families_find_pools(struct examination *examination)
         const ElfW(Sym) *symbol = families_symbol(examination, k);
         const char *name = families_name(examination, symbol);
         for (unsigned i = 0; *name && i < pool_row_count; i++)
-            if (*name == *pool_rows[i].name && strcmp(name, pool_rows[i].name) == 0)
+            if (*name == *pool_rows[i].name && !pool_rows[i].is_idle &&
+                strcmp(name, pool_rows[i].name) == 0)
                 families_add_pool(examination, &pool_rows[i], symbol);
     }
 }
@@ -652,9 +724,15 @@ static void families_examine_pools(struct examination *examination)
     examination->count = 0;
     examination->families = 0;
     examination->overflowed = false;
+    examination->chosen = NULL;
     families_find_pools(examination);
     if (examination->count && families_may_hook(examination))
         families_hook(examination);
+    if (examination->chosen)
+        families_tell_of(examination,
+                         examination->is_chosen_imported ? WIRE_UNSEEN_POOLS_WITHIN
+                                                         : WIRE_UNSEEN_POOLS,
+                         WIRE_UNSEEN_WHY_INDIRECT, examination->chosen->name);
 }
 
 /* ---- All modules ---- */
@@ -678,6 +756,7 @@ static void families_examine_tables(struct examination *examination)
 struct survey {
     struct examination *examination;
     unsigned index, from; /* modules before `from` are known */
+    bool of_pools_alone;
 };
 
 /* Ours, the C library, the loader and the kernel's. */
@@ -686,6 +765,18 @@ static bool families_is_system(const struct dl_phdr_info *info)
     return families_holds(info, &markers) || families_holds(info, (const void *)real._exit) ||
            (info->dlpi_addr && info->dlpi_addr == getauxval(AT_BASE)) ||
            info->dlpi_addr == getauxval(AT_SYSINFO_EHDR);
+}
+
+static void families_examine_all(struct examination *examination)
+{
+    families_examine_tables(examination);
+    families_tell_inlined(examination);
+#ifndef TIDEMARK_PAGES
+    bool is_python = script_paths_see_module(examination->info, examination->is_program);
+    if (is_python)
+        hooks_python_begin();
+    runtime_end_see_module(examination->info, is_python);
+#endif
 }
 
 static int families_examine(struct dl_phdr_info *info, size_t size, void *context)
@@ -702,15 +793,9 @@ static int families_examine(struct dl_phdr_info *info, size_t size, void *contex
     examination->info = info;
     examination->is_program = is_program;
     families_open_file(examination);
-    families_examine_tables(examination);
-    families_tell_inlined(examination);
+    if (!survey->of_pools_alone)
+        families_examine_all(examination);
     families_examine_pools(examination);
-#ifndef TIDEMARK_PAGES
-    bool is_python = script_paths_see_module(info, is_program);
-    if (is_python)
-        hooks_python_begin();
-    runtime_end_see_module(info, is_python);
-#endif
     families_unmap(&examination->symbols);
     families_unmap(&examination->strings);
     return 0;
@@ -747,6 +832,13 @@ static void families_survey(unsigned long long adds)
     adds_seen = adds;
 }
 
+/* A recorder that came late has a pass over all modules before it. */
+static void families_set_imports(void)
+{
+    if (!real_is_late() && imports_are_there())
+        patch_imports();
+}
+
 void families_begin(void)
 {
     unsigned long long adds = 0;
@@ -756,6 +848,29 @@ void families_begin(void)
     families_read_pools();
     dl_iterate_phdr(families_read_adds, &adds);
     families_survey(adds);
+    families_set_imports();
+    signal_lock_restore(signals);
+    errno = saved_errno;
+}
+
+/* What was hooked for the session before stays so: other functions may be named now. */
+static void families_survey_pools(void)
+{
+    struct survey survey = {.examination = private_borrow(sizeof *survey.examination),
+                            .of_pools_alone = true};
+    if (!survey.examination)
+        return;
+    dl_iterate_phdr(families_examine, &survey);
+    private_return(survey.examination, sizeof *survey.examination);
+}
+
+void families_renew(void)
+{
+    int saved_errno = errno;
+    uint64_t signals = signal_lock_block();
+    families_read_pools();
+    if (shared_header()->pool_function_count)
+        families_survey_pools();
     signal_lock_restore(signals);
     errno = saved_errno;
 }
@@ -768,8 +883,10 @@ void families_new(void)
         return;
     uint64_t signals = signal_lock_block();
     dl_iterate_phdr(families_read_adds, &adds);
-    if (adds != adds_seen)
+    if (adds != adds_seen) {
         families_survey(adds);
+        families_set_imports();
+    }
     signal_lock_restore(signals);
     errno = saved_errno;
 }

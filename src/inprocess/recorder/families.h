@@ -1,7 +1,8 @@
 /* Allocators that nobody binds by name: static ones, jemalloc's mallocx, mimalloc's mi_malloc, a
  * malloc in the program itself (interpose/families.def). Their functions are hooked at their
  * beginnings (entry/entry_jump.h) while the program has one thread; where that cannot be it is told
- * (unseen.h).
+ * (unseen.h). Functions that the user has named are then hooked where they are imported
+ * (imports.h).
  *
  *   module ─▶ has it a marker's name? ─▶ its functions of the list ─▶ entry_prepare(), entry_set()
  *             in .dynsym, in .symtab of its file                      or unseen_tell()
@@ -37,6 +38,7 @@ struct family_row {
     int8_t block, count, size; /* numbers of arguments, -1: none */
     int8_t align;              /* AT(n): n, FLAGS(n): n + FAMILY_FLAGS, none: -1 */
     int8_t pool, out;          /* of a pool's function: as in wire.h */
+    bool is_idle;              /* … that the session has not named; an earlier one had */
 };
 enum { FAMILY_FLAGS = 8 };
 
@@ -62,6 +64,8 @@ uintptr_t family_release(struct thread *thread, uintptr_t frame, const struct un
 
 /* At the session's beginning: all modules. */
 void families_begin(void);
+/* At another one in the same process: functions that the user has named now. */
+void families_renew(void);
 /* After a dlopen: those that have come since. */
 void families_new(void);
 

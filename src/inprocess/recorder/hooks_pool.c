@@ -46,9 +46,9 @@ static bool pool_is_nested(const struct thread *thread, uintptr_t frame)
            ((const volatile uintptr_t *)thread->pool_frame)[1] == thread->pool_return;
 }
 
-static struct thread *pool_enter(uintptr_t frame)
+static struct thread *pool_enter(uintptr_t frame, const struct pool_call *call)
 {
-    struct thread *thread = thread_hook_enter(frame);
+    struct thread *thread = call->entry->row->is_idle ? NULL : thread_hook_enter(frame);
     return thread && !pool_is_nested(thread, frame) ? thread : NULL;
 }
 
@@ -122,7 +122,7 @@ POOL_HOOK pool_allocates_or_resizes(PARAMETERS)
     KEEPS_VECTORS();
     const struct pool_call call = {entry, {ARGUMENTS}};
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = thread_paused ? NULL : pool_enter(frame);
+    struct thread *thread = thread_paused ? NULL : pool_enter(frame, &call);
     if (!thread)
         return pool_do(&call);
     struct unwind_start start = UNWIND_START_HERE();
@@ -137,7 +137,7 @@ POOL_HOOK pool_frees(PARAMETERS)
     struct span block;
     uintptr_t address = pool_argument(&call, entry->row->block);
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = address ? pool_enter(frame) : NULL;
+    struct thread *thread = address ? pool_enter(frame, &call) : NULL;
     if (!thread)
         return pool_do(&call);
     struct unwind_start start = UNWIND_START_HERE();
@@ -151,7 +151,7 @@ POOL_HOOK pool_ends(PARAMETERS)
     KEEPS_VECTORS();
     const struct pool_call call = {entry, {ARGUMENTS}};
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = thread_hook_enter(frame);
+    struct thread *thread = entry->row->is_idle ? NULL : thread_hook_enter(frame);
     if (!thread)
         return pool_do(&call);
     struct unwind_start start = UNWIND_START_HERE();

@@ -21,6 +21,7 @@
 #include "patched_functions.h" /* FUNCTIONS(X): made of functions.def, in the order of strcmp() */
 #include "recorder/families.h"
 #include "recorder/hooks.h"
+#include "recorder/imports.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 
@@ -131,9 +132,10 @@ static unsigned deep_tries;       /* events at which to look at once, before the
 static unsigned long long deep_adds;
 
 enum pass_kind {
-    PASS_ON,  /* hooks, from now on */
-    PASS_NEW, /* hooks, but only as long as they are wanted */
-    PASS_OFF, /* the real functions, from now on */
+    PASS_ON,      /* hooks, from now on */
+    PASS_NEW,     /* hooks, but only as long as they are wanted */
+    PASS_OFF,     /* the real functions, from now on */
+    PASS_IMPORTS, /* stand-ins of imports.h, and nothing else */
 };
 
 struct pass {
@@ -142,6 +144,7 @@ struct pass {
     unsigned left_out;
     unsigned constructed; /* modules bound past us that have constructors of their own */
     unsigned long long adds;
+    bool has_imports;
     /* May a word that is not bound yet be ours? It must be certain what it would have been bound
      * to: the function that everybody else has. */
     bool lazy_is_certain;
@@ -300,19 +303,37 @@ static bool patch_is_to_change(const struct pass *pass, const struct module *mod
            (pass->lazy_is_certain && patch_is_unbound(module, relocation, value));
 }
 
+/* The loader may be binding it this very moment. */
+static bool patch_write(struct module *module, uintptr_t *word, uintptr_t value, uintptr_t wanted)
+{
+    return patch_open_for(module, (uintptr_t)word) &&
+           __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE,
+                                       __ATOMIC_RELAXED);
+}
+
 static void patch_change(const struct pass *pass, struct module *module,
                          const ElfW(Rela) *relocation, unsigned function)
 {
     uintptr_t *word = (uintptr_t *)(module->bias + relocation->r_offset);
     uintptr_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
-    if (!patch_is_to_change(pass, module, relocation, function, value) ||
-        !patch_open_for(module, (uintptr_t)word))
+    if (pass->kind == PASS_IMPORTS ||
+        !patch_is_to_change(pass, module, relocation, function, value))
         return;
-    uintptr_t wanted = pass->kind != PASS_OFF ? (uintptr_t)patch_hook_of(function)
-                                              : (uintptr_t)pass->real_functions[function];
-    /* The loader may be binding it this very moment. */
-    module->changed |= __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE,
-                                                   __ATOMIC_RELAXED);
+    module->changed |=
+        patch_write(module, word, value,
+                    pass->kind != PASS_OFF ? (uintptr_t)patch_hook_of(function)
+                                           : (uintptr_t)pass->real_functions[function]);
+}
+
+static void patch_change_import(const struct pass *pass, struct module *module,
+                                const ElfW(Rela) *relocation, const char *name)
+{
+    uintptr_t *word = (uintptr_t *)(module->bias + relocation->r_offset);
+    uintptr_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
+    uintptr_t wanted = imports_wanted(name, value, patch_is_unbound(module, relocation, value),
+                                      pass->kind != PASS_OFF);
+    if (wanted != value)
+        patch_write(module, word, value, wanted);
 }
 
 static bool patch_is_of_interest(unsigned type)
@@ -329,9 +350,12 @@ static void patch_change_table(const struct pass *pass, struct module *module,
         if (!patch_is_of_interest(ELF64_R_TYPE(relocation->r_info)) || !index ||
             relocation->r_addend)
             continue;
-        int function = patch_find_function(module->strings + module->symbols[index].st_name);
+        const char *name = module->strings + module->symbols[index].st_name;
+        int function = patch_find_function(name);
         if (function >= 0)
             patch_change(pass, module, relocation, (unsigned)function);
+        else if (pass->has_imports)
+            patch_change_import(pass, module, relocation, name);
     }
 }
 
@@ -385,6 +409,12 @@ static bool patch_is_wanted(const struct pass *pass)
     return pass->kind != PASS_NEW || !real_is_late() || __atomic_load_n(&on, __ATOMIC_RELAXED);
 }
 
+static int patch_run_imports(struct pass *pass)
+{
+    dl_iterate_phdr(patch_change_module, pass);
+    return 1;
+}
+
 /* The whole pass, called for the first module that is listed. */
 static int patch_run(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -392,6 +422,9 @@ static int patch_run(struct dl_phdr_info *info, size_t size, void *context)
     (void)size;
     struct pass *pass = context;
     unsigned foreign_mallocs = 0;
+    pass->has_imports = imports_are_there();
+    if (pass->kind == PASS_IMPORTS)
+        return patch_run_imports(pass);
     bool was_on = __atomic_load_n(&on, __ATOMIC_RELAXED);
     if (!patch_is_wanted(pass))
         return 1;
@@ -436,9 +469,22 @@ static int patch_read_adds(struct dl_phdr_info *info, size_t size, void *context
     return 1;
 }
 
-/* ---- Modules bound past us that a dlopen brought which we could not wait for ---- */
-
 static void patch_soon(void);
+
+/* Modules that another thread is loading right now get theirs at a later event. */
+static bool imports_left;
+
+void patch_imports(void)
+{
+    int saved_errno = errno;
+    bool is_left = imports_are_there() && patch_pass(PASS_IMPORTS, 0) > 0;
+    __atomic_store_n(&imports_left, is_left, __ATOMIC_RELAXED);
+    if (is_left)
+        patch_soon();
+    errno = saved_errno;
+}
+
+/* ---- Modules bound past us that a dlopen brought which we could not wait for ---- */
 
 static int patch_count_module(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -520,6 +566,8 @@ bool patch_new(void)
 {
     unsigned long long adds = 0;
     families_new();
+    if (__atomic_load_n(&imports_left, __ATOMIC_RELAXED))
+        patch_imports();
     if (!__atomic_load_n(&on, __ATOMIC_ACQUIRE))
         return patch_see_deep();
     dl_iterate_phdr(patch_read_adds, &adds);

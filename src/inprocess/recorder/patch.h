@@ -19,6 +19,10 @@ bool patch_new(void);
 /* The real functions back, wherever ours stand. */
 void patch_off(void);
 
+/* Of a recorder that came with the program: stand-ins (imports.h) into the words of all modules.
+ * Late, passes of the above write them too. */
+void patch_imports(void);
+
 /* dlopen() with RTLD_DEEPBIND in a program that we were loaded with: what it loads is given our
  * functions, but not before its constructors have run; where its caller's RUNPATH must be searched,
  * which only a jump to dlopen does, by an event soon after. To be jumped to from where the program
@@ -35,6 +39,9 @@ bool patch_is_due(void);
 static inline bool patch_new(void)
 {
     return false;
+}
+static inline void patch_imports(void)
+{
 }
 void *patch_dlopen(const char *file, int mode); /* not called */
 static inline void patch_before_close(void)

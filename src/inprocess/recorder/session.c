@@ -555,8 +555,12 @@ int session_attach(const char *name)
         return -ECONNREFUSED;
     struct state *made = private_map(sizeof *made);
     inherited_forget();
+    if (before)
+        unseen_forget_pools();
     if (!made || !session_begin_common(shared_header(), before))
         return -ENOMEM;
+    if (before)
+        families_renew();
     before = true;
     locked_came_late();
     session_watch_exit();

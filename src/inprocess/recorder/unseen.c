@@ -55,6 +55,22 @@ void unseen_tell(enum wire_unseen_what what, enum wire_unseen_why why, const cha
     signal_lock_release(&lock);
 }
 
+static bool unseen_is_of_pools(const struct wire_unseen *entry)
+{
+    return entry->what == WIRE_UNSEEN_POOLS || entry->what == WIRE_UNSEEN_POOLS_WITHIN;
+}
+
+void unseen_forget_pools(void)
+{
+    uint32_t kept = 0;
+    signal_lock_take(&lock);
+    for (uint32_t i = 0; i < told_count; i++)
+        if (!unseen_is_of_pools(&told[i]))
+            told[kept++] = told[i];
+    told_count = kept;
+    signal_lock_release(&lock);
+}
+
 void unseen_tell_again(void)
 {
     lock = (struct lock)LOCK_INIT; /* another thread of the parent may have held it */
