@@ -70,7 +70,7 @@ export function testNameless(world) {
 
         /* and a link to it, from wherever, leads to it alone */
         await session.go("functions");
-        await session.rows("Functions").filter({ hasText: first }).first().dblclick();
+        await session.doubleClick(session.rows("Functions").filter({ hasText: first }).first());
         await session.settle();
         await page.locator(".icicle canvas").hover({ position: { x: 40, y: 9 } });
         assert.match(await session.text(".chips"), new RegExp(first.replace("+", "\\+")));

@@ -90,7 +90,9 @@ export function testRegion(world) {
         await session.go("functions", { search: "region:step & main" });
         await page.waitForFunction(() => /[?&]region=step/.test(location.hash));
         assert.equal(await choice.inputValue(), "step");
-        await page.locator(".head input[type=search]").fill("region:load");
+        /* by keys: who fills it in by script changes nothing to Firefox */
+        await page.locator(".head input[type=search]").fill("");
+        await page.locator(".head input[type=search]").pressSequentially("region:load");
         assert.equal(await choice.inputValue(), "step", "it may be the beginning of another");
         await page.keyboard.press("Enter");
         await page.waitForFunction(() => /[?&]region=load/.test(location.hash));

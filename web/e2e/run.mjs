@@ -24,8 +24,10 @@ import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
 import { testNameless } from "./nameless.mjs";
 import { testNotes } from "./notes.mjs";
+import { testOrder } from "./order.mjs";
 import { testRegion } from "./region.mjs";
 import { testSandwich } from "./sandwich.mjs";
+import { testSpace } from "./space.mjs";
 import { testSql } from "./sql.mjs";
 import { testSummary } from "./summary.mjs";
 import { testTrace } from "./trace.mjs";
@@ -63,6 +65,7 @@ describe("the web view", { concurrency: false }, () => {
     testKeeping(world);
     testInteraction(world);
     testSandwich(world);
+    testOrder(world);
     testSummary(world);
     testCompare(world);
     testCurves(world);
@@ -76,6 +79,7 @@ describe("the web view", { concurrency: false }, () => {
     testFile(world);
     testViewer(world);
     testHeap(world);
+    testSpace(world);
     testHostile(world);
     testLive(world);
     testMany(world);

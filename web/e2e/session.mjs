@@ -4,7 +4,7 @@ import { readdirSync, statSync, unlinkSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { downloads, useDist } from "./serve.mjs";
+import { downloads, isFirefox, useDist } from "./serve.mjs";
 
 const axeSource = await readFile(
     createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
@@ -26,6 +26,10 @@ export function pictureOf(locator) {
     return locator.screenshot({ caret: "initial" });
 }
 
+/* Playwright's own style for a picture in Firefox, which the page's policy forbids. */
+const isOfPictures = (error) =>
+    isFirefox && String(error).includes("sha256-YjaKGiklmzC6wjXA513HAMmzus8VE61XCOT+SmwNZWA=");
+
 /* The file that Firefox has saved whole: its name, and where it is. */
 async function savedFile(page) {
     for (let tries = 0; tries < 600; tries++) {
@@ -46,7 +50,9 @@ export class Session {
             if (message.type() === "error" || message.type() === "warning")
                 this.errors.push(`console: ${message.text()}`);
         });
-        page.on("pageerror", (error) => this.errors.push(`page: ${error.stack ?? error}`));
+        page.on("pageerror", (error) => {
+            if (!isOfPictures(error)) this.errors.push(`page: ${error.stack ?? error}`);
+        });
     }
 
     static async open(browser, server, options = {}) {
@@ -143,6 +149,11 @@ export class Session {
         });
         const { text } = await this.saved(table.getByRole("button", { name: "JSON", exact: true }));
         return JSON.parse(text);
+    }
+    /* Firefox counts the clicks of a driver as single ones. */
+    async doubleClick(locator) {
+        await locator.dblclick();
+        if (isFirefox) await locator.dispatchEvent("dblclick");
     }
     /* Titles (exact numbers) of what stands behind a term in a list of facts. */
     fact(term) {

@@ -26,6 +26,7 @@ export interface FlameOptions {
     least: number; /* share of the whole */
     most: number; /* frames */
     inverted: boolean; /* from where memory is asked for to main() */
+    inOrder?: boolean; /* siblings as their call paths were first seen; else largest first */
     more?: readonly ArrayLike<number>[]; /* columns by site that are added up for each frame too */
 }
 
@@ -119,19 +120,7 @@ export function buildFlame(
             if (begin !== end) flame.cut++;
             continue;
         }
-        openFrame(
-            tree,
-            paths,
-            column,
-            options.more ?? [],
-            flame,
-            ranges,
-            order,
-            work,
-            at,
-            begin,
-            end,
-        );
+        openFrame(tree, paths, column, options, flame, ranges, order, work, at, begin, end);
     }
     for (const frame of flame.frames) flame.depth = Math.max(flame.depth, frame.depth);
     return flame;
@@ -163,7 +152,7 @@ function openFrame(
     tree: Tree,
     paths: Paths,
     column: ArrayLike<number>,
-    more: readonly ArrayLike<number>[],
+    { more = [], inOrder = false }: FlameOptions,
     flame: Flame,
     ranges: [number, number][],
     order: Uint32Array,
@@ -200,9 +189,13 @@ function openFrame(
         group[i] = number;
     }
     frame.self = self;
-    const bySize = [...groups].sort((a, b) => b.value - a.value || a.key - b.key);
+    /* Sites rise inside a frame, and call paths have numbers in the order in which they were first
+     * seen: so groups are in that order already. */
+    const placed = inOrder
+        ? groups
+        : [...groups].sort((a, b) => b.value - a.value || a.key - b.key);
     let place = begin;
-    for (const each of bySize) {
+    for (const each of placed) {
         slot[each.key] = -1;
         each.place = place;
         place += each.count;
@@ -211,7 +204,7 @@ function openFrame(
         if (group[i] !== NO_GROUP) sorted[groups[group[i]!]!.place++] = order[i]!;
     order.set(sorted.subarray(begin, place), begin);
     let start = frame.start;
-    for (const { key, line, value, count, place: to } of bySize) {
+    for (const { key, line, value, count, place: to } of placed) {
         const from = to - count;
         flame.frames.push({
             key,

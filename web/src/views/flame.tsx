@@ -176,11 +176,12 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
     const metric = shownMetric(profile, "at_peak_bytes");
     const inverted = getOption(state.value, "inverted") === "1";
     const hue = hueOf(profile);
+    const inOrder = isInOrder(profile);
     const variance = varianceOf(profile, metric);
     const loaded = useLoaded(
         () =>
             profile.work(
-                ["flame", metric, collapse, inverted, hue, focusKey()].join(),
+                ["flame", metric, collapse, inverted, inOrder, hue, focusKey()].join(),
                 async () => {
                     const tree = await profile.callTree();
                     const more = await hueColumns(profile, tree, hue);
@@ -190,6 +191,7 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
                         hide,
                         collapse,
                         inverted,
+                        inOrder,
                         least: 0.0001,
                         most: 100_000,
                         more,
@@ -197,7 +199,7 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
                     return { tree, flame };
                 },
             ),
-        [profile, metric, collapse, inverted, hue, focusKey()],
+        [profile, metric, collapse, inverted, inOrder, hue, focusKey()],
     );
     return (
         <>
@@ -253,9 +255,48 @@ function Choices({ profile, metric }: ViewProps & { metric: string }): JSX.Eleme
                 }>
                 upwards
             </button>
+            <OrderChoice profile={profile} />
             <ColourChoice profile={profile} />
             <span class="dim">click: zoom · Esc: out · right click: more</span>
         </div>
+    );
+}
+
+/* Why there is no order of time; "": there is. Call paths have numbers in the order in which they
+ * were first seen, but not those that were made of several recordings or of another tool's. */
+function whyNoOrder({ summary: { meta }, level }: Profile): string {
+    if (meta["job_ranks"] !== undefined) return "Ranks ran side by side: there is no one order.";
+    if (meta["imported_from"] !== undefined) return "The file that this was made of has no order.";
+    return level === "resident" ? "Owners of resident memory have no order." : "";
+}
+const isInOrder = (profile: Profile) =>
+    getOption(state.value, "order") === "time" && !whyNoOrder(profile);
+
+function OrderChoice({ profile }: ViewProps): JSX.Element {
+    const why = whyNoOrder(profile);
+    return (
+        <label title={why || "By time: as their call paths were first seen. Widths are no times."}>
+            order{" "}
+            <select
+                class="behind-word"
+                aria-label="Order"
+                disabled={!!why}
+                value={isInOrder(profile) ? "time" : ""}
+                onChange={(event) =>
+                    go(
+                        {
+                            opt: withOptions(state.value, {
+                                order: event.currentTarget.value || undefined,
+                            }),
+                        },
+                        "replace",
+                    )
+                }>
+                <option value="">largest first</option>
+                <option value="time">by first time</option>
+            </select>
+            {why && <span class="dim"> {why}</span>}
+        </label>
     );
 }
 

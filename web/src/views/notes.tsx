@@ -236,7 +236,7 @@ function Files(): JSX.Element {
 
 export function NotesView({ profile }: ViewProps): JSX.Element {
     return (
-        <div class="pad">
+        <div class="pad stack scrolls">
             {notesFailure.value && (
                 <p class="notice bad" role="alert">
                     {notesFailure.value}

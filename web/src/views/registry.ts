@@ -17,6 +17,7 @@ import { NotesView } from "./notes.tsx";
 import { ReallocView } from "./realloc.tsx";
 import { ResidentView } from "./resident.tsx";
 import { SizesView } from "./sizes.tsx";
+import { SpaceView } from "./space.tsx";
 import { SourceView } from "./source.tsx";
 import { SqlView } from "./sql.tsx";
 import { StacksView } from "./stacks.tsx";
@@ -163,6 +164,16 @@ export const views: readonly View[] = [
         has: (profile) => profile.has("samples") || !!profile.summary.samples?.length,
         notByRegion: "What is resident is looked at for the whole process, not by region.",
         notByLevel: "This view shows all resident memory: take the choice of memory off.",
+    },
+    {
+        id: "space",
+        title: "Address space",
+        group: "What else",
+        show: SpaceView,
+        has: (profile) => profile.has("mappings"),
+        range: "whole",
+        notByRegion: "What is mapped is looked at for the whole process, not by region.",
+        notByLevel: "The map shows all that is mapped: take the choice of memory off.",
     },
     {
         id: "leaks",

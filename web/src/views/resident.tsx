@@ -8,6 +8,7 @@ import type { Sample } from "../data/types.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, callersOf, wrapperOf, type CallTree } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
+import type { Mapping } from "../model/space.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -18,18 +19,6 @@ import { Through } from "../widgets/through.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { OwnersView } from "./owners.tsx";
 import type { ViewProps } from "./registry.ts";
-
-interface Mapping {
-    sample: number;
-    kind: string;
-    path: string | null;
-    count: number;
-    virtual_bytes: number;
-    resident_bytes: number | null;
-    proportional_bytes: number | null;
-    unique_bytes: number | null;
-    swapped_bytes: number | null;
-}
 
 /* There may be hundreds of thousands: names are looked up when somebody looks. */
 class Row {
@@ -436,8 +425,15 @@ function Mappings({ profile, sample }: ViewProps & { sample: Sample }): JSX.Elem
                     foot={
                         <span>
                             {count(mappings.length)} rows in all looks · by kind and file: where in
-                            the address space they lay a profile does not keep; pages of the heap
-                            have a map
+                            the address space they lay a profile does not keep ·{" "}
+                            <a
+                                href={link({
+                                    view: "space",
+                                    sort: "",
+                                    opt: `sample:${sample.sample}`,
+                                })}>
+                                as a map
+                            </a>
                         </span>
                     }
                 />

@@ -81,7 +81,7 @@ export function Sandwich({
         unit = profile.unitOf(metric);
     const list = (title: string, list: readonly { key: number; value: number }[], all: number) => (
         <div>
-            <h3>{title}</h3>
+            <h2 class="lesser">{title}</h2>
             {list.length ? (
                 <HolderBars
                     label={title}
@@ -149,7 +149,7 @@ export function Sandwich({
                     <div class="sandwich-parts">
                         {list("Callers", callers, all)}
                         <div>
-                            <h3>Its figures</h3>
+                            <h2 class="lesser">Its figures</h2>
                             <table class="figures" aria-label="Figures of the chosen function">
                                 <thead>
                                     <tr>

@@ -642,13 +642,13 @@ function Leading({
                         <>
                             <LineFigures profile={profile} line={line} found={found} />
                             <SpreadCards of={found.spread} />
-                            <h3>
+                            <h2 class="lesser">
                                 {exact(found.count, "count")}{" "}
                                 {found.count === 1 ? "call path leads" : "call paths lead"} here
                                 {found.count > found.paths.length
                                     ? `; the ${found.paths.length} with most`
                                     : ""}
-                            </h3>
+                            </h2>
                             {found.paths.map((path) => (
                                 <div
                                     class="nowrap"
