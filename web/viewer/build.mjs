@@ -153,7 +153,7 @@ export function buildViewer() {
           : !existsSync("/usr/include/wasm32-wasi")
             ? "wasi-libc"
             : !existsSync(sqlite) || !existsSync(zstd)
-              ? "the sources of SQLite and zstd"
+              ? "sources of SQLite and zstd"
               : "";
     if (missing) {
         console.error(

@@ -80,6 +80,13 @@ struct guarded_open guarded_open_begin(struct guarded_open guard)
     return before;
 }
 
+struct guarded_open guarded_open_pause(void)
+{
+    struct guarded_open before = guarded_open_held;
+    guarded_open_held = (struct guarded_open){0};
+    return before;
+}
+
 void guarded_open_restore(struct guarded_open before)
 {
     guarded_open_held = before;

@@ -23,6 +23,8 @@ struct guarded_open {
 
 /* What this thread opens from now on. Returns what held before, for guarded_open_restore(). */
 struct guarded_open guarded_open_begin(struct guarded_open guard);
+/* Not guarded for a while, for files of ours and of /proc. */
+struct guarded_open guarded_open_pause(void);
 void guarded_open_restore(struct guarded_open before);
 
 #endif

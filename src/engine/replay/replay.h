@@ -68,9 +68,9 @@ void replay_adapt(struct replay *replay);
 void replay_begin_to_adapt(struct replay *replay);
 /* Call paths with events of their own so far. */
 size_t replay_site_count(const struct replay *replay);
-/* How much more memory than now the replay will have in use for a moment, when a few more blocks
- * live; 0: the live blocks have room enough. */
-size_t replay_growth_bytes(const struct replay *replay);
+/* How much more memory than now the replay will have in use for a moment, when `births` blocks and
+ * a few more live beside those of now; 0: the live blocks have room enough. */
+size_t replay_growth_bytes(const struct replay *replay, size_t births);
 
 /* A thread begins to write events; returns the number of its stream for the calls below. A stream
  * (a ring of the wire) may serve one thread after the other: a second WIRE_THREAD_START in it

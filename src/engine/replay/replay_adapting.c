@@ -56,9 +56,10 @@ void replay_begin_to_adapt(struct replay *replay)
 
 /* The table that takes the place of one that is full has twice its size, and both are there while
  * the blocks are copied. */
-size_t replay_growth_bytes(const struct replay *replay)
+size_t replay_growth_bytes(const struct replay *replay, size_t births)
 {
     const struct live_table *live = &replay->live;
 
-    return live->count > live->limit - live->limit / 8 ? 2 * live_table_memory_bytes(live) : 0;
+    return live->count + births > live->limit - live->limit / 8 ? 2 * live_table_memory_bytes(live)
+                                                                : 0;
 }

@@ -136,14 +136,26 @@ static bool object_file_map_file(struct object_file *image, const char *path)
     return mapped;
 }
 
+static int object_file_begin_packed(int fd)
+{
+    unpack_limit_begin_file(fd);
+    return fd;
+}
+
+static int object_file_begin_debug(int fd)
+{
+    return object_file_begin_packed(unpacked_copy_instead(fd));
+}
+
 /* What is packed gives its place to its unpacked copy; but not where libdwfl compares debug files
  * by the sum of their bytes, for want of a build-id. */
 struct guarded_open object_file_guard(const struct object_file *image)
 {
     const void *id;
     bool has_id = image->elf && dwelf_elf_gnu_build_id(image->elf, &id) > 0;
-    return guarded_open_begin((struct guarded_open){
-        .owner = image->owner, .instead = has_id ? unpacked_copy_instead : NULL});
+    return guarded_open_begin((struct guarded_open){.owner = image->owner,
+                                                    .instead = has_id ? object_file_begin_debug
+                                                                      : object_file_begin_packed});
 }
 
 void object_file_release(struct object_file *image)

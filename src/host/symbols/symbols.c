@@ -151,6 +151,7 @@ static void symbols_module_read(struct symbols *symbols, struct module *module)
     if (module->quality < SYMBOLS_EXPORTS)
         return;
     struct guarded_open before = object_file_guard(&module->image);
+    unpack_limit_begin(module->image.elf);
     Dwarf_Addr bias;
     Dwarf *dwarf = dwfl_module_getdwarf(module->image.module, &bias);
     symbol_table_read(&module->table, &module->image, &symbols->pool);

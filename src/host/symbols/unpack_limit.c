@@ -8,14 +8,18 @@
 #include <pthread.h>
 #include <string.h>
 #include "base/allowance.h"
+#include "base/guarded_open.h"
+#include "symbols/variable_symbols.h"
 
 #define UNPACK_TIMES 64
 
 /* ---- What there was, and what may be ------------------------------------------------------- */
 
 static pthread_mutex_t unpack_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t unpack_packed, unpack_made; /* by this process until now */
+static uint64_t unpack_packed, unpack_made;     /* by this process until now */
+static bool (*unpack_has_room)(uint64_t bytes); /* NULL: nobody bounds us */
 static __thread bool unpack_was_refused;
+static __thread bool unpack_has_no_room; /* for the file that this thread is at */
 
 static bool unpack_limit_holds(uint64_t packed, uint64_t made)
 {
@@ -30,7 +34,8 @@ bool unpack_limit_accepts(uint64_t bytes, uint64_t unpacked)
     pthread_mutex_lock(&unpack_lock);
     bool accepted = !__builtin_add_overflow(unpack_packed, bytes, &packed) &&
                     !__builtin_add_overflow(unpack_made, unpacked, &made) &&
-                    unpack_limit_holds(packed, made) && unpacked <= allowance_most();
+                    unpack_limit_holds(packed, made) && unpacked <= allowance_most() &&
+                    !unpack_has_no_room;
     if (accepted) {
         unpack_packed = packed;
         unpack_made = made;
@@ -45,6 +50,38 @@ bool unpack_limit_was_met(void)
     bool met = unpack_was_refused;
     unpack_was_refused = false;
     return met;
+}
+
+void unpack_limit_bound(bool (*has_room)(uint64_t bytes))
+{
+    unpack_has_room = has_room;
+}
+
+/* Who answers reads files of /proc, which a thread that is guarded may not open. */
+static bool unpack_limit_has_room(uint64_t bytes)
+{
+    struct guarded_open before = guarded_open_pause();
+    bool has_room = unpack_has_room(bytes);
+    guarded_open_restore(before);
+    return has_room;
+}
+
+/* Tables of units and abbreviations are made of what is unpacked, and take as much again. */
+void unpack_limit_begin(Elf *elf)
+{
+    uint64_t bytes = unpack_has_room && elf ? variable_unpacked_bytes(elf) : 0, all;
+    unpack_has_no_room =
+        bytes && (__builtin_mul_overflow(bytes, 2, &all) || !unpack_limit_has_room(all));
+}
+
+void unpack_limit_begin_file(int fd)
+{
+    if (!unpack_has_room)
+        return;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    unpack_limit_begin(elf && elf_kind(elf) == ELF_K_ELF ? elf : NULL);
+    elf_end(elf);
 }
 
 /* ---- Sections ------------------------------------------------------------------------------ */

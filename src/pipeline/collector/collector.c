@@ -39,6 +39,7 @@
 #include "collector/session_rows.h"
 #include "procfs/process.h"
 #include "symbols/symbols.h"
+#include "symbols/unpack_limit.h"
 #include "wire/wire.h"
 
 struct member {
@@ -199,6 +200,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
         return -ENOMEM;
     collector->options = *options;
     memory_bound_set(options->memory_bytes);
+    unpack_limit_bound(memory_bound_has_room);
     collector_make_session_id(collector->session, sizeof collector->session);
     collector->options.session = collector->session;
     clock_begin();

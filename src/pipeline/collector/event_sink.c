@@ -44,9 +44,26 @@ void event_sink_thread_stack(struct event_sink *sink, uint32_t tid, uint64_t dee
                               TRACE_THREAD_STACK, {tid, deepest_bytes, touched_bytes, node}, ""});
 }
 
+void event_sink_expect(struct event_sink *sink, size_t bytes)
+{
+    enum { ALLOCATION_BYTES = 32 };
+    if (sink->expect)
+        sink->expect(sink->bounder, bytes / ALLOCATION_BYTES);
+}
+
+static void event_sink_expect_runs(struct event_sink *sink, const struct replay_run *runs,
+                                   size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += runs[i].bytes;
+    event_sink_expect(sink, bytes);
+}
+
 static void event_sink_pass(struct event_sink *sink, const struct replay_run *runs, size_t count,
                             const void *records)
 {
+    event_sink_expect_runs(sink, runs, count);
     if (sink->follow)
         sink->follow(sink->follower, runs, count, records);
     if (sink->thinning) {

@@ -23,6 +23,10 @@ struct event_sink {
                    const void *records);
     void *follower;
     struct window_gate *gate; /* NULL: all that comes is recorded */
+    /* NULL: nobody bounds the replay's memory. At most so many allocations come now, and before
+     * them the replay may be given samples (event_sink_thin()). */
+    void (*expect)(void *bounder, size_t births);
+    void *bounder;
 };
 
 /* As their namesakes in replay.h. */
@@ -34,6 +38,8 @@ void event_sink_thread_stack(struct event_sink *sink, uint32_t tid, uint64_t dee
                              uint64_t touched_bytes, uint32_t node);
 void event_sink_runs(struct event_sink *sink, const struct replay_run *runs, size_t count,
                      const void *records);
+/* So many bytes of records come next. The runs of event_sink_runs() are told of by themselves. */
+void event_sink_expect(struct event_sink *sink, size_t bytes);
 /* As replay_stretch(). Only while nobody waits for a mark that cuts the recording. */
 bool event_sink_takes_stretches(const struct event_sink *sink);
 size_t event_sink_stretch(struct event_sink *sink, uint32_t thread, const void *records,

@@ -164,6 +164,8 @@ static void look_schedule_copy_block(void *context, const struct replay_block *b
 static int look_schedule_copy_blocks(struct look_schedule *looks, struct look *look)
 {
     struct look_copying copying = {.list = &look->blocks};
+    if (!memory_bound_has_room(replay_live_count(looks->sink->replay) * LIST_BYTES))
+        return -ENOMEM;
     replay_live_blocks(looks->sink->replay, look_schedule_expect_block, &copying);
     int error = copying.error ? copying.error : live_list_lay_out(&look->blocks);
     if (!error)
@@ -502,9 +504,10 @@ static bool look_schedule_at_once(struct look_schedule *looks, enum profile_samp
 {
     look_schedule_settle(looks);
     uint64_t blocks = replay_live_count(looks->sink->replay);
-    bool over_pages = blocks <= LAST_LOOK_BLOCKS && memory_bound_has_room(blocks * LIST_BYTES) &&
+    bool over_pages = blocks <= LAST_LOOK_BLOCKS &&
                       look_schedule_cost_ns(blocks, looks->peak_bytes) <= LAST_LOOK_NS;
     look_schedule_prepare(looks, why, over_pages, now_ns);
+    over_pages = looks->now.over_pages;
     look_take(&looks->now);
     look_schedule_keep(looks);
     return over_pages;

@@ -77,6 +77,6 @@ bool memory_bound_is_met(uint64_t needs_bytes, uint64_t growth_bytes, struct mem
 
 bool memory_bound_has_room(uint64_t bytes)
 {
-    uint64_t option = memory_bound_option, has = option ? memory_bound_has_bytes() : 0;
-    return own_group_has_room(bytes) && (!option || has == UINT64_MAX || has + bytes <= option);
+    struct memory_bound met;
+    return own_group_has_room(bytes) && !memory_bound_is_met(0, bytes, &met);
 }

@@ -35,7 +35,8 @@ void memory_bound_set(uint64_t option_bytes);
  */
 bool memory_bound_is_met(uint64_t needs_bytes, uint64_t growth_bytes, struct memory_bound *met);
 
-/* Has it room for so many bytes of a look, which can be left out? */
+/* Has it room, within the bound and in the group, for so many bytes of what can be left out: a
+ * look, debug information? */
 bool memory_bound_has_room(uint64_t bytes);
 
 /* The same of readings: of a group's limit (0: none), and of the machine. */

@@ -13,11 +13,12 @@
 #include "procfs/cgroup.h"
 #include "procfs/process.h"
 
-#define LOOK_NS 3000000u
+#define LOOK_NS      3000000u
+#define LOOK_NEAR_NS 1000000u /* while less than SHORT_PART is left */
 /* Recording ends when we have a part of the limit, and so little is left, or less than twice what
- * we have: a table that is full is copied into one of twice the size. Where that does not come,
- * half as much may be left. */
-enum { SHORT_PART = 8, SHORT_BOUNDED_PART = 16 };
+ * we have: a table that is full is copied into one of twice the size. Where that does not come
+ * (memory_bound.h), a third as much may be left. */
+enum { SHORT_PART = 8, SHORT_BOUNDED_PART = 24 };
 
 static struct {
     pthread_mutex_t lock;
@@ -131,7 +132,7 @@ static struct figure own_group_limit(void)
     return cgroup_read_number(place, place->path, cgroup_limit_file(place));
 }
 
-static bool own_group_look(bool bounded)
+static bool own_group_look(bool bounded, bool *near)
 {
     struct process_meter meter = {getpid(), -1};
     struct process_memory ours;
@@ -139,6 +140,7 @@ static bool own_group_look(bool bounded)
     if (!figure_get(own_group_limit(), &limit) || process_meter_read(&meter, &ours) < 0 ||
         !figure_get(cgroup_left_bytes(&own_group.place, own_group.place.path), &left))
         return false;
+    *near = left < limit / SHORT_PART;
     if (bounded)
         return ours.resident_bytes > limit / SHORT_BOUNDED_PART &&
                left < limit / SHORT_BOUNDED_PART;
@@ -150,8 +152,9 @@ bool own_group_is_short(uint64_t now_ns, bool bounded)
 {
     pthread_mutex_lock(&own_group.lock);
     if (own_group.shared && !own_group.is_short && now_ns >= own_group.next_ns) {
-        own_group.is_short = own_group_look(bounded);
-        own_group.next_ns = now_ns + LOOK_NS;
+        bool near = false;
+        own_group.is_short = own_group_look(bounded, &near);
+        own_group.next_ns = now_ns + (near ? LOOK_NEAR_NS : LOOK_NS);
     }
     bool is_short = own_group.is_short;
     pthread_mutex_unlock(&own_group.lock);

@@ -198,12 +198,11 @@ static bool process_image_bound_is_met(const struct process_image *image, size_t
                                       : needs + growth > bound->bytes / WORTH_PART;
 }
 
-static void process_image_see_bound(struct process_image *image, uint64_t now_ns)
+static void process_image_see_bound_for(struct process_image *image, size_t growth, uint64_t now_ns)
 {
     enum { STEP_NS = 1000000, PAUSE_NS = 20000000 };
     struct memory_bound bound;
     unsigned level = process_image_level(image);
-    size_t growth = level ? 0 : replay_growth_bytes(image->sink.replay);
     if (now_ns < (growth ? image->bound_seen_ns + STEP_NS : image->next_bound_ns))
         return;
     image->bound_seen_ns = now_ns;
@@ -211,6 +210,25 @@ static void process_image_see_bound(struct process_image *image, uint64_t now_ns
     if (process_image_can_thin(image) && level + 1 < WIRE_LEVELS &&
         process_image_bound_is_met(image, growth, &bound))
         process_image_thin(image, &bound, now_ns);
+}
+
+static size_t process_image_growth(const struct process_image *image, size_t births)
+{
+    return process_image_level(image) ? 0 : replay_growth_bytes(image->sink.replay, births);
+}
+
+static void process_image_see_bound(struct process_image *image, uint64_t now_ns)
+{
+    process_image_see_bound_for(image, process_image_growth(image, 0), now_ns);
+}
+
+/* A pass over full rings takes long, and the table of live blocks can grow within it. */
+static void process_image_expect(void *bounder, size_t births)
+{
+    struct process_image *image = bounder;
+    size_t growth = process_image_growth(image, births);
+    if (growth)
+        process_image_see_bound_for(image, growth, now_monotonic_ns());
 }
 
 static void process_image_sample_memory(struct process_image *image, uint64_t now_ns)
@@ -622,6 +640,8 @@ static void process_image_begin_replay(struct process_image *image, double tick_
     if (image->options.heat_ns && !image->pages && !image->options.budget_millionths &&
         !image->options.sample_bytes)
         image->use = page_use_new(image->start);
+    image->sink.expect = process_image_expect;
+    image->sink.bounder = image;
     if (image->use) {
         image->sink.follow = page_use_runs;
         image->sink.follower = image->use;

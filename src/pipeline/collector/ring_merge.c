@@ -313,6 +313,9 @@ static void ring_merge_take_run(struct ring_merge *merge, struct cursor *cursor,
         ring_merge_begin_stream(merge, cursor);
     bool alone = limit == UINT64_MAX && event_sink_takes_stretches(merge->sink);
     uint64_t stretch = alone ? ring_merge_stretch_bytes(merge, cursor) : 0;
+    event_sink_expect(merge->sink, stretch);
+    if (!event_sink_takes_stretches(merge->sink))
+        stretch = 0;
     uint64_t end = stretch ? ring_merge_take_stretch(merge, cursor, stretch)
                            : ring_merge_take_in_order(merge, cursor, limit);
     if (end > cursor->head) { /* a long record that its thread never published whole */

@@ -1,4 +1,5 @@
 #include "fixture.h"
+#include "symbols/unpack_limit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -172,6 +173,35 @@ static void quality_says_what_a_file_can_tell(void **state)
     symbols_free(symbols);
 }
 
+static bool there_is_room;
+
+static bool has_room(uint64_t bytes)
+{
+    assert_true(bytes > 0);
+    return there_is_room;
+}
+
+/* Nor a part of it, and what is not packed is read all the same. */
+static void nothing_is_unpacked_where_there_is_no_room(void **state)
+{
+    const char *path = FIXTURES "/variables-packed";
+    (void)state;
+    unpack_limit_bound(has_room);
+    for (there_is_room = false;; there_is_room = true) {
+        struct symbols *symbols = symbols_new("");
+        struct symbols_frame frame = resolve_one(symbols, path, fixture_symbol(path, "main").value);
+        int module = symbols_add_module(symbols, path, NULL, 0);
+        assert_int_equal(symbols_module_quality(symbols, module),
+                         there_is_room ? SYMBOLS_LINES : SYMBOLS_PACKED);
+        assert_string_equal(frame.function, "main");
+        assert_true(there_is_room == (frame.line > 0));
+        symbols_free(symbols);
+        if (there_is_room)
+            break;
+    }
+    unpack_limit_bound(NULL);
+}
+
 static void a_file_with_another_build_id_is_not_used(void **state)
 {
     (void)state;
@@ -309,6 +339,7 @@ int main(void)
         cmocka_unit_test(exports_name_only_what_lies_inside_them),
         cmocka_unit_test(a_symbol_table_names_functions_without_lines),
         cmocka_unit_test(quality_says_what_a_file_can_tell),
+        cmocka_unit_test(nothing_is_unpacked_where_there_is_no_room),
         cmocka_unit_test(a_file_with_another_build_id_is_not_used),
         cmocka_unit_test(modules_are_looked_for_under_the_root_first),
         cmocka_unit_test(the_vdso_has_names),

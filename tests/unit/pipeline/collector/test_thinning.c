@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "collector/event_sink.h"
 #include "collector/thinning.h"
 #include "wire/record_kinds.h"
 
@@ -166,6 +167,32 @@ static void the_replay_estimates_what_was_not_kept(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+/* A bound that is met as soon as the table of live blocks would grow. */
+static void thin_before_it_grows(void *bounder, size_t births)
+{
+    struct event_sink *sink = bounder;
+    if (!event_sink_thinned(sink) && replay_growth_bytes(sink->replay, births))
+        event_sink_thin(sink, 1);
+}
+
+static void what_would_make_the_replay_grow_is_thinned_before(void **state)
+{
+    static struct wire_record many[BLOCKS];
+    struct event_sink sink = {.replay = replay_new(1, 1), .expect = thin_before_it_grows};
+    size_t before = replay_memory_bytes(sink.replay);
+    struct replay_run run = {event_sink_thread_begin(&sink, 1, 1), sizeof many};
+    (void)state;
+    sink.bounder = &sink;
+    for (uint64_t i = 0; i < BLOCKS; i++)
+        many[i] = (struct wire_record){(uint64_t)WIRE_MALLOC << 56 | (i + 1) << 6, i + 2, 48,
+                                       wire_detail(5, 0, 4)};
+    event_sink_runs(&sink, &run, 1, many);
+    assert_true(replay_memory_bytes(sink.replay) < 2 * before);
+    assert_true(replay_live_count(sink.replay) < BLOCKS / 1000);
+    thinning_free(sink.thinning);
+    replay_free(sink.replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +203,7 @@ int main(void)
         TEST(a_free_says_if_its_block_was_the_newest),
         TEST(a_record_that_is_cut_off_is_handed_on),
         TEST(the_replay_estimates_what_was_not_kept),
+        cmocka_unit_test(what_would_make_the_replay_grow_is_thinned_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
