@@ -217,6 +217,21 @@ static void *waiting(void *argument)
     deep_inside(node_new(NULL));
     return argument;
 }
+/* The C library keeps the stack for the next thread, and the pointer in it. */
+static void *ending(void *argument)
+{
+    struct node *volatile head = list(10);
+    pthread_barrier_wait(&ready);
+    return head ? argument : NULL;
+}
+APART static void on_ended_stack(void)
+{
+    pthread_t thread;
+    pthread_barrier_init(&ready, NULL, 2);
+    pthread_create(&thread, NULL, ending, NULL);
+    pthread_barrier_wait(&ready);
+    pthread_join(thread, NULL);
+}
 APART static void on_waiting_stack(void)
 {
     pthread_t thread;
@@ -356,6 +371,7 @@ static const struct {
     CASE(in_segment),
     CASE(in_tls),
     CASE(on_waiting_stack),
+    CASE(on_ended_stack),
     CASE(on_fiber),
     CASE(freed_at_exit),
     CASE(head_freed_at_exit),

@@ -48,13 +48,13 @@ void held_by_add_what(struct strbuf *out, const struct profile_holder *holder)
 {
     switch (holder->kind) {
     case PROFILE_HOLDER_VARIABLE:
+    case PROFILE_HOLDER_SEVERAL:
         if (holder->module) {
             strbuf_add_string(out, "variable of ");
             text_add_safe_string(out, held_by_library(holder));
         }
-        break;
-    case PROFILE_HOLDER_SEVERAL:
-        strbuf_add_string(out, "and others");
+        if (holder->kind == PROFILE_HOLDER_SEVERAL)
+            strbuf_add_string(out, holder->module ? ", and others" : "and others");
         break;
     case PROFILE_HOLDER_MODULE_VARIABLE:
         strbuf_add_string(out, "variable of module ");
@@ -104,14 +104,16 @@ void held_by_add_short(struct strbuf *out, const struct profile_holder *holder)
     struct strbuf name = STRBUF_INIT;
     held_by_add_name(&name, holder);
     name_add_short(out, name.data, 40);
+    bool is_several = holder->kind == PROFILE_HOLDER_SEVERAL;
     bool is_variable =
-        holder->kind == PROFILE_HOLDER_VARIABLE || holder->kind == PROFILE_HOLDER_MODULE_VARIABLE;
+        holder->kind == PROFILE_HOLDER_VARIABLE || holder->kind == PROFILE_HOLDER_MODULE_VARIABLE ||
+        (is_several && holder->name && *holder->name == '('); /* a module's without a name */
     if (is_variable && holder->module) {
         strbuf_add_string(out, " of ");
         text_add_safe_string(out, held_by_library(holder));
-    } else if (holder->kind == PROFILE_HOLDER_SEVERAL) {
-        strbuf_add_string(out, " and others");
     }
+    if (is_several)
+        strbuf_add_string(out, " and others");
     strbuf_release(&name);
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "collector/graph_ahead.h"
 #include "collector/graph_copy.h"
+#include "collector/graph_ended.h"
 #include "collector/graph_held.h"
 #include "collector/graph_late.h"
 #include "collector/graph_news.h"
@@ -122,13 +123,34 @@ static bool graph_look_is_root(const struct sweep *sweep, const struct area *are
            area->owner != AREA_TOOL && mapping->kind != SMAPS_DEVICE;
 }
 
-/* Where the roots of an area begin: below a stack pointer nothing is kept. */
+/* Above the first frame of a thread that has ended; `start`: that is not found. */
+static uint64_t graph_look_first_frame(const struct sweep *sweep, uint64_t start, uint64_t pointer)
+{
+    enum { WORDS = 1024, MOST = 64 };
+    uint64_t words[WORDS];
+    uint64_t end = pointer & ~(uint64_t)(WORD - 1);
+    for (unsigned part = 0; part < MOST && end - start >= sizeof words; part++) {
+        end -= sizeof words;
+        if (graph_look_read(sweep, end, words, sizeof words) != sizeof words)
+            break;
+        for (size_t i = WORDS; i-- > 0;)
+            if (graph_ended_is_start(sweep->asked->smaps, words[i]))
+                return end + (i + 1) * WORD;
+    }
+    return start;
+}
+
+/* Where the roots of an area begin: below a stack pointer nothing is kept, nor in the frames of a
+ * thread that has ended. */
 static uint64_t graph_look_root_start(const struct sweep *sweep, const struct area *area)
 {
-    uint64_t lowest = area->owner == AREA_STACK
+    uint64_t lowest = area->owner == AREA_STACK || area->owner == AREA_MMAP
                           ? graph_threads_lowest_in(&sweep->threads, area->start, area->end)
                           : 0;
-    return lowest ? lowest : area->start;
+    uint64_t ended = sweep->is_graph && !lowest ? graph_ended_pointer(sweep->asked->view, area) : 0;
+    if (ended)
+        return graph_look_first_frame(sweep, area->start, ended);
+    return lowest && area->owner == AREA_STACK ? lowest : area->start;
 }
 
 /* glibc's main arena lies among the C library's variables and points to the headers of free chunks.

@@ -190,6 +190,11 @@ void page_use_restart(struct page_use *use)
     page_use_put(use, (struct event){.kind = EVENT_RESTART});
 }
 
+size_t page_use_block_count(const struct page_use *use)
+{
+    return use->walker.live.count;
+}
+
 /* ---- From the queue to sums ------------------------------------------------------------------ */
 
 static uint32_t page_use_ms(const struct page_use *use, uint64_t ticks)

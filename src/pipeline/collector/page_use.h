@@ -43,6 +43,9 @@ void page_use_runs(void *follower, const struct replay_run *runs, size_t count,
 /* A window begins: what ended before is forgotten. */
 void page_use_restart(struct page_use *use);
 
+/* How many blocks it follows. By the thread that merges. */
+size_t page_use_block_count(const struct page_use *use);
+
 /* By path, with what is still alive then, as of the first scan from there on, or the newest, if
  * one more fell into its life; malloc'd. NULL: there are none, or no memory. By the thread that
  * merges. */

@@ -356,6 +356,33 @@ static void blocks_without_a_whole_page_are_not_counted(void **state)
     assert_int_equal(count, 0);
 }
 
+/* Small blocks whose words in the table say that they may be known (of 100,000 some), those that
+ * take a large one's address, and those that a realloc makes of a large one. */
+static void small_blocks_do_not_fill_the_table(void **state)
+{
+    enum { LARGE = 200, SMALL = 100000 };
+    char *large = (char *)0x100000000, *small = (char *)0x200000000;
+    (void)state;
+    for (size_t i = 0; i < LARGE; i++)
+        feed(WIRE_MALLOC, large + i * 16 * PAGE, 10 * PAGE, NODE);
+    for (size_t i = 0; i < SMALL; i++) {
+        feed(WIRE_MALLOC, small + i * 64, 48, NODE);
+        if (i % 2)
+            feed(WIRE_FREE, small + i * 64, 0, 0);
+    }
+    assert_int_equal(page_use_block_count(use), LARGE);
+    for (size_t i = 0; i < LARGE / 2; i++) {
+        feed(WIRE_REALLOC_BEGIN, large + i * 16 * PAGE, 0, 0);
+        feed(WIRE_REALLOC_END, small + (SMALL + i) * 64, 48, NODE);
+    }
+    assert_int_equal(page_use_block_count(use), LARGE / 2);
+    for (size_t i = LARGE / 2; i < LARGE; i++) {
+        feed(WIRE_FREE, large + i * 16 * PAGE, 0, 0);
+        feed(WIRE_MALLOC, large + i * 16 * PAGE, 48, NODE);
+    }
+    assert_int_equal(page_use_block_count(use), 0);
+}
+
 static void a_window_forgets_what_ended_before(void **state)
 {
     (void)state;
@@ -386,6 +413,7 @@ int main(void)
         WITH_HEAT(what_is_not_known_is_unseen),
         WITH_HEAT(a_block_from_before_the_watch_was_written),
         WITH_HEAT(blocks_without_a_whole_page_are_not_counted),
+        WITH_HEAT(small_blocks_do_not_fill_the_table),
         WITH_HEAT(a_window_forgets_what_ended_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
