@@ -40,3 +40,39 @@ tidemark events --filter parse_header traced.tmt | grep -o 'my_malloc ← parse_
 tidemark top -n 1 run.tmk | grep -o 'my_malloc ← [a-z_]*' | sort -u | paste -sd ' '
 tidemark top -n 1 --not-through '^my_malloc$' run.tmk | grep -c '←.*my_malloc\|my_malloc ←' || :
 tidemark plot --sites 5 run.tmk | grep -o 'my_malloc ← [a-z_]*' | sort -u | paste -sd ' '
+echo "== of two wrappers of one caller the one that most was asked through"
+cat >two.c <<'EOC'
+#include <stdlib.h>
+#define OWN __attribute__((noinline, noclone))
+void *volatile kept[4000];
+OWN void *few_alloc(size_t bytes)
+{
+    void *block = malloc(bytes);
+    return block ? block : (abort(), NULL);
+}
+OWN void *most_alloc(size_t bytes)
+{
+    void *block = malloc(bytes);
+    return block ? block : (abort(), NULL);
+}
+OWN static void one(void) { for (int i = 0; i < 500; i++) kept[i] = few_alloc(1000); }
+OWN static void two(void) { for (int i = 0; i < 500; i++) kept[500 + i] = most_alloc(1000); }
+OWN static void three(void) { for (int i = 0; i < 500; i++) kept[1000 + i] = few_alloc(1000); }
+OWN static void work(void)
+{
+    kept[1500] = few_alloc(900);
+    for (int i = 0; i < 1000; i++)
+        kept[2000 + i] = most_alloc(1000);
+}
+int main(void)
+{
+    one();
+    two();
+    three();
+    work();
+    return 0;
+}
+EOC
+cc -g -O1 -fno-builtin -o two two.c
+tidemark record -q -o two.tmk ./two
+tidemark report -w 100 two.tmk | grep -o '[a-z_]* ← work' | sort -u

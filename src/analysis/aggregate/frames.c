@@ -442,8 +442,9 @@ struct frame frame_walk_begin(struct frame_walk *walk, const struct profile *pro
 /* ---- Groups -------------------------------------------------------------------------------- */
 
 struct group_keys {
-    struct map map; /* of groups */
-    uint64_t *keys; /* by group */
+    struct map map;      /* of groups */
+    uint64_t *keys;      /* by group */
+    struct figure *most; /* by group: held at the peak by the path whose wrapper is named */
 };
 
 /* The group of a key. `count` is how many there are, and the number of a group that is new. */
@@ -456,6 +457,17 @@ static uint32_t frame_group_of(struct group_keys *table, uint64_t key, size_t co
     table->keys[count] = key;
     map_add(&table->map, hash_u64(key), (uint32_t)count);
     return (uint32_t)count;
+}
+
+/* Of a function that asks through several wrappers the one is named that most was asked through. */
+static void frame_group_name_wrapper(struct group_keys *table, struct frame *shown, uint32_t group,
+                                     struct frame frame, struct figure held)
+{
+    if (!figure_less(table->most[group], held))
+        return;
+    table->most[group] = held;
+    shown->through = frame.through;
+    shown->through_code = frame.through_code;
 }
 
 static void frame_group_sites(struct frame_groups *groups, struct group_keys *table,
@@ -472,6 +484,8 @@ static void frame_group_sites(struct frame_groups *groups, struct group_keys *ta
         if (group == groups->count)
             groups->frames[groups->count++] = frame;
         groups->of_site[i] = group;
+        frame_group_name_wrapper(table, &groups->frames[group], group, frame,
+                                 profile->sites[i].metrics.at_peak_bytes);
     }
 }
 
@@ -479,15 +493,17 @@ int frame_groups_init(struct frame_groups *groups, const struct profile *profile
                       const bool *hidden, const bool *wanted)
 {
     size_t count = profile->site_count;
-    struct group_keys table = {{0}, calloc(count + 1, sizeof *table.keys)};
+    struct group_keys table = {
+        {0}, calloc(count + 1, sizeof *table.keys), calloc(count + 1, sizeof *table.most)};
     *groups = (struct frame_groups){calloc(count + 1, sizeof(struct frame)), 0,
                                     calloc(count + 1, sizeof(uint32_t))};
-    bool complete = table.keys && groups->frames && groups->of_site;
+    bool complete = table.keys && table.most && groups->frames && groups->of_site;
     if (complete)
         frame_group_sites(groups, &table, profile, hidden, wanted);
     else
         frame_groups_release(groups);
     free(table.keys);
+    free(table.most);
     map_release(&table.map);
     return complete ? 0 : -ENOMEM;
 }
