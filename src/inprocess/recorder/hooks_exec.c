@@ -17,6 +17,7 @@
 HOOK int execve(const char *path, char *const *arguments, char *const *environment)
 {
     struct leaving leaving = leaving_begin(path, false, environment);
+    leaving_executes(&leaving);
     int status = REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving));
     if (leaving_was_too_long(&leaving, errno))
         status = REAL(execve)(path, arguments, environment);
@@ -28,6 +29,7 @@ HOOKED(execve)
 HOOK int execv(const char *path, char *const *arguments)
 {
     struct leaving leaving = leaving_begin(path, false, environ);
+    leaving_executes(&leaving);
     int status = leaving.preload ? REAL(execve)(path, arguments, LEAVING_ENVIRONMENT(&leaving))
                                  : REAL(execv)(path, arguments);
     if (leaving_was_too_long(&leaving, errno))
@@ -40,6 +42,7 @@ HOOKED(execv)
 HOOK int execvp(const char *file, char *const *arguments)
 {
     struct leaving leaving = leaving_begin(file, true, environ);
+    leaving_executes(&leaving);
     int status = leaving.preload ? REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving))
                                  : REAL(execvp)(file, arguments);
     if (leaving_was_too_long(&leaving, errno))
@@ -52,6 +55,7 @@ HOOKED(execvp)
 HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
 {
     struct leaving leaving = leaving_begin(file, true, environment);
+    leaving_executes(&leaving);
     int status = REAL(execvpe)(file, arguments, LEAVING_ENVIRONMENT(&leaving));
     if (leaving_was_too_long(&leaving, errno))
         status = REAL(execvpe)(file, arguments, environment);
@@ -63,6 +67,7 @@ HOOKED(execvpe)
 HOOK int fexecve(int file, char *const *arguments, char *const *environment)
 {
     struct leaving leaving = leaving_begin_open(file, environment);
+    leaving_executes(&leaving);
     int status = REAL(fexecve)(file, arguments, LEAVING_ENVIRONMENT(&leaving));
     if (leaving_was_too_long(&leaving, errno))
         status = REAL(fexecve)(file, arguments, environment);

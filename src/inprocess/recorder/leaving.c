@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "base/ticks.h"
 #include "interpose/preloads.h"
 #include "recorder/executed.h"
 #include "recorder/session.h"
@@ -117,7 +118,7 @@ static void leaving_see(struct leaving *leaving, enum executed executed, char *c
 struct leaving leaving_begin(const char *file, bool search, char *const *environment)
 {
     int saved_errno = errno;
-    struct leaving leaving = {WIRE_FOLLOWED, environment, NULL, false};
+    struct leaving leaving = {WIRE_FOLLOWED, environment, NULL, false, false};
     enum executed executed = EXECUTED_LOADS_US; /* or nothing is known of it */
     if (file && leaving_may_look())
         executed = search ? leaving_look_for(file) : executed_look_at(file);
@@ -153,6 +154,8 @@ static void leaving_goes_without(struct leaving *leaving)
         session_follows() ? leaving_kind_without_us(leaving->environment) : WIRE_FOLLOWED;
     if (leaving->kind != WIRE_FOLLOWED)
         leaving_count(leaving->kind, 1);
+    if (leaving->executes)
+        leaving_executes(leaving);
     errno = saved_errno;
 }
 
@@ -172,9 +175,20 @@ bool leaving_was_too_long(struct leaving *leaving, int error)
     return true;
 }
 
+void leaving_executes(struct leaving *leaving)
+{
+    int saved_errno = errno;
+    leaving->executes = session_is_own_process();
+    if (leaving->executes)
+        atomic_store(&shared_header()->executed_ticks, ticks_now());
+    errno = saved_errno;
+}
+
 void leaving_failed(const struct leaving *leaving)
 {
     int saved_errno = errno;
+    if (leaving->executes && session_is_on())
+        atomic_store(&shared_header()->executed_ticks, 0);
     if (leaving->kind != WIRE_FOLLOWED)
         leaving_count(leaving->kind, -1);
     errno = saved_errno;

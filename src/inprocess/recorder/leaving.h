@@ -15,6 +15,7 @@ struct leaving {
     char *const *environment;  /* as it was given */
     char *const *preload;      /* the entry there that is to be another one; NULL: none */
     bool joins;                /* with us in front again; else without us */
+    bool executes;             /* leaving_executes() */
 };
 
 /* Before the call that executes `file`, which is searched for in PATH if `search` says so (NULL:
@@ -24,6 +25,9 @@ struct leaving leaving_begin(const char *file, bool search, char *const *environ
 struct leaving leaving_begin_open(int file, char *const *environment);
 /* /bin/sh with the program's environment as it is, which nobody can change for it. */
 struct leaving leaving_begin_shell(void);
+/* The next call executes it in this process, and returns only if it fails. Not in the child of a
+ * vfork. */
+void leaving_executes(struct leaving *leaving);
 /* With us in front again there was no room for the environment: try as it was given? */
 bool leaving_was_too_long(struct leaving *leaving, int error);
 /* That call has failed. */

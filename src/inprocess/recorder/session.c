@@ -744,7 +744,7 @@ static __attribute__((noinline)) void session_wait_for_collector(struct wire_hea
 
 /* Where that may not be asked it ends as if it had been killed: what a vfork child says of its end
  * would be its parent's. */
-static bool session_is_our_end(void)
+bool session_is_own_process(void)
 {
     return session_is_on() && !permitted_calls_is_forbidden(CALL_PID | CALL_CLOCK) &&
            state->pid == syscall(SYS_getpid);
@@ -752,7 +752,7 @@ static bool session_is_our_end(void)
 
 void session_end(int status)
 {
-    if (!session_is_our_end())
+    if (!session_is_own_process())
         return;
     struct wire_header *header = shared_header();
     int saved_errno = errno;

@@ -12,6 +12,8 @@
 bool session_begin(void);
 /* Whether it was begun in this very process (not in a parent by fork) and still records. */
 bool session_is_on(void);
+/* The same, asked of the kernel: not in the child of a vfork either. */
+bool session_is_own_process(void);
 /* Whether recording is over for good here: no collector, or it died, or children are not
  * followed. */
 bool session_is_over(void);

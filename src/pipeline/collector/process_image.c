@@ -235,7 +235,7 @@ static void process_image_sample_memory(struct process_image *image, uint64_t no
 {
     struct process_memory sample;
     if (now_ns < image->next_sample_ns || image->gate.state == GATE_SHUT ||
-        window_gate_is_late(&image->gate))
+        window_gate_is_late(&image->gate) || process_image_has_executed(image))
         return;
     if (process_meter_read(&image->meter, &sample) == 0) {
         struct wire_header *header = image->view.header;

@@ -232,6 +232,11 @@ bool process_image_recorder_left(const struct process_image *image)
     return atomic_load(&image->view.header->end_kind) == WIRE_END_LEFT;
 }
 
+bool process_image_has_executed(const struct process_image *image)
+{
+    return image->view.header && atomic_load(&image->view.header->executed_ticks);
+}
+
 /* What nobody saw the program itself may have said. */
 struct process_image_ending process_image_ending(const struct process_image *image)
 {
@@ -242,6 +247,8 @@ struct process_image_ending process_image_ending(const struct process_image *ima
         ending.how = IMAGE_END_EXIT;
         ending.status = atomic_load(&header->end_status) & 0xff;
     }
+    if (process_image_has_executed(image) && ending.how != IMAGE_END_DETACHED)
+        ending = (struct process_image_ending){IMAGE_END_EXEC, 0}; /* the other one's end came */
     if (header && ending.how == IMAGE_END_UNKNOWN && process_image_recorder_left(image))
         ending.how = IMAGE_END_DETACHED;
     return ending;

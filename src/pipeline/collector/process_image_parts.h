@@ -179,6 +179,8 @@ void process_image_tell_end(struct process_image *image, process_image_take_fact
 uint32_t process_image_unfollowed(const struct process_image *image, enum wire_unfollowed kind);
 /* The recorder has said that it leaves the process. */
 bool process_image_recorder_left(const struct process_image *image);
+/* What is in the process now is another program: it has no memory of ours. */
+bool process_image_has_executed(const struct process_image *image);
 int64_t process_image_unix_ns(void);
 
 /* ---- process_image_writing.c ---- */

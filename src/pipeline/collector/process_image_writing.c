@@ -256,8 +256,11 @@ void process_image_take_name(void *context, uint32_t number, const char *name)
 static uint64_t process_image_end_ticks(const struct process_image *image, uint64_t now_ticks)
 {
     uint64_t exit_ticks = atomic_load(&image->view.header->exit_ticks);
+    uint64_t executed_ticks = atomic_load(&image->view.header->executed_ticks);
     if (image->gate.state == GATE_SHUT)
         return image->gate.ticks;
+    if (executed_ticks && executed_ticks < now_ticks)
+        return executed_ticks;
     if (!exit_ticks || exit_ticks > now_ticks)
         return now_ticks;
     uint64_t last_ticks = replay_last_ticks(image->sink.replay);

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x455458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x465458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -565,6 +565,9 @@ struct wire_header {
     _Atomic uint64_t exit_pointer; /* with exit_waiting: that thread's stack pointer, about */
     _Atomic uint64_t exit_ticks; /* when the program was through, and its exit began to wait for us;
                                      * 0: it did not */
+    /* When the process began to execute another program; 0: it did not, or could not. If that is
+     * recorded, its hello follows. */
+    _Atomic uint64_t executed_ticks;
     _Atomic uint64_t private_bytes; /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;   /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;
