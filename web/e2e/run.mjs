@@ -21,6 +21,7 @@ import { testJobs } from "./jobs.mjs";
 import { testKeeping } from "./keeping.mjs";
 import { testLevel } from "./level.mjs";
 import { testLive } from "./live.mjs";
+import { testLooks } from "./looks.mjs";
 import { testMany } from "./many.mjs";
 import { testNameless } from "./nameless.mjs";
 import { testNotes } from "./notes.mjs";
@@ -70,6 +71,7 @@ describe("the web view", { concurrency: false }, () => {
     testCompare(world);
     testCurves(world);
     testGrowth(world);
+    testLooks(world);
     testTrace(world);
     testRegion(world);
     testLevel(world);

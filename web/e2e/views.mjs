@@ -41,6 +41,7 @@ const variants = [
     ["sizes", { opt: "by:bytes" }],
     ["growth", { from: "1000000", to: "9000000" }],
     ["growth", { from: "1000000", opt: "as:flame" }],
+    ["growth", { opt: "as:looks" }],
     ["compare", { other: "1" }],
     ["compare", { other: "1", opt: "as:flame" }],
     ["compare", { other: "1", opt: "as:time" }],

@@ -1,6 +1,7 @@
 /* Builds flame graphs: all frames of one function below one caller become one frame. The tree is
  * built level by level from a list of call paths sorted by path. A frame that is narrower than
  * `least` of the whole gets no children, so that the work is bounded by what can be seen. */
+import { atOnce, type Work } from "./slices.ts";
 import type { Tree, TreePasses, Wanted } from "./tree.ts";
 
 export interface FlameFrame {
@@ -30,20 +31,33 @@ export interface FlameOptions {
     more?: readonly ArrayLike<number>[]; /* columns by site that are added up for each frame too */
 }
 
+const OFTEN = 0xfff; /* sites between two moments at which the work can be left */
+
 /* Frames of each site's path from the root inwards (or, inverted, outwards), without what is
  * hidden. Sites are kept as a list sorted by path so that each level groups neighbours. */
 class Paths {
     readonly offset: Uint32Array; /* by site */
     readonly lines: Uint32Array;
 
-    constructor(tree: Tree, passes: TreePasses, sites: Uint32Array, options: FlameOptions) {
+    private constructor(offset: Uint32Array, lines: Uint32Array) {
+        this.offset = offset;
+        this.lines = lines;
+    }
+
+    static *of(
+        tree: Tree,
+        passes: TreePasses,
+        sites: Uint32Array,
+        options: FlameOptions,
+    ): Work<Paths> {
         const { siteNode, parent, code, codeFirstLine, codeLineCount, lineKey, lineLibrary } = tree;
-        this.offset = new Uint32Array(siteNode.length + 1);
+        const offset = new Uint32Array(siteNode.length + 1);
         const exclusive = passes.exclusiveLines(options.hide);
         let room = 1 << 16;
         let lines = new Uint32Array(room);
         let used = 0;
-        for (const site of sites) {
+        for (const [at, site] of sites.entries()) {
+            if ((at & OFTEN) === OFTEN) yield;
             const begin = used;
             for (let node = siteNode[site]!; node; node = parent[node]!) {
                 const first = codeFirstLine[code[node]!]!,
@@ -73,10 +87,10 @@ class Paths {
             }
             if (used === begin) lines[used++] = exclusive[site]!;
             if (!options.inverted) lines.subarray(begin, used).reverse();
-            this.offset[site] = begin;
+            offset[site] = begin;
             lines[used++] = 0xffffffff; /* an end mark, so that a path's length need not be kept */
         }
-        this.lines = lines;
+        return new Paths(offset, lines);
     }
 }
 
@@ -87,6 +101,16 @@ export function buildFlame(
     wanted: Wanted,
     options: FlameOptions,
 ): Flame {
+    return atOnce(flameOf(tree, passes, column, wanted, options));
+}
+
+export function* flameOf(
+    tree: Tree,
+    passes: TreePasses,
+    column: ArrayLike<number>,
+    wanted: Wanted,
+    options: FlameOptions,
+): Work<Flame> {
     const count = tree.siteNode.length;
     const chosen = new Uint32Array(count);
     let sites = 0;
@@ -97,7 +121,8 @@ export function buildFlame(
             total += column[site]!;
         }
     const order = chosen.subarray(0, sites);
-    const paths = new Paths(tree, passes, order, options);
+    yield;
+    const paths = yield* Paths.of(tree, passes, order, options);
     const root: FlameFrame = {
         key: -1,
         line: -1,
@@ -115,6 +140,7 @@ export function buildFlame(
     for (let at = 0; at < flame.frames.length; at++) {
         const frame = flame.frames[at]!;
         const [begin, end] = ranges[at]!;
+        yield;
         ranges[at] = [0, 0];
         if (frame.value < least || flame.frames.length >= options.most) {
             if (begin !== end) flame.cut++;

@@ -1,6 +1,7 @@
 /* The call graph: who calls whom, and the metric that goes through each call. callEdges()
  * collects the calls from the call tree. pruneGraph() keeps the part worth drawing, and toDot()
  * writes it for Graphviz. */
+import { atOnce, type Work } from "./slices.ts";
 import type { Tree, TreePasses, Wanted } from "./tree.ts";
 
 export interface Edge {
@@ -18,6 +19,16 @@ export function callEdges(
     wanted: Wanted,
     hide: boolean,
 ): Edge[] {
+    return atOnce(edgesOf(tree, passes, column, wanted, hide));
+}
+
+export function* edgesOf(
+    tree: Tree,
+    passes: TreePasses,
+    column: ArrayLike<number>,
+    wanted: Wanted,
+    hide: boolean,
+): Work<Edge[]> {
     const {
         nodeCount,
         parent,
@@ -61,7 +72,8 @@ export function callEdges(
         seen[node] = caller;
         entered.push(entered.length - before);
     };
-    passes.walk(enter, () => {
+    yield;
+    yield* passes.walkInSlices(enter, () => {
         for (let count = entered.pop()!; count > 0; count--) onWay[entered.pop()!]!--;
     });
     return edges.filter((edge) => edge.value > 0);

@@ -5,6 +5,7 @@
  * code), which stands for one frame or more (lines: inlined calls, innermost first). What is listed
  * as one function has a key (src/analysis/aggregate/functions.h): an index of `functions`, or a
  * number behind them. */
+import { atOnce, inSlices, type Work } from "./slices.ts";
 
 export interface Tree {
     nodeCount: number;
@@ -152,13 +153,28 @@ export class TreePasses {
         groupings: readonly (readonly [groups: Uint32Array, groupCount: number])[],
         hide: boolean,
     ): void {
+        atOnce(this.#expected(groupings, hide));
+    }
+
+    /* The same, where the page shall answer meanwhile; once. */
+    async expectInSlices(groups: Uint32Array, groupCount: number, hide: boolean): Promise<void> {
+        if (!this.#flags[hide ? 1 : 0].has(groups))
+            await inSlices(this.#expected([[groups, groupCount]], hide));
+    }
+
+    *#expected(
+        groupings: readonly (readonly [groups: Uint32Array, groupCount: number])[],
+        hide: boolean,
+    ): Work<void> {
         const { parent, code, codeFirstLine, codeLineCount, lineLibrary, nodeCount } = this.tree;
         const firstChild = this.#firstChild,
             next = this.#next;
         const flags = groupings.map(() => new Uint32Array(nodeCount)),
             onWay = groupings.map(([, count]) => new Uint32Array(count));
         const groups = groupings.map(([each]) => each);
+        let seen = 0;
         for (let node = firstChild[0] ?? 0; node;) {
+            if ((++seen & 0x1fff) === 0) yield;
             const first = codeFirstLine[code[node]!]!,
                 count = codeLineCount[code[node]!]!;
             for (let g = 0; g < groups.length; g++) {
@@ -199,9 +215,15 @@ export class TreePasses {
 
     /* Depth first, from the root (which is not visited). */
     walk(enter: (node: number) => void, leave: (node: number) => void): void {
+        atOnce(this.walkInSlices(enter, leave));
+    }
+
+    *walkInSlices(enter: (node: number) => void, leave: (node: number) => void): Work<void> {
         const { parent } = this.tree;
-        let node = this.#firstChild[0] ?? 0;
+        let node = this.#firstChild[0] ?? 0,
+            seen = 0;
         while (node) {
+            if ((++seen & 0x1fff) === 0) yield;
             enter(node);
             const child = this.#firstChild[node]!;
             if (child) {

@@ -4,11 +4,12 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { sureTo, varianceOf } from "../model/estimate.ts";
-import { buildFlame, frameAddress, frameOfAddress, nameMark, type Flame } from "../model/flame.ts";
+import { flameOf, frameAddress, frameOfAddress, nameMark, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
 import { differenceColour } from "../model/compare.ts";
 import { baseName, GROWTH, type CallTree, type Names, type Profile } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
+import { breathe, inSlices } from "../model/slices.ts";
 import { duration, exact, format, share, signed } from "../model/units.ts";
 import {
     focusKey,
@@ -187,15 +188,19 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
                     const more = await hueColumns(profile, tree, hue);
                     if (variance) more.push(await profile.column(variance));
                     const { column } = await shownColumn(profile, tree, metric);
-                    const flame = buildFlame(tree.tree, tree.passes, column, wantedSites(tree), {
-                        hide,
-                        collapse,
-                        inverted,
-                        inOrder,
-                        least: 0.0001,
-                        most: 100_000,
-                        more,
-                    });
+                    const wanted = wantedSites(tree);
+                    await breathe();
+                    const flame = await inSlices(
+                        flameOf(tree.tree, tree.passes, column, wanted, {
+                            hide,
+                            collapse,
+                            inverted,
+                            inOrder,
+                            least: 0.0001,
+                            most: 100_000,
+                            more,
+                        }),
+                    );
                     return { tree, flame };
                 },
             ),

@@ -31,12 +31,14 @@ import { Table, type Column } from "../widgets/table.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import { toneOf } from "./compare_figures.tsx";
 import { Difference } from "./compare.tsx";
+import { LooksGrowth } from "./growth_looks.tsx";
 import { functionMenu } from "./functions.tsx";
 import { readTimeline } from "./timeline.tsx";
 import type { ViewProps } from "./registry.ts";
 
 export function GrowthView({ profile }: ViewProps): JSX.Element {
     const { from, to, region, of: level } = state.value;
+    const isOfLooks = getOption(state.value, "as") === "looks";
     const loaded = useLoaded(
         () =>
             profile.work(`growth ${from} ${to}`, async () => {
@@ -55,6 +57,13 @@ export function GrowthView({ profile }: ViewProps): JSX.Element {
                 }
                 how="Take the choice off above."
             />
+        );
+    if (isOfLooks)
+        return (
+            <>
+                <Ways shown="looks" />
+                <LooksGrowth profile={profile} />
+            </>
         );
     return (
         <>
@@ -371,36 +380,49 @@ function Lens({ profile, of, growth }: ViewProps & { of: CallTree; growth: Growt
     const inputs = [growth, born, inclusive, focusKey()];
     const sums = useMemo(() => growthSums(growth, born, wanted), inputs);
     const rows = useMemo(() => growthRows(of, growth, born, wanted, inclusive, hide), inputs);
-    const button = (id: string, title: string) => (
-        <button
-            aria-pressed={shown === id}
-            onClick={() =>
-                go(
-                    {
-                        sort: "",
-                        opt: withOptions(state.value, { as: id === "table" ? undefined : id }),
-                    },
-                    "replace",
-                )
-            }>
-            {title}
-        </button>
-    );
     return (
         <>
             <Sums growth={growth} sums={sums} waits={waits} why={why} />
             <Exactness profile={profile} growth={growth} sums={sums} />
-            <div class="bar-row">
-                {button("table", "functions")}
-                {button("flame", "difference flame graph")}
-                {shown === "flame" && <OnlyChanges />}
-            </div>
+            <Ways shown={shown} />
             {shown === "flame" ? (
                 <GrowthFlame of={of} growth={growth} />
             ) : (
                 <Rows rows={rows} isExact={!sums.unknown && !sums.bound} withBorn={!!born} />
             )}
         </>
+    );
+}
+
+/* As what growth is shown. */
+function Ways({ shown }: { shown: string }): JSX.Element {
+    const ways: [string, string][] = [
+        ["table", "functions"],
+        ["flame", "difference flame graph"],
+        ["looks", "between two looks"],
+    ];
+    return (
+        <div class="bar-row">
+            {ways.map(([id, title]) => (
+                <button
+                    key={id}
+                    aria-pressed={shown === id}
+                    onClick={() =>
+                        go(
+                            {
+                                sort: "",
+                                opt: withOptions(state.value, {
+                                    as: id === "table" ? undefined : id,
+                                }),
+                            },
+                            "replace",
+                        )
+                    }>
+                    {title}
+                </button>
+            ))}
+            {shown === "flame" && <OnlyChanges />}
+        </div>
     );
 }
 

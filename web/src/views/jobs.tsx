@@ -464,7 +464,7 @@ function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
                 <table class="wide">
                     <thead>
                         <tr>
-                            <th />
+                            <td />
                             <th class="number">rank {ranks[0].rank}</th>
                             <th class="number">rank {ranks[1].rank}</th>
                         </tr>

@@ -3,12 +3,13 @@
 import type { JSX } from "preact";
 import { readCurves } from "../model/curves.ts";
 import { functionMark } from "../model/focus.ts";
-import { callEdges } from "../model/graph.ts";
+import { edgesOf } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, derive, type CallTree } from "../model/profile.ts";
 import { levelOver, neighbours, sumOf, throughFunction } from "../model/sandwich.ts";
 import { bytes, exact, format, share } from "../model/units.ts";
 import { focusKey, shownColumn, wantedSites } from "../state/profiles.ts";
+import { breathe, inSlices } from "../model/slices.ts";
 import { go, link, state } from "../state/state.ts";
 import { withOptions } from "../state/url.ts";
 import { Ready, useLoaded } from "../widgets/states.tsx";
@@ -36,9 +37,11 @@ export function Sandwich({
                 const wanted = wantedSites(of);
                 const { column } = await shownColumn(profile, of, metric);
                 const edges = await profile.work(["edges", metric, focusKey()].join(), async () =>
-                    callEdges(of.tree, of.passes, column, wanted, hide),
+                    inSlices(edgesOf(of.tree, of.passes, column, wanted, hide)),
                 );
+                await breathe();
                 const through = throughFunction(of, chosen, wanted, hide);
+                await breathe();
                 const sums = new Map<string, { own: number; all: number }>();
                 const needed = new Set(
                     [
@@ -51,6 +54,7 @@ export function Sandwich({
                 );
                 for (const name of needed) {
                     const each = await profile.column(name);
+                    await breathe();
                     sums.set(name, {
                         own: sumOf(each, through.exclusive),
                         all: sumOf(each, through.inclusive),

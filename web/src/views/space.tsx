@@ -62,7 +62,9 @@ export function SpaceView({ profile }: ViewProps): JSX.Element {
         () =>
             profile.work("space", async () => {
                 const [said, document] = await Promise.all([
-                    profile.json<{ mappings: Mapping[] | null }>("mappings"),
+                    profile.has("mappings")
+                        ? profile.json<{ mappings: Mapping[] | null }>("mappings")
+                        : { mappings: null },
                     profile.has("heap") ? profile.columns("heap") : null,
                 ]);
                 const of = profile.has("sites") ? await profile.callTree() : null;
@@ -79,6 +81,11 @@ export function SpaceView({ profile }: ViewProps): JSX.Element {
             {({ mappings, heap, of }) =>
                 mappings.length ? (
                     <Looked profile={profile} mappings={mappings} heap={heap} of={of} />
+                ) : profile.summary.meta["job_ranks"] !== undefined ? (
+                    <NotRecorded
+                        what="The profile of a whole job has no looks at processes."
+                        how="Each rank has its own: choose a rank in the view of the job."
+                    />
                 ) : (
                     <NotRecorded
                         what="What the process had mapped is not in this profile."

@@ -7,7 +7,7 @@ import { assetUrl } from "../data/embedded.ts";
 import { childrenOf, downRows, type DownRow } from "../model/down.ts";
 import { buildFlame, type Flame } from "../model/flame.ts";
 import { functionMark } from "../model/focus.ts";
-import { callEdges, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
+import { edgesOf, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
 import { searcher } from "../model/search.ts";
 import { baseName, type CallTree } from "../model/profile.ts";
@@ -20,6 +20,7 @@ import {
     shownMetric,
     wantedSites,
 } from "../state/profiles.ts";
+import { inSlices } from "../model/slices.ts";
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -58,7 +59,7 @@ function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
                 const exclusive = of.passes.exclusiveByKey(column, wanted, hide);
                 return {
                     of,
-                    edges: callEdges(of.tree, of.passes, column, wanted, hide),
+                    edges: await inSlices(edgesOf(of.tree, of.passes, column, wanted, hide)),
                     inclusive: of.passes.inclusiveByKey(column, wanted, hide),
                     exclusive,
                     total: exclusive.reduce((a, b) => a + b, 0),

@@ -3,6 +3,7 @@
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { orderOf } from "../model/order.ts";
+import { atOnce, breathe, inSlices, sortedTexts, type Work } from "../model/slices.ts";
 import { exact, format, isKnown, type Known, type Unit } from "../model/units.ts";
 import { saveText } from "./save.ts";
 import { csvCell } from "./save_chart.tsx";
@@ -52,25 +53,26 @@ export function sortRows<Row>(
     const column = columns.find((each) => each.id === (descending ? sort.slice(1) : sort));
     if (!column) return [...rows];
     if (column.number) return sortByNumber(rows, column.number, descending);
-    return sortByText(rows, column.text ?? (() => ""), descending);
+    return atOnce(sortByText(rows, column.text ?? (() => ""), descending));
 }
 
 /* Texts are asked for once too, and compared once where many rows have the same. */
-function sortByText<Row>(
+function* sortByText<Row>(
     rows: readonly Row[],
     text: (row: Row) => string | null,
     descending: boolean,
-): Row[] {
-    const texts = rows.map((row) => text(row) ?? ""),
+): Work<Row[]> {
+    const texts = new Array<string>(rows.length),
         place = new Map<string, number>();
-    [...new Set(texts)].sort().forEach((each, at) => place.set(each, at));
-    return inOrder(
-        rows,
-        orderOf(
-            Float64Array.from(texts, (each) => place.get(each)!),
-            descending,
-        ),
-    );
+    for (let at = 0; at < rows.length; at++) {
+        texts[at] = text(rows[at]!) ?? "";
+        if ((at & 0xff) === 0xff) yield;
+    }
+    (yield* sortedTexts([...new Set(texts)])).forEach((each, at) => place.set(each, at));
+    yield;
+    const keys = Float64Array.from(texts, (each) => place.get(each)!);
+    yield;
+    return inOrder(rows, orderOf(keys, descending));
 }
 
 /* Of hundreds of thousands: numbers are asked for once. What is not known is the least. */
@@ -101,6 +103,42 @@ function sortOnce<Row>(rows: readonly Row[], columns: readonly Column<Row>[], so
     const sorted = sortRows(rows, columns, sort);
     if (rows.length > 10_000) kept.set(rows, { sort, sorted });
     return sorted;
+}
+
+const MANY = 20_000; /* rows whose texts are not sorted while one waits */
+
+/* By text many rows are sorted in slices: until they are they stay as they were. */
+function useSorted<Row>({ rows, columns, sort, ordered }: TableProps<Row>): {
+    sorted: readonly Row[];
+    isBusy: boolean;
+} {
+    const descending = sort.startsWith("-"),
+        id = descending ? sort.slice(1) : sort;
+    const text = columns.find((each) => each.id === id && !each.number)?.text;
+    const isSlow = !ordered && !!text && rows.length > MANY && kept.get(rows)?.sort !== sort;
+    const [late, setLate] = useState<{ rows: readonly Row[]; sort: string; sorted: Row[] } | null>(
+        null,
+    );
+    const isLate = late !== null && late.rows === rows && late.sort === sort;
+    useEffect(() => {
+        if (!isSlow || isLate) return;
+        let wanted = true;
+        void breathe()
+            .then(() => inSlices(sortByText(rows, text, descending)))
+            .then((sorted) => {
+                kept.set(rows, { sort, sorted });
+                if (wanted) setLate({ rows, sort, sorted });
+            });
+        return () => {
+            wanted = false;
+        };
+    }, [rows, sort, isSlow, isLate]);
+    const now = useMemo(
+        () => (isSlow ? null : ordered ? rows : sortOnce(rows, columns, sort)),
+        [rows, columns, sort, ordered, isSlow],
+    );
+    const before = late?.rows === rows ? late.sorted : ((kept.get(rows)?.sorted as Row[]) ?? rows);
+    return { sorted: now ?? before, isBusy: isSlow && !isLate };
 }
 
 function plain<Row>(column: Column<Row>, row: Row): string {
@@ -301,17 +339,14 @@ function followKey<Row>(event: KeyboardEvent, of: Selected<Row>, box: HTMLElemen
 }
 
 export function Table<Row>(props: TableProps<Row>): JSX.Element {
-    const { rows, sort, rowKey } = props;
+    const { sort, rowKey } = props;
     const scroll = useRef<HTMLDivElement>(null);
     const id = useId();
     const { width, height, rowHeight } = useMeasure(scroll);
     const columns = useMemo(() => fitting(props.columns, width), [props.columns, width]);
     const isNarrow = columns !== props.columns;
     const [top, setTop] = useState(0);
-    const sorted = useMemo(
-        () => (props.ordered ? rows : sortOnce(rows, props.columns, sort)),
-        [rows, props.columns, sort, props.ordered],
-    );
+    const { sorted, isBusy } = useSorted(props);
     const selectedAt = useMemo(
         () =>
             props.selected === undefined || props.selected === null
@@ -345,7 +380,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         );
     }
     return (
-        <div class={isNarrow ? "table names-stay" : "table"}>
+        <div aria-busy={isBusy} class={isNarrow ? "table names-stay" : "table"}>
             <div
                 class="scroll"
                 style={{ "--columns": template, "--head": `${headHeight}px` }}

@@ -1,0 +1,253 @@
+/* Growth between two looks at the process: what is mapped and resident, by kind and file; what is
+ * resident of blocks, and what is lost, by function. */
+import { useMemo } from "preact/hooks";
+import type { JSX } from "preact";
+import { numbers, whole } from "../data/columns.ts";
+import type { Sample } from "../data/types.ts";
+import {
+    changeOf,
+    foundInMappings,
+    lookRows,
+    sumOfRows,
+    type Found,
+    type LookRow,
+    type Subject,
+} from "../model/looks.ts";
+import type { Mapping } from "../model/space.ts";
+import { searcher } from "../model/search.ts";
+import { bytes, duration, exact, format, signed } from "../model/units.ts";
+import { go, link, state } from "../state/state.ts";
+import { getOption, withOptions } from "../state/url.ts";
+import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { Table, type Column } from "../widgets/table.tsx";
+import { toneOf } from "./compare_figures.tsx";
+import type { ViewProps } from "./registry.ts";
+
+const subjects: readonly { id: Subject; title: string; resource: string }[] = [
+    { id: "resident", title: "resident, by file", resource: "mappings" },
+    { id: "mapped", title: "mapped, by file", resource: "mappings" },
+    { id: "blocks", title: "resident of blocks, by function", resource: "residency" },
+    { id: "lost", title: "lost blocks, by function", resource: "islands" },
+];
+
+const subjectOf = () =>
+    subjects.find((each) => each.id === getOption(state.value, "subject")) ?? subjects[0]!;
+
+/* Of call paths: the bytes of a column of theirs, under the function that asked. */
+async function foundByPath(
+    profile: ViewProps["profile"],
+    resource: string,
+    column: string,
+    hide: boolean,
+): Promise<Found[]> {
+    const [of, document] = await Promise.all([profile.callTree(), profile.columns(resource)]);
+    const siteOf = of.passes.siteOfNode(),
+        lines = of.passes.exclusiveLines(hide);
+    const sample = whole(document, "sample"),
+        node = whole(document, "node"),
+        values = numbers(document, column);
+    return Array.from(node, (each, at) => {
+        const site = siteOf[each] ?? -1;
+        const line = site < 0 ? of.tree.codeFirstLine[of.tree.code[each]!]! : lines[site]!;
+        return {
+            sample: sample[at]!,
+            name: of.names.ofLine(line),
+            detail: of.names.place(line).replace(/:\d+$/, ""),
+            bytes: values[at]!,
+        };
+    });
+}
+
+async function foundOf(
+    profile: ViewProps["profile"],
+    subject: Subject,
+    hide: boolean,
+): Promise<Found[]> {
+    if (subject === "blocks") return foundByPath(profile, "residency", "resident_bytes", hide);
+    if (subject === "lost") return foundByPath(profile, "islands", "bytes", hide);
+    const { mappings } = await profile.json<{ mappings: Mapping[] | null }>("mappings");
+    return foundInMappings(mappings ?? [], subject);
+}
+
+/* Did a look look for it? */
+function knowsOf(subject: Subject, samples: readonly Sample[], found: readonly Found[]) {
+    const seen = new Set(found.map((each) => each.sample));
+    return (sample: number) => {
+        const look = samples.find((each) => each.sample === sample);
+        if (seen.has(sample)) return true;
+        if (subject === "blocks") return !!look?.ledger;
+        return subject === "lost" && look?.lost_count !== null && look?.lost_count !== undefined;
+    };
+}
+
+export function LooksGrowth({ profile }: ViewProps): JSX.Element {
+    const samples = profile.summary.samples ?? [];
+    const { hide } = state.value,
+        subject = subjectOf();
+    const loaded = useLoaded(
+        () =>
+            profile.work(["looks", subject.id, hide].join(), async () =>
+                profile.has(subject.resource) ? foundOf(profile, subject.id, hide) : null,
+            ),
+        [profile, subject.id, hide],
+    );
+    if (samples.length < 2)
+        return (
+            <NotRecorded
+                what="The process was looked at less than twice."
+                how="record looks at peaks and at the end, and `tidemark snapshot PID` makes it look when it is told."
+            />
+        );
+    const lookOf = (name: string, usual: Sample) =>
+        samples.find((each) => String(each.sample) === getOption(state.value, name)) ?? usual;
+    const a = lookOf("a", samples[0]!),
+        b = lookOf("b", samples.at(-1)!);
+    const choice = (letter: "a" | "b", look: Sample) => (
+        <label>
+            {letter.toUpperCase()}{" "}
+            <select
+                class="in-sentence"
+                aria-label={`Look ${letter.toUpperCase()}`}
+                value={look.sample}
+                onChange={(event) =>
+                    go(
+                        { opt: withOptions(state.value, { [letter]: event.currentTarget.value }) },
+                        "replace",
+                    )
+                }>
+                {samples.map((each) => (
+                    <option key={each.sample} value={each.sample}>
+                        {each.why} at {duration(each.time_ns)}:{" "}
+                        {format(each.resident_bytes, "bytes")}
+                    </option>
+                ))}
+            </select>
+        </label>
+    );
+    return (
+        <>
+            <div class="bar-row">
+                {choice("a", a)}
+                {choice("b", b)}
+                <label>
+                    of{" "}
+                    <select
+                        class="in-sentence"
+                        aria-label="Of what"
+                        value={subject.id}
+                        onChange={(event) =>
+                            go(
+                                {
+                                    sort: "",
+                                    opt: withOptions(state.value, {
+                                        subject: event.currentTarget.value,
+                                    }),
+                                },
+                                "replace",
+                            )
+                        }>
+                        {subjects.map((each) => (
+                            <option key={each.id} value={each.id}>
+                                {each.title}
+                            </option>
+                        ))}
+                    </select>
+                </label>
+            </div>
+            <p class="dim remark">
+                Exact at each look, to the page. Whose pages are whose, types and who holds what are
+                known of one look of a recording:{" "}
+                <a href={link({ view: "compare", sort: "", opt: "" })}>compare</a> two recordings
+                for these.
+            </p>
+            <Ready of={loaded}>
+                {(found) =>
+                    found ? (
+                        <LookTable found={found} a={a} b={b} subject={subject.id} all={samples} />
+                    ) : (
+                        <NotRecorded
+                            what="No look of this recording looked for it."
+                            how="They are looked for at peaks, at snapshots and at the end, unless with --no-looks or of samples."
+                        />
+                    )
+                }
+            </Ready>
+        </>
+    );
+}
+
+function LookTable({
+    found,
+    a,
+    b,
+    subject,
+    all,
+}: {
+    found: readonly Found[];
+    a: Sample;
+    b: Sample;
+    subject: Subject;
+    all: readonly Sample[];
+}): JSX.Element {
+    const { search } = state.value;
+    const knows = useMemo(() => knowsOf(subject, all, found), [subject, all, found]);
+    const rows = useMemo(
+        () => lookRows(found, a.sample, b.sample, knows),
+        [found, a.sample, b.sample, knows],
+    );
+    const has = searcher(search);
+    const shown = useMemo(
+        () => (has ? rows.filter((row) => has({ function: row.name, file: row.detail })) : rows),
+        [rows, search],
+    );
+    const most = shown.reduce((best, row) => Math.max(best, Math.abs(changeOf(row) ?? 0)), 1);
+    const sums = { before: sumOfRows(rows, "before"), after: sumOfRows(rows, "after") };
+    const columns: Column<LookRow>[] = [
+        {
+            id: "change",
+            title: "change",
+            width: "110px",
+            number: changeOf,
+            unit: "bytes",
+            show: (row) => {
+                const change = changeOf(row);
+                return change === null ? "–" : signed(change, "bytes");
+            },
+            fill: (row) => Math.abs(changeOf(row) ?? 0) / most,
+        },
+        { id: "before", title: "at A", width: "110px", unit: "bytes", number: (row) => row.before },
+        { id: "after", title: "at B", width: "110px", unit: "bytes", number: (row) => row.after },
+        { id: "name", title: "What", width: "minmax(200px, 2fr)", text: (row) => row.name },
+        { id: "detail", title: "Where", width: "minmax(120px, 1fr)", text: (row) => row.detail },
+    ];
+    const figure = (name: string, value: number | null) => (
+        <b data-sum={name} title={exact(value, "bytes")}>
+            {value === null ? "not known" : bytes(value)}
+        </b>
+    );
+    const change = sums.before === null || sums.after === null ? null : sums.after - sums.before;
+    return (
+        <>
+            <div class="bar-row">
+                <span>A: {figure("before", sums.before)}</span>
+                <span>B: {figure("after", sums.after)}</span>
+                <b
+                    data-sum="change"
+                    title={exact(change, "bytes")}
+                    class={change === null ? "" : toneOf(change)}>
+                    {change === null ? "the change is not known" : signed(change, "bytes")}
+                </b>
+            </div>
+            <Table
+                name="growth-of-looks"
+                label="Growth between two looks"
+                rows={shown}
+                columns={columns}
+                sort={state.value.sort || "-change"}
+                onSort={(next) => go({ sort: next }, "replace")}
+                rowKey={(row) => `${row.detail}\n${row.name}`}
+                empty="Nothing was found at either look."
+            />
+        </>
+    );
+}
