@@ -18,7 +18,8 @@ int main(void)
 }
 EOC
 cc -g -O1 -fno-builtin -o first first.c
-tidemark record -q --no-follow -o run.tmk ./first || exit 1
+tidemark record --no-follow -o run.tmk ./first 2>said || exit 1
+grep 'not recorded' said
 tidemark report --json run.tmk | jq -c '[.meta.end, .unseen, .resident_bytes > 3000000, .resident_bytes < 20000000,
     ([.owners[] | select(.name == "not seen when it was mapped").resident_bytes] | add // 0) < 500000,
     .program.peak_bytes, .process.resident_max_bytes < 20000000]'

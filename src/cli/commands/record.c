@@ -387,6 +387,17 @@ static void cmd_record_say_only(const struct collector *collector)
     fprintf(stderr, "  too many?    --only=%s leaves out all else that runs\n", name);
 }
 
+/* A shell that ends by executing the server, a version manager in front of the interpreter. */
+static void cmd_record_say_executed(const struct profile *profile,
+                                    const struct record_options *options)
+{
+    const char *end = profile_get(profile, PROFILE_META_END);
+    if (!options->follow && end && !strcmp(end, "exec"))
+        fputs("  not recorded what it executed in its place: that takes a recording without "
+              "--no-follow\n",
+              stderr);
+}
+
 static void cmd_record_say_summary(const struct collector *collector,
                                    const struct record_options *options,
                                    const struct process_image_result *shown)
@@ -399,6 +410,7 @@ static void cmd_record_say_summary(const struct collector *collector,
         return;
     }
     report_summary(stderr, profile, shown->path);
+    cmd_record_say_executed(profile, options);
     profile_free(profile);
     cmd_record_say_trace(shown);
     cmd_record_say_others(collector, shown);
