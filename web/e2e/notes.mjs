@@ -16,7 +16,7 @@ async function write(session, text) {
     await session.press("keep this note");
 }
 
-const textsOf = (session) => session.page.locator("[data-note] .said").allInnerTexts();
+const textsOf = (session) => session.page.locator("[data-note] .said").allTextContents();
 
 export function testNotes(world) {
     /* A profile of the test's own, and what serves it. */
