@@ -3,23 +3,9 @@
  * library. */
 #include "aggregate/runtime_pools.h"
 
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
-
-static const char *runtime_pools_function(const struct profile *profile, uint32_t line)
-{
-    uint32_t function = profile->lines[line].function;
-    const char *name = function ? profile->functions[function].name : NULL;
-    return name ? name : "";
-}
-
-static const char *runtime_pools_module(const struct profile *profile, uint32_t node)
-{
-    uint32_t module = profile->codes[profile->nodes[node].location].module;
-    const char *path = module == UINT32_MAX ? NULL : profile->modules[module].path;
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path ? path : "";
-}
+#include "base/memory.h"
 
 static bool runtime_pools_begins(const char *text, const char *beginning)
 {
@@ -38,15 +24,6 @@ static bool runtime_pools_is_exceptions(const char *function)
     return !strcmp(function, "_GLOBAL__sub_I_eh_alloc.cc") ||
            runtime_pools_begins(function, "(anonymous namespace)::pool::pool(") ||
            !strcmp(function, "(anonymous namespace)::pool::pool");
-}
-
-/* libstdc++ has no symbol for it: what the library allocates itself when the loader starts it. */
-static bool runtime_pools_is_started(const struct profile *profile, uint32_t path)
-{
-    uint32_t caller = profile->nodes[path].parent;
-    return caller && runtime_pools_begins(runtime_pools_module(profile, path), "libstdc++.so") &&
-           (runtime_pools_begins(runtime_pools_module(profile, caller), "ld-linux") ||
-            runtime_pools_begins(runtime_pools_module(profile, caller), "ld-musl"));
 }
 
 /* ---- What lies deeper in the C library: its caches ---- */
@@ -121,51 +98,126 @@ static bool runtime_pools_are_few(const struct profile *profile, uint32_t path)
     return true;
 }
 
-static bool runtime_pools_is_kept(const struct profile *profile, uint32_t path,
-                                  const char *function, unsigned inner)
+/* ---- What each name says, and where it has to stand ---- */
+
+enum {
+    POOLS_MADE = 1,   /* of a code, innermost: a buffer, the pool for exceptions */
+    POOLS_KEPT = 2,   /* anywhere near */
+    POOLS_READ = 4,   /* the same, but not innermost */
+    POOLS_THREAD = 8, /* goes with a thread's stack */
+};
+enum { POOLS_LIBSTDCXX = 1, POOLS_LOADER = 2 }; /* of a module */
+
+static uint8_t runtime_pools_of_function(const char *function)
 {
-    if (!strcmp(function, "_dl_allocate_tls")) /* goes with a thread's stack */
-        return runtime_pools_are_few(profile, path);
-    return runtime_pools_is_cache(function) || runtime_pools_is_owner(function) ||
-           (inner && runtime_pools_is_reader(function));
+    bool is_made = runtime_pools_is_buffer(function) || runtime_pools_is_exceptions(function);
+    bool is_kept = runtime_pools_is_cache(function) || runtime_pools_is_owner(function);
+    bool is_thread = !strcmp(function, "_dl_allocate_tls");
+    return (uint8_t)((is_made ? POOLS_MADE : 0) | (is_kept ? POOLS_KEPT : 0) |
+                     (runtime_pools_is_reader(function) ? POOLS_READ : 0) |
+                     (is_thread ? POOLS_THREAD : 0));
 }
 
-static bool runtime_pools_is_of_c(const struct profile *profile, uint32_t path)
+static uint8_t runtime_pools_of_module(const char *path)
 {
+    const char *slash = path ? strrchr(path, '/') : NULL, *name = slash ? slash + 1 : path;
+    if (!name)
+        return 0;
+    return runtime_pools_begins(name, "libstdc++.so") ? POOLS_LIBSTDCXX
+           : runtime_pools_begins(name, "ld-linux") || runtime_pools_begins(name, "ld-musl")
+               ? POOLS_LOADER
+               : 0;
+}
+
+static bool runtime_pool_names_read_modules(struct runtime_pool_names *names)
+{
+    uint8_t all = 0;
+    for (size_t i = 0; i < names->profile->module_count; i++)
+        all |= names->of_module[i] = runtime_pools_of_module(names->profile->modules[i].path);
+    return all & POOLS_LIBSTDCXX;
+}
+
+static bool runtime_pool_names_read_codes(struct runtime_pool_names *names)
+{
+    const struct profile *profile = names->profile;
+    uint8_t *of_function = memory_zeroed(profile->function_count + 1, 1), all = 0;
+    for (size_t i = 0; i < profile->function_count; i++)
+        if (profile->functions[i].name)
+            all |= of_function[i] = runtime_pools_of_function(profile->functions[i].name);
+    of_function[0] = 0; /* no function */
+    for (size_t i = 0; all && i < profile->code_count; i++)
+        for (uint32_t k = 0; k < profile->codes[i].line_count; k++)
+            names->of_code[i] |=
+                of_function[profile->lines[profile->codes[i].first_line + k].function];
+    free(of_function);
+    return all;
+}
+
+void runtime_pool_names_init(struct runtime_pool_names *names, const struct profile *profile)
+{
+    *names = (struct runtime_pool_names){profile, memory_zeroed(profile->code_count + 1, 1),
+                                         memory_zeroed(profile->module_count + 1, 1)};
+    bool says = runtime_pool_names_read_modules(names);
+    if (!runtime_pool_names_read_codes(names) && !says)
+        runtime_pool_names_release(names);
+}
+
+void runtime_pool_names_release(struct runtime_pool_names *names)
+{
+    free(names->of_code);
+    free(names->of_module);
+    names->of_code = names->of_module = NULL;
+}
+
+static uint8_t runtime_pools_module_at(const struct runtime_pool_names *names, uint32_t node)
+{
+    const struct profile *profile = names->profile;
+    uint32_t module = profile->codes[profile->nodes[node].location].module;
+    return module == UINT32_MAX ? 0 : names->of_module[module];
+}
+
+/* libstdc++ has no symbol for it: what the library allocates itself when the loader starts it. */
+static bool runtime_pools_is_started(const struct runtime_pool_names *names, uint32_t path)
+{
+    uint32_t caller = names->profile->nodes[path].parent;
+    return caller && runtime_pools_module_at(names, path) & POOLS_LIBSTDCXX &&
+           runtime_pools_module_at(names, caller) & POOLS_LOADER;
+}
+
+static bool runtime_pools_is_of_c(const struct runtime_pool_names *names, uint32_t path)
+{
+    const struct profile *profile = names->profile;
     uint32_t node = path;
     for (unsigned inner = 0; node && inner < DEEPEST; inner++, node = profile->nodes[node].parent) {
-        const struct profile_code *code = &profile->codes[profile->nodes[node].location];
-        for (uint32_t i = 0; i < code->line_count; i++)
-            if (runtime_pools_is_kept(profile, path,
-                                      runtime_pools_function(profile, code->first_line + i), inner))
-                return true;
+        uint8_t says = names->of_code[profile->nodes[node].location];
+        if (says & POOLS_KEPT || (inner && says & POOLS_READ) ||
+            (says & POOLS_THREAD && runtime_pools_are_few(profile, path)))
+            return true;
     }
     return false;
 }
 
-bool runtime_pools_has(const struct profile *profile, uint32_t path)
+bool runtime_pools_has(const struct runtime_pool_names *names, uint32_t path)
 {
-    if (!path)
+    if (!path || !names->of_code)
         return false;
-    const struct profile_code *code = &profile->codes[profile->nodes[path].location];
-    for (uint32_t i = 0; i < code->line_count; i++) {
-        const char *function = runtime_pools_function(profile, code->first_line + i);
-        if (runtime_pools_is_buffer(function) || runtime_pools_is_exceptions(function))
-            return true;
-    }
-    return runtime_pools_is_started(profile, path) || runtime_pools_is_of_c(profile, path);
+    return names->of_code[names->profile->nodes[path].location] & POOLS_MADE ||
+           runtime_pools_is_started(names, path) || runtime_pools_is_of_c(names, path);
 }
 
 struct runtime_pools runtime_pools_left(const struct profile *profile)
 {
     struct runtime_pools left = {figure_of(0), figure_of(0)};
-    for (size_t i = 0; i < profile->site_count; i++) {
+    struct runtime_pool_names names;
+    runtime_pool_names_init(&names, profile);
+    for (size_t i = 0; names.of_code && i < profile->site_count; i++) {
         const struct profile_site *site = &profile->sites[i];
-        if (figure_zero(site->metrics.live_count) || !runtime_pools_has(profile, site->path))
+        if (figure_zero(site->metrics.live_count) || !runtime_pools_has(&names, site->path))
             continue;
         left.bytes = figure_add(left.bytes, site->metrics.live_bytes);
         left.count = figure_add(left.count, site->metrics.live_count);
     }
+    runtime_pool_names_release(&names);
     return left;
 }
 

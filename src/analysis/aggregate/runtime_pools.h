@@ -11,8 +11,17 @@
 #include <stdint.h>
 #include "profile/profile.h"
 
+/* What the names of a profile say, so that each is compared once. */
+struct runtime_pool_names {
+    const struct profile *profile;
+    uint8_t *of_code, *of_module; /* sets of bits, by their numbers; NULL: no name says anything */
+};
+/* Ends the process where there is no memory. */
+void runtime_pool_names_init(struct runtime_pool_names *names, const struct profile *profile);
+void runtime_pool_names_release(struct runtime_pool_names *names);
+
 /* Whether what is allocated by this path is such a pool. */
-bool runtime_pools_has(const struct profile *profile, uint32_t path);
+bool runtime_pools_has(const struct runtime_pool_names *names, uint32_t path);
 
 struct runtime_pools {
     struct figure bytes, count; /* of what is alive at the end */

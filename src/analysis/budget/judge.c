@@ -263,9 +263,12 @@ static int budget_judge_excuse(const struct profile *profile, bool **leaks)
             return -ENOMEM;
         memset(*leaks, true, profile->node_count + 1);
     }
+    struct runtime_pool_names names;
+    runtime_pool_names_init(&names, profile);
     for (size_t i = 0; i < profile->site_count; i++)
-        if (runtime_pools_has(profile, profile->sites[i].path))
+        if (runtime_pools_has(&names, profile->sites[i].path))
             (*leaks)[profile->sites[i].path] = false;
+    runtime_pool_names_release(&names);
     return 0;
 }
 

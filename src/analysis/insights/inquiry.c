@@ -519,6 +519,7 @@ static struct insights *insights_ask(const struct profile *profile, bool fold)
         return NULL;
     struct inquiry inquiry = {.profile = profile, .out = insights};
     bool possible = inquiry_begin(&inquiry);
+    runtime_pool_names_init(&inquiry.pool_names, profile);
     if (possible)
         inquiry_ask_all(&inquiry);
     if (possible && fold)
@@ -528,6 +529,7 @@ static struct insights *insights_ask(const struct profile *profile, bool fold)
     free(inquiry.order);
     free(inquiry.site_of_node);
     startup_release(&inquiry.startup);
+    runtime_pool_names_release(&inquiry.pool_names);
     if (possible)
         return insights;
     insights_free(insights);

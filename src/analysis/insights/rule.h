@@ -7,6 +7,7 @@
 #ifndef TIDEMARK_INSIGHTS_RULE_H
 #define TIDEMARK_INSIGHTS_RULE_H
 
+#include "aggregate/runtime_pools.h"
 #include "aggregate/startup.h"
 #include "base/human.h"
 #include "insights/insight.h"
@@ -36,6 +37,7 @@ struct inquiry {
     uint64_t active_from_ns, active_until_ns;
     uint64_t freed_at_rest; /* blocks, net, behind that */
     struct startup startup;
+    struct runtime_pool_names pool_names;
     const struct rule *rule; /* the one that is being asked */
     struct insights *out;
 };

@@ -354,7 +354,7 @@ static struct runtime_pools rule_leaks_pools_of(const struct inquiry *inquiry,
         bool is_gone =
             figure_zero(path->metrics.live_bytes) && figure_zero(path->metrics.live_count);
         if (is_gone || (!startup_has(&inquiry->startup, path->path) &&
-                        !runtime_pools_has(inquiry->profile, path->path)))
+                        !runtime_pools_has(&inquiry->pool_names, path->path)))
             continue;
         pools.bytes = figure_add(pools.bytes, path->metrics.live_bytes);
         pools.count = figure_add(pools.count, path->metrics.live_count);

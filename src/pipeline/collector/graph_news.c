@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include "wire/wire.h"
 
+enum { RECORD_LEAST = 16 }; /* bytes, and what all are multiples of */
+
 struct seeing {
     const struct view *view;
     void (*see)(void *context, uint64_t address);
@@ -30,7 +32,7 @@ static bool graph_news_see_ring(const struct seeing *seeing, uint32_t index)
     uint64_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     bool is_busy = atomic_load_explicit(&ring->busy, memory_order_acquire) != 0;
-    if (head - tail <= seeing->view->ring_bytes)
+    if (head - tail <= seeing->view->ring_bytes && tail % RECORD_LEAST == 0)
         graph_news_see_records(seeing, shared_view_ring_data(seeing->view, index), tail, head);
     return is_busy || head != tail;
 }
