@@ -92,6 +92,9 @@ echo "== without the variable"
 unset TIDEMARK_CACHE XDG_CACHE_HOME
 mkdir home
 (export HOME="$PWD/home" && names)
+ls -A home # nobody asked for a .cache there
+mkdir -m 755 home/.cache
+(export HOME="$PWD/home" && names)
 copies home/.cache/tidemark
 stat -c %a home/.cache home/.cache/tidemark
 mkdir caches

@@ -53,18 +53,28 @@ static bool unpacked_copy_is_our_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
-/* `path` begins as `base`, which is there; the directories below it are made. False: one in which
- * another is looked for is somebody else's, whose link may lead to a directory of ours. */
-static bool unpacked_copy_make_directories(char *path, size_t base)
+/* Where copies are to be: behind the first `base` bytes each directory in which another is looked
+ * for has to be ours, since the link of somebody else's may lead to one of ours. Those behind
+ * `there` bytes are made. */
+struct copies_path {
+    struct strbuf text;
+    size_t base, there;
+};
+
+/* False: some are not ours, or cannot be made. A home without ~/.cache stays without it. */
+static bool unpacked_copy_make_directories(const struct copies_path *copies)
 {
-    for (char *slash = path + base; slash && *slash; slash = strchr(slash + 1, '/')) {
+    char *path = copies->text.data;
+    for (char *slash = path + copies->base; slash && *slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         bool is_ours = unpacked_copy_is_our_directory(path);
         *slash = '/';
         char *next = strchr(slash + 1, '/');
         if (next)
             *next = '\0';
-        bool is_there = is_ours && (mkdir(path, 0700) == 0 || errno == EEXIST);
+        bool may_make = strlen(path) > copies->there;
+        bool is_there =
+            is_ours && ((may_make && mkdir(path, 0700) == 0) || access(path, F_OK) == 0);
         if (next)
             *next = '/';
         if (!is_there)
@@ -73,19 +83,21 @@ static bool unpacked_copy_make_directories(char *path, size_t base)
     return true;
 }
 
-static bool unpacked_copy_directory_path(struct strbuf *path, size_t *base)
+static bool unpacked_copy_directory_path(struct copies_path *copies)
 {
+    struct strbuf *path = &copies->text;
     const char *named = getenv("TIDEMARK_CACHE");
     const char *caches = unpacked_copy_variable("XDG_CACHE_HOME"),
                *home = unpacked_copy_variable("HOME");
     if (named || !(caches || home)) {
         strbuf_add_string(path, named ? named : "");
-        *base = path->length;
+        copies->base = copies->there = path->length;
     } else if (caches) {
-        *base = strlen(caches);
+        copies->base = copies->there = strlen(caches);
         strbuf_addf(path, "%s/tidemark", caches);
     } else {
-        *base = strlen(home);
+        copies->base = strlen(home);
+        copies->there = copies->base + strlen("/.cache");
         strbuf_addf(path, "%s/.cache/tidemark", home);
     }
     return *path->data == '/';
@@ -93,14 +105,12 @@ static bool unpacked_copy_directory_path(struct strbuf *path, size_t *base)
 
 static int unpacked_copy_open_directory(void)
 {
-    struct strbuf path = STRBUF_INIT;
+    struct copies_path copies = {.text = STRBUF_INIT};
     struct stat status;
-    size_t base;
     int fd = -1;
-    if (unpacked_copy_directory_path(&path, &base) &&
-        unpacked_copy_make_directories(path.data, base))
-        fd = openat(AT_FDCWD, path.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    strbuf_release(&path);
+    if (unpacked_copy_directory_path(&copies) && unpacked_copy_make_directories(&copies))
+        fd = openat(AT_FDCWD, copies.text.data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    strbuf_release(&copies.text);
     if (fd < 0 || (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
                    !(status.st_mode & (S_IWGRP | S_IWOTH))))
         return fd;
