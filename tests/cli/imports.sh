@@ -183,3 +183,50 @@ attach 'lib_alloc(1) lib_free'
 kill $own
 wait $own
 cat said
+
+echo "== while it runs, with one thread: each time others are hooked at their beginnings"
+cat >single.c <<'EOC'
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+void *lib_alloc(size_t bytes);
+void *lib_twice(size_t bytes);
+void lib_free(void *block);
+static volatile sig_atomic_t over;
+static void end(int number)
+{
+    (void)number;
+    over = 1;
+}
+int main(void)
+{
+    signal(SIGTERM, end);
+    while (!over) {
+        char *block = lib_alloc(100), *next = lib_twice(50);
+        lib_free(block);
+        if (next > block && next != block + 176)
+            return 1;
+        usleep(1000);
+    }
+    return puts("done") < 0;
+}
+EOC
+cc -g -O2 -fno-builtin -o single single.c ./liblib.so
+./single >said &
+own=$!
+sleep 0.3
+sizes() { # FUNCTIONS
+    tidemark attach -q --trace -o run.tmk --for 500ms --allocator-functions="$1" $own
+    tidemark events --json -k pool run.tmt | jq -c .size_bytes | sort -n | uniq | tr '\n' ';'
+    tidemark report --json run.tmk | jq -c '[.unseen[] | .what, .why]'
+}
+sizes 'lib_alloc(1) lib_free'
+sizes 'lib_twice(1)'
+sizes 'lib_alloc(1) lib_twice(1) lib_free'
+echo "== and described in another way"
+sizes 'lib_twice(1*1)'
+sizes 'lib_twice lib_free'
+sizes 'lib_alloc(1) lib_free'
+kill $own
+wait $own
+cat said

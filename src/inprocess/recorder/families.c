@@ -480,8 +480,9 @@ static int families_look_for(struct dl_phdr_info *info, size_t size, void *conte
 static bool families_is_gone(const struct examination *examination, const struct hooking *hooking)
 {
     const void *function = hooking->function;
-    return families_holds(examination->info, function) /* and is not hooked */ ||
-           !dl_iterate_phdr(families_look_for, &function);
+    if (families_holds(examination->info, function))
+        return !real_is_moved(function); /* another module lies there now */
+    return !dl_iterate_phdr(families_look_for, &function);
 }
 
 static struct hooking *families_take_place(const struct examination *examination)
@@ -523,6 +524,29 @@ static void families_hook(struct examination *examination)
         families_tell(examination, families_why(fault), families_culprit(examination));
 }
 
+static bool families_redescribe_entry(struct family_entry *entry, const struct family_row *row)
+{
+    if (!entry->row || strcmp(entry->row->name, row->name) != 0 ||
+        entry->row->does < FAMILY_POOL_ALLOCATES)
+        return true;
+    if (family_hook_of(entry->row) != family_hook_of(row))
+        return false;
+    entry->row = row;
+    return true;
+}
+
+/* A function that is hooked already, as an earlier session has described it. False: it does
+ * something else now, which takes another hook. */
+static bool families_redescribe(const struct examination *examination, const struct family_row *row)
+{
+    bool done = true;
+    for (size_t i = 0; i < sizeof hookings / sizeof *hookings; i++)
+        if (hookings[i].function && families_holds(examination->info, hookings[i].function))
+            for (uint32_t k = 0; k < hookings[i].room; k++)
+                done &= families_redescribe_entry(&hookings[i].entries[k], row);
+    return done;
+}
+
 /* musl does not say so, and the kernel does: a directory has two links and one for each in it. */
 static bool families_is_alone(void)
 {
@@ -558,6 +582,12 @@ static bool families_may_hook(struct examination *examination)
 static void families_hook(struct examination *examination)
 {
     (void)examination;
+}
+
+static bool families_redescribe(const struct examination *examination, const struct family_row *row)
+{
+    (void)examination, (void)row;
+    return true;
 }
 
 #endif
@@ -692,9 +722,11 @@ static void families_add_pool(struct examination *examination, const struct fami
     if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC) {
         examination->chosen = row;
         examination->is_chosen_imported = families_import_chosen(examination, row);
-    } else if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC &&
-               !real_is_moved((const void *)(examination->info->dlpi_addr + symbol->st_value))) {
-        families_add(examination, row, symbol);
+    } else if (ELF64_ST_TYPE(symbol->st_info) == STT_FUNC) {
+        if (!real_is_moved((const void *)(examination->info->dlpi_addr + symbol->st_value)))
+            families_add(examination, row, symbol);
+        else if (!families_redescribe(examination, row))
+            families_tell_of(examination, WIRE_UNSEEN_POOLS, WIRE_UNSEEN_WHY_BEGINNING, row->name);
     }
 }
 
