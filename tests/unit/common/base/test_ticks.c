@@ -17,7 +17,7 @@
 #include "base/ticks.h"
 
 enum { GIVER_WORK = 10, RECEIVER_WORK = 40, LOOK_EVERY = 400, HOLD_FOR = 200 };
-#define MOST_HAND_OVERS 300000
+#define MOST_HAND_OVERS 100000
 #define MOST_NS         2000000000u
 
 /* Each in a cache line of its own. */
