@@ -13,7 +13,7 @@ enum {
     WORDS = 3,
     ELEMENT_BYTES = 16,
     NUMBER_BYTES = 2,
-    MOST_LEAVES = 256
+    MOST_LEAVES = 0x110000 / 256 /* one for 256 characters of Unicode */
 };
 
 /* The block that begins there; GRAPH_NONE: none does. */
@@ -56,7 +56,7 @@ static void graph_offsets_see_characters(struct graph *graph, uint32_t block, co
 {
     uint64_t count = words[0] >> 32, address = graph->blocks[block].address;
     uint64_t both[2] = {address + words[1], address + words[2]};
-    if (!count || graph_offsets_size(graph, both[0]) < count * WORD ||
+    if (!count || count > MOST_LEAVES || graph_offsets_size(graph, both[0]) < count * WORD ||
         graph_offsets_size(graph, both[1]) < count * NUMBER_BYTES)
         return;
     graph_add_words(graph, block, both, 2);

@@ -13,12 +13,13 @@ struct seeing {
     void *context;
 };
 
+/* By what is left, not by positions: the program can put these at the end of all numbers. */
 static void graph_news_see_records(const struct seeing *seeing, const char *data, uint64_t tail,
-                                   uint64_t head)
+                                   uint64_t bytes)
 {
-    for (uint64_t at = tail; at < head;) {
+    for (uint64_t at = 0; at < bytes;) {
         const struct wire_record *record =
-            (const void *)(data + (at & (seeing->view->ring_bytes - 1)));
+            (const void *)(data + ((tail + at) & (seeing->view->ring_bytes - 1)));
         uint64_t word = record->kind_address;
         seeing->see(seeing->context, word & WIRE_ADDRESS_MASK);
         at += wire_kind(word) == WIRE_VOID ? 2 * sizeof(uint64_t) : wire_record_bytes(word);
@@ -33,7 +34,8 @@ static bool graph_news_see_ring(const struct seeing *seeing, uint32_t index)
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
     bool is_busy = atomic_load_explicit(&ring->busy, memory_order_acquire) != 0;
     if (head - tail <= seeing->view->ring_bytes && tail % RECORD_LEAST == 0)
-        graph_news_see_records(seeing, shared_view_ring_data(seeing->view, index), tail, head);
+        graph_news_see_records(seeing, shared_view_ring_data(seeing->view, index), tail,
+                               head - tail);
     return is_busy || head != tail;
 }
 

@@ -608,6 +608,34 @@ static void fontconfig_points_by_offsets(void **state)
     graph_release(&graph);
 }
 
+static size_t leaves_read;
+
+static bool read_one_leaf(void *context, uint64_t address, uint64_t *words, size_t count)
+{
+    (void)context, (void)address;
+    leaves_read += count;
+    memset(words, 0, count * sizeof *words);
+    return true;
+}
+
+/* Else each of many blocks of three words would have the same large one read. */
+static void no_character_set_has_more_leaves_than_there_are_characters(void **state)
+{
+    (void)state;
+    struct graph graph;
+    const struct graph_block blocks[] = {{.address = 0x10000, .size_bytes = 24},
+                                         {.address = 0x20000, .size_bytes = 1 << 20}};
+    struct graph_memory memory = {read_one_leaf, process_is_vtable, NULL, NULL};
+    assert_int_equal(graph_begin(&graph, blocks, 2, &memory), 0);
+    for (uint64_t count = 0x1100; count <= 0x1101; count++) {
+        const uint64_t words[] = {1 | count << 32, 0x10000, 0x10000};
+        leaves_read = 0;
+        graph_add_offsets(&graph, 0, words, 3);
+        assert_int_equal(leaves_read, count == 0x1100 ? 0x1100 : 0);
+    }
+    graph_release(&graph);
+}
+
 static void nothing_at_all(void **state)
 {
     (void)state;
@@ -633,6 +661,7 @@ int main(void)
         cmocka_unit_test(an_object_of_glib_is_held_by_its_instance),
         cmocka_unit_test(highest_bits_of_a_pointer_may_be_something_else),
         cmocka_unit_test(fontconfig_points_by_offsets),
+        cmocka_unit_test(no_character_set_has_more_leaves_than_there_are_characters),
         cmocka_unit_test(nothing_at_all),
         cmocka_unit_test(random_graphs),
     };

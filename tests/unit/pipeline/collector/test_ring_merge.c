@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "../../model/numbers.h"
+#include "collector/graph_news.h"
 #include "collector/ring_merge.h"
 #include "player.h"
 
@@ -520,6 +521,41 @@ static void waits_and_losses_add_up(void **state)
     stage_close(&stage);
 }
 
+/* ---- What a look reads of rings without taking it ---- */
+
+static void count_news(void *context, uint64_t address)
+{
+    uint64_t *sums = context;
+    sums[0]++;
+    sums[1] += address;
+    assert_true(sums[0] < 100);
+}
+
+/* The program may say that a ring's positions are the last numbers that there are. */
+static void news_are_seen_once_wherever_a_ring_says_they_are(void **state)
+{
+    (void)state;
+    struct stage stage;
+    stage_open(&stage);
+    struct pen pen = player_ring(&stage.player, 1);
+    pen_write(&pen, WIRE_MALLOC, 0x1000, 10);
+    pen_write(&pen, WIRE_FREE, 0x2000, 0);
+    shared_view_refresh(&stage.view);
+    uint64_t sums[2] = {0};
+    assert_true(graph_news_see(&stage.view, count_news, sums));
+    assert_int_equal(sums[0], 2);
+    assert_int_equal(sums[1], 0x3000);
+    static const uint64_t ends[] = {UINT64_MAX, 0, 16, 5};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        sums[0] = 0;
+        atomic_store(&pen.ring->tail, UINT64_MAX - 63);
+        atomic_store(&pen.ring->head, ends[i]);
+        assert_true(graph_news_see(&stage.view, count_news, sums));
+        assert_in_range(sums[0], 1, 6);
+    }
+    stage_close(&stage);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +574,7 @@ int main(void)
         cmocka_unit_test(random_bytes_in_rings_are_counted),
         cmocka_unit_test(lying_ring_counts_lose_no_ring),
         cmocka_unit_test(waits_and_losses_add_up),
+        cmocka_unit_test(news_are_seen_once_wherever_a_ring_says_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
