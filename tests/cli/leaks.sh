@@ -21,6 +21,38 @@ tidemark leaks -w 80 run.tmk | sed 's/allocated .*/allocated T before/; s/([0-9.
 echo "== of several threads, one of which waits"
 tidemark record -q -o run.tmk "$VICTIMS/lost" on_waiting_stack
 tidemark leaks run.tmk | head -1
+echo "== on the stack of an ended thread whose ring another thread has had since"
+cat >ended.c <<'EOC'
+#include <pthread.h>
+#include <stdlib.h>
+static void *lose(void *argument)
+{
+    void *volatile blocks[10];
+    for (int i = 0; i < 10; i++)
+        blocks[i] = malloc(50);
+    return argument;
+}
+static void *work(void *argument)
+{
+    free(malloc(10));
+    return argument;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_attr_t large;
+    pthread_attr_init(&large);
+    pthread_create(&thread, &large, lose, NULL);
+    pthread_join(thread, NULL);
+    pthread_attr_setstacksize(&large, 16 << 20); /* not the stack that is kept */
+    pthread_create(&thread, &large, work, NULL);
+    pthread_join(thread, NULL);
+    return 0;
+}
+EOC
+cc -g -O1 -fno-builtin -o ended ended.c -pthread
+tidemark record -q -o ended.tmk ./ended
+classes ended.tmk | sed 's/|.*//'
 echo "== JSON: the function of each island"
 tidemark record -q -o run.tmk "$VICTIMS/lost" cut_list
 tidemark leaks --json run.tmk | jq -c '.islands[] | [.function, .count, .bytes, .indirect_blocks, (.stack | map(.function) | index("cut_list"))]'

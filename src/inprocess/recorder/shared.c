@@ -605,6 +605,19 @@ static struct wire_ring *shared_ring_new(uint32_t *made)
     return shared_ring_at(index);
 }
 
+/* The stack of the ring's last thread may be kept for another one. */
+static void shared_tell_ended(const struct wire_ring *ring)
+{
+    struct wire_header *header = shared->header;
+    uint32_t count = atomic_load_explicit(&header->ended_count, memory_order_relaxed);
+    uint64_t pointer = atomic_load_explicit(&ring->thread_pointer, memory_order_relaxed);
+    if (!pointer) /* it is new */
+        return;
+    atomic_store_explicit(&header->ended_pointers[count % WIRE_ENDED_POINTERS], pointer,
+                          memory_order_relaxed);
+    atomic_store_explicit(&header->ended_count, count + 1, memory_order_relaxed);
+}
+
 struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index)
 {
     signal_lock_take(&shared->lock);
@@ -613,6 +626,7 @@ struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index)
         ring = shared_ring_new(index);
     if (ring) {
         *data = shared_ring_data_at(*index);
+        shared_tell_ended(ring);
         atomic_store_explicit(&ring->tid, tid, memory_order_relaxed);
         atomic_store_explicit(&ring->thread_pointer, arch_thread_pointer(), memory_order_relaxed);
         atomic_store_explicit(&ring->signal_stack, 0, memory_order_relaxed);

@@ -1,11 +1,19 @@
-/* Finds the stacks of ended threads by the rings that these have left (graph_ended.h). A stack that
- * the program has mapped itself is not known to be one: the program may use it again for something
- * else. */
+/* Finds the stacks of ended threads by the rings that these have left (graph_ended.h), or by what
+ * the next threads of these rings have told. A stack that the program has mapped itself is not
+ * known to be one: the program may use it again for something else. */
 #include "collector/graph_ended.h"
 
 #include <stdatomic.h>
 #include <string.h>
 #include "wire/wire.h"
+
+/* The higher one of `found` and what a thread's pointer is, if that lies in the area. */
+static uint64_t graph_ended_higher(const struct area *area, const _Atomic uint64_t *pointer,
+                                   uint64_t found)
+{
+    uint64_t at = atomic_load_explicit(pointer, memory_order_relaxed);
+    return at >= area->start && at < area->end && at > found ? at : found;
+}
 
 uint64_t graph_ended_pointer(const struct view *view, const struct area *area)
 {
@@ -14,13 +22,14 @@ uint64_t graph_ended_pointer(const struct view *view, const struct area *area)
         return 0;
     for (uint32_t i = 0; i < shared_view_ring_count(view); i++) {
         const struct wire_ring *ring = shared_view_ring(view, i);
-        uint64_t at = atomic_load_explicit(&ring->thread_pointer, memory_order_relaxed);
-        if (at < area->start || at >= area->end)
-            continue;
-        if (atomic_load_explicit(&ring->state, memory_order_relaxed) == WIRE_RING_ACTIVE)
+        bool is_active =
+            atomic_load_explicit(&ring->state, memory_order_relaxed) == WIRE_RING_ACTIVE;
+        if (is_active && graph_ended_higher(area, &ring->thread_pointer, 0))
             return 0;
-        found = at > found ? at : found;
+        found = graph_ended_higher(area, &ring->thread_pointer, found);
     }
+    for (uint32_t i = 0; i < WIRE_ENDED_POINTERS; i++)
+        found = graph_ended_higher(area, &view->header->ended_pointers[i], found);
     return found;
 }
 

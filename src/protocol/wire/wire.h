@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x465458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x475458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -499,6 +499,7 @@ enum wire_pool_does {
 };
 
 #define WIRE_POOL_FUNCTIONS  96u
+#define WIRE_ENDED_POINTERS  64u
 #define WIRE_POOL_NAME_BYTES 120
 /* Numbers of arguments begin with 0; -1: there is none. */
 struct wire_pool_function {
@@ -568,6 +569,10 @@ struct wire_header {
     /* When the process began to execute another program; 0: it did not, or could not. If that is
      * recorded, its hello follows. */
     _Atomic uint64_t executed_ticks;
+    /* Thread pointers of threads that have ended, and whose rings others have taken; the last ones,
+     * by ended_count modulo their number. */
+    _Atomic uint64_t ended_pointers[WIRE_ENDED_POINTERS];
+    _Atomic uint32_t ended_count;
     _Atomic uint64_t private_bytes; /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;   /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;
