@@ -71,6 +71,10 @@ def bounds():
     said = json.loads(ask("query", "POST", ENDLESS.format("printf('%.*c', 100000, 'x')"))[2])
     print("bytes", 80 <= len(said["rows"]) <= 90, said["more"])
     print(rows(ENDLESS.format("count(*)")))
+    # Each step makes a value of 57 MiB: between two looks that would be all memory, or minutes.
+    large = ENDLESS.format("hex(zeroblob(30000000)) || i AS value")
+    print(rows(f"SELECT length(value) FROM ({large} ORDER BY 1)"))
+    print("a row", len(ask("query", "POST", "SELECT %s FROM (SELECT printf('%%.*c', 1000000, 'x') AS x)" % ", ".join("x" * 1000))[2]) < 1e7)
     # One who goes is not answered, and the next one does not wait for it.
     gone = socket.create_connection((url.hostname, url.port))
     body = ENDLESS.format("count(*)").encode()
@@ -98,7 +102,18 @@ def notes():
     print("from elsewhere", ask("notes", "PUT", text(NOTES), Origin="http://evil.example", If_Match=tag())[0])
 
 
-if sys.argv[2] == "write":
+def stuck():
+    """A function that computes for hours, whose statement nobody looks at meanwhile."""
+    body = b"SELECT instr(a, substr(a, 1, 15000000) || 'b') FROM (SELECT hex(zeroblob(30000000)) AS a)"
+    gone = socket.create_connection((url.hostname, url.port))
+    gone.sendall(b"POST /api/v1/p/0/query HTTP/1.1\r\nHost: %s:%d\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s"
+                 % (url.hostname.encode(), url.port, token.encode(), len(body), body))
+    time.sleep(1)
+
+
+if sys.argv[2] == "stuck":
+    stuck()
+elif sys.argv[2] == "write":
     status, headers, body = ask("notes")
     print("read", status, "write", *write(NOTES, If_Match=headers.get("ETag", '""')))
 else:

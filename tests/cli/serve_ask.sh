@@ -36,6 +36,11 @@ curl -s -H 'Origin: http://evil.example' --data 'SELECT 1' "${url%%#*}api/v1/p/0
 end
 ls
 
+echo "--- an end, while a statement computes for hours"
+begin run.tmk
+python3 "$HERE/serve_ask.py" "$url" stuck
+end
+
 echo "--- a profile that is replaced, a job, a trace"
 tidemark record -q --trace -o traced.tmk "$VICTIMS/basic" 1 >/dev/null 2>&1
 begin traced.tmt

@@ -13,7 +13,7 @@
 #include "query/query.h"
 
 enum {
-    STEPS = 1 << 16,          /* of SQLite's machine between two looks */
+    STEPS = 1 << 9,           /* of SQLite's machine between two looks: each may make a value */
     LONGEST_CELL = 1 << 20,   /* what a page shows of a text */
     MOST_COMPUTED = 64 << 20, /* of a value on the way */
 };
@@ -28,7 +28,7 @@ struct sheet {
     FILE *out;
     struct json json;
     struct strbuf cell;
-    bool is_unwanted, took_memory, took_time;
+    bool is_unwanted, took_time;
 };
 
 /* 1: SQLite ends the statement. */
@@ -38,16 +38,17 @@ static int query_sheet_look(void *context)
     const struct query_bounds *bounds = sheet->bounds;
     uint64_t took_ns = now_monotonic_ns() - sheet->query->last_row_ns;
     sheet->took_time |= took_ns / 1000000000 >= bounds->seconds;
-    sheet->took_memory |= sqlite3_memory_used() > MOST_MEMORY;
     sheet->is_unwanted |= bounds->is_wanted && !bounds->is_wanted(bounds->context);
-    return sheet->took_time || sheet->took_memory || sheet->is_unwanted;
+    return sheet->took_time || sheet->is_unwanted;
 }
 
+/* A row has many cells: where the answer is long enough already, it has their lengths only. */
 static void query_sheet_text(struct sheet *sheet, sqlite3_stmt *row, int column)
 {
     bool is_blob = sqlite3_column_type(row, column) == SQLITE_BLOB;
+    bool is_full = (uint64_t)ftello(sheet->out) >= sheet->bounds->bytes;
     strbuf_reset(&sheet->cell);
-    if (sqlite3_column_bytes(row, column) > LONGEST_CELL) {
+    if (is_full || sqlite3_column_bytes(row, column) > LONGEST_CELL) {
         strbuf_addf(&sheet->cell, "(%d bytes)", sqlite3_column_bytes(row, column));
     } else {
         strbuf_add_string(&sheet->cell, is_blob ? "x'" : "");
@@ -90,7 +91,7 @@ static int query_sheet_end(struct sheet *sheet, int result, const char *sql)
                          "the query took longer than %" PRIu64
                          " seconds, and was ended: ask for less, or ask 'tidemark query'",
                          sheet->bounds->seconds);
-    if (sheet->took_memory || result == SQLITE_NOMEM)
+    if (result == SQLITE_NOMEM)
         return error_set(-ENOMEM, "the query took too much memory, and was ended: ask for less, or "
                                   "ask 'tidemark query'");
     return result == SQLITE_DONE || result == SQLITE_ROW ? 0 : query_fail(sheet->query, sql);
@@ -146,18 +147,31 @@ static sqlite3_stmt *query_sheet_statement(const struct query *query, const char
     return NULL;
 }
 
+/* Beside what there is already, and while the statement runs: between two looks it could take all
+ * that the machine has. Returns the limit that there was. */
+static sqlite3_int64 query_sheet_limit_memory(void)
+{
+    sqlite3_int64 before = sqlite3_hard_heap_limit64(-1);
+    sqlite3_int64 most = sqlite3_memory_used() + MOST_MEMORY;
+    if (!before || most < before)
+        sqlite3_hard_heap_limit64(most);
+    return before;
+}
+
 int query_sheet(struct query *query, const char *sql, const struct query_bounds *bounds, FILE *out)
 {
-    struct sheet sheet = {query, bounds, out, json_begin(out, false), STRBUF_INIT, 0, 0, 0};
+    struct sheet sheet = {query, bounds, out, json_begin(out, false), STRBUF_INIT, 0, 0};
     int error;
     query->last_row_ns = now_monotonic_ns();
     sqlite3_limit(query->database, SQLITE_LIMIT_LENGTH, MOST_COMPUTED);
+    sqlite3_int64 memory = query_sheet_limit_memory();
     sqlite3_progress_handler(query->database, STEPS, query_sheet_look, &sheet);
     sqlite3_stmt *row = query_sheet_statement(query, sql, &error);
     if (!error)
         error = query_sheet_rows(&sheet, row, sql);
     sqlite3_finalize(row);
     sqlite3_progress_handler(query->database, 0, NULL, NULL);
+    sqlite3_hard_heap_limit64(memory);
     strbuf_release(&sheet.cell);
     int stream_error = json_finish(&sheet.json);
     if (error || !stream_error)

@@ -11,7 +11,10 @@
 #include "profile/profile.h"
 #include "query/query.h"
 
-enum { LOOK_MS = 100 }; /* between two looks at who still waits */
+enum {
+    LOOK_MS = 100, /* between two looks at who still waits */
+    END_S = 2,     /* that an end waits: a function of SQL's looks at nothing while it computes */
+};
 
 enum stage { STAGE_ASKED, STAGE_WORKED_ON, STAGE_ANSWERED };
 
@@ -30,7 +33,7 @@ struct questions {
     pthread_cond_t woken;
     struct question *first;
     size_t count;
-    bool closing, has_asker;
+    bool closing, has_asker, is_left; /* a single step of SQLite's did not end */
     pthread_t asker;
     struct query *asked;
     char *asked_path;
@@ -248,6 +251,15 @@ int questions_begin(struct questions **out)
     return 0;
 }
 
+/* One that does not end is left to the end of the process, with all that it may touch. */
+static void questions_end_asker(struct questions *questions)
+{
+    struct timespec until = now_later(CLOCK_REALTIME, END_S * 1000000000ull);
+    questions->is_left = pthread_timedjoin_np(questions->asker, NULL, &until) != 0;
+    if (questions->is_left)
+        pthread_detach(questions->asker);
+}
+
 void questions_close(struct questions *questions)
 {
     pthread_mutex_lock(&questions->lock);
@@ -255,7 +267,7 @@ void questions_close(struct questions *questions)
     pthread_cond_signal(&questions->woken);
     pthread_mutex_unlock(&questions->lock);
     if (questions->has_asker)
-        pthread_join(questions->asker, NULL);
+        questions_end_asker(questions);
     questions->has_asker = false;
     pthread_mutex_lock(&questions->lock);
     for (struct question *at = questions->first; at; at = at->next)
@@ -265,7 +277,7 @@ void questions_close(struct questions *questions)
 
 void questions_free(struct questions *questions)
 {
-    if (!questions)
+    if (!questions || questions->is_left)
         return;
     query_close(questions->asked);
     free(questions->asked_path);

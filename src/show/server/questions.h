@@ -18,7 +18,8 @@ enum { QUESTIONS_MOST = 32 }; /* beyond, pages are told to come again */
 
 /* 0 or -errno. */
 int questions_begin(struct questions **out);
-/* Ends what is under way and wakes everyone: they are told PART_CLOSED. */
+/* Ends what is under way and wakes everyone: they are told PART_CLOSED. What does not end in 2 s
+ * runs until the process ends. */
 void questions_close(struct questions *questions);
 /* When no request is under way any more. NULL is allowed. */
 void questions_free(struct questions *questions);
