@@ -230,3 +230,52 @@ sizes 'lib_alloc(1) lib_free'
 kill $own
 wait $own
 cat said
+
+echo "== named functions of a library that has jemalloc's in it: all of both are hooked"
+cat >both.c <<'EOC'
+#include <stdlib.h>
+__attribute__((noipa)) void *mallocx(size_t bytes, int flags)
+{
+    return malloc(bytes + (size_t)(flags & 0));
+}
+__attribute__((noipa)) void *rallocx(void *block, size_t bytes, int flags)
+{
+    return realloc(block, bytes + (size_t)(flags & 0));
+}
+__attribute__((noipa)) void dallocx(void *block, int flags)
+{
+    free((char *)block + (flags & 0));
+}
+__attribute__((noipa)) void *pool_take(size_t bytes)
+{
+    return mallocx(bytes + 8, 0);
+}
+__attribute__((noipa)) void pool_give(void *block)
+{
+    dallocx(block, 0);
+}
+EOC
+cat >uses.c <<'EOC'
+#include <stdio.h>
+#include <stdlib.h>
+void *mallocx(size_t bytes, int flags);
+void *rallocx(void *block, size_t bytes, int flags);
+void dallocx(void *block, int flags);
+void *pool_take(size_t bytes);
+void pool_give(void *block);
+int main(void)
+{
+    for (int i = 0; i < 100; i++) {
+        void *own = rallocx(mallocx(10, 0), 15, 0);
+        pool_give(pool_take(20));
+        dallocx(own, 0);
+    }
+    return fputs("done\n", stderr) < 0;
+}
+EOC
+cc -g -O2 -fPIC -fno-builtin -shared -o libboth.so both.c
+cc -g -O2 -fno-builtin -o uses uses.c ./libboth.so
+tidemark record -q --trace -o run.tmk --allocator-functions='pool_take(1) pool_give' ./uses
+tidemark events --json run.tmt | jq -r 'select(.size_bytes) | "\(.kind) \(.size_bytes)"' | sort | uniq -c | tr -s ' ' | tr '\n' ';'
+echo
+tidemark query -f jsonl run.tmk "SELECT what, count FROM loss WHERE count > 0"

@@ -105,6 +105,8 @@ static void family_record(struct thread *thread, uintptr_t frame, const struct f
     else if (sampled_remember(thread, (void *)block))
         thread_record_long_at(thread, frame, node, kind, block, size,
                               family_slack(thread, frame, call, block, size), align);
+    if (unlikely(pools_are_followed))
+        pools_memory_begins(thread, block, size);
     hooks_record_spent(thread, frame, spent);
 }
 
@@ -218,6 +220,8 @@ static bool family_resize_begin(struct thread *thread, uintptr_t frame,
     if (!resizing->sampled && !resizing->old_sampled)
         return false;
     resizing->node = thread_path_before(thread, frame, start);
+    if (unlikely(pools_are_followed) && resizing->call->entry->row->does == FAMILY_RESIZES)
+        pools_memory_ends(thread, frame, start, (uintptr_t)resizing->old);
     thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)resizing->old);
     return true;
 }
@@ -242,6 +246,8 @@ static void family_resize_end(struct thread *thread, uintptr_t frame,
         thread_record_long_at(thread, frame, resizing->node,
                               WIRE_REALLOC_END | (failed ? WIRE_FAILED : 0), 0,
                               resizing->sampled ? size : 0, 0, aligned);
+    if (unlikely(pools_are_followed) && resizing->call->entry->row->does == FAMILY_RESIZES)
+        pools_memory_begins(thread, block, size);
     hooks_record_spent(thread, frame, spent);
 }
 
