@@ -184,6 +184,44 @@ kill $own
 wait $own
 cat said
 
+echo "== of functions for which there is no room any more none is hooked"
+for i in $(seq 95); do echo "char *many_$i(long a, long b) { return (char *)(a * b) + 4096 * $i; }"; done >many.c
+echo 'void many_free(char *block) { *(volatile char *)&block = 0; }' >>many.c
+for i in $(seq 95); do echo "char *many_$i(long a, long b);"; done >threads.c
+cat >>threads.c <<'EOC'
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+void many_free(char *block);
+static void *work(void *argument)
+{
+    for (;; usleep(1000)) {
+EOC
+for i in $(seq 95); do echo "many_free(many_$i(1, 2));"; done >>threads.c
+cat >>threads.c <<'EOC'
+    }
+    return argument;
+}
+int main(void)
+{
+    pthread_t thread;
+    pthread_create(&thread, NULL, work, NULL);
+    pause();
+    return 0;
+}
+EOC
+cc -O1 -fPIC -shared -o libmany.so many.c && cc -O1 -o threads threads.c ./libmany.so -pthread
+./threads &
+own=$!
+sleep 0.3
+for argument in 1 2; do
+    tidemark attach -q --trace -o run.tmk --for 300ms \
+        --allocator-functions="$(seq -f "many_%g($argument)" -s ' ' 95) many_free" $own
+    tidemark events --json -k pool run.tmt | jq -c .size_bytes | sort -n | uniq | tr '\n' ';'
+    tidemark report --json run.tmk | jq -c '[.unseen[].what]'
+done
+kill_hard $own
+
 echo "== while it runs, with one thread: each time others are hooked at their beginnings"
 cat >single.c <<'EOC'
 #include <signal.h>

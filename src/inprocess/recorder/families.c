@@ -699,10 +699,13 @@ static bool families_import(const struct examination *examination)
         if (families_exported(examination, examination->found[i].row->name) !=
             examination->found[i].address)
             return false;
-    for (uint32_t i = 0; i < examination->count; i++)
-        if (!imports_add(examination->found[i].row, examination->found[i].address))
-            return false;
-    return true;
+    uint32_t added = 0;
+    while (added < examination->count &&
+           imports_add(examination->found[added].row, examination->found[added].address))
+        added++;
+    for (uint32_t i = 0; i < added && added < examination->count; i++)
+        imports_drop(examination->found[i].row, examination->found[i].address);
+    return added == examination->count;
 }
 
 /* The processor's choice is what the others are bound to. */

@@ -132,6 +132,13 @@ bool imports_add(const struct family_row *row, uintptr_t function)
     return true;
 }
 
+void imports_drop(const struct family_row *row, uintptr_t function)
+{
+    for (unsigned i = 0; i < import_count; i++)
+        if (imports_is_same(&imports[i], row, function))
+            imports[i].is_wanted = false;
+}
+
 /* ---- What stands in words ---- */
 
 struct definers {

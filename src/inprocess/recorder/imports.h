@@ -20,6 +20,8 @@
 void imports_begin(void);
 /* Calls of the function at `function` shall come to its row's hook. False: there is no room. */
 bool imports_add(const struct family_row *row, uintptr_t function);
+/* They shall not, if imports_add() has been told so. */
+void imports_drop(const struct family_row *row, uintptr_t function);
 /* Something has a stand-in, wanted or not. */
 bool imports_are_there(void);
 
@@ -35,6 +37,10 @@ static inline bool imports_add(const struct family_row *row, uintptr_t function)
 {
     (void)row, (void)function;
     return false;
+}
+static inline void imports_drop(const struct family_row *row, uintptr_t function)
+{
+    (void)row, (void)function;
 }
 static inline bool imports_are_there(void)
 {
