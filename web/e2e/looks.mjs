@@ -91,4 +91,32 @@ export function testLooks(world) {
         await session.close();
         await server.stop();
     });
+
+    test("nothing lost is 0 where it was looked for, and only there", async () => {
+        const losses = [];
+        for (const file of [world.profiles.threads, world.profiles.spike]) {
+            const said = report(world.tidemark, file),
+                end = said.samples.at(-1);
+            const server = await serve(world.tidemark, [file]);
+            const session = await Session.open(world.browser, server);
+            const not = said.samples.find((each) => typeof each.lost_count !== "number");
+            losses.push(end.lost_bytes);
+            for (const [b, sum] of [
+                [end.sample, exact(end.lost_bytes, "bytes")],
+                [not.sample, "not recorded"],
+            ]) {
+                await session.go("growth", { opt: `as:looks,subject:lost,a:${not.sample},b:${b}` });
+                assert.deepEqual(
+                    await session.page
+                        .locator("[data-sum]")
+                        .evaluateAll((all) => all.map((each) => each.title)),
+                    ["not recorded", sum, "not recorded"],
+                );
+            }
+            session.noErrors();
+            await session.close();
+            await server.stop();
+        }
+        assert.ok(losses.includes(0) && losses.some((bytes) => bytes > 0), `${losses}`);
+    });
 }

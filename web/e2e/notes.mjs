@@ -122,6 +122,23 @@ export function testNotes(world) {
         await server.stop();
     });
 
+    test("what somebody wrote by hand is not lost by the next note", async () => {
+        const { server, beside } = await begin("broken.tmk");
+        const begun = '{"format":"tidemark-notes","version":1,"notes":[{"text":"by hand"}';
+        writeFileSync(beside, `${begun},],"views":[]}`);
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        await session.go("notes");
+        await write(session, "instead?");
+        assert.match(await page.locator(".main [role=alert]").innerText(), /damaged/);
+        assert.equal(readFileSync(beside, "utf8"), `${begun},],"views":[]}`);
+        writeFileSync(beside, `${begun}],"views":[]}`); /* and no id */
+        await write(session, "beside it");
+        assert.deepEqual((await textsOf(session)).sort(), ["beside it", "by hand"]);
+        await session.close();
+        await server.stop();
+    });
+
     test("notes that somebody wrote by hand do no harm", async () => {
         const { server, beside } = await begin("hand.tmk");
         writeFileSync(

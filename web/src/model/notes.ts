@@ -57,13 +57,15 @@ const viewOf = (raw: Raw): SavedView => ({
     address: addressOf(raw["address"]),
 });
 
-/* Each id once: what is saved again takes the place of what was saved. */
+/* Each id once: what is saved again takes the place of what was saved. What was written by hand
+ * without one has its place. */
 function rowsOf<Row extends { id: string }>(list: unknown, of: (raw: Raw) => Row): Row[] {
     const rows = new Map<string, Row>();
-    for (const raw of Array.isArray(list) ? list.slice(0, MOST) : []) {
+    for (const [at, raw] of (Array.isArray(list) ? list.slice(0, MOST) : []).entries()) {
         if (!isRaw(raw)) continue;
         const row = of(raw);
-        if (row.id) rows.set(row.id, row);
+        row.id ||= `at ${at}`;
+        rows.set(row.id, row);
     }
     return [...rows.values()];
 }

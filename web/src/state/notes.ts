@@ -34,8 +34,12 @@ function set(index: number, value: Kept): void {
 const sentence = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 async function read(index: number, from: NotesKeeper): Promise<Kept> {
-    const { text, tag } = await from.read(index);
-    return { notes: readNotes(text) ?? none, tag };
+    const { text, tag } = await from.read(index),
+        said = readNotes(text);
+    /* Taken for none they would be replaced by the next note. */
+    if (!said)
+        throw new Error("The file of notes beside the profile is damaged: it is left alone.");
+    return { notes: said, tag };
 }
 
 const TRIES = 3;

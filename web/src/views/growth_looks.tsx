@@ -69,6 +69,9 @@ async function foundOf(
     return foundInMappings(mappings ?? [], subject);
 }
 
+const hasLookedForLost = (look: Sample | undefined) =>
+    look?.lost_count !== null && look?.lost_count !== undefined;
+
 /* Did a look look for it? */
 function knowsOf(subject: Subject, samples: readonly Sample[], found: readonly Found[]) {
     const seen = new Set(found.map((each) => each.sample));
@@ -76,7 +79,7 @@ function knowsOf(subject: Subject, samples: readonly Sample[], found: readonly F
         const look = samples.find((each) => each.sample === sample);
         if (seen.has(sample)) return true;
         if (subject === "blocks") return !!look?.ledger;
-        return subject === "lost" && look?.lost_count !== null && look?.lost_count !== undefined;
+        return subject === "lost" && hasLookedForLost(look);
     };
 }
 
@@ -84,10 +87,16 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
     const samples = profile.summary.samples ?? [];
     const { hide } = state.value,
         subject = subjectOf();
+    /* There are no rows of lost blocks where none was lost. */
+    const looked = (look: Sample) => subject.id === "lost" && hasLookedForLost(look);
     const loaded = useLoaded(
         () =>
             profile.work(["looks", subject.id, hide].join(), async () =>
-                profile.has(subject.resource) ? foundOf(profile, subject.id, hide) : null,
+                profile.has(subject.resource)
+                    ? foundOf(profile, subject.id, hide)
+                    : samples.some(looked)
+                      ? []
+                      : null,
             ),
         [profile, subject.id, hide],
     );
@@ -201,7 +210,10 @@ function LookTable({
         [rows, search],
     );
     const most = shown.reduce((best, row) => Math.max(best, Math.abs(changeOf(row) ?? 0)), 1);
-    const sums = { before: sumOfRows(rows, "before"), after: sumOfRows(rows, "after") };
+    const sums = {
+        before: knows(a.sample) ? sumOfRows(rows, "before") : null,
+        after: knows(b.sample) ? sumOfRows(rows, "after") : null,
+    };
     const columns: Column<LookRow>[] = [
         {
             id: "change",
@@ -246,7 +258,11 @@ function LookTable({
                 sort={state.value.sort || "-change"}
                 onSort={(next) => go({ sort: next }, "replace")}
                 rowKey={(row) => `${row.detail}\n${row.name}`}
-                empty="Nothing was found at either look."
+                empty={
+                    knows(a.sample) || knows(b.sample)
+                        ? "Nothing was found."
+                        : "Neither look looked for it."
+                }
             />
         </>
     );
