@@ -251,20 +251,19 @@ void process_image_take_name(void *context, uint32_t number, const char *name)
     event_sink_name(&image->sink, number, name);
 }
 
-/* What it waited for us in its exit is no part of how long it ran; other threads may have gone
- * on. */
+/* What it waited for us in its exit is no part of how long it ran, nor what it executed in its
+ * place; other threads may have gone on. */
 static uint64_t process_image_end_ticks(const struct process_image *image, uint64_t now_ticks)
 {
-    uint64_t exit_ticks = atomic_load(&image->view.header->exit_ticks);
     uint64_t executed_ticks = atomic_load(&image->view.header->executed_ticks);
+    uint64_t end_ticks =
+        executed_ticks ? executed_ticks : atomic_load(&image->view.header->exit_ticks);
     if (image->gate.state == GATE_SHUT)
         return image->gate.ticks;
-    if (executed_ticks && executed_ticks < now_ticks)
-        return executed_ticks;
-    if (!exit_ticks || exit_ticks > now_ticks)
+    if (!end_ticks || end_ticks > now_ticks)
         return now_ticks;
     uint64_t last_ticks = replay_last_ticks(image->sink.replay);
-    return last_ticks > exit_ticks && last_ticks < now_ticks ? last_ticks : exit_ticks;
+    return last_ticks > end_ticks && last_ticks < now_ticks ? last_ticks : end_ticks;
 }
 
 static uint64_t process_image_exit_wait_ns(const struct process_image *image,
