@@ -4,6 +4,7 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -111,7 +112,36 @@ def stuck():
     time.sleep(1)
 
 
-if sys.argv[2] == "stuck":
+def both(other):
+    """Two servers of one profile, and a page of each that writes: how many notes are there then."""
+    def write_some(at, secret, name):
+        for i in range(30):
+            status = 412
+            while status == 412:
+                asked = http.client.HTTPConnection(at.hostname, at.port, timeout=60)
+                fields = {"Authorization": f"Bearer {secret}"}
+                asked.request("GET", "/api/v1/p/0/notes", None, fields)
+                there = asked.getresponse()
+                said = json.loads(there.read())
+                said["notes"].append({"id": f"{name}-{i}", "text": "x"})
+                asked.request("PUT", "/api/v1/p/0/notes", text(said), {**fields, "If-Match": there.headers["ETag"]})
+                answer = asked.getresponse()
+                answer.read()
+                status = answer.status
+                asked.close()
+    at = urllib.parse.urlsplit(other)
+    writers = [threading.Thread(target=write_some, args=(url, token, "a")),
+               threading.Thread(target=write_some, args=(at, urllib.parse.parse_qs(at.fragment)["token"][0], "b"))]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    print("of 60 notes", len(json.loads(ask("notes")[2])["notes"]))
+
+
+if sys.argv[2] == "both":
+    both(sys.argv[3])
+elif sys.argv[2] == "stuck":
     stuck()
 elif sys.argv[2] == "write":
     status, headers, body = ask("notes")

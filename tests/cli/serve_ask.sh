@@ -41,6 +41,15 @@ begin run.tmk
 python3 "$HERE/serve_ask.py" "$url" stuck
 end
 
+echo "--- two servers of one profile"
+begin run.tmk
+first=$server other=$url
+begin run.tmk
+python3 "$HERE/serve_ask.py" "$url" both "$other"
+end
+server=$first
+end
+
 echo "--- a profile that is replaced, a job, a trace"
 tidemark record -q --trace -o traced.tmk "$VICTIMS/basic" 1 >/dev/null 2>&1
 begin traced.tmt

@@ -3,9 +3,12 @@
 #include "server/notes.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/error.h"
@@ -106,11 +109,31 @@ static int notes_replace(const char *path, const struct strbuf *text)
     return error ? error_set(error, "cannot write %s: %s", path, strerror(-error)) : 0;
 }
 
+/* Of the folder, against servers of the same profile in other processes. -1: none is to be had, as
+ * the folder may not be read, its file system has no locks, or somebody keeps it. */
+static int notes_lock_folder(const char *path)
+{
+    enum { TRIES = 200, WAIT_US = 10000 };
+    char *copy = strdup(path);
+    int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    free(copy);
+    for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB); i++) {
+        if (errno == EWOULDBLOCK && i < TRIES) {
+            usleep(WAIT_US);
+            continue;
+        }
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 /* The lock is held. */
 static int notes_write_at(const char *path, const struct strbuf *text, const char *known)
 {
     struct strbuf there = STRBUF_INIT;
     char tag[NOTES_TAG];
+    int folder = notes_lock_folder(path);
     int error = notes_check(path);
     if (!error)
         error = notes_read_at(path, &there, tag);
@@ -118,6 +141,8 @@ static int notes_write_at(const char *path, const struct strbuf *text, const cha
         error = error_set(-ESTALE, "other notes have been written meanwhile: read them first");
     if (!error)
         error = notes_replace(path, text);
+    if (folder >= 0)
+        close(folder);
     strbuf_release(&there);
     return error;
 }
