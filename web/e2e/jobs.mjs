@@ -19,6 +19,13 @@ export function testJobs(world) {
             assert.equal(await page.locator(".main [role=alert]").count(), 0, view);
             assert.deepEqual(session.errors.splice(0), [], view);
         }
+        for (const [view, query] of [
+            ["space", {}],
+            ["growth", { opt: "as:looks" }],
+        ]) {
+            await session.go(view, query);
+            assert.match(await page.locator(".main").innerText(), /whole job has no looks/);
+        }
         await session.go("jobs");
         await session.accessible("jobs");
         const reports = world.profiles.ranks.map((file) => report(world.tidemark, file));

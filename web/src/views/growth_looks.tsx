@@ -100,6 +100,13 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
             ),
         [profile, subject.id, hide],
     );
+    if (profile.summary.meta["job_ranks"] !== undefined)
+        return (
+            <NotRecorded
+                what="The profile of a whole job has no looks at processes."
+                how="Each rank has its own: choose a rank in the view of the job."
+            />
+        );
     if (samples.length < 2)
         return (
             <NotRecorded
