@@ -708,12 +708,19 @@ static bool families_import(const struct examination *examination)
     return added == examination->count;
 }
 
-/* The processor's choice is what the others are bound to. */
+/* The processor's choice is what the others are bound to. Its chooser is code of a module that
+ * another thread may be loading right now, and elsewhere than on x86-64 it wants arguments. */
 static bool families_import_chosen(const struct examination *examination,
                                    const struct family_row *row)
 {
+#if defined(__x86_64__)
     uintptr_t chooser = families_exported(examination, row->name);
-    return chooser && !examination->is_program && imports_add(row, ((uintptr_t(*)(void))chooser)());
+    return chooser && !examination->is_program && patch_is_relocated(examination->info) &&
+           imports_add(row, ((uintptr_t(*)(void))chooser)());
+#else
+    (void)examination, (void)row;
+    return false;
+#endif
 }
 
 static void families_add_pool(struct examination *examination, const struct family_row *row,

@@ -261,6 +261,13 @@ static bool patch_is_being_loaded(const struct module *module)
     return module->relro < module->relro_end && patch_is_writable(module->relro);
 }
 
+bool patch_is_relocated(const struct dl_phdr_info *info)
+{
+    struct module module;
+    return patch_module_open(&module, info) && module.relro < module.relro_end &&
+           !patch_is_writable(module.relro);
+}
+
 static bool patch_protect(const struct module *module, int protection)
 {
     return syscall(SYS_mprotect, module->relro, module->relro_end - module->relro, protection) == 0;

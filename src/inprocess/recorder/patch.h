@@ -5,6 +5,7 @@
 #ifndef TIDEMARK_RECORDER_PATCH_H
 #define TIDEMARK_RECORDER_PATCH_H
 
+#include <link.h>
 #include <stdbool.h>
 
 #ifndef TIDEMARK_PAGES
@@ -35,6 +36,9 @@ void patch_before_close(void);
 
 /* True once after a dlopen that had to be let through unseen: patch_new() is due. */
 bool patch_is_due(void);
+
+/* Has the loader certainly relocated the module, so that its code can run? */
+bool patch_is_relocated(const struct dl_phdr_info *info);
 #else /* that library is never loaded late */
 static inline bool patch_new(void)
 {
@@ -49,6 +53,11 @@ static inline void patch_before_close(void)
 }
 static inline bool patch_is_due(void)
 {
+    return false;
+}
+static inline bool patch_is_relocated(const struct dl_phdr_info *info)
+{
+    (void)info;
     return false;
 }
 #endif
