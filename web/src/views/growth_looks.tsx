@@ -15,9 +15,10 @@ import {
 } from "../model/looks.ts";
 import type { Mapping } from "../model/space.ts";
 import { searcher } from "../model/search.ts";
-import { bytes, duration, exact, format, signed } from "../model/units.ts";
+import { bytes, exact, signed } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
+import { LookOptions } from "../widgets/look_options.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { toneOf } from "./compare_figures.tsx";
@@ -131,12 +132,7 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
                         "replace",
                     )
                 }>
-                {samples.map((each) => (
-                    <option key={each.sample} value={each.sample}>
-                        {each.why} at {duration(each.time_ns)}:{" "}
-                        {format(each.resident_bytes, "bytes")}
-                    </option>
-                ))}
+                <LookOptions samples={samples} />
             </select>
         </label>
     );

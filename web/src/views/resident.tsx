@@ -9,13 +9,14 @@ import { shortName } from "../model/names.ts";
 import { baseName, callersOf, wrapperOf, type CallTree } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
 import type { Mapping } from "../model/space.ts";
-import { bytes, count, duration, exact, format } from "../model/units.ts";
+import { bytes, count, exact, format } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { HeapView } from "./heap.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Through } from "../widgets/through.tsx";
+import { LookOptions } from "../widgets/look_options.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { OwnersView } from "./owners.tsx";
 import type { ViewProps } from "./registry.ts";
@@ -88,12 +89,7 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
                                 }),
                             })
                         }>
-                        {samples.map((each) => (
-                            <option key={each.sample} value={each.sample}>
-                                {each.why} at {duration(each.time_ns)}:{" "}
-                                {format(each.resident_bytes, "bytes")}
-                            </option>
-                        ))}
+                        <LookOptions samples={samples} />
                     </select>
                 </label>
                 {profile.has("owners") && (

@@ -19,12 +19,13 @@ import {
 } from "../model/space.ts";
 import { searcher } from "../model/search.ts";
 import { shortName } from "../model/names.ts";
-import { bytes, count, duration, exact, format, share } from "../model/units.ts";
+import { bytes, count, exact, format, share } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Icicle, flameToSvg } from "../widgets/icicle.tsx";
 import { saveText } from "../widgets/save.ts";
+import { LookOptions } from "../widgets/look_options.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { FrameGone } from "./flame.tsx";
@@ -125,12 +126,7 @@ function Looked({
                         onChange={(event) =>
                             choose({ sample: event.currentTarget.value, zoom: undefined })
                         }>
-                        {(profile.summary.samples ?? []).map((each) => (
-                            <option key={each.sample} value={each.sample}>
-                                {each.why} at {duration(each.time_ns)}:{" "}
-                                {format(each.resident_bytes, "bytes")}
-                            </option>
-                        ))}
+                        <LookOptions samples={profile.summary.samples ?? []} />
                     </select>
                 </label>
                 <span class="together" role="group" aria-label="As wide as">
