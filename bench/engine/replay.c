@@ -3,7 +3,7 @@
  * million that stay; four threads whose records come in runs, as the collector's merge delivers
  * them.
  *
- *   bench_replay [million events] [live blocks] [call paths] [records per run]
+ *   bench_replay [million events] [live blocks] [call paths] [records per run] [bytes a block]
  *   bench_replay FILE.tmt         that trace: what decoding and what replaying takes
  */
 #include <math.h>
@@ -55,14 +55,14 @@ struct heap {
     size_t live_count, spare_count;
 };
 
-static void heap_init(struct heap *heap, size_t blocks)
+static void heap_init(struct heap *heap, size_t blocks, size_t step)
 {
     heap->live = malloc(blocks * sizeof(uint64_t));
     heap->spare = malloc(blocks * sizeof(uint64_t));
     heap->live_count = 0;
     heap->spare_count = blocks;
     for (size_t i = 0; i < blocks; i++) /* lowest addresses are used first */
-        heap->spare[blocks - 1 - i] = 0x555555a00000 + i * 112;
+        heap->spare[blocks - 1 - i] = 0x555555a00000 + i * step;
 }
 
 static void put(struct stream *stream, unsigned kind, uint64_t address, uint64_t size,
@@ -126,11 +126,11 @@ static void put_realloc(struct stream *stream, struct heap *heap, uint32_t paths
 }
 
 static void generate(struct stream *stream, size_t events, size_t blocks, uint32_t paths,
-                     size_t run_records)
+                     size_t run_records, size_t step)
 {
     struct heap heap;
 
-    heap_init(&heap, blocks + blocks / 8);
+    heap_init(&heap, blocks + blocks / 8, step);
     stream->words = malloc((events + 2 * run_records + 2) * 32);
     stream->runs = malloc((events / run_records + 2) * sizeof(*stream->runs));
     while (stream->events < events) {
@@ -277,7 +277,8 @@ static int replay_made(int argc, char **argv)
 
     for (uint32_t i = 0; i < THREADS; i++)
         replay_thread_begin(replay, 100 + i, 0);
-    generate(&stream, events, blocks, (uint32_t)paths, run_records);
+    generate(&stream, events, blocks, (uint32_t)paths, run_records,
+             argument(argc, argv, 5, 112) & ~(size_t)15);
     half = stream.run_count / 2;
     start = middle = seconds();
     for (size_t i = 0; i < stream.run_count; i++) {

@@ -31,14 +31,18 @@ static uint64_t random_u64(void)
     return random_state;
 }
 
-/* hash_u64() multiplies: the address whose product this is. */
+/* live_hash() folds the address and multiplies: the address whose product this is. */
 static uint64_t address_of_product(uint64_t product)
 {
-    uint64_t inverse = 1, factor = 0x9E3779B97F4A7C15ull;
+    uint64_t inverse = 1, factor = 0x9E3779B97F4A7C15ull, folded, address;
 
     for (int i = 0; i < 6; i++) /* Newton's */
         inverse *= 2 - factor * inverse;
-    return product * inverse;
+    address = folded = product * inverse;
+    for (int i = 0; i < 8; i++)
+        address = folded ^ address >> 8;
+    assert_int_equal(hash_u64(address ^ address >> 8) >> 32, product >> 32);
+    return address;
 }
 
 /* Of one home, whatever the size of the table. */
@@ -153,12 +157,43 @@ static void a_full_small_table_is_searched_once_round(void **state)
     live_table_release(&table);
 }
 
+static size_t far_from_home(const struct live_table *table)
+{
+    size_t far = 0;
+
+    for (const struct live_block *block = table->slots; block < live_table_end(table); block++)
+        if (block->address)
+            far += live_hash(block->address) >> table->shift !=
+                   (size_t)(block - table->slots) / LIVE_PLACES;
+    return far;
+}
+
+/* At random addresses some 6 % of so many blocks are far from home. A product alone leaves 61 % of
+ * those of 112 bytes, and 97 % of those of 29,648 bytes. */
+static void blocks_of_one_size_are_at_home_whatever_the_size(void **state)
+{
+    enum { BLOCKS = 20000 };
+
+    (void)state;
+    for (uint64_t size = 16; size <= 48000; size += 112) {
+        struct live_table table;
+        live_table_init(&table, 15);
+        for (uint64_t i = 0; i < BLOCKS; i++)
+            live_table_place(&table, 0x7f0000000010 + i * size)->address =
+                0x7f0000000010 + i * size;
+        assert_int_equal(table.mask + 1, 4096);
+        assert_true(far_from_home(&table) < BLOCKS / 8);
+        live_table_release(&table);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_added_is_found_until_it_is_removed),
         cmocka_unit_test(removing_takes_back_what_adding_counted),
         cmocka_unit_test(a_full_small_table_is_searched_once_round),
+        cmocka_unit_test(blocks_of_one_size_are_at_home_whatever_the_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
