@@ -1,24 +1,33 @@
 # tidemark ps more than once: what grew, written down, and drawn. And one answer as bars.
 . "$HERE/lib.sh"
 # 32 MiB; 16 MiB more when it is told, and the end when it is told again.
-cat >known.py <<'PY'
-import mmap, os, sys, time
-def wait(name):
-    while not os.path.exists(name):
-        time.sleep(0.02)
-def take(mib):
-    memory = mmap.mmap(-1, mib << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    memory.write(b"y" * len(memory))
-    return memory
-first = take(32)
-open("ready", "w").close()
-wait("grow")
-second = take(16)
-open("grown", "w").close()
-wait("end")
-PY
+# Static, so that it shares nothing: its share of what others have would grow when they end.
+cat >known.c <<'C'
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void await(const char *name)
+{
+    while (access(name, F_OK))
+        usleep(20000);
+}
+static void take(size_t mib, const char *said)
+{
+    memset(malloc(mib << 20), 'y', mib << 20);
+    close(creat(said, 0600));
+}
+int main(void)
+{
+    take(32, "ready");
+    await("grow");
+    take(16, "grown");
+    await("end");
+}
+C
+cc -static -O1 -fno-builtin -o known known.c
 NAME=watched-$$
-python3 known.py $NAME &
+./known $NAME &
 program=$!
 trap 'kill $program $recorder 2>/dev/null' EXIT
 until_true test -e ready
@@ -72,7 +81,7 @@ sentence "no history of ps"
 cat other
 
 echo "== drawn"
-tidemark plot history -t -w 90 --height 6 | grep -c "known.py $NAME"
+tidemark plot history -t -w 90 --height 6 | grep -c "known $NAME"
 tidemark plot history --processes 1 -o history.svg 2>&1
 grep -o '<title>[^<]*' history.svg | sed "s/$NAME/NAME/; s/($program)/(PID)/"
 tidemark plot history --stacked --figure uss -o stacked.svg 2>/dev/null && grep -c 'all others' stacked.svg
