@@ -189,6 +189,7 @@ static inline void timeline_bucket_forget_calls(struct timeline_bucket *bucket)
 
 struct thread_metrics {
     uint32_t tid;
+    uint32_t seen_node; /* a call path that it was at: whose thread it is (0: not known) */
     uint64_t start_ticks, end_ticks; /* end 0: still running at the end */
     /* made by this thread; allocations and reallocations, and the blocks whose life they ended */
     struct figure alloc_count, alloc_bytes, free_count, free_bytes;

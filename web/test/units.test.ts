@@ -79,6 +79,13 @@ test("names without what there is no room for", () => {
     assert.equal(shortName("operator new(unsigned long)"), "operator new");
     assert.equal(shortName("(anonymous namespace)::make(int)"), "(anonymous namespace)::make");
     assert.equal(shortName("main"), "main");
+    assert.equal(shortName("main program"), "main program");
+    assert.equal(shortName("solve [OpenMP region 0]"), "solve [OpenMP region 0]");
+    assert.equal(
+        shortName("ns::Mesh<double>::solve(int) [OpenMP region 12] [clone .cold]"),
+        "ns::Mesh<double>::solve [OpenMP region 12]",
+    );
+    assert.equal(shortName("heat::solve [clone .constprop.0]"), "heat::solve");
     assert.equal(shortName("foo::operator()(int) const"), "foo::operator()");
     assert.equal(
         shortName("main::{lambda(int, auto:1&)#2}::operator()(int) const"),

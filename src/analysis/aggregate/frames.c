@@ -138,8 +138,7 @@ static size_t frame_room_behind(const struct style *style, size_t used)
 
 size_t frame_place_room(const struct style *style, const char *name, size_t used, size_t most)
 {
-    size_t room = frame_room_behind(style, used), core;
-    name_core(name, &core);
+    size_t room = frame_room_behind(style, used), core = name_short_bytes(name);
     return core + 2 + most > room && core + 2 + PLACE_LEAST <= room ? room - core - 2 : most;
 }
 
@@ -170,8 +169,7 @@ size_t frame_add_wrapper(struct strbuf *out, const struct style *style, const ch
                          const char *name, size_t room)
 {
     struct strbuf through = STRBUF_INIT;
-    size_t core;
-    name_core(name, &core);
+    size_t core = name_short_bytes(name);
     name_add_short(&through, wrapper, THROUGH_MOST);
     strbuf_add_string(&through, style_sign(style, " ← ", " <- "));
     size_t columns = text_width(through.data);
@@ -215,10 +213,10 @@ void frame_add_line(struct strbuf *out, const struct style *style, const struct 
 void frame_add_tight_line(struct strbuf *out, const struct style *style,
                           const struct profile *profile, struct frame frame, size_t used)
 {
-    size_t room = frame_room_behind(style, used), core;
+    size_t room = frame_room_behind(style, used);
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
     frame_add_name(&name, profile, frame);
-    name_core(name.data, &core);
+    size_t core = name_short_bytes(name.data);
     if (room >= NARROW)
         frame_add_place(&place, profile, frame, room * 9 / 20);
     else if (core + 2 + NARROW / 3 < room)

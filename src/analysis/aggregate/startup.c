@@ -138,6 +138,28 @@ static enum startup_kind startup_of_asker(const struct startup_marking *marking,
                                                                                : STARTUP_NONE;
 }
 
+/* Without a module of its own: linked into the program. */
+static bool startup_begins_team(const struct profile *profile, const struct profile_code *code)
+{
+    for (uint32_t i = 0; i < code->line_count; i++) {
+        const char *name = profile->functions[profile->lines[code->first_line + i].function].name;
+        if (name && (!strcmp(name, "gomp_thread_start") || !strcmp(name, "__kmp_launch_worker")))
+            return true;
+    }
+    return startup_of_module(startup_module(profile, code)) == STARTUP_OPENMP;
+}
+
+bool startup_is_of_team(const struct profile *profile, uint32_t path)
+{
+    const struct profile_code *outermost = NULL;
+    for (uint32_t at = path; at && at < profile->node_count; at = profile->nodes[at].parent) {
+        const struct profile_code *code = &profile->codes[profile->nodes[at].location];
+        if (!startup_is_c_library(startup_module(profile, code)))
+            outermost = code;
+    }
+    return outermost && startup_begins_team(profile, outermost);
+}
+
 /* ---- All of them --------------------------------------------------------------------------- */
 
 static void startup_mark(struct startup *startup, const struct startup_marking *marking)

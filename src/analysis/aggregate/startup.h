@@ -42,6 +42,9 @@ bool *startup_others(const struct startup *startup, const struct profile *profil
 /* What its paths have of a metric that adds up. */
 struct figure startup_sum(const struct startup *startup, const struct profile *profile,
                           const struct metric_row *row);
+/* Of a thread that was at this path: was it OpenMP's run-time that made it? Not for the main
+ * thread, in which that is initialised. */
+bool startup_is_of_team(const struct profile *profile, uint32_t path);
 /* "MPI", "libraries". */
 const char *startup_kind_name(enum startup_kind kind);
 /* "start-up of MPI, locale": those that hold something at the peak, most first, or that are there

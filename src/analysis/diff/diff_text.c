@@ -333,8 +333,8 @@ static size_t diff_text_names_begin(struct writing *writing)
 static void diff_text_add_place(struct strbuf *out, const struct style *style, const char *name,
                                 const char *file, const char *behind, size_t used)
 {
-    size_t room = style->columns - used, most = style->columns / 5 + text_width(behind), core;
-    name_core(name, &core);
+    size_t room = style->columns - used, most = style->columns / 5 + text_width(behind);
+    size_t core = name_short_bytes(name);
     size_t left = room > core + 2 ? room - core - 2 : 0;
     size_t columns = left < room / 3 ? room / 3 : left;
     columns = columns < most ? columns : most;

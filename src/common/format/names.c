@@ -8,6 +8,10 @@
 #include "base/text.h"
 #include "format/types.h"
 
+enum { NAME_BESIDE_REGION = 8 }; /* columns that a name has beside a region at least */
+
+static const char fortran_main[] = "main program"; /* without debug information */
+
 static bool name_starts_with(const char *string, const char *prefix)
 {
     return !strncmp(string, prefix, strlen(prefix));
@@ -39,6 +43,10 @@ const char *name_core(const char *name, size_t *length)
     bool after_operator = false;
     if (*name == '[') { /* of ours: "[max depth]", "[file] libc.so.6" */
         *length = strlen(name);
+        return name;
+    }
+    if (name_starts_with(name, fortran_main) && strchr(" ", name[strlen(fortran_main)])) {
+        *length = strlen(fortran_main);
         return name;
     }
     while (*at) {
@@ -150,11 +158,37 @@ static void name_add_in(struct strbuf *out, const char *core, size_t length, siz
     strbuf_release(&elided);
 }
 
-void name_add_short(struct strbuf *out, const char *name, size_t columns)
+const char *name_region(const char *name)
+{
+    const char *region = strstr(name, " [OpenMP ");
+    return region && strchr(region, ']') ? region + 1 : NULL;
+}
+
+static size_t name_region_bytes(const char *region)
+{
+    return region ? (size_t)(strchr(region, ']') + 1 - region) : 0;
+}
+
+size_t name_short_bytes(const char *name)
 {
     size_t length;
+    const char *region = name_region(name);
+    name_core(name, &length);
+    return length + (region ? 1 + name_region_bytes(region) : 0);
+}
+
+/* Where there is hardly room the region is left out. */
+void name_add_short(struct strbuf *out, const char *name, size_t columns)
+{
+    size_t length, region_bytes = name_region_bytes(name_region(name));
     const char *core = name_core(name, &length);
-    name_add_in(out, core, length, columns);
+    if (!region_bytes || region_bytes + 1 + NAME_BESIDE_REGION > columns) {
+        name_add_in(out, core, length, columns);
+        return;
+    }
+    name_add_in(out, core, length, columns - region_bytes - 1);
+    strbuf_add_char(out, ' ');
+    text_add_safe(out, name_region(name), region_bytes);
 }
 
 void name_add_type(struct strbuf *out, const char *name, size_t columns)

@@ -11,6 +11,13 @@
  *     "int ns::f<int>(char)" → "ns::f<int>"        length in *length */
 const char *name_core(const char *name, size_t *length);
 
+/* Where the name of an outlined function says whose part it is: "[OpenMP region 0]"; NULL: it is
+ * none. A short name keeps that behind its core. */
+const char *name_region(const char *name);
+
+/* Bytes of a short name that is not cut. */
+size_t name_short_bytes(const char *name);
+
 /* Adds the name in at most `columns`: first without return type and parameters, then template
  * arguments elided from the inside out ("<…>"), at last cut in its middle. Terminal-safe. */
 void name_add_short(struct strbuf *out, const char *name, size_t columns);

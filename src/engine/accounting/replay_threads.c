@@ -57,6 +57,7 @@ static void threads_tell_life(const struct thread_counts *counts, struct thread_
     out->waits = counts->waits;
     out->wait_ticks = counts->wait_ticks;
     out->stack_node = counts->stack_node;
+    out->seen_node = counts->seen_node;
     memcpy(out->name, counts->name, sizeof out->name);
 }
 
@@ -145,6 +146,8 @@ void thread_stack(struct thread *thread, uint64_t deepest_bytes, uint64_t touche
         counts->stack_deepest_bytes = deepest_bytes;
         counts->stack_node = node;
     }
+    if (!counts->seen_node)
+        counts->seen_node = node;
     if (touched_bytes > counts->stack_touched_bytes)
         counts->stack_touched_bytes = touched_bytes;
 }
@@ -173,7 +176,8 @@ static void threads_restart_thread(struct thread *thread, uint64_t now_ticks)
                                      .peak_ticks = now_ticks,
                                      .stack_deepest_bytes = old.stack_deepest_bytes,
                                      .stack_touched_bytes = old.stack_touched_bytes,
-                                     .stack_node = old.stack_node};
+                                     .stack_node = old.stack_node,
+                                     .seen_node = old.seen_node};
     memcpy(counts->name, old.name, sizeof counts->name);
     thread->newest_address = 0;
     if (thread->spent_on != SPENT_ON_NOTHING)

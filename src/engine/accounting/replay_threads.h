@@ -48,6 +48,7 @@ struct thread_counts {
     uint64_t alloc_time, free_time; /* with threads.timed */
     uint64_t stack_deepest_bytes, stack_touched_bytes;
     uint32_t stack_node;
+    uint32_t seen_node; /* the first path that was told with a depth */
     char name[16];
 };
 

@@ -517,7 +517,8 @@ static void profile_reader_read_thread(struct reader *reader, sqlite3_stmt *row)
     const char *name = profile_reading_text(reader, row, 1);
     snprintf(thread->name, sizeof thread->name, "%s", name ? name : "");
     thread->stack_node = profile_reader_reference(reader, row, 2, &reader->own->nodes);
-    profile_reader_read_fields(reader, row, 3, thread, schema_thread_fields,
+    thread->seen_node = profile_reader_reference(reader, row, 3, &reader->own->nodes);
+    profile_reader_read_fields(reader, row, 4, thread, schema_thread_fields,
                                schema_thread_field_count);
 }
 
@@ -759,6 +760,18 @@ static void profile_reader_read_timeline(struct reader *reader)
                                 profile_reader_read_bucket);
 }
 
+static void profile_reader_read_threads(struct reader *reader)
+{
+    bool named = profile_reading_has_column(reader, "thread", "name") &&
+                 profile_reading_has_column(reader, "thread", "stack_path");
+    bool seen = named && profile_reading_has_column(reader, "thread", "seen_path");
+    const char *first = seen    ? "tid,name,stack_path,seen_path"
+                        : named ? "tid,name,stack_path,NULL"
+                                : "tid,NULL,NULL,NULL";
+    profile_reader_read_fielded(reader, "thread", "ORDER BY id", first, schema_thread_fields,
+                                schema_thread_field_count, profile_reader_read_thread);
+}
+
 static void profile_reader_read_tables(struct reader *reader)
 {
     profile_reader_add_unknowns(reader);
@@ -768,11 +781,7 @@ static void profile_reader_read_tables(struct reader *reader)
     profile_reader_read_paths(reader);
     profile_reader_read_mapped(reader);
     profile_reader_read_whole(reader);
-    bool named = profile_reading_has_column(reader, "thread", "name") &&
-                 profile_reading_has_column(reader, "thread", "stack_path");
-    profile_reader_read_fielded(
-        reader, "thread", "ORDER BY id", named ? "tid,name,stack_path" : "tid,NULL,NULL",
-        schema_thread_fields, schema_thread_field_count, profile_reader_read_thread);
+    profile_reader_read_threads(reader);
     profile_reader_read_timeline(reader);
     detail_read(reader);
     if (!reader->no_memory)

@@ -621,6 +621,7 @@ int profile_put_thread(struct profile_writer *writer, size_t index,
     values_number(&values, metrics->tid);
     values_name(&values, metrics->name, sizeof metrics->name);
     values_reference(&values, metrics->stack_node);
+    values_reference(&values, metrics->seen_node);
     schema_values(&values, metrics, schema_thread_fields, schema_thread_field_count);
     return profile_writing_put(writer, PUT_THREAD, &values);
 }

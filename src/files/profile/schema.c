@@ -84,7 +84,7 @@ const struct field schema_thread_fields[] = {
     THREAD("pool_count", pool_count, FIELD_ADDED),
 };
 const size_t schema_thread_field_count = COUNT(schema_thread_fields);
-/* tid, stack_node (each with its padding) and name have columns of their own. */
+/* tid, seen_node, stack_node (with its padding) and name have columns of their own. */
 _Static_assert(COUNT(schema_thread_fields) * sizeof(uint64_t) + 2 * sizeof(uint64_t) +
                        sizeof((struct thread_metrics){0}.name) ==
                    sizeof(struct thread_metrics),
@@ -222,7 +222,8 @@ void schema_create(struct strbuf *sql)
     schema_create_table(sql, "mapped_program", "id INTEGER PRIMARY KEY", schema_call_fields,
                         schema_call_field_count);
     schema_create_table(sql, "thread",
-                        "id INTEGER PRIMARY KEY,tid INTEGER,name TEXT,stack_path INTEGER",
+                        "id INTEGER PRIMARY KEY,tid INTEGER,name TEXT,stack_path INTEGER,"
+                        "seen_path INTEGER",
                         schema_thread_fields, schema_thread_field_count);
     schema_create_table(sql, "timeline", "bucket INTEGER PRIMARY KEY", schema_bucket_fields,
                         schema_bucket_field_count);
@@ -303,6 +304,7 @@ void schema_complete_threads(struct strbuf *sql, schema_has_column *is_there, vo
 {
     schema_complete(sql, "name", "TEXT", is_there, context);
     schema_complete(sql, "stack_path", "INTEGER", is_there, context);
+    schema_complete(sql, "seen_path", "INTEGER", is_there, context);
     for (size_t i = 0; i < schema_thread_field_count; i++)
         schema_complete(sql, schema_thread_fields[i].column, "INTEGER", is_there, context);
 }

@@ -83,7 +83,7 @@ struct statement_shape statement_of(enum statement which)
     if (which == PUT_MAPPED_PROGRAM)
         statement.count = 1 + schema_call_field_count;
     if (which == PUT_THREAD)
-        statement.count = 4 + schema_thread_field_count;
+        statement.count = 5 + schema_thread_field_count;
     if (which == PUT_BUCKET)
         statement.count = 1 + schema_bucket_field_count;
     return statement;

@@ -9,6 +9,11 @@
  *   name_                       left: C has such names too. Where DWARF says Fortran, the name in
  *                               DWARF is used and the underscore never seen
  *
+ * What a compiler makes of the body of an OpenMP construct is a function of its own; outlined.c has
+ * the names that they give it. The function that it was cut out of is named first:
+ *
+ *   solve._omp_fn.0             solve [OpenMP region 0]
+ *
  * A name from a file is not to be trusted: a hundred bytes can describe a name of gigabytes, so the
  * output is limited and demangling is left by longjmp at the limit. */
 #include <ctype.h>
@@ -19,6 +24,7 @@
 #include <string.h>
 
 #include "symbols/name_memory.h"
+#include "symbols/outlined.h"
 #include "symbols/symbols.h"
 #include "base/memory.h"
 
@@ -84,11 +90,9 @@ static char *demangle_fortran(const char *linkage)
     return printed < 0 ? NULL : readable;
 }
 
-char *symbols_demangle(const char *linkage)
+static char *demangle_function(const char *linkage)
 {
-    size_t length = strnlen(linkage, MAX_LINKAGE_BYTES + 1);
-    if (length > MAX_LINKAGE_BYTES)
-        return NULL;
+    size_t length = strlen(linkage);
     /* Rust first: its legacy names are valid C++ names with a hash at the end. */
     char *readable = NULL;
     if (strncmp(linkage, "_R", 2) == 0 || strncmp(linkage, "_ZN", 3) == 0)
@@ -97,4 +101,29 @@ char *symbols_demangle(const char *linkage)
         readable = demangle_with(cplus_demangle_v3_callback, linkage,
                                  length > LIMITED_BYTES ? STYLE | DMGL_NO_RECURSE_LIMIT : STYLE);
     return readable ? readable : demangle_fortran(linkage);
+}
+
+/* Names of outlined functions that name no parent are left as they are: DWARF may know it. */
+static char *demangle_outlined(const struct outlined *outlined)
+{
+    struct strbuf out = STRBUF_INIT;
+    char *parent = strndup(outlined->parent, outlined->parent_length);
+    char *readable = parent ? demangle_function(parent) : NULL;
+    if (parent)
+        outlined_add(&out, readable ? readable : parent, outlined);
+    free(readable);
+    free(parent);
+    char *text = parent ? strdup(out.data) : NULL;
+    strbuf_release(&out);
+    return text;
+}
+
+char *symbols_demangle(const char *linkage)
+{
+    if (strnlen(linkage, MAX_LINKAGE_BYTES + 1) > MAX_LINKAGE_BYTES)
+        return NULL;
+    struct outlined outlined;
+    if (!outlined_find(linkage, &outlined))
+        return demangle_function(linkage);
+    return outlined.parent_length ? demangle_outlined(&outlined) : NULL;
 }

@@ -1,7 +1,10 @@
 /* A linkage name says everything (namespace, class, parameters). Where there is none, DW_AT_name is
  * qualified with the namespaces, modules and classes around the declaration; DWARF's tree has no
  * way up, so the scopes of a unit are listed once, when the first such name turns up. Fortran:
- * DW_AT_name is what people wrote, the linkage name only its translation. */
+ * DW_AT_name is what people wrote, the linkage name only its translation.
+ *
+ * Outlined functions (outlined.h): gcc has their linkage name in DW_AT_name. clang before 17 names
+ * no parent, which is the function of the same file that begins last before the outlined one. */
 #include "symbols/dwarf_names.h"
 
 #include <dwarf.h>
@@ -9,6 +12,7 @@
 #include <string.h>
 
 #include "symbols/name_memory.h"
+#include "symbols/outlined.h"
 
 #define MAX_ORIGINS 16
 #define MAX_DEPTH   100
@@ -135,12 +139,97 @@ static const char *dwarf_names_qualified(struct dwarf_index *index, struct unit 
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
+static struct name dwarf_names_read(struct dwarf_index *index, struct unit *unit, Dwarf_Die *die);
+
 static const char *dwarf_names_readable(struct pool *pool, const char *linkage)
 {
     char *text = symbols_demangle(linkage);
     const char *interned = pool_intern(pool, text ? text : linkage);
     free(text);
     return interned;
+}
+
+/* ---- Outlined functions ---------------------------------------------------------------------- */
+
+/* The number of the file in the unit's line table, which is 0 for the first one. */
+static bool dwarf_names_is_at(Dwarf_Die *die, int *line, Dwarf_Word *file)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_decl_line(die, line) == 0 &&
+           !dwarf_formudata(dwarf_attr_integrate(die, DW_AT_decl_file, &attribute), file);
+}
+
+/* A search for the function that begins last, but not behind the outlined one's line. */
+struct parent_search {
+    int until, line; /* line 0: none found yet */
+    Dwarf_Word file;
+    const char *furthest;
+    Dwarf_Die found;
+};
+
+static void dwarf_names_consider(struct parent_search *search, Dwarf_Die *die)
+{
+    const char *name = dwarf_diename(die);
+    Dwarf_Word file;
+    struct outlined other;
+    int line;
+    if (name && !outlined_find(name, &other) && !dwarf_hasattr(die, DW_AT_artificial) &&
+        dwarf_names_is_at(die, &line, &file) && line > search->line && line <= search->until &&
+        file == search->file) {
+        search->line = line;
+        search->found = *die;
+    }
+}
+
+static void dwarf_names_search(struct parent_search *search, Dwarf_Die *within, int depth)
+{
+    Dwarf_Die child;
+    if (depth > MAX_DEPTH || !dwarf_walk_child(&search->furthest, within, &child))
+        return;
+    do {
+        int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_subprogram)
+            dwarf_names_consider(search, &child);
+        if (tag == DW_TAG_namespace)
+            dwarf_names_search(search, &child, depth + 1);
+    } while (dwarf_walk_sibling(&search->furthest, &child));
+}
+
+static const char *dwarf_names_of_outlined(struct dwarf_index *index, struct unit *unit,
+                                           Dwarf_Die *die, const struct outlined *outlined)
+{
+    struct parent_search search = {0};
+    struct strbuf out = STRBUF_INIT;
+    struct name name = {0};
+    if (dwarf_names_is_at(die, &search.until, &search.file))
+        dwarf_names_search(&search, &unit->body, 0);
+    if (search.line)
+        name = dwarf_names_read(index, unit, &search.found);
+    outlined_add(&out, name.function ? name.function : "", outlined);
+    const char *text = pool_intern(index->pool, out.data);
+    strbuf_release(&out);
+    return text;
+}
+
+/* NULL: it is no outlined function. */
+static const char *dwarf_names_outlined(struct dwarf_index *index, struct unit *unit,
+                                        Dwarf_Die *die, const char *name)
+{
+    struct outlined outlined;
+    if (!name || !outlined_find(name, &outlined))
+        return NULL;
+    if (!outlined.parent_length)
+        return dwarf_names_of_outlined(index, unit, die, &outlined);
+    if (!dwarf_names_is_fortran(unit->language) || strstr(name, "_MOD_") ||
+        name[outlined.parent_length - 1] != '_' || !strncmp(name, "MAIN__", 6))
+        return dwarf_names_readable(index->pool, name);
+    char *plain = strndup(name, outlined.parent_length - 1); /* "solve_" of the object file */
+    struct strbuf out = STRBUF_INIT;
+    outlined_add(&out, plain ? plain : "", &outlined);
+    const char *text = pool_intern(index->pool, out.data);
+    strbuf_release(&out);
+    free(plain);
+    return text;
 }
 
 static struct name dwarf_names_read(struct dwarf_index *index, struct unit *unit, Dwarf_Die *die)
@@ -150,6 +239,9 @@ static struct name dwarf_names_read(struct dwarf_index *index, struct unit *unit
     const char *linkage = dwarf_names_linkage_of(die), *plain = dwarf_diename(&declaration);
     if (linkage && *linkage)
         name.linkage = pool_intern(index->pool, linkage);
+    name.function = dwarf_names_outlined(index, unit, die, name.linkage ? name.linkage : plain);
+    if (name.function)
+        return name;
     if (name.linkage && !(plain && dwarf_names_has_plain(unit->language)))
         name.function = dwarf_names_readable(index->pool, name.linkage);
     else if (plain && *plain)

@@ -12,6 +12,7 @@
 #include "aggregate/metric_choice.h"
 #include "report/report_writer.h"
 #include "aggregate/derived.h"
+#include "aggregate/thread_team.h"
 #include "aggregate/thread_totals.h"
 #include "aggregate/unwalked.h"
 #include "model/figure_json.h"
@@ -270,12 +271,14 @@ static const struct member thread_members[] = {
     {NULL},
 };
 
-static void report_json_write_thread(struct writer *writer, const struct thread_metrics *thread)
+static void report_json_write_thread(struct writer *writer, const struct thread_metrics *thread,
+                                     bool is_of_team)
 {
     char name[sizeof thread->name + 1] = "";
     memcpy(name, thread->name, sizeof thread->name);
     json_unsigned(&writer->json, "tid", thread->tid);
     json_string(&writer->json, "name", *name ? name : NULL);
+    json_string(&writer->json, "team", is_of_team ? "OpenMP" : NULL);
     json_unsigned(&writer->json, "start_ns", thread->start_ticks);
     report_json_unsigned_if(writer, thread->end_ticks, "end_ns", thread->end_ticks);
     report_json_members(writer, thread_members, thread);
@@ -290,13 +293,16 @@ static void report_json_write_thread(struct writer *writer, const struct thread_
 
 static void report_json_write_threads(struct writer *writer)
 {
+    struct thread_team team;
+    bool has_team = !thread_team_find(&team, writer->profile);
     json_array(&writer->json, "threads");
     for (size_t i = 0; i < writer->profile->thread_count; i++) {
         json_object(&writer->json, NULL);
-        report_json_write_thread(writer, &writer->profile->threads[i]);
+        report_json_write_thread(writer, &writer->profile->threads[i], has_team && team.has[i]);
         json_end(&writer->json);
     }
     json_end(&writer->json);
+    thread_team_release(&team);
 }
 
 static void report_json_write_level(struct writer *writer, const char *name,

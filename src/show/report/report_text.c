@@ -12,6 +12,7 @@
 #include "report/memory_graph.h"
 #include "aggregate/metric_choice.h"
 #include "aggregate/runtime_pools.h"
+#include "aggregate/thread_team.h"
 #include "aggregate/thread_totals.h"
 #include "held_by/held_by.h"
 #include "model/figure_human.h"
@@ -508,6 +509,10 @@ static void report_text_add_threads(struct text *text)
     strbuf_addf(&text->out, "%zu", text->profile->thread_count);
     if (text->profile->thread_count > 1)
         strbuf_addf(&text->out, ", %zu at once", threads_peak(text->profile));
+    struct thread_team team;
+    if (!thread_team_find(&team, text->profile) && team.count)
+        strbuf_addf(&text->out, ", %zu of %s", team.count, THREAD_TEAM_NAME);
+    thread_team_release(&team);
     if (wait_ns)
         strbuf_addf(&text->out, ", waited %s for the recording", human_duration(wait_ns).text);
     strbuf_add_char(&text->out, '\n');

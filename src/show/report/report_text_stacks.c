@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "aggregate/thread_team.h"
 
 enum { CELL = 10, SHARE = 8, FRAMES = 10 };
 
@@ -118,28 +119,56 @@ static void report_text_stacks_add_thread(struct text *text, const struct thread
     strbuf_release(&line);
 }
 
+/* Of the threads that OpenMP made the deepest alone; the rows are in the order of depth. */
+static int report_text_stacks_join_team(const struct profile *profile, struct thread_rows *rows,
+                                        size_t *count)
+{
+    struct thread_team team;
+    size_t kept = 0;
+    bool has_member = false;
+    int error = thread_team_find(&team, profile);
+    for (size_t i = 0; !error && i < *count; i++) {
+        bool is_member = rows[i].thread < profile->thread_count && team.has[rows[i].thread];
+        if (is_member && has_member)
+            continue;
+        has_member |= is_member;
+        rows[kept++] = rows[i];
+    }
+    thread_team_release(&team);
+    *count = error ? *count : kept;
+    return error;
+}
+
+static void report_text_stacks_add_rest(struct text *text, size_t more, size_t shallower)
+{
+    struct strbuf rest = STRBUF_INIT;
+    if (shallower)
+        strbuf_addf(&rest, "%zu more of %s were no deeper (--top)", shallower, THREAD_TEAM_NAME);
+    if (more)
+        strbuf_addf(&rest, "%s%zu more threads (--top)", shallower ? "; " : "", more);
+    if (rest.length)
+        report_part_note(text, rest.data);
+    strbuf_release(&rest);
+}
+
 int report_section_stacks(struct text *text)
 {
     const struct profile *profile = text->profile;
     struct thread_rows *rows = calloc(profile->stack_peak_count + 1, sizeof *rows);
     if (!rows)
         return -ENOMEM;
-    size_t count = report_text_stacks_gather(profile, rows);
+    size_t all = report_text_stacks_gather(profile, rows), count = all, top = text->options->top;
     qsort(rows, count, sizeof *rows, report_text_stacks_by_depth);
+    int error = count > top ? report_text_stacks_join_team(profile, rows, &count) : 0;
     if (!count) {
         report_part_title(text, "Stacks", "");
         report_part_note(
             text, "not known to the byte: the program's functions call no hooks (gcc and clang "
                   "-finstrument-functions); the threads' section has what its events saw");
     }
-    for (size_t i = 0; i < count && i < text->options->top; i++)
+    for (size_t i = 0; i < count && i < top; i++)
         report_text_stacks_add_thread(text, &rows[i]);
-    if (count > text->options->top) {
-        struct strbuf rest = STRBUF_INIT;
-        strbuf_addf(&rest, "%zu more threads (--top)", count - text->options->top);
-        report_part_note(text, rest.data);
-        strbuf_release(&rest);
-    }
+    report_text_stacks_add_rest(text, count > top ? count - top : 0, all - count);
     free(rows);
-    return 0;
+    return error;
 }

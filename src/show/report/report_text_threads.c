@@ -1,11 +1,13 @@
 /* Writes the section on threads: what each called, who frees whose blocks, and how deep stacks
- * went. The table has a column for each figure; details of a thread stand below its row. */
+ * went. Threads that OpenMP made are a row together, and that alone where not all have room. The
+ * table has a column for each figure; details of a thread stand below its row. */
 #include "report/report_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "aggregate/thread_team.h"
 #include "aggregate/thread_totals.h"
 #include "model/figure_human.h"
 
@@ -69,6 +71,21 @@ static void report_text_threads_add_details(struct text *text, const struct thre
     strbuf_release(&line);
 }
 
+static void report_text_threads_add_row(struct text *text, const struct text_column *columns,
+                                        const struct thread_metrics *thread, const char *who,
+                                        const char *name)
+{
+    report_part_row(text, columns);
+    report_part_next(text, who);
+    report_part_next_name(text, name);
+    report_part_next_figure(text, figure_human_count(thread->alloc_count).text);
+    report_part_next(text, figure_human_bytes(thread->alloc_bytes).text);
+    report_part_next(text, figure_human_bytes(thread->peak_bytes).text);
+    report_part_next(text, figure_human_count(thread->freed_elsewhere_count).text);
+    report_part_next(text, figure_human_bytes(thread->stack_deepest_bytes).text);
+    strbuf_add_char(&text->out, '\n');
+}
+
 static void report_text_threads_add(struct text *text, const struct text_column *columns,
                                     const struct thread_metrics *thread)
 {
@@ -76,17 +93,51 @@ static void report_text_threads_add(struct text *text, const struct text_column 
     char name[sizeof thread->name + 1] = "";
     memcpy(name, thread->name, sizeof thread->name);
     strbuf_addf(&tid, "%u", thread->tid);
-    report_part_row(text, columns);
-    report_part_next(text, tid.data);
-    report_part_next_name(text, *name ? name : "-");
-    report_part_next_figure(text, figure_human_count(thread->alloc_count).text);
-    report_part_next(text, figure_human_bytes(thread->alloc_bytes).text);
-    report_part_next(text, figure_human_bytes(thread->peak_bytes).text);
-    report_part_next(text, figure_human_count(thread->freed_elsewhere_count).text);
-    report_part_next(text, figure_human_bytes(thread->stack_deepest_bytes).text);
-    strbuf_add_char(&text->out, '\n');
+    report_text_threads_add_row(text, columns, thread, tid.data, *name ? name : "-");
     report_text_threads_add_details(text, thread);
     strbuf_release(&tid);
+}
+
+/* ---- OpenMP's team -------------------------------------------------------------------------- */
+
+#define TEAM THREAD_TEAM_NAME
+
+/* Where there is no room for each thread. */
+static bool report_text_threads_is_one(const struct text *text, const struct thread_team *team)
+{
+    return team->count > 1 && text->profile->thread_count > text->options->top;
+}
+
+/* What the threads of the team differ in. */
+static void report_text_threads_add_spread(struct text *text, const struct thread_team *team)
+{
+    const struct thread_metrics *threads = text->profile->threads;
+    struct figure most = threads[team->most].alloc_bytes, least = threads[team->least].alloc_bytes;
+    struct strbuf line = STRBUF_INIT;
+    if (figure_known(most) && figure_known(least)) {
+        strbuf_addf(&line, "%s to ", figure_human_bytes(least).text);
+        strbuf_addf(&line, "%s each, most by %u; ", figure_human_bytes(most).text,
+                    threads[team->most].tid);
+    }
+    strbuf_add_string(&line, "own peak and stack are the highest of one");
+    strbuf_add_repeated(&text->out, " ", TID + 1);
+    style_begin(&text->out, &text->style, TONE_DIM);
+    text_add_wrapped(&text->out, line.data, TID + 1, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
+static void report_text_threads_add_team(struct text *text, const struct text_column *columns,
+                                         const struct thread_team *team)
+{
+    if (team->count < 2)
+        return;
+    struct strbuf count = STRBUF_INIT;
+    strbuf_addf(&count, "%zu of", team->count);
+    report_text_threads_add_row(text, columns, &team->all, count.data, TEAM);
+    report_text_threads_add_spread(text, team);
+    strbuf_release(&count);
 }
 
 /* ---- Who frees whose ----------------------------------------------------------------------- */
@@ -95,7 +146,7 @@ static void report_text_threads_add_thread_name(struct strbuf *out, const struct
                                                 uint32_t index)
 {
     if (index >= profile->thread_count) {
-        strbuf_add_string(out, "?");
+        strbuf_add_string(out, index == THREAD_TEAM_ALL ? TEAM : "?");
         return;
     }
     const struct thread_metrics *thread = &profile->threads[index];
@@ -127,53 +178,103 @@ static void report_text_threads_add_exchange(struct text *text, const struct exc
     strbuf_release(&freer);
 }
 
-static int report_text_threads_add_exchanges(struct text *text)
+static int report_text_threads_list_exchanges(struct text *text, const struct exchange *rows,
+                                              size_t row_count)
 {
-    const struct profile *profile = text->profile;
-    struct figure *counts = calloc(profile->exchange_count + 1, sizeof *counts);
-    for (size_t i = 0; counts && i < profile->exchange_count; i++)
-        counts[i] = figure_of(profile->exchanges[i].count);
-    uint32_t *order = counts ? order_values(counts, profile->exchange_count) : NULL;
+    struct figure *counts = calloc(row_count + 1, sizeof *counts);
+    for (size_t i = 0; counts && i < row_count; i++)
+        counts[i] = figure_of(rows[i].count);
+    uint32_t *order = counts ? order_values(counts, row_count) : NULL;
     free(counts);
     if (!order)
         return -ENOMEM;
-    if (profile->exchange_count)
+    if (row_count)
         report_part_title(text, "Freed by another thread", "blocks, bytes: allocated by, freed by");
-    for (size_t i = 0; i < profile->exchange_count && i < text->options->top; i++)
-        report_text_threads_add_exchange(text, &profile->exchanges[order[i]]);
+    for (size_t i = 0; i < row_count && i < text->options->top; i++)
+        report_text_threads_add_exchange(text, &rows[order[i]]);
     free(order);
     return 0;
 }
 
-int report_section_threads(struct text *text)
+static int report_text_threads_add_exchanges(struct text *text, const struct thread_team *team)
 {
     const struct profile *profile = text->profile;
+    if (!report_text_threads_is_one(text, team))
+        return report_text_threads_list_exchanges(text, profile->exchanges,
+                                                  profile->exchange_count);
+    struct exchange *rows = calloc(profile->exchange_count + 1, sizeof *rows);
+    if (!rows)
+        return -ENOMEM;
+    int error =
+        report_text_threads_list_exchanges(text, rows, thread_team_join(team, profile, rows));
+    free(rows);
+    return error;
+}
+
+/* ---- The section ----------------------------------------------------------------------------- */
+
+static void report_text_threads_list(struct text *text, const struct thread_team *team,
+                                     const uint32_t *order)
+{
+    const struct profile *profile = text->profile;
+    struct text_column columns[COLUMNS];
+    struct strbuf rest = STRBUF_INIT;
+    size_t shown = 0, hidden = report_text_threads_is_one(text, team) ? team->count : 0;
+    report_text_threads_lay_out(text, columns);
+    report_part_headings(text, columns, COLUMNS);
+    report_text_threads_add_team(text, columns, team);
+    for (size_t i = 0; i < profile->thread_count && shown < text->options->top; i++) {
+        if (hidden && team->has[order[i]])
+            continue;
+        report_text_threads_add(text, columns, &profile->threads[order[i]]);
+        shown++;
+    }
+    if (profile->thread_count > shown + hidden)
+        strbuf_addf(&rest, "%zu more (--top)", profile->thread_count - shown - hidden);
+    else if (hidden)
+        strbuf_addf(&rest, "those of %s one by one: --top %zu", TEAM, profile->thread_count);
+    if (rest.length)
+        report_part_note(text, rest.data);
+    strbuf_release(&rest);
+}
+
+static uint32_t *report_text_threads_order(const struct profile *profile)
+{
     struct figure *bytes = calloc(profile->thread_count + 1, sizeof *bytes);
     for (size_t i = 0; bytes && i < profile->thread_count; i++)
         bytes[i] = figure_known(profile->threads[i].alloc_bytes) ? profile->threads[i].alloc_bytes
                                                                  : profile->threads[i].peak_bytes;
     uint32_t *order = bytes ? order_values(bytes, profile->thread_count) : NULL;
     free(bytes);
-    if (!order)
-        return -ENOMEM;
+    return order;
+}
+
+static void report_text_threads_add_title(struct text *text, const struct thread_team *team)
+{
     struct strbuf rest = STRBUF_INIT;
-    strbuf_addf(&rest, "%zu, %zu at once; by others: its blocks that those freed",
-                profile->thread_count, threads_peak(profile));
+    strbuf_addf(&rest, "%zu, %zu at once", text->profile->thread_count,
+                threads_peak(text->profile));
+    if (team->count)
+        strbuf_addf(&rest, ", %zu of %s", team->count, TEAM);
+    strbuf_add_string(&rest, "; by others: its blocks that those freed");
     report_part_title(text, "Threads", rest.data);
-    struct text_column columns[COLUMNS];
-    report_text_threads_lay_out(text, columns);
-    if (profile->thread_count)
-        report_part_headings(text, columns, COLUMNS);
-    else
-        report_part_note(text, "not recorded");
-    for (size_t i = 0; i < profile->thread_count && i < text->options->top; i++)
-        report_text_threads_add(text, columns, &profile->threads[order[i]]);
-    if (profile->thread_count > text->options->top) {
-        strbuf_reset(&rest);
-        strbuf_addf(&rest, "%zu more (--top)", profile->thread_count - text->options->top);
-        report_part_note(text, rest.data);
-    }
     strbuf_release(&rest);
+}
+
+int report_section_threads(struct text *text)
+{
+    struct thread_team team;
+    uint32_t *order = report_text_threads_order(text->profile);
+    int error = order ? thread_team_find(&team, text->profile) : -ENOMEM;
+    if (!error) {
+        report_text_threads_add_title(text, &team);
+        if (text->profile->thread_count)
+            report_text_threads_list(text, &team, order);
+        else
+            report_part_note(text, "not recorded");
+        error = report_text_threads_add_exchanges(text, &team);
+        thread_team_release(&team);
+    }
     free(order);
-    return report_text_threads_add_exchanges(text);
+    return error;
 }

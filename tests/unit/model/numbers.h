@@ -28,7 +28,7 @@ struct NUMBERS bucket_numbers {
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
 };
 struct NUMBERS thread_numbers {
-    uint32_t tid;
+    uint32_t tid, seen_node;
     uint64_t start_ticks, end_ticks;
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
     uint64_t waits, wait_ticks;

@@ -180,6 +180,7 @@ function operatorAt(text: string, at: number): string {
 
 /* "int ns::f<int>(char)" → "ns::f<int>": no parameters, no return type. */
 function withoutParameters(name: string): string {
+    if (name === "main program") return name; /* of Fortran */
     if (name.startsWith("[")) return name; /* of ours: "[the program]", "[file] libc.so.6" */
     const anonymous = "(anonymous namespace)";
     let depth = 0,
@@ -219,11 +220,17 @@ const longest = 2000,
     known = new Map<string, string>(),
     KNOWN = 20_000;
 
+/* Whose part an outlined function is: src/host/symbols/outlined.h. */
+const regionOf = / \[OpenMP [^\]]*\]/;
+
 /* A function's name for where there is little room. */
 export function shortName(name: string): string {
     let short = known.get(name);
     if (short !== undefined) return short;
-    short = plainTypes(withoutParameters(name.slice(0, longest)));
+    const full = name.slice(0, longest),
+        clone = full.search(/ \[(?:clone|OpenMP) /);
+    const region = regionOf.exec(full)?.[0] ?? "";
+    short = plainTypes(withoutParameters(clone > 0 ? full.slice(0, clone) : full)) + region;
     if (known.size >= KNOWN) known.clear();
     known.set(name, short);
     return short;

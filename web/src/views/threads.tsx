@@ -13,6 +13,7 @@ import type { ViewProps } from "./registry.ts";
 export interface Thread {
     tid: number;
     name: string | null;
+    team?: string | null; /* of the run-time that made it */
     start_ns: number;
     end_ns: number | null;
     alloc_count: number | null;
@@ -44,6 +45,14 @@ interface Exchange {
     bytes: number;
 }
 type Indexed = Thread & { index: number };
+
+const teamColumn: Column<Indexed> = {
+    id: "team",
+    title: "Team",
+    hint: "The run-time that made the thread; a search for its name leaves these",
+    width: "80px",
+    text: (row) => row.team ?? "",
+};
 
 const numberColumns: readonly [keyof Thread & string, string, "bytes" | "count" | "ns", string][] =
     [
@@ -86,7 +95,9 @@ function Threads({
     const rows = useMemo(
         () =>
             threads.filter((each) =>
-                `${each.name ?? ""} ${each.tid}`.toLowerCase().includes(search.toLowerCase()),
+                `${each.name ?? ""} ${each.team ?? ""} ${each.tid}`
+                    .toLowerCase()
+                    .includes(search.toLowerCase()),
             ),
         [threads, search],
     );
@@ -106,6 +117,7 @@ function Threads({
                 width: "minmax(110px, 1fr)",
                 text: (row) => row.name ?? "",
             },
+            ...(threads.some((each) => each.team) ? [teamColumn] : []),
             ...numberColumns
                 .filter(([name]) => threads.some((each) => each[name] !== null))
                 .map(([name, title, unit, hint]): Column<Indexed> => ({

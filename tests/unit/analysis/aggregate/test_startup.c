@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "aggregate/startup.h"
+#include "aggregate/thread_team.h"
 
 #define MIB (1024ull * 1024)
 
@@ -17,8 +18,9 @@ enum { PROGRAM, LIBC, LOADER, GOMP, LIBRARY, PMIX, MODULES };
 static const char *const module_paths[] = {
     "/home/ann/prog",        "/lib/libc.so.6",     "/lib64/ld-linux-x86-64.so.2",
     "/usr/lib/libgomp.so.1", "/usr/lib/libfoo.so", "/usr/lib/libpmix.so.2"};
-static const char *const names[] = {"setlocale", "MPI_Init", "_GLOBAL__sub_I_eh_alloc.cc"};
-enum { SETLOCALE = MODULES, MPI_INIT, EXCEPTIONS, CODES };
+static const char *const names[] = {"setlocale", "MPI_Init", "_GLOBAL__sub_I_eh_alloc.cc",
+                                    "gomp_thread_start"};
+enum { SETLOCALE = MODULES, MPI_INIT, EXCEPTIONS, GOMP_START, CODES };
 
 static struct profile_module modules[MODULES];
 static struct profile_function functions[CODES];
@@ -39,6 +41,7 @@ static void begin(void)
         codes[i] = (struct profile_code){
             .module = i < MODULES ? i : LIBC, .first_line = i, .line_count = 1};
     }
+    codes[GOMP_START].module = PROGRAM; /* linked into it */
     profile = (struct profile){.has_program = true,
                                .node_count = 1,
                                .nodes = nodes,
@@ -146,6 +149,56 @@ static void libraries_that_make_much_are_what_the_program_is_about(void **state)
     startup_release(&startup);
 }
 
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+static struct thread_metrics thread_of(uint32_t tid, uint32_t path, uint64_t bytes)
+{
+    return (struct thread_metrics){.tid = tid,
+                                   .seen_node = path,
+                                   .alloc_count = figure_of(1),
+                                   .alloc_bytes = figure_of(bytes),
+                                   .peak_bytes = figure_of(bytes),
+                                   .freed_elsewhere_count = FIGURE_UNKNOWN,
+                                   .stack_deepest_bytes = FIGURE_UNKNOWN};
+}
+
+static void threads_that_openmp_began_are_one(void **state)
+{
+    (void)state;
+    begin();
+    uint32_t team = node(node(node(0, LIBC), GOMP), PROGRAM),
+             linked = node(node(node(0, LIBC), GOMP_START), PROGRAM),
+             own = node(node(node(node(0, LIBC), PROGRAM), GOMP), LIBC),
+             first = node(node(0, LOADER), GOMP);
+    struct profile_meta pid = {PROFILE_META_PID, "1", true};
+    struct thread_metrics threads[] = {thread_of(1, first, 5), thread_of(2, team, 70),
+                                       thread_of(3, own, 1000), thread_of(4, linked, 10),
+                                       thread_of(5, 0, 1 << 20)};
+    struct exchange exchanges[] = {
+        {1, 0, 3, 30}, {3, 0, 4, 40}, {1, 3, 1, 1}, {2, 0, 9, 9}, {UINT32_MAX, 0, 2, 2}};
+    struct exchange rows[5];
+    struct thread_team found;
+    profile.meta = &pid, profile.meta_count = 1;
+    profile.threads = threads, profile.thread_count = 5;
+    profile.exchanges = exchanges, profile.exchange_count = 5;
+    assert_int_equal(thread_team_find(&found, &profile), 0);
+    assert_int_equal(found.count, 2);
+    assert_true(found.has[1] && found.has[3] && !found.has[0] && !found.has[2] && !found.has[4]);
+    assert_int_equal(figure_or(found.all.alloc_bytes, 0), 80);
+    assert_int_equal(figure_or(found.all.peak_bytes, 0), 70);
+    assert_int_equal(found.most, 1);
+    assert_int_equal(found.least, 3);
+    assert_false(figure_known(found.all.freed_elsewhere_count)); /* unknown stays so */
+    assert_int_equal(thread_team_join(&found, &profile, rows), 4);
+    assert_int_equal(rows[0].owner, THREAD_TEAM_ALL);
+    assert_int_equal(rows[0].count, 7);
+    assert_int_equal(rows[0].bytes, 70);
+    assert_int_equal(rows[1].freer, THREAD_TEAM_ALL);
+    assert_int_equal(rows[2].owner, 2);
+    assert_int_equal(rows[3].owner, UINT32_MAX);
+    thread_team_release(&found);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +206,7 @@ int main(void)
         cmocka_unit_test(openmp_is_who_asks_and_not_who_calls),
         cmocka_unit_test(a_thread_that_mpi_began_is_its_own),
         cmocka_unit_test(libraries_that_make_much_are_what_the_program_is_about),
+        cmocka_unit_test(threads_that_openmp_began_are_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

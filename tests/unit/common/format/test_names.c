@@ -35,9 +35,25 @@ static void return_types_and_parameters_go_first(void **state)
                  "main::{lambda(int)#1}::operator()");
     assert_short("f(int)::g::h()", 40, "f(int)::g::h");
     assert_short("build_table [clone .cold]", 40, "build_table");
+    assert_short("main program [clone .cold]", 40, "main program"); /* gfortran's */
+    assert_short("main programs(int)", 40, "programs");
     assert_short("[file] libc.so.6", 40, "[file] libc.so.6"); /* ours, and no return type */
     assert_short("C::name[abi:cxx11]() const", 40, "C::name");
     assert_short("C::operator std::string() const", 40, "C::operator std::string");
+}
+
+static void outlined_functions_keep_whose_part_they_are(void **state)
+{
+    (void)state;
+    assert_short("solve [OpenMP region 0]", 40, "solve [OpenMP region 0]");
+    assert_short("ns::Mesh<double>::solve(int) [OpenMP region 12] [clone .cold]", 40,
+                 "ns::Mesh<…>::solve [OpenMP region 12]");
+    assert_short("solve [OpenMP region 0]", 12, "solve"); /* who it is goes first */
+    assert_short("evil [OpenMP \033[2J]", 40, "evil [OpenMP \\x1b[2J]");
+    assert_short("solve [OpenMP region", 40, "solve");
+    assert_int_equal(name_short_bytes("int solve(int) [OpenMP region 0]"),
+                     strlen("solve [OpenMP region 0]"));
+    assert_int_equal(name_short_bytes("int solve(int)"), strlen("solve"));
 }
 
 static void template_arguments_go_from_the_inside_out(void **state)
@@ -148,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(return_types_and_parameters_go_first),
+        cmocka_unit_test(outlined_functions_keep_whose_part_they_are),
         cmocka_unit_test(template_arguments_go_from_the_inside_out),
         cmocka_unit_test(names_are_safe_on_a_terminal),
         cmocka_unit_test(places_lose_their_leading_directories),

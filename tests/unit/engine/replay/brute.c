@@ -310,6 +310,8 @@ static void stack(struct brute *brute, size_t thread, const struct wire_record *
         metrics->stack_deepest_bytes = deepest;
         metrics->stack_node = wire_detail_node(record->detail);
     }
+    if (!metrics->seen_node)
+        metrics->seen_node = wire_detail_node(record->detail);
     if (metrics->stack_touched_bytes == UINT64_MAX)
         metrics->stack_touched_bytes = 0;
     metrics->stack_touched_bytes = larger(metrics->stack_touched_bytes, record->size_bytes);

@@ -495,6 +495,9 @@ static void names_and_stacks_go_to_the_youngest_thread_of_an_id(void **state)
     assert_int_equal(numbers_thread(replay, 2).stack_deepest_bytes, 5000);
     assert_int_equal(numbers_thread(replay, 2).stack_touched_bytes, 12288);
     assert_int_equal(numbers_thread(replay, 2).stack_node, P);
+    replay_thread_stack(replay, 11, 6000, 12288, 0); /* the kernel has seen more of it */
+    assert_int_equal(numbers_thread(replay, 2).stack_node, 0);
+    assert_int_equal(numbers_thread(replay, 2).seen_node, P);
 }
 
 static void a_stack_larger_than_an_address_space_is_nonsense(void **state)

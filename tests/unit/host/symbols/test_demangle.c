@@ -28,6 +28,22 @@ static const struct {
     {"__heat_2d_MOD_step_once", "heat_2d::step_once"},
     {"__heat_MOD_solve.constprop.0", "heat::solve [clone .constprop.0]"},
     {"MAIN__", "main program"},
+    /* outlined: gcc, gfortran, clang from 17, flang, targets on the host */
+    {"solve._omp_fn.0", "solve [OpenMP region 0]"},
+    {"_ZN2ns4MeshIdE5solveEi._omp_fn.12", "ns::Mesh<double>::solve(int) [OpenMP region 12]"},
+    {"_ZZ4mainENKUlvE_clEv._omp_fn.0", "main::{lambda()#1}::operator()() const [OpenMP region 0]"},
+    {"__heat_MOD_solve._omp_fn.1", "heat::solve [OpenMP region 1]"},
+    {"MAIN__._omp_fn.0", "main program [OpenMP region 0]"},
+    {"solve._omp_cpyfn.3", "solve [OpenMP task's arguments 3]"},
+    {"solve.omp_outlined", "solve [OpenMP region]"},
+    {"solve.omp_outlined_debug__.2", "solve [OpenMP region 2]"},
+    {"_Z5solvei.omp_outlined.1", "solve(int) [OpenMP region 1]"},
+    {"solve..omp_par.4", "solve [OpenMP region 4]"},
+    {"__omp_offloading_fd00_1f3_solve_l12", "solve [OpenMP target, line 12]"},
+    {"__omp_offloading_fd00_1f3__Z5solvei_l7", "solve(int) [OpenMP target, line 7]"},
+    {"__omp_offloading_fd00_solve_l12", NULL},
+    {"__omp_offloading_fd00_1f3_solve", NULL},
+    {".omp_outlined..1", NULL}, /* clang before 17: only DWARF knows whose */
     /* what is no mangled name stays */
     {"main", NULL},
     {"solve_", NULL},

@@ -1,0 +1,25 @@
+/* Functions that compilers make of the body of an OpenMP construct. Their names end with what the
+ * compiler adds to the name of the function that the body stands in, the parent; clang before 17
+ * does not name a parent. */
+#ifndef TIDEMARK_SYMBOLS_OUTLINED_H
+#define TIDEMARK_SYMBOLS_OUTLINED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/strbuf.h"
+
+struct outlined {
+    const char *parent;   /* a linkage name, in `name` */
+    size_t parent_length; /* 0: not named */
+    const char *what;     /* "region", "task", "target" */
+    const char *number;   /* digits, in `name` */
+    size_t number_length; /* 0: there is none */
+};
+
+/* Is `name`, as it stands in the object file, that of an outlined function? */
+bool outlined_find(const char *name, struct outlined *outlined);
+
+/* "solve [OpenMP region 0]"; without a parent "[OpenMP region 0]". `parent`: readable. */
+void outlined_add(struct strbuf *out, const char *parent, const struct outlined *outlined);
+
+#endif
