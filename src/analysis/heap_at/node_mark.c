@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "offline/offline.h"
 #include "trace/trace.h"
 
@@ -311,14 +312,8 @@ static void node_mark_keep_wanted(struct search *search)
 static bool node_mark_touches(const struct span *spans, size_t count, uint64_t from_ns,
                               uint64_t until_ns)
 {
-    size_t low = 0, high = count; /* the first that ends behind `from_ns` */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (spans[middle].until_ns <= from_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0; /* the first that ends behind `from_ns` */
+    SEARCH_FIRST(low, count, at, spans[at].until_ns <= from_ns);
     return low < count && spans[low].from_ns < until_ns;
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/search.h"
 #include "base/text.h"
 #include "aggregate/facts.h"
 #include "format/names.h"
@@ -320,16 +321,11 @@ bool inquiry_has_curves(const struct inquiry *inquiry)
 
 const struct curve *inquiry_curve_of(const struct profile *profile, uint32_t node)
 {
-    size_t low = 0, high = profile->curve_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (profile->curves[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < profile->curve_count && profile->curves[low].node == node ? &profile->curves[low]
-                                                                           : NULL;
+    size_t first = 0;
+    SEARCH_FIRST(first, profile->curve_count, at, profile->curves[at].node < node);
+    return first < profile->curve_count && profile->curves[first].node == node
+               ? &profile->curves[first]
+               : NULL;
 }
 
 /* ---- Sites --------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/array.h"
+#include "base/search.h"
 
 /* Ranks of several processes, and of files that cannot be read, are here all the same. */
 static uint64_t job_count_ranks(const struct job_summary *summary)
@@ -114,16 +115,10 @@ void job_release(struct job *job)
 
 uint64_t job_end_bytes(const struct job_end *end, uint32_t entry, enum job_figure figure)
 {
-    size_t low = 0, high = end->share_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (end->shares[middle].entry < entry)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool is_there = low < end->share_count && end->shares[low].entry == entry;
-    return is_there ? end->shares[low].bytes[figure] : 0;
+    size_t first = 0;
+    SEARCH_FIRST(first, end->share_count, at, end->shares[at].entry < entry);
+    bool is_there = first < end->share_count && end->shares[first].entry == entry;
+    return is_there ? end->shares[first].bytes[figure] : 0;
 }
 
 struct ordering {

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/json_reader.h"
 #include "base/memory.h"
+#include "base/search.h"
 
 enum { LINE_MOST = 256 << 20 };
 
@@ -345,13 +346,7 @@ void history_release(struct history *history)
 
 const struct history_point *history_at(const struct history_row *row, size_t sample)
 {
-    size_t low = 0, high = row->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (row->points[middle].sample <= sample)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && !row->points[low - 1].gone ? &row->points[low - 1] : NULL;
+    size_t first = 0;
+    SEARCH_FIRST(first, row->count, at, row->points[at].sample <= sample);
+    return first && !row->points[first - 1].gone ? &row->points[first - 1] : NULL;
 }

@@ -2,6 +2,7 @@
  * parent, and what it started with all of its own follows. A row whose parent is not in the table
  * is a root. A row that a broken capture makes its own ancestor is a root as well. */
 #include "system_memory/processes.h"
+#include "base/search.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,16 +25,10 @@ static int process_tree_compare_pids(const void *left, const void *right)
 
 static size_t process_tree_find(const struct tree *tree, pid_t pid)
 {
-    size_t low = 0, high = tree->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tree->table->rows[middle].process->status.pid < pid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < tree->count && tree->table->rows[low].process->status.pid == pid ? low
-                                                                                  : tree->count;
+    size_t first = 0;
+    SEARCH_FIRST(first, tree->count, at, tree->table->rows[at].process->status.pid < pid);
+    return first < tree->count && tree->table->rows[first].process->status.pid == pid ? first
+                                                                                      : tree->count;
 }
 
 static bool process_tree_is_below(const struct tree *tree, size_t row, size_t ancestor)

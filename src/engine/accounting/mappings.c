@@ -2,6 +2,7 @@
  * arrays. Each change finds its place anew, by address, so no place must be kept right over a
  * change. */
 #include "accounting/mappings.h"
+#include "base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,31 +44,19 @@ size_t mappings_memory_bytes(const struct mappings *mappings)
 /* The last leaf that begins at or below the address, or the first one. */
 static size_t mappings_leaf_of(const struct mappings *mappings, uint64_t address)
 {
-    size_t low = 0, high = mappings->leaf_count;
+    size_t first = 1;
 
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (mappings->leaves[middle].start <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    SEARCH_FIRST(first, mappings->leaf_count, at, mappings->leaves[at].start <= address);
+    return first - 1;
 }
 
 /* The first piece of a leaf that ends above the address; the leaf's count: there is none. */
 static size_t mappings_piece_of(const struct mapping_leaf *leaf, uint64_t address)
 {
-    size_t low = 0, high = leaf->count;
+    size_t first = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (leaf->pieces[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    SEARCH_FIRST(first, leaf->count, at, leaf->pieces[at].end <= address);
+    return first;
 }
 
 /* Where a piece at the address is to stand: behind all that end at or below it. */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
+#include "base/search.h"
 
 enum {
     PAGE_LOG2 = 12,
@@ -82,16 +83,10 @@ static int graph_index(struct graph *graph)
 
 static uint32_t graph_find_large(const struct graph *graph, uint64_t address)
 {
-    size_t low = 0, high = graph->large_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (graph->blocks[graph->large[middle]].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && graph_holds(&graph->blocks[graph->large[low - 1]], address)
-               ? graph->large[low - 1]
+    size_t first = 0;
+    SEARCH_FIRST(first, graph->large_count, at, graph->blocks[graph->large[at]].address <= address);
+    return first && graph_holds(&graph->blocks[graph->large[first - 1]], address)
+               ? graph->large[first - 1]
                : GRAPH_NONE;
 }
 
@@ -99,14 +94,9 @@ static uint32_t graph_find_large(const struct graph *graph, uint64_t address)
 static uint32_t graph_last_before(const struct graph *graph, uint32_t low, uint32_t high,
                                   uint64_t address)
 {
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (graph->blocks[middle].address <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first = low + 1;
+    SEARCH_FIRST(first, high, at, graph->blocks[at].address <= address);
+    return (uint32_t)first - 1;
 }
 
 static uint32_t graph_find_of_few(const struct graph *graph, uint64_t address)
@@ -147,15 +137,10 @@ uint32_t graph_find(const struct graph *graph, uint64_t address)
 
 uint32_t graph_find_range(const struct graph *graph, uint64_t address)
 {
-    uint32_t low = 0, high = graph->range_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (graph->ranges[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low && graph_holds(&graph->ranges[low - 1], address) ? low - 1 : GRAPH_NONE;
+    size_t first = 0;
+    SEARCH_FIRST(first, graph->range_count, at, graph->ranges[at].address <= address);
+    return first && graph_holds(&graph->ranges[first - 1], address) ? (uint32_t)first - 1
+                                                                    : GRAPH_NONE;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */

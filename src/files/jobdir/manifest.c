@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "jobdir/scan.h"
 
 /* ---- Order --------------------------------------------------------------------------------- */
@@ -123,14 +124,8 @@ static int manifest_settle(struct manifest_job *job)
 int64_t manifest_next_missing(const struct manifest_job *job, int64_t after)
 {
     int64_t candidate = after + 1;
-    size_t low = 0, high = job->rank_count;
-    while (low < high) { /* the first rank that is not below the candidate */
-        size_t middle = low + (high - low) / 2;
-        if (job->rank[middle].rank < candidate)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = 0; /* the first rank that is not below the candidate */
+    SEARCH_FIRST(low, job->rank_count, at, job->rank[at].rank < candidate);
     for (; low < job->rank_count && job->rank[low].rank == candidate; low++)
         candidate++;
     return candidate < job->ranks ? candidate : -1;

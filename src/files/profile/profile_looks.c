@@ -2,6 +2,7 @@
  * of metrics.def that say LOOKS. They are of one look, that with most resident. */
 #include <stdlib.h>
 #include "profile/profile.h"
+#include "base/search.h"
 #include "profile/profile_reading.h"
 
 struct looks_sites {
@@ -22,15 +23,9 @@ static bool profile_looks_has_all(const struct profile_owner *owners, size_t cou
 
 static struct profile_site *profile_looks_site_of(const struct looks_sites *of, uint32_t path)
 {
-    size_t low = 0, high = of->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (of->sites[middle].path < path)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < of->count && of->sites[low].path == path ? &of->sites[low] : NULL;
+    size_t first = 0;
+    SEARCH_FIRST(first, of->count, at, of->sites[at].path < path);
+    return first < of->count && of->sites[first].path == path ? &of->sites[first] : NULL;
 }
 
 static void profile_looks_fill(const struct looks_sites *of, const struct profile_owner *owners,

@@ -13,6 +13,7 @@
 #include "base/allowance.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/search.h"
 #include "base/strbuf.h"
 #include "profile/path_blocks.h"
 #include "profile/profile_reader.h"
@@ -180,15 +181,9 @@ size_t profile_reading_find(const struct ids *ids, int64_t id)
 {
     if (id >= 0 && (uint64_t)id < ids->count && (!ids->at || ids->at[id] == id))
         return (size_t)id;
-    size_t low = 0, high = ids->at ? ids->count : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ids->at[middle] < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return ids->at && low < ids->count && ids->at[low] == id ? low : SIZE_MAX;
+    size_t first = 0;
+    SEARCH_FIRST(first, ids->at ? ids->count : 0, at, ids->at[at] < id);
+    return ids->at && first < ids->count && ids->at[first] == id ? first : SIZE_MAX;
 }
 
 /* The index of `id`; 0 (unknown, root) if it is 0 or dangling. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
+#include "base/search.h"
 #include "profile/path_blocks.h"
 #include "profile/profile_reading.h"
 #include "profile/schema.h"
@@ -17,16 +18,10 @@
 /* The index of a region by its id, which rise. */
 static uint32_t profile_regions_find(const struct profile *profile, uint64_t id)
 {
-    size_t low = 0, high = profile->region_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (profile->regions[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < profile->region_count && profile->regions[low].id == id ? (uint32_t)low
-                                                                         : UINT32_MAX;
+    size_t first = 0;
+    SEARCH_FIRST(first, profile->region_count, at, profile->regions[at].id < id);
+    return first < profile->region_count && profile->regions[first].id == id ? (uint32_t)first
+                                                                             : UINT32_MAX;
 }
 
 /* NULL: the row is left out. */

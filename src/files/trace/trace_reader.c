@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/regular.h"
+#include "base/search.h"
 #include "trace/decoder.h"
 #include "trace/trace_format.h"
 #include "trace/node_columns.h"
@@ -637,16 +638,10 @@ static size_t trace_reader_last_block(const struct trace *trace, uint64_t limit,
                                       bool (*is_before)(const struct trace_block *block,
                                                         uint64_t limit))
 {
-    size_t low = 0, high = trace->block_count;
+    size_t first = 1;
 
-    while (high > low + 1) {
-        size_t middle = low + (high - low) / 2;
-        if (is_before(&trace->blocks[middle], limit))
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    SEARCH_FIRST(first, trace->block_count, at, is_before(&trace->blocks[at], limit));
+    return first - 1;
 }
 
 static bool trace_reader_starts_before(const struct trace_block *block, uint64_t ticks)

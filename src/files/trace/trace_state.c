@@ -7,6 +7,7 @@
 #include "trace/decoder.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "trace/block_ends.h"
 #include "trace/node_map.h"
 #include "trace/trace_reader.h"
@@ -76,16 +77,10 @@ static int trace_state_add_place(struct summing *summing, size_t place)
 /* The first sum that begins at `event` or later. */
 static size_t trace_state_first_sum(const struct summing *summing, uint64_t event)
 {
-    size_t low = 0, high = summing->sum_count;
+    size_t first = 0;
 
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (summing->sums[middle].first_event < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    SEARCH_FIRST(first, summing->sum_count, at, summing->sums[at].first_event < event);
+    return first;
 }
 
 /* The longest sum from `event` on that does not go beyond `until`: adds it, and gives the event

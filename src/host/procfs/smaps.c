@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/search.h"
 
 #include "procfs/process.h"
 
@@ -342,15 +343,9 @@ void smaps_release(struct smaps *smaps)
 /* Index of the first mapping that ends above `address`. */
 static size_t smaps_first_above(const struct smaps *smaps, uint64_t address)
 {
-    size_t low = 0, high = smaps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (smaps->mappings[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first = 0;
+    SEARCH_FIRST(first, smaps->count, at, smaps->mappings[at].end <= address);
+    return first;
 }
 
 const struct smaps_mapping *smaps_find(const struct smaps *smaps, uint64_t address)

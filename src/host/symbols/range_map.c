@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include "base/memory.h"
+#include "base/search.h"
 
 #include "symbols/name_memory.h"
 
@@ -128,15 +129,9 @@ uint32_t range_map_find(struct range_map *map, uint64_t address)
 {
     if (!map->sealed)
         range_map_seal(map);
-    size_t low = 0, high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->ranges[middle].high <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == map->count || map->ranges[low].low > address)
+    size_t first = 0;
+    SEARCH_FIRST(first, map->count, at, map->ranges[at].high <= address);
+    if (first == map->count || map->ranges[first].low > address)
         return RANGE_NONE;
-    return map->ranges[low].value;
+    return map->ranges[first].value;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/now.h"
+#include "base/search.h"
 
 #include "symbols/dwarf_index.h"
 #include "symbols/dwarf_names.h"
@@ -214,16 +215,12 @@ static bool variable_places_lies_before(const struct variable *variable, uint32_
 static size_t variable_places_first_at(const struct walk *walk, uint32_t section, uint64_t address)
 {
     const struct variable *list = walk->variables->list;
-    size_t low = 0, high = walk->sorted_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (variable_places_lies_before(&list[middle], section, address))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < walk->sorted_count && list[low].section == section && list[low].address == address
-               ? low
+    size_t first = 0;
+    SEARCH_FIRST(first, walk->sorted_count, at,
+                 variable_places_lies_before(&list[at], section, address));
+    return first < walk->sorted_count && list[first].section == section &&
+                   list[first].address == address
+               ? first
                : walk->sorted_count;
 }
 

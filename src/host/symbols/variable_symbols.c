@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "symbols/name_memory.h"
 #include "symbols/symbol_table.h"
 
@@ -156,21 +157,16 @@ static bool variable_lies_after(const struct variables_section *section, bool tl
 uint32_t variable_section_at(const struct variables *variables, bool tls, uint64_t address,
                              uint64_t bytes)
 {
-    size_t low = 0, high = variables->section_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (variable_lies_after(&variables->sections[middle], tls, address))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (low == 0)
+    size_t first = 0;
+    SEARCH_FIRST(first, variables->section_count, at,
+                 !variable_lies_after(&variables->sections[at], tls, address));
+    if (first == 0)
         return SECTION_NONE;
-    const struct variables_section *section = &variables->sections[low - 1];
+    const struct variables_section *section = &variables->sections[first - 1];
     uint64_t offset = address - section->address;
     bool inside = variable_is_tls(section->kind) == tls && offset < section->bytes &&
                   bytes <= section->bytes - offset;
-    return inside ? (uint32_t)(low - 1) : SECTION_NONE;
+    return inside ? (uint32_t)(first - 1) : SECTION_NONE;
 }
 
 /* ---- Symbols ------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/array.h"
+#include "base/search.h"
 #include "collector/memory_bound.h"
 
 enum {
@@ -144,16 +145,11 @@ bool graph_copy_take(struct graph_copy *copy, struct pages *pages,
 
 size_t graph_copy_read(const struct graph_copy *copy, uint64_t address, void *to, size_t bytes)
 {
-    size_t low = 0, high = copy->count, got = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (copy->runs[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < copy->count && got < bytes && copy->runs[low].start <= address + got; low++) {
-        const struct graph_copy_run *run = &copy->runs[low];
+    size_t first = 0, got = 0;
+    SEARCH_FIRST(first, copy->count, at, copy->runs[at].end <= address);
+    for (; first < copy->count && got < bytes && copy->runs[first].start <= address + got;
+         first++) {
+        const struct graph_copy_run *run = &copy->runs[first];
         size_t from = address + got - run->start, part = run->end - run->start - from;
         part = part < bytes - got ? part : bytes - got;
         memcpy((char *)to + got, copy->bytes + run->at + from, part);

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/now.h"
+#include "base/search.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
 #include "wire/write_watch.h"
@@ -276,15 +277,9 @@ uint32_t heat_ms_at(const struct heat *heat, uint64_t monotonic_ns)
 /* How many scans began at `ms` or before. */
 static size_t heat_scans_until(const struct heat *heat, uint32_t ms)
 {
-    size_t low = 0, high = heat->scan_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (heat->scans[middle].begin_ms <= ms)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first = 0;
+    SEARCH_FIRST(first, heat->scan_count, at, heat->scans[at].begin_ms <= ms);
+    return first;
 }
 
 uint32_t heat_scan_around(const struct heat *heat, uint32_t ms)
@@ -298,16 +293,10 @@ uint32_t heat_scan_around(const struct heat *heat, uint32_t ms)
 /* When the request began that has stamped a page. */
 static uint32_t heat_step_from(const struct heat *heat, uint32_t stamp_ms)
 {
-    size_t low = 0, high = heat->step_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (heat->steps[middle].until_ms < stamp_ms)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool took = low < heat->step_count && heat->steps[low].until_ms == stamp_ms;
-    return took ? heat->steps[low].from_ms : stamp_ms;
+    size_t first = 0;
+    SEARCH_FIRST(first, heat->step_count, at, heat->steps[at].until_ms < stamp_ms);
+    bool took = first < heat->step_count && heat->steps[first].until_ms == stamp_ms;
+    return took ? heat->steps[first].from_ms : stamp_ms;
 }
 
 uint32_t heat_scan_before(const struct heat *heat, uint32_t ms)

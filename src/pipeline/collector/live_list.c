@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/search.h"
 
 /* Below this many blocks, counting 256 buckets costs more than moving the blocks about. */
 #define INSERTION_BLOCKS 48
@@ -303,13 +304,6 @@ bool live_list_sort_next(struct live_list *list, struct live_stretch *stretch)
 
 size_t live_list_first_above(const struct live_list *list, size_t from, uint64_t address)
 {
-    size_t end = list->count;
-    while (from < end) {
-        size_t middle = from + (end - from) / 2;
-        if (live_entry_end(&list->blocks[middle]) <= address)
-            from = middle + 1;
-        else
-            end = middle;
-    }
+    SEARCH_FIRST(from, list->count, at, live_entry_end(&list->blocks[at]) <= address);
     return from;
 }

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/search.h"
 #include "model/interpreter.h"
 
 enum {
@@ -343,15 +344,9 @@ struct python_borrowed python_objects_see(struct python_objects *objects, size_t
 
 static size_t python_objects_block_of(const struct live_list *list, uint64_t address)
 {
-    size_t low = 0, high = list->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (live_entry_end(&list->blocks[middle]) <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < list->count && list->blocks[low].address <= address ? low : list->count;
+    size_t first = 0;
+    SEARCH_FIRST(first, list->count, at, live_entry_end(&list->blocks[at]) <= address);
+    return first < list->count && list->blocks[first].address <= address ? first : list->count;
 }
 
 /* A list has room for more items than it has, and in it what was there before. */

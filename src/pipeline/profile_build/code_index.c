@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/search.h"
 
 struct code_index {
     const struct profile *profile;
@@ -59,16 +60,10 @@ void code_index_free(struct code_index *index)
 uint32_t code_index_module(const struct code_index *index, int64_t id)
 {
     const struct profile *profile = index->profile;
-    size_t low = 0, high = profile->module_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (profile->modules[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < profile->module_count && profile->modules[low].id == id ? (uint32_t)low
-                                                                         : UINT32_MAX;
+    size_t first = 0;
+    SEARCH_FIRST(first, profile->module_count, at, profile->modules[at].id < id);
+    return first < profile->module_count && profile->modules[first].id == id ? (uint32_t)first
+                                                                             : UINT32_MAX;
 }
 
 size_t code_frames(const struct profile *profile, uint32_t number, struct profile_frame *frames,

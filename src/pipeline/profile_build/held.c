@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/search.h"
 #include "graph/holder_tree.h"
 
 /* Rows are for people: what keeps less than a thousandth is summed up, and so is what lies
@@ -51,16 +52,10 @@ unsigned held_rank(enum profile_holder_kind kind)
 
 const struct held_place *held_place_at(const struct held *held, uint64_t address)
 {
-    size_t low = 0, high = held->place_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (held->places[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < held->place_count && held->places[low].start <= address ? &held->places[low]
-                                                                         : NULL;
+    size_t first = 0;
+    SEARCH_FIRST(first, held->place_count, at, held->places[at].end <= address);
+    return first < held->place_count && held->places[first].start <= address ? &held->places[first]
+                                                                             : NULL;
 }
 
 /* ---- Names that a run-time gives ------------------------------------------------------------- */
@@ -137,16 +132,11 @@ static const struct globals_place *held_variable_at(struct naming_holders *namin
         !naming->find(naming->context, address, module))
         *module = (struct variable_module){0};
     uint64_t in_file = address - module->bias;
-    size_t low = 0, high = module->place_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (module->places[middle].address + module->places[middle].bytes <= in_file)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < module->place_count && module->places[low].address <= in_file
-               ? &module->places[low]
+    size_t first = 0;
+    SEARCH_FIRST(first, module->place_count, at,
+                 module->places[at].address + module->places[at].bytes <= in_file);
+    return first < module->place_count && module->places[first].address <= in_file
+               ? &module->places[first]
                : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/search.h"
 
 static const char nameless_name[] = "(unnamed)", smaller_name[] = "(smaller variables)";
 /* What is no variable of a name, be its section known or not. */
@@ -132,15 +133,10 @@ static void variable_share_grow(struct variable_share *share, const struct proc_
 /* The first place that ends above `address`, which is as in the file. */
 static size_t variable_owners_first(const struct variable_module *module, uint64_t address)
 {
-    size_t low = 0, high = module->place_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (module->places[middle].address + module->places[middle].bytes <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t first = 0;
+    SEARCH_FIRST(first, module->place_count, at,
+                 module->places[at].address + module->places[at].bytes <= address);
+    return first;
 }
 
 /* One that is too small for a row of its own is seen once, in the piece that it begins in or is

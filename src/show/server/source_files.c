@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "aggregate/source_lines.h"
+#include "base/search.h"
 
 static int source_files_compare_pointers(const void *left, const void *right)
 {
@@ -123,19 +124,18 @@ void source_files_release(struct source_files *files)
     *files = (struct source_files){0};
 }
 
+/* In the order of their paths. */
+static const struct source_spelling *source_files_spelling(const struct source_files *files,
+                                                           size_t index)
+{
+    return &files->spellings[files->by_path[index]];
+}
+
 uint32_t source_files_find(const struct source_files *files, const char *path)
 {
-    size_t low = 0, high = path ? files->spelling_count : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct source_spelling *at = &files->spellings[files->by_path[middle]];
-        int order = strcmp(at->path, path);
-        if (!order)
-            return at->file;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return UINT32_MAX;
+    size_t count = path ? files->spelling_count : 0, first = 0;
+    SEARCH_FIRST(first, count, at, strcmp(source_files_spelling(files, at)->path, path) < 0);
+    if (first == count || strcmp(source_files_spelling(files, first)->path, path) != 0)
+        return UINT32_MAX;
+    return source_files_spelling(files, first)->file;
 }

@@ -11,6 +11,7 @@
 #include "base/alive.h"
 #include "base/hash.h"
 #include "base/human.h"
+#include "base/search.h"
 #include "base/text.h"
 #include "base/text_table.h"
 #include "base/memory.h"
@@ -116,15 +117,9 @@ static struct top_row top_model_row_of(const struct top_model *model, size_t gro
 static const struct top_before *top_model_find_before(const struct top_before *before, size_t count,
                                                       uint64_t key)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (before[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && before[low].key == key ? &before[low] : NULL;
+    size_t first = 0;
+    SEARCH_FIRST(first, count, at, before[at].key < key);
+    return first < count && before[first].key == key ? &before[first] : NULL;
 }
 
 static double top_model_rate_between(const struct top_model *model, struct figure now,
