@@ -370,12 +370,9 @@ unsigned age_look(struct heap *heap)
     return pause ? 1 : PASS_KEPT;
 }
 
-void age_step(struct heap *heap)
+void age_give_step(struct heap *heap)
 {
-    if (!heap->looks_in--)
-        age_look(heap);
-    else if (heap->due)
-        age_give(heap, 1);
+    age_give(heap, 1);
 }
 
 /* ---- all of it ---- */
@@ -387,16 +384,19 @@ static void age_trim_span(struct heap *heap, struct span span)
         ;
 }
 
-static void age_trim_bin(struct heap *heap, struct rb_node *node)
+static void age_trim_chunk(struct heap *heap, const struct chunk *chunk)
+{
+    age_trim_span(heap, age_chunk_span(chunk));
+    age_purge_halves(heap, chunk);
+}
+
+static void age_trim_tree(struct heap *heap, const struct rb_node *node)
 {
     if (!node)
         return;
-    age_trim_bin(heap, node->left);
-    if (chunk_size(chunk_of_node(node)) >= AGED_MIN) {
-        age_trim_span(heap, age_chunk_span(chunk_of_node(node)));
-        age_purge_halves(heap, chunk_of_node(node));
-    }
-    age_trim_bin(heap, node->right);
+    age_trim_tree(heap, node->left);
+    age_trim_chunk(heap, chunk_of_node(node));
+    age_trim_tree(heap, node->right);
 }
 
 size_t age_trim(struct heap *heap, size_t keep)
@@ -407,7 +407,11 @@ size_t age_trim(struct heap *heap, size_t keep)
     tree_settle(heap);
     before = heap->purged_bytes;
     for (unsigned bin = bin_of(AGED_MIN); bin < BIN_COUNT; bin++)
-        age_trim_bin(heap, heap->bins[bin]);
+        if (bin >= BIN_EXACT)
+            age_trim_tree(heap, heap->root[bin - BIN_EXACT]);
+        else
+            for (struct chunk *chunk = heap->first[bin]; chunk; chunk = chunk->next)
+                age_trim_chunk(heap, chunk);
     if (heap->top) {
         age_take_ahead(heap);
         age_trim_span(heap, age_top_span(heap, keep));

@@ -9,7 +9,7 @@
 
 /* At most one system call and one look at 1024 words of the page map: 256 KiB, or one huge page.
  * After a pause of the program up to 8 MiB. Under the heap's lock, once an operation. */
-void age_step(struct heap *heap);
+static inline void age_step(struct heap *heap);
 
 /* The same after many operations that did not come here. Returns how many more may pass by: 1 to
  * 256. */
@@ -30,9 +30,8 @@ size_t age_share(size_t kept, uint64_t passed_ms);
 size_t age_limit(const struct heap *heap);
 
 /* What of a free chunk lies in no page that holds nothing else. */
-static inline size_t age_sliver(const struct chunk *chunk)
+static inline size_t age_sliver(const struct chunk *chunk, size_t size)
 {
-    size_t size = chunk_size(chunk);
     uintptr_t start, end;
 
     if (size < AGED_MIN)
@@ -52,6 +51,15 @@ static inline size_t age_kept(const struct heap *heap)
 }
 
 void age_bound_some(struct heap *heap, size_t freed);
+void age_give_step(struct heap *heap);
+
+static inline void age_step(struct heap *heap)
+{
+    if (unlikely(!heap->looks_in--))
+        age_look(heap);
+    else if (unlikely(heap->due != 0))
+        age_give_step(heap);
+}
 
 /* The limit is at least half of the option. */
 static inline void age_bound(struct heap *heap, size_t freed)

@@ -274,6 +274,16 @@ static __attribute__((noinline)) void *alloc_malloc_listened(size_t bytes)
     return alloc_malloc_slow(bytes);
 }
 
+/* What is on no shelf of the thread's. */
+static __attribute__((noinline)) void *alloc_malloc_chunk(size_t bytes)
+{
+    void *block = NULL;
+
+    if (likely(bytes <= LARGE_MIN - ALIGN && bfm_cache->arena))
+        block = tree_alloc_plain(&bfm_default_heap, bytes);
+    return likely(block != NULL) ? block : alloc_malloc_slow(bytes);
+}
+
 /* Jumped to, and jumps on. */
 static __attribute__((noinline)) void *alloc_malloc_middle(size_t bytes)
 {
@@ -282,7 +292,21 @@ static __attribute__((noinline)) void *alloc_malloc_middle(size_t bytes)
     if (unlikely(events_wanted()))
         return alloc_malloc_listened(bytes);
     block = middle_take(bytes);
-    return likely(block != NULL) ? block : alloc_malloc_slow(bytes);
+    return likely(block != NULL) ? block : alloc_malloc_chunk(bytes);
+}
+
+static __attribute__((noinline)) void *alloc_malloc_empty(struct cache *cache, size_t code,
+                                                          size_t bytes)
+{
+    void *block;
+
+    /* marked blocks stay in a stack when the hook has gone */
+    if (likely(code && !events_wanted() && cache->top[code] == cache_floor(cache, code))) {
+        block = cache_refill(cache, code);
+        if (likely(block != NULL))
+            return block;
+    }
+    return alloc_malloc_slow(bytes);
 }
 
 void *bfm_malloc(size_t bytes)
@@ -295,7 +319,7 @@ void *bfm_malloc(size_t bytes)
             cache->top[code] = --top;
             return *top;
         }
-        return alloc_malloc_slow(bytes);
+        return alloc_malloc_empty(cache, code, bytes);
     }
     return alloc_malloc_middle(bytes);
 }
@@ -449,13 +473,40 @@ static __attribute__((noinline)) void alloc_look(void)
         cache_look(bfm_cache);
 }
 
-/* Jumped to, and jumps on. */
-static __attribute__((noinline)) void alloc_free_middle(void *block, struct cache *cache)
+/* What is for no shelf. None of both takes one that is marked. */
+static __attribute__((noinline)) void alloc_free_chunk(void *block, struct cache *cache,
+                                                       uint64_t tag, uint64_t mix)
 {
-    if (unlikely(!middle_give_known(cache, block))) /* none that is marked */
+    if (!middle_give_else(cache, block, tag, mix))
         alloc_free_slow(block);
     else if (unlikely(!--cache->passes))
         alloc_look();
+}
+
+/* Jumped to, and jumps on. */
+static __attribute__((noinline)) void alloc_free_middle(void *block, struct cache *cache)
+{
+    uint64_t tag, mix;
+
+    if (unlikely(!middle_has_tag(block))) {
+        alloc_free_slow(block);
+        return;
+    }
+    tag = chunk_tag(chunk_of(block));
+    mix = middle_mix(block);
+    if (unlikely(!middle_give_known(cache, block, tag, mix)))
+        alloc_free_chunk(block, cache, tag, mix);
+    else if (unlikely(!--cache->passes))
+        alloc_look();
+}
+
+/* A small block whose stack has no room, or that is one of the last two. */
+static __attribute__((noinline)) void alloc_free_full(struct cache *cache, void *block, size_t code)
+{
+    cache_check(cache, layout_record_of((uintptr_t)block), block);
+    if (cache->top[code] == cache->limit[code])
+        cache_flush(cache, code);
+    *cache->top[code]++ = block;
 }
 
 void bfm_free(void *block)
@@ -478,6 +529,10 @@ void bfm_free(void *block)
         }
         if (code == CODE_TREE) {
             alloc_free_middle(block, cache);
+            return;
+        }
+        if (code && cache->arena && address % ALIGN == 0 && !events_wanted()) {
+            alloc_free_full(cache, block, code);
             return;
         }
     }

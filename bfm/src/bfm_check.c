@@ -34,7 +34,7 @@ static const char *bfm_check_free_chunk(const struct chunk *chunk, struct sums *
 
     MUST(*chunk_footer((uintptr_t)chunk + size) == size, "a free chunk's two sizes differ");
     MUST(!(chunk->tag & CHUNK_FLAGS), "a free chunk says that its neighbour is free");
-    sums->slivers += age_sliver(chunk);
+    sums->slivers += age_sliver(chunk, chunk_size(chunk));
     if (size < TREE_MIN)
         return NULL;
     sums->free_chunks++;
@@ -124,6 +124,25 @@ struct walk {
     struct sums sums;
 };
 
+static void bfm_check_walk_chunk(struct walk *walk, const struct chunk *chunk)
+{
+    if (!walk->first)
+        walk->first = chunk;
+    if (bin_of(chunk_size(chunk)) != walk->bin || chunk->tag & CHUNK_USED || !chunk_tag_good(chunk))
+        walk->wrong = "a chunk is in a bin where it does not belong";
+    walk->sums.free_chunks++;
+    walk->sums.free_bytes += chunk_size(chunk);
+}
+
+static void bfm_check_walk_list(struct walk *walk, const struct chunk *chunk)
+{
+    for (; chunk && !walk->wrong; walk->before = chunk, chunk = chunk->next) {
+        if (chunk->prev != walk->before)
+            walk->wrong = "a list of free chunks has a wrong link";
+        bfm_check_walk_chunk(walk, chunk);
+    }
+}
+
 /* Returns the number of black nodes on the way down; recursion is as deep as the tree. */
 static unsigned bfm_check_walk_tree(struct walk *walk, const struct rb_node *node,
                                     const struct rb_node *parent)
@@ -142,12 +161,7 @@ static unsigned bfm_check_walk_tree(struct walk *walk, const struct rb_node *nod
                          (chunk_size(walk->before) == chunk_size(chunk) && walk->before >= chunk)))
         walk->wrong = "a tree is out of order";
     walk->before = chunk;
-    if (!walk->first)
-        walk->first = chunk;
-    if (bin_of(chunk_size(chunk)) != walk->bin || chunk->tag & CHUNK_USED || !chunk_tag_good(chunk))
-        walk->wrong = "a chunk is in a bin where it does not belong";
-    walk->sums.free_chunks++;
-    walk->sums.free_bytes += chunk_size(chunk);
+    bfm_check_walk_chunk(walk, chunk);
     right = bfm_check_walk_tree(walk, node->right, node);
     if (left != right)
         walk->wrong = "a tree has ways of different black lengths";
@@ -160,14 +174,16 @@ static const char *bfm_check_bins(const struct heap *heap, const struct sums *su
 
     for (unsigned bin = 0; bin < BIN_COUNT; bin++) {
         bool filled = heap->bin_bits[bin / 64] >> bin % 64 & 1;
-        MUST(filled == (heap->bins[bin] != NULL), "a bin's bit is wrong");
+        MUST(filled == (heap->first[bin] != NULL), "a bin's bit is wrong");
         MUST(!filled || heap->bin_summary >> bin / 64 & 1, "a word's bit is wrong");
         walk.bin = bin;
         walk.before = walk.first = NULL;
-        bfm_check_walk_tree(&walk, heap->bins[bin], NULL);
+        if (bin < BIN_EXACT)
+            bfm_check_walk_list(&walk, heap->first[bin]);
+        else
+            bfm_check_walk_tree(&walk, heap->root[bin - BIN_EXACT], NULL);
         MUST(!walk.wrong, walk.wrong);
-        MUST(!filled || walk.first == chunk_of_node(heap->lowest[bin]), "a bin's first is another");
-        MUST(filled || !heap->lowest[bin], "an empty bin has a first");
+        MUST(walk.first == heap->first[bin], "a bin's first is another");
     }
     MUST(walk.sums.free_chunks == sums->free_chunks, "trees and regions differ in free chunks");
     MUST(walk.sums.free_bytes == sums->free_bytes, "trees and regions differ in free bytes");
@@ -267,8 +283,8 @@ static const char *bfm_check_late(const struct heap *heap, const struct sums *su
 {
     MUST(heap->late_count <= LATE_MOST && heap->late_count == sums->late,
          "late chunks do not add up");
-    for (unsigned i = 1; i <= heap->late_count; i++) {
-        const struct chunk *chunk = heap->late[(heap->late_next - i) % LATE_MOST];
+    for (unsigned i = 0; i < heap->late_count; i++) {
+        const struct chunk *chunk = heap->late[i];
         MUST(chunk_tag_good(chunk) && chunk->tag & CHUNK_LATE,
              "a chunk waits to be joined and is in use");
     }

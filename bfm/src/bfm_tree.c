@@ -1,7 +1,7 @@
 /* Cuts and joins chunks, and turns them into pages for records and back. A request takes the best
  * fit from the bins, or else the front of the top; what it does not need becomes a free chunk. A
- * freed chunk is joined with the free chunks on both sides, which its tag and theirs lead to, up to
- * LATE_MOST frees later. */
+ * freed chunk is joined with the free chunks on both sides, which its tag and theirs lead to, less
+ * than LATE_MOST frees later. */
 #include "bfm/bfm_tree.h"
 #include <string.h>
 #include "bfm/age.h"
@@ -41,32 +41,63 @@ uint64_t bfm_secret;
 
 /* ---- free chunks ---- */
 
-/* Writes a free chunk's tags and offers it; both neighbours are in use. */
-static void tree_offer(struct heap *heap, uintptr_t start, size_t size)
+/* Writes a free chunk's tags and offers it; both neighbours are in use. Of memory that was in use
+ * or beside tags, so no page of it is clean. */
+static inline void tree_offer_dirty(struct heap *heap, uintptr_t start, size_t size)
 {
     struct chunk *chunk = (struct chunk *)start;
 
     chunk_tag_write(chunk, size, 0);
     *chunk_footer(start + size) = size;
     chunk_flags_add((struct chunk *)(start + size), CHUNK_PREV_FREE);
-    pagemap_mark_page(heap, start);
-    pagemap_mark_page(heap, start + (size < sizeof *chunk ? size : sizeof *chunk) - 1);
-    pagemap_mark_page(heap, start + size - CHUNK_TAG);
-    heap->slivers += age_sliver(chunk);
+    heap->slivers += age_sliver(chunk, size);
     if (size >= TREE_MIN)
-        bins_insert(heap, chunk);
+        bins_insert(heap, chunk, size);
 }
 
-static void tree_withdraw(struct heap *heap, struct chunk *chunk)
+/* Of memory of any kind. Its tags lie in all pages of a chunk below AGED_MIN. */
+static void tree_offer(struct heap *heap, uintptr_t start, size_t size)
+{
+    pagemap_mark_page(heap, start);
+    pagemap_mark_page(heap,
+                      start + (size < sizeof(struct chunk) ? size : sizeof(struct chunk)) - 1);
+    pagemap_mark_page(heap, start + size - CHUNK_TAG);
+    tree_offer_dirty(heap, start, size);
+}
+
+static inline void tree_verify_free(const struct chunk *chunk, size_t size)
+{
+    if (unlikely(!chunk_tag_good(chunk) || *chunk_footer((uintptr_t)chunk + size) != size))
+        os_fatal("a block was written to after its free, or the one before it beyond its end",
+                 chunk_payload((struct chunk *)chunk));
+}
+
+/* Returns its size. */
+static inline size_t tree_withdraw(struct heap *heap, struct chunk *chunk)
 {
     size_t size = chunk_size(chunk);
 
-    if (unlikely(!chunk_tag_good(chunk) || *chunk_footer((uintptr_t)chunk + size) != size))
-        os_fatal("a block was written to after its free, or the one before it beyond its end",
-                 chunk_payload(chunk));
-    heap->slivers -= age_sliver(chunk);
-    if (chunk_size(chunk) >= TREE_MIN)
-        bins_remove(heap, chunk);
+    tree_verify_free(chunk, size);
+    heap->slivers -= age_sliver(chunk, size);
+    if (size >= TREE_MIN)
+        bins_remove(heap, chunk, size);
+    return size;
+}
+
+/* What was freed lies behind a large free chunk, which keeps its place in the bins: so it is when
+ * blocks are freed in the order of their addresses. */
+static bool tree_prolong(struct heap *heap, struct chunk *chunk, size_t more)
+{
+    size_t size = chunk_size(chunk), all = size + more;
+
+    tree_verify_free(chunk, size);
+    if (!bins_prolong(heap, chunk, size, all))
+        return false;
+    heap->slivers += age_sliver(chunk, all) - age_sliver(chunk, size);
+    chunk_tag_write(chunk, all, 0);
+    *chunk_footer((uintptr_t)chunk + all) = all;
+    chunk_flags_add((struct chunk *)((uintptr_t)chunk + all), CHUNK_PREV_FREE);
+    return true;
 }
 
 /* As old as the larger part. */
@@ -79,6 +110,7 @@ static void tree_join_top(struct heap *heap, uintptr_t start)
         heap->top_cursor |= CURSOR_FRONT;
     }
     heap->top = start;
+    heap->top_near = 0;
 }
 
 /* [start, start + size) is free from now on: joined with what is free beside it, or with the
@@ -86,38 +118,35 @@ static void tree_join_top(struct heap *heap, uintptr_t start)
 static void tree_release_chunk(struct heap *heap, uintptr_t start, size_t size, bool prev_free)
 {
     uintptr_t end = start + size;
-    bool next_free = end != heap->top && !(((struct chunk *)end)->tag & CHUNK_USED);
+    bool top = end == heap->top, next_free = !top && !(((struct chunk *)end)->tag & CHUNK_USED);
 
     /* Wherever the joined chunk begins: whoever frees this block again finds no tag. */
     ((struct chunk *)start)->tag = 0;
-    if (next_free)
+    if (next_free && size >= BIN_EXACT_END)
         bins_ask((struct chunk *)end);
     if (prev_free) {
         start -= *chunk_footer(start);
+        if (!top && !next_free && tree_prolong(heap, (struct chunk *)start, size))
+            return;
         tree_withdraw(heap, (struct chunk *)start);
     }
-    if (end == heap->top) {
+    if (next_free)
+        end += tree_withdraw(heap, (struct chunk *)end);
+    if (top)
         tree_join_top(heap, start);
-    } else {
-        if (next_free) {
-            tree_withdraw(heap, (struct chunk *)end);
-            end += chunk_size((struct chunk *)end);
-        }
-        tree_offer(heap, start, end - start);
-    }
+    else
+        tree_offer_dirty(heap, start, end - start);
     heap->heir.size = 0;
 }
 
 /* ---- chunks that are freed in a row ----
  *
- * The tag of a chunk, the tags of its neighbours and the tree nodes beside theirs are far apart.
+ * The tag of a chunk and the tags of its neighbours are far apart.
  * When a program frees its blocks in random order, each of them is a cache miss, and each miss
- * begins after the one before. So a chunk is joined LATE_MOST frees later, and the lines that this
- * needs are prefetched in between. The delay has no visible effect: each search for a free chunk
+ * begins after the one before. So LATE_MOST chunks are joined together, and the lines that this
+ * needs are prefetched at one time. The delay has no visible effect: each search for a free chunk
  * first joins all late chunks (at most LATE_MOST), and a second free of a late chunk is found at
  * once. */
-
-enum { ASK_NEIGHBOURS = 3, ASK_NODES = 6 }; /* frees later */
 
 static struct chunk *tree_chunk_before(const struct chunk *chunk)
 {
@@ -129,18 +158,6 @@ static void tree_ask_neighbours(const struct chunk *chunk)
     __builtin_prefetch(chunk_next(chunk), 1);
     if (chunk->tag & CHUNK_PREV_FREE)
         __builtin_prefetch(tree_chunk_before(chunk), 1);
-}
-
-static void tree_ask_nodes(const struct heap *heap, const struct chunk *chunk)
-{
-    const struct chunk *next = chunk_next(chunk);
-
-    if (!chunk_tag_good(chunk))
-        return;
-    if ((uintptr_t)next != heap->top && !(next->tag & CHUNK_USED))
-        bins_ask(next);
-    if (chunk->tag & CHUNK_PREV_FREE)
-        bins_ask(tree_chunk_before(chunk));
 }
 
 static void tree_release_used(struct heap *heap, struct chunk *chunk)
@@ -159,33 +176,23 @@ static void tree_release_due(struct heap *heap, struct chunk *chunk)
     tree_release_used(heap, chunk);
 }
 
-static void tree_release_late(struct heap *heap, struct chunk *chunk)
+__attribute__((noinline)) void tree_settle(struct heap *heap)
 {
-    struct chunk **slot = &heap->late[heap->late_next++ % LATE_MOST];
-    struct chunk *due = *slot;
-    unsigned count = heap->late_count, newest = heap->late_next - 1;
+    unsigned count = heap->late_count; /* each loop: at most LATE_MOST turns */
 
-    chunk_flags_add(chunk, CHUNK_LATE);
-    *slot = chunk;
-    if (count >= ASK_NEIGHBOURS)
-        tree_ask_neighbours(heap->late[(newest - ASK_NEIGHBOURS) % LATE_MOST]);
-    if (count >= ASK_NODES)
-        tree_ask_nodes(heap, heap->late[(newest - ASK_NODES) % LATE_MOST]);
-    if (count == LATE_MOST)
-        tree_release_due(heap, due);
-    else
-        heap->late_count++;
+    for (unsigned i = 0; i < count && count > 1; i++)
+        tree_ask_neighbours(heap->late[i]);
+    for (unsigned i = 0; i < count; i++)
+        tree_release_due(heap, heap->late[i]);
+    heap->late_count = 0;
 }
 
-void tree_settle(struct heap *heap)
+static inline void tree_release_late(struct heap *heap, struct chunk *chunk)
 {
-    unsigned count = heap->late_count;
-
-    for (unsigned i = count > ASK_NEIGHBOURS ? ASK_NEIGHBOURS : count; i > 0; i--)
-        tree_ask_neighbours(heap->late[(heap->late_next - i) % LATE_MOST]);
-    for (; count > 0; count--) /* at most LATE_MOST turns, the oldest first */
-        tree_release_due(heap, heap->late[(heap->late_next - count) % LATE_MOST]);
-    heap->late_count = 0;
+    chunk_flags_add(chunk, CHUNK_LATE);
+    heap->late[heap->late_count++] = chunk;
+    if (heap->late_count == LATE_MOST)
+        tree_settle(heap);
 }
 
 static void tree_write_fence(struct heap *heap, uintptr_t at, uint64_t flags)
@@ -345,6 +352,7 @@ static void tree_look_back(struct heap *heap)
 
 static void tree_move_top(struct heap *heap, uintptr_t to)
 {
+    heap->top_near = 0;
     if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT && tree_used_of(heap, to) >= PACE_FROM) {
         tree_look_back(heap);
         pace_enter(heap, to, tree_used_of(heap, to));
@@ -416,9 +424,8 @@ static bool tree_holds_aligned(const struct chunk *chunk, size_t need, size_t al
 static struct chunk *tree_carve(struct heap *heap, struct chunk *chunk, uintptr_t start,
                                 size_t need)
 {
-    uintptr_t first = (uintptr_t)chunk, end = first + chunk_size(chunk);
+    uintptr_t first = (uintptr_t)chunk, end = first + tree_withdraw(heap, chunk);
 
-    tree_withdraw(heap, chunk);
     chunk_tag_write((struct chunk *)start, need, CHUNK_USED);
     if (end == start + need)
         chunk_flags_drop((struct chunk *)end, CHUNK_PREV_FREE);
@@ -430,12 +437,71 @@ static struct chunk *tree_carve(struct heap *heap, struct chunk *chunk, uintptr_
     return (struct chunk *)start;
 }
 
-static struct chunk *tree_find_chunk(const struct heap *heap, size_t need, size_t align)
+/* The front of a chunk below AGED_MIN: no page of it is clean. */
+static inline void tree_carve_front(struct heap *heap, struct chunk *chunk, size_t need)
+{
+    uintptr_t start = (uintptr_t)chunk;
+    size_t size = tree_withdraw(heap, chunk);
+
+    chunk_tag_write(chunk, need, CHUNK_USED);
+    if (size == need)
+        chunk_flags_drop((struct chunk *)(start + size), CHUNK_PREV_FREE);
+    else
+        tree_offer_dirty(heap, start + need, size - need);
+}
+
+static struct chunk *tree_take_aligned(struct heap *heap, size_t need, size_t align)
 {
     struct chunk *chunk = bins_best(heap, need);
 
     if (chunk && !tree_holds_aligned(chunk, need, align))
         chunk = bins_best(heap, need + align);
+    if (!chunk)
+        return tree_cut_top(heap, need, align);
+    return tree_carve(heap, chunk,
+                      layout_round_up((uintptr_t)chunk_payload(chunk), align) - CHUNK_TAG, need);
+}
+
+/* Of the page that the top begins in, which is neither clean nor the last of its region. */
+static inline struct chunk *tree_cut_near(struct heap *heap, size_t need)
+{
+    struct chunk *chunk = (struct chunk *)heap->top;
+    uintptr_t end = heap->top + need;
+
+    chunk_tag_write(chunk, need, CHUNK_USED);
+    heap->top = end;
+    if (end > heap->top_used)
+        heap->top_used = end;
+    return chunk;
+}
+
+/* What is no short way. */
+static __attribute__((noinline)) struct chunk *tree_take_far(struct heap *heap, size_t need,
+                                                             struct chunk *from)
+{
+    struct chunk *chunk =
+        from ? tree_carve(heap, from, (uintptr_t)from, need) : tree_cut_top(heap, need, ALIGN);
+    uintptr_t page;
+
+    if (!chunk)
+        return NULL;
+    pagemap_mark_range(heap, (uintptr_t)chunk, (uintptr_t)chunk + need);
+    page = layout_round_down(heap->top, PAGE_BYTES);
+    if (!from && page != heap->top && page + 2 * PAGE_BYTES <= heap->top_end &&
+        pagemap_page_dirty(page))
+        heap->top_near = page + PAGE_BYTES;
+    return chunk;
+}
+
+static inline struct chunk *tree_take(struct heap *heap, size_t need)
+{
+    struct chunk *chunk = bins_best(heap, need);
+
+    if (!chunk && heap->top + need <= heap->top_near)
+        return tree_cut_near(heap, need);
+    if (!chunk || chunk_size(chunk) >= AGED_MIN)
+        return tree_take_far(heap, need, chunk);
+    tree_carve_front(heap, chunk, need);
     return chunk;
 }
 
@@ -457,12 +523,7 @@ void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dir
 
     lock_take(&heap->lock);
     tree_settle(heap);
-    chunk = tree_find_chunk(heap, need, align);
-    if (chunk)
-        chunk = tree_carve(
-            heap, chunk, layout_round_up((uintptr_t)chunk_payload(chunk), align) - CHUNK_TAG, need);
-    else
-        chunk = tree_cut_top(heap, need, align);
+    chunk = tree_take_aligned(heap, need, align);
     if (chunk) {
         if (dirt)
             tree_note_dirt(dirt, (uintptr_t)chunk, (uintptr_t)chunk + need);
@@ -471,6 +532,21 @@ void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dir
     }
     lock_give(&heap->lock);
     return chunk ? chunk_payload(chunk) : NULL;
+}
+
+void *tree_alloc_plain(struct heap *heap, size_t bytes)
+{
+    size_t need = chunk_need(bytes);
+    struct chunk *chunk;
+
+    lock_take(&heap->lock);
+    if (heap->late_count)
+        tree_settle(heap);
+    chunk = tree_take(heap, need);
+    if (likely(chunk != NULL))
+        heap->tree_used += need;
+    lock_give(&heap->lock);
+    return likely(chunk != NULL) ? chunk_payload(chunk) : NULL;
 }
 
 static struct chunk *tree_used_chunk(const void *block)
@@ -515,11 +591,8 @@ static void tree_check_behind(const struct heap *heap, const struct chunk *chunk
                  chunk_payload((struct chunk *)chunk));
 }
 
-static void tree_free_locked(struct heap *heap, void *block)
+static inline void tree_free_chunk(struct heap *heap, struct chunk *chunk, size_t size)
 {
-    struct chunk *chunk = tree_used_chunk(block);
-    size_t size = chunk_size(chunk);
-
     tree_check_behind(heap, chunk);
     if (size < BIN_EXACT_END)
         tree_release_late(heap, chunk);
@@ -528,21 +601,63 @@ static void tree_free_locked(struct heap *heap, void *block)
     age_bound(heap, size);
 }
 
-void tree_free_some(struct heap *heap, void **blocks, unsigned count)
+/* How many of the blocks lie one behind the other, in this order or the opposite one. */
+static unsigned tree_run_length(void **blocks, unsigned count, ptrdiff_t step)
+{
+    unsigned length = 1;
+
+    while (length < count && (char *)blocks[length] == (char *)blocks[length - 1] + step)
+        length++;
+    return length;
+}
+
+/* Such a row becomes one chunk; returns how many there were. */
+static unsigned tree_free_run(struct heap *heap, void **blocks, unsigned count, size_t size)
+{
+    unsigned length = tree_run_length(blocks, count, (ptrdiff_t)size), first = 0;
+    struct chunk *chunk;
+
+    if (length == 1) {
+        length = tree_run_length(blocks, count, -(ptrdiff_t)size);
+        first = length - 1;
+    }
+    chunk = chunk_of(blocks[first]);
+    if (length > 1) {
+        uint64_t flags = chunk_tag(chunk) & CHUNK_FLAGS;
+        for (unsigned i = 0; i < length; i++)
+            chunk_of(blocks[i])->tag = 0;
+        chunk_tag_write(chunk, length * size, flags);
+    }
+    tree_free_chunk(heap, chunk, length * size);
+    return length;
+}
+
+void tree_free_some(struct heap *heap, void **blocks, unsigned count, size_t size)
 {
     if (!count)
         return;
     lock_take(&heap->lock);
-    for (unsigned i = 0; i < count; i++)
-        tree_free_locked(heap, blocks[i]);
+    for (unsigned i = 0; i < count;) /* each turn is one block at least */
+        i += tree_free_run(heap, blocks + i, count - i, size);
+    age_step(heap);
+    lock_give(&heap->lock);
+}
+
+void tree_free_known(struct heap *heap, void *block, size_t size)
+{
+    lock_take(&heap->lock);
+    tree_free_chunk(heap, chunk_of(block), size);
     age_step(heap);
     lock_give(&heap->lock);
 }
 
 void tree_free(struct heap *heap, void *block)
 {
+    struct chunk *chunk;
+
     lock_take(&heap->lock);
-    tree_free_locked(heap, block);
+    chunk = tree_used_chunk(block);
+    tree_free_chunk(heap, chunk, chunk_size(chunk));
     age_step(heap);
     lock_give(&heap->lock);
 }

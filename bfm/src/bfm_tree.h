@@ -1,5 +1,5 @@
 /* The tree component: chunks of any size below LARGE_MIN, exact best fit, lowest address among
- * equals, joined as soon as they are free. It takes the heap's lock itself.
+ * large equals, joined as soon as they are free. It takes the heap's lock itself.
  *
  * One operation does: at most five searches and three insertions or removals in trees of n free
  * chunks; at most 66 words of the page map changed; at most one new region (five system calls); at
@@ -18,9 +18,13 @@ struct dirt {
 /* `bytes` < LARGE_MIN, `align` a power of two with bytes + align <= LARGE_MIN; `dirt` may be NULL.
  * NULL: no memory. */
 void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dirt);
+/* The same for a request below LARGE_MIN that is aligned to ALIGN. */
+void *tree_alloc_plain(struct heap *heap, size_t bytes);
 void tree_free(struct heap *heap, void *block);
-/* The same for several, under one lock. */
-void tree_free_some(struct heap *heap, void **blocks, unsigned count);
+/* The same for one, or several of one size under one lock, whose tags were found good; the size is
+ * the tags'. */
+void tree_free_known(struct heap *heap, void *block, size_t size);
+void tree_free_some(struct heap *heap, void **blocks, unsigned count, size_t size);
 
 /* Usable bytes. Aborts when `block` is none. */
 size_t tree_usable(const void *block);

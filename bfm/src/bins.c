@@ -1,5 +1,6 @@
 /* Best fit. A request's size gives its bin, and two levels of bitmaps give the next bin that is not
- * empty. Within a bin a red-black tree ordered by (size, address) gives the chunk. */
+ * empty. A bin of one size is a list; within another a red-black tree ordered by (size, address)
+ * gives the chunk. */
 #include "bfm/bins.h"
 #include "bfm/chunk.h"
 #include "bfm/os.h"
@@ -121,99 +122,175 @@ static void bin_age_end(struct heap *heap, struct chunk *chunk)
     bins_aged(heap, chunk);
 }
 
-/* In a bin of one size the address decides, and the other's tag is not looked at. */
-static bool bin_goes_before(const struct chunk *chunk, size_t size, const struct rb_node *node)
+/* ---- lists: a bin of one size ---- */
+
+static void bin_list_push(struct heap *heap, struct chunk *chunk, unsigned bin)
 {
-    const struct chunk *other = chunk_of_node(node);
+    struct chunk *first = heap->first[bin];
 
-    if (size < BIN_EXACT_END || size == chunk_size(other))
-        return chunk < other;
-    return size < chunk_size(other);
-}
-
-void bins_insert(struct heap *heap, struct chunk *chunk)
-{
-    size_t size = chunk_size(chunk);
-    unsigned bin = bin_of(size);
-    struct rb_node **link = &heap->bins[bin], *parent = NULL, **lowest = &heap->lowest[bin];
-
-    if (!*lowest) {
+    chunk->prev = NULL;
+    chunk->next = first;
+    heap->first[bin] = chunk;
+    if (first)
+        first->prev = chunk;
+    else
         bin_mark_filled(heap, bin);
-        *lowest = &chunk->node;
-    } else if (bin_goes_before(chunk, size, *lowest)) {
-        parent = *lowest;
-        link = &parent->left;
-        *lowest = &chunk->node;
-    }
-    while (*link) { /* down one level each turn */
-        parent = *link;
-        link = bin_goes_before(chunk, size, parent) ? &parent->left : &parent->right;
-    }
-    rb_insert(&heap->bins[bin], parent, link, &chunk->node);
-    if (size >= AGED_MIN)
-        bin_age_begin(heap, chunk);
 }
 
-static bool bin_is_ours(const struct chunk *chunk)
+/* What stands in a free chunk may have been written by a program that uses memory after its free:
+ * its links are followed only where the others say the same. */
+static inline bool bin_is_ours(const struct chunk *chunk)
 {
     uintptr_t address = (uintptr_t)chunk;
 
     return address % ALIGN == CHUNK_TAG && !(address >> 47) && pagemap_region_of(address);
 }
 
-/* What stands in a free chunk may have been written by a program that uses memory after its free:
- * its links are followed only where the others say the same. */
-static bool bin_links_tree(const struct heap *heap, const struct chunk *chunk, unsigned bin)
+static _Noreturn void bin_tampered(const struct chunk *chunk)
 {
-    const struct rb_node *node = &chunk->node, *parent = rb_parent(node);
+    os_fatal("a block was written to after its free", (const char *)chunk + CHUNK_TAG);
+}
+
+static void bin_list_remove(struct heap *heap, struct chunk *chunk, unsigned bin)
+{
+    struct chunk *next = chunk->next, *prev = chunk->prev;
+
+    if (unlikely((prev ? !bin_is_ours(prev) || prev->next != chunk : heap->first[bin] != chunk) ||
+                 (next && (!bin_is_ours(next) || next->prev != chunk))))
+        bin_tampered(chunk);
+    if (next)
+        next->prev = prev;
+    if (prev)
+        prev->next = next;
+    else if (!(heap->first[bin] = next))
+        bin_mark_empty(heap, bin);
+}
+
+/* ---- trees: a bin of several sizes ---- */
+
+static bool bin_goes_before(const struct chunk *chunk, size_t size, const struct chunk *other)
+{
+    return size == chunk_size(other) ? chunk < other : size < chunk_size(other);
+}
+
+static void bin_tree_insert(struct heap *heap, struct chunk *chunk, size_t size, unsigned bin)
+{
+    struct rb_node **root = &heap->root[bin - BIN_EXACT], **link = root, *parent = NULL;
+    struct chunk **first = &heap->first[bin];
+
+    if (!*first) {
+        bin_mark_filled(heap, bin);
+        *first = chunk;
+    } else if (bin_goes_before(chunk, size, *first)) {
+        parent = &(*first)->node;
+        link = &parent->left;
+        *first = chunk;
+    }
+    while (*link) { /* down one level each turn */
+        parent = *link;
+        link = bin_goes_before(chunk, size, chunk_of_node(parent)) ? &parent->left : &parent->right;
+    }
+    rb_insert(root, parent, link, &chunk->node);
+}
+
+static bool bin_links_tree(const struct rb_node *root, const struct rb_node *node)
+{
+    const struct rb_node *parent = rb_parent(node);
 
     if (!parent)
-        return heap->bins[bin] == node;
+        return root == node;
     return bin_is_ours(chunk_of_node(parent)) && (parent->left == node || parent->right == node);
 }
+
+static void bin_tree_remove(struct heap *heap, struct chunk *chunk, unsigned bin)
+{
+    struct rb_node **root = &heap->root[bin - BIN_EXACT], *node = &chunk->node;
+
+    if (unlikely(!bin_links_tree(*root, node)))
+        bin_tampered(chunk);
+    /* The first node has nothing on its left, so at most a leaf on its right. */
+    if (heap->first[bin] == chunk) {
+        struct rb_node *second = node->right ? node->right : rb_parent(node);
+        heap->first[bin] = second ? chunk_of_node(second) : NULL;
+    }
+    rb_remove(root, node);
+    if (!*root)
+        bin_mark_empty(heap, bin);
+}
+
+/* ---- both ---- */
 
 static bool bin_links_age(const struct heap *heap, const struct chunk *chunk)
 {
     const struct chunk *older = chunk->older, *newer = chunk->newer;
 
-    if (chunk_size(chunk) < AGED_MIN || chunk->stamp_ms == PURGED)
+    if (chunk->stamp_ms == PURGED)
         return true;
     return (!older || bin_is_ours(older)) && (!newer || bin_is_ours(newer)) &&
            (older ? older->newer : heap->oldest) == chunk &&
            (newer ? newer->older : heap->newest) == chunk;
 }
 
-static void bin_verify(const struct heap *heap, const struct chunk *chunk, unsigned bin)
+/* From AGED_MIN on. */
+static __attribute__((noinline)) void bin_insert_aged(struct heap *heap, struct chunk *chunk,
+                                                      size_t size)
 {
-    if (unlikely(!bin_links_tree(heap, chunk, bin) || !bin_links_age(heap, chunk)))
-        os_fatal("a block was written to after its free", (const char *)chunk + CHUNK_TAG);
+    if (size < BIN_EXACT_END)
+        bin_list_push(heap, chunk, bin_of(size));
+    else
+        bin_tree_insert(heap, chunk, size, bin_of(size));
+    bin_age_begin(heap, chunk);
 }
 
-void bins_remove(struct heap *heap, struct chunk *chunk)
+void bins_insert(struct heap *heap, struct chunk *chunk, size_t size)
 {
-    size_t size = chunk_size(chunk);
-    unsigned bin = bin_of(size);
-    struct rb_node *node = &chunk->node;
+    if (size < AGED_MIN)
+        bin_list_push(heap, chunk, (unsigned)(size / ALIGN));
+    else
+        bin_insert_aged(heap, chunk, size);
+}
 
-    bin_verify(heap, chunk, bin);
+static __attribute__((noinline)) void bin_remove_aged(struct heap *heap, struct chunk *chunk,
+                                                      size_t size)
+{
+    if (unlikely(!bin_links_age(heap, chunk)))
+        bin_tampered(chunk);
+    if (size < BIN_EXACT_END)
+        bin_list_remove(heap, chunk, bin_of(size));
+    else
+        bin_tree_remove(heap, chunk, bin_of(size));
+    bin_age_end(heap, chunk);
+}
 
-    /* The first node has nothing on its left, so at most a leaf on its right. */
-    if (heap->lowest[bin] == node)
-        heap->lowest[bin] = node->right ? node->right : rb_parent(node);
-    rb_remove(&heap->bins[bin], node);
-    if (!heap->bins[bin])
-        bin_mark_empty(heap, bin);
-    if (size >= AGED_MIN)
-        bin_age_end(heap, chunk);
+void bins_remove(struct heap *heap, struct chunk *chunk, size_t size)
+{
+    if (size < AGED_MIN)
+        bin_list_remove(heap, chunk, (unsigned)(size / ALIGN));
+    else
+        bin_remove_aged(heap, chunk, size);
+}
+
+bool bins_prolong(const struct heap *heap, const struct chunk *chunk, size_t size, size_t to)
+{
+    unsigned bin;
+
+    if (size < BIN_EXACT_END || chunk->stamp_ms == PURGED)
+        return false;
+    bin = bin_of(size);
+    return bin_of(to) == bin && heap->root[bin - BIN_EXACT] == &chunk->node && !chunk->node.left &&
+           !chunk->node.right;
 }
 
 void bins_ask(const struct chunk *chunk)
 {
-    if (chunk_size(chunk) < TREE_MIN)
+    size_t size = chunk_size(chunk);
+
+    if (size < TREE_MIN)
         return;
-    __builtin_prefetch(rb_parent(&chunk->node), 1);
-    __builtin_prefetch(chunk->node.left, 1);
-    __builtin_prefetch(chunk->node.right, 1);
+    __builtin_prefetch(chunk->next, 1); /* of a node: its parent and what is on its left */
+    __builtin_prefetch(chunk->prev, 1);
+    if (size >= BIN_EXACT_END)
+        __builtin_prefetch(chunk->node.right, 1);
 }
 
 static struct chunk *bin_first_fit(struct rb_node *node, size_t need)
@@ -232,18 +309,26 @@ static struct chunk *bin_first_fit(struct rb_node *node, size_t need)
     return best;
 }
 
-struct chunk *bins_best(const struct heap *heap, size_t need)
+/* From BIN_EXACT_END on. */
+static __attribute__((noinline)) struct chunk *bin_best_large(const struct heap *heap, size_t need)
 {
     unsigned bin = bin_of(need);
-    struct chunk *best;
+    struct chunk *best = bin_first_fit(heap->root[bin - BIN_EXACT], need);
 
-    if (need < BIN_EXACT_END) {
-        bin = bin_next_filled(heap, bin);
-    } else {
-        best = bin_first_fit(heap->bins[bin], need);
-        if (best)
-            return best;
-        bin = bin_next_filled(heap, bin + 1);
-    }
-    return bin == BIN_COUNT ? NULL : chunk_of_node(heap->lowest[bin]);
+    if (best)
+        return best;
+    bin = bin_next_filled(heap, bin + 1);
+    return bin == BIN_COUNT ? NULL : heap->first[bin];
+}
+
+struct chunk *bins_best(const struct heap *heap, size_t need)
+{
+    unsigned bin;
+
+    if (need >= BIN_EXACT_END)
+        return bin_best_large(heap, need);
+    if (heap->first[need / ALIGN])
+        return heap->first[need / ALIGN];
+    bin = bin_next_filled(heap, (unsigned)(need / ALIGN));
+    return bin == BIN_COUNT ? NULL : heap->first[bin];
 }

@@ -15,7 +15,7 @@ struct cache bfm_no_cache;
 struct cache bfm_late_cache;
 
 /* Pages wait to be purged even when nothing but buckets is used: one refill in 16 sees to it. */
-enum { REFILLS_PER_TICK = 16, AGE_MS = 4 };
+enum { REFILLS_PER_TICK = 16, AGE_MS = 4, RECLAIM_LOOKS = 4 };
 
 static unsigned cache_clip(size_t depth, unsigned least, unsigned most)
 {
@@ -68,6 +68,23 @@ void cache_init(struct cache *cache, struct arena *home, struct arena *arena)
     }
 }
 
+/* Stacks that have grown and were not used since the last look lose what they do not need of that:
+ * the next few in turn. */
+static void cache_reclaim(struct cache *cache)
+{
+    bool shared = cache->home != cache->arena;
+
+    for (unsigned i = 0; i < RECLAIM_LOOKS; i++) {
+        unsigned code = cache->reclaim_code = cache->reclaim_code % CLASS_COUNT + 1;
+        void **least = cache_floor(cache, code) + cache_first_depth(code, shared);
+        if (!(cache->busy >> code & 1) && cache->limit[code] > least && cache->top[code] <= least) {
+            cache->room_bytes += (size_t)(cache->limit[code] - least) * bfm_class_bytes[code];
+            cache->limit[code] = least;
+        }
+        cache->busy &= ~(1u << code);
+    }
+}
+
 static void cache_grow(struct cache *cache, unsigned code)
 {
     void **floor = cache_floor(cache, code);
@@ -77,6 +94,8 @@ static void cache_grow(struct cache *cache, unsigned code)
     if (next > most)
         next = most;
     bytes = (next - depth) * bfm_class_bytes[code];
+    if (bytes > cache->room_bytes)
+        cache_reclaim(cache);
     if (bytes > cache->room_bytes)
         return;
     cache->room_bytes -= bytes;
@@ -149,6 +168,7 @@ void *cache_refill(struct cache *cache, unsigned code)
     unsigned want, got;
 
     cache_grow(cache, code);
+    cache->busy |= 1u << code;
     cache->marked_uses = 0;
     want = (unsigned)(cache->limit[code] - cache->base[code]) / 2;
     arena_enter(arena);
@@ -212,6 +232,10 @@ void cache_flush(struct cache *cache, unsigned code)
     void **floor = cache_floor(cache, code);
     size_t held, count;
 
+    cache->busy |= 1u << code;
+    cache_grow(cache, code);
+    if (cache->top[code] != cache->limit[code])
+        return;
     held = (size_t)(cache->top[code] - floor);
     count = held / 2;
     cache_send_home(floor, count);

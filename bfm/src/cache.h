@@ -58,6 +58,8 @@ struct cache {
     unsigned crowded;    /* so often there was no room */
     unsigned aged_shelf; /* the one that was emptied last because of its age */
     unsigned refills;
+    uint32_t busy;            /* by code: stacks that were refilled or flushed lately */
+    unsigned reclaim_code;    /* the one that was looked at last */
     unsigned passes;          /* frees until the next look at the clock */
     unsigned aged_code;       /* the class whose stack was emptied last because of its age */
     uint64_t aged_ms;         /* when */

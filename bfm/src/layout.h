@@ -137,13 +137,18 @@ struct leaf {
  *   tag = size | flags | check of 16 bits (chunk.h);  size % ALIGN == 0
  *   chunk % ALIGN == 8
  *   free = not CHUNK_USED: the last 8 bytes hold the size, neither neighbour is free or the top
- *   free, size >= TREE_MIN: in the tree bins[bin_of(size)]
+ *   free, size >= TREE_MIN: in the list (below BIN_EXACT_END) or tree of bin_of(size)
  *   free, size >= AGED_MIN, stamp_ms != PURGED: in the list from `oldest` to `newest`
  *   free: what of it lies in no whole page counts in `slivers` (age.h) */
 struct chunk {
     uint64_t tag;
     /* In free chunks only, and the last 8 bytes of a free chunk repeat its size: */
-    struct rb_node node;         /* from TREE_MIN on */
+    union {
+        struct {
+            struct chunk *next, *prev; /* of its bin, from TREE_MIN on */
+        };
+        struct rb_node node; /* from BIN_EXACT_END on */
+    };
     struct chunk *older, *newer; /* from AGED_MIN on */
     uint64_t stamp_ms;
     uintptr_t cursor; /* pages before it have been purged; see CURSOR_FRONT */
@@ -176,11 +181,12 @@ struct chunk {
 /* So many arenas have records at most: SHARERS_PER_CPU a processor. */
 enum { SHARERS_MOST = 128, SHARERS_PER_CPU = 4, SHARERS_LEAST = 8 };
 
-/* Bins by size: each multiple of 16 below 16 KiB has its own, from there 16 per power of two; each
- * bin is a tree ordered by (size, address), so the first that fits is the best and lowest fit. */
+/* Bins by size: each multiple of 16 below 16 KiB has its own, a list: what was freed last is taken
+ * first. From there there are 16 per power of two, each a tree ordered by (size, address), so the
+ * first that fits is the best and lowest fit. */
 #define BIN_EXACT_END ((size_t)16384)
 /* clang-format off */
-enum { BIN_EXACT = 1024, BIN_OCTAVES = 17, BIN_COUNT = BIN_EXACT + 16 * BIN_OCTAVES,
+enum { BIN_EXACT = 1024, BIN_OCTAVES = 17, BIN_TREES = 16 * BIN_OCTAVES, BIN_COUNT = BIN_EXACT + BIN_TREES,
        BIN_WORDS = (BIN_COUNT + 63) / 64 };
 /* clang-format on */
 
@@ -244,7 +250,7 @@ struct pace {
  *   top <= top_end = top_region->end - 8
  *   tree_used = sum of the sizes of the chunks with CHUNK_USED
  *   late_count = number of chunks with CHUNK_LATE <= LATE_MOST
- *   bin_bits has bit b   <=>  bins[b] != NULL  <=>  lowest[b] != NULL
+ *   bin_bits has bit b   <=>  first[b] != NULL  (<=>  root[b - BIN_EXACT] != NULL)
  *   bin_summary has bit w  <=>  bin_bits[w] != 0
  *   stamp_ms ascends from `oldest` to `newest`
  *   dirty_pages = number of set bits of `dirty` in the heap's regions
@@ -255,6 +261,8 @@ struct heap {
     struct lock lock;
     /* The tree component. */
     uintptr_t top, top_end; /* the top is [top, top_end); both 0 without a region */
+    uintptr_t top_near;     /* up to here it may move with no more ado: the end of a page that
+                             * was written to; 0 */
     uintptr_t top_used;     /* the top from here on was never used */
     uint64_t top_stamp_ms;  /* when something was last joined to the top; PURGED */
     uintptr_t top_cursor;   /* pages before it have been purged since */
@@ -267,11 +275,11 @@ struct heap {
     struct heir heir;              /* during one operation */
     uint64_t bin_summary;
     uint64_t bin_bits[BIN_WORDS];
-    struct chunk *late[LATE_MOST]; /* a ring of chunks that are free and not yet joined */
-    unsigned late_next, late_count;
-    struct rb_node *bins[BIN_COUNT];   /* roots */
-    struct rb_node *lowest[BIN_COUNT]; /* their first nodes: what a request takes */
-    struct region *regions;            /* newest first */
+    struct chunk *late[LATE_MOST]; /* chunks that are free and not yet joined */
+    unsigned late_count;
+    struct chunk *first[BIN_COUNT];  /* of each bin: what a request takes */
+    struct rb_node *root[BIN_TREES]; /* of those that are trees */
+    struct region *regions;          /* newest first */
     struct region *top_region;
     size_t reserved_bytes; /* of all regions */
     size_t reserved_peak;

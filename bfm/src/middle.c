@@ -58,7 +58,7 @@ __attribute__((noinline)) void middle_flush(struct cache *cache, struct shelf *s
 
     while (middle_count(shelf) > keep)
         blocks[count++] = middle_pop(cache, shelf);
-    tree_free_some(&bfm_default_heap, blocks, count);
+    tree_free_some(&bfm_default_heap, blocks, count, shelf->size);
 }
 
 void middle_flush_all(struct cache *cache)
@@ -79,12 +79,20 @@ static void middle_flush_another(struct cache *cache, const struct shelf *but)
     }
 }
 
+/* false: another size has the shelf, or all together are full, and that is so seldom enough to be
+ * left so. */
+static inline bool middle_wants(struct cache *cache, struct shelf *shelf, size_t size)
+{
+    if (shelf->size != size && middle_count(shelf))
+        return ++shelf->conflicts >= SHELF_PATIENCE;
+    return cache->middle_bytes + size <= cache->middle_most ||
+           ++cache->crowded % SHELF_PATIENCE == 0;
+}
+
 /* Room for a chunk of this size on its shelf; false: it shall not lie there. */
 static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t size)
 {
     if (shelf->size != size) {
-        if (middle_count(shelf) && ++shelf->conflicts < SHELF_PATIENCE)
-            return false;
         middle_flush(cache, shelf,
                      middle_count(shelf) > SHELF_MOST / 2 ? middle_count(shelf) / 2 : 0);
         if (middle_count(shelf))
@@ -98,7 +106,7 @@ static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t si
     } else if (!shelf->room) {
         middle_flush(cache, shelf, middle_count(shelf) / 2);
     }
-    if (cache->middle_bytes + size > cache->middle_most && ++cache->crowded % SHELF_PATIENCE == 0)
+    if (cache->middle_bytes + size > cache->middle_most)
         middle_flush_another(cache, shelf);
     return cache->middle_bytes + size <= cache->middle_most;
 }
@@ -112,22 +120,43 @@ void middle_check(const void *block)
         middle_check_twice(middle_shelf(bfm_cache, size), block);
 }
 
+/* A chunk of the default heap's, in use: to its shelf or to the tree component. */
+static inline void middle_give_chunk(struct cache *cache, void *block, size_t size, uint64_t mix)
+{
+    struct shelf *shelf = middle_shelf(cache, size);
+
+    if (unlikely(((const uint64_t *)block)[1] == mix))
+        middle_check_twice(shelf, block);
+    if (middle_wants(cache, shelf, size) && middle_make_room(cache, shelf, size))
+        middle_put(cache, shelf, block, mix);
+    else
+        tree_free_known(&bfm_default_heap, block, size);
+}
+
 bool middle_give(void *block)
 {
     struct cache *cache = bfm_cache;
     size_t size = middle_size_of(block);
-    uint64_t mix = middle_mix(block);
-    struct shelf *shelf = middle_shelf(cache, size);
 
     if (!size || !cache->arena)
         return false;
-    if (((const uint64_t *)block)[1] == mix)
-        middle_check_twice(shelf, block);
     layout_set_code(layout_leaf_of((uintptr_t)block), (uintptr_t)block, CODE_TREE);
-    if (!middle_make_room(cache, shelf, size))
-        return false;
-    middle_put(cache, shelf, block, mix);
+    middle_give_chunk(cache, block, size, middle_mix(block));
     if (!--cache->passes)
         cache_look(cache);
+    return true;
+}
+
+bool middle_give_else(struct cache *cache, void *block, uint64_t tag, uint64_t mix)
+{
+    size_t size = tag & CHUNK_SIZE_MASK;
+
+    if (!cache->arena || (tag ^ mix) >> 48 ||
+        (tag & (CHUNK_USED | CHUNK_FENCE | CHUNK_LATE | CHUNK_MARKED)) != CHUNK_USED)
+        return false;
+    if (size > MIDDLE_MAX + ALIGN)
+        tree_free_known(&bfm_default_heap, block, size);
+    else
+        middle_give_chunk(cache, block, size, mix);
     return true;
 }

@@ -83,21 +83,20 @@ static inline void middle_put(struct cache *cache, struct shelf *shelf, void *bl
     cache->middle_bytes += shelf->size;
 }
 
-/* Of a page with CODE_TREE, whatever the pointer: on its shelf. false: that needs a closer look. A
- * tag like a shelf's says all: in use, no fence, not late. A shelf with a size belongs to a cache
- * with an arena. */
-static inline bool middle_give_known(struct cache *cache, void *block)
+/* Of a page with CODE_TREE: whether there can be a tag before this address. Before a region's first
+ * page there may be nothing to read. */
+static inline bool middle_has_tag(const void *block)
 {
-    uintptr_t address = (uintptr_t)block;
-    struct shelf *shelf;
-    uint64_t tag, mix;
+    return (uintptr_t)block % ALIGN == 0 && (uintptr_t)block % PAGE_BYTES != 0;
+}
 
-    /* before a region's first page there may be nothing to read */
-    if (unlikely(address % ALIGN || address % PAGE_BYTES == 0))
-        return false;
-    tag = chunk_tag(chunk_of(block));
-    mix = middle_mix(block);
-    shelf = middle_shelf(cache, tag & CHUNK_SIZE_MASK);
+/* Of such a page, with what stands there as a tag and middle_mix(): on its shelf. false: that needs
+ * a closer look. A tag like a shelf's says all: in use, no fence, not late. A shelf with a size
+ * belongs to a cache with an arena. */
+static inline bool middle_give_known(struct cache *cache, void *block, uint64_t tag, uint64_t mix)
+{
+    struct shelf *shelf = middle_shelf(cache, tag & CHUNK_SIZE_MASK);
+
     if (unlikely(!shelf->room || !chunk_tag_is(tag, mix, shelf->size) ||
                  cache->middle_bytes + shelf->size > cache->middle_most ||
                  ((const uint64_t *)block)[1] == mix))
@@ -106,7 +105,11 @@ static inline bool middle_give_known(struct cache *cache, void *block)
     return true;
 }
 
-/* Of any page. false: it is the tree component's, or no block at all. */
+/* What that leaves: on its shelf or to the tree component. false: it is no block in use, or is
+ * marked. */
+bool middle_give_else(struct cache *cache, void *block, uint64_t tag, uint64_t mix);
+
+/* Of any page. false: it is no chunk of a size that shelves hold, or no block at all. */
 bool middle_give(void *block);
 
 /* Aborts when the block is on a shelf of this thread's. */
