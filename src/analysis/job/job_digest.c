@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "job/job_owners.h"
 #include "job/mpi_library.h"
+#include "aggregate/machine_moments.h"
 #include "aggregate/facts.h"
 #include "aggregate/frames.h"
 #include "format/names.h"
@@ -162,6 +163,11 @@ static void job_digest_take_node(struct job_rank *rank, const struct profile *pr
     rank->machine_bytes = machine;
     rank->limit_bytes = limit;
     rank->cgroup_peak_bytes = peak;
+    const struct profile_machine_moment *least = machine_moments_least(profile);
+    rank->available_bytes = least ? least->available_bytes : FIGURE_UNKNOWN;
+    rank->available_unix_ns = least && rank->start_unix_ns
+                                  ? figure_of(rank->start_unix_ns + least->time_ns)
+                                  : FIGURE_UNKNOWN;
 }
 
 static void job_digest_take_unseen(struct job_rank *rank, const struct profile *profile)

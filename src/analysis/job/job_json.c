@@ -140,6 +140,8 @@ static void job_json_write_node(struct json *json, const struct job *job,
     json_figure(json, "machine_bytes", node->machine_bytes);
     json_figure(json, "limit_bytes", node->limit_bytes);
     json_figure(json, "cgroup_peak_bytes", node->cgroup_peak_bytes);
+    json_figure(json, "available_least_bytes", node->available_bytes);
+    json_figure(json, "available_least_unix_ns", node->available_unix_ns);
     json_array(json, "held_by");
     for (size_t i = 0; i < node->top_count; i++) {
         json_object(json, NULL);

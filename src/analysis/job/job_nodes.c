@@ -271,6 +271,12 @@ static void job_nodes_take_member(struct job_node_peak *node, const struct job_r
     node->machine_bytes = figure_min(node->machine_bytes, rank->machine_bytes);
     node->limit_bytes = figure_min(node->limit_bytes, rank->limit_bytes);
     node->cgroup_peak_bytes = figure_max(node->cgroup_peak_bytes, rank->cgroup_peak_bytes);
+    if (figure_known(rank->available_bytes) &&
+        (!figure_known(node->available_bytes) ||
+         figure_less(rank->available_bytes, node->available_bytes))) {
+        node->available_bytes = rank->available_bytes;
+        node->available_unix_ns = rank->available_unix_ns;
+    }
     job_nodes_raise(&node->step_ns, rank->duration_ns / JOB_STEPS);
 }
 
@@ -283,7 +289,9 @@ static struct job_node_peak job_nodes_look_at(const struct job_summary *summary,
                                  .resident_bytes = FIGURE_UNKNOWN,
                                  .machine_bytes = FIGURE_UNKNOWN,
                                  .limit_bytes = FIGURE_UNKNOWN,
-                                 .cgroup_peak_bytes = FIGURE_UNKNOWN};
+                                 .cgroup_peak_bytes = FIGURE_UNKNOWN,
+                                 .available_bytes = FIGURE_UNKNOWN,
+                                 .available_unix_ns = FIGURE_UNKNOWN};
     size_t members = 0;
     for (size_t i = 0; i < count; i++) {
         if (!job_rank_has_levels(all[i])) {

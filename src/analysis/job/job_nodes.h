@@ -33,6 +33,7 @@ struct job_node_peak {
     struct figure resident_bytes;    /* highest sum of what was seen resident */
     uint64_t resident_at_unix_ns;
     struct figure machine_bytes, limit_bytes, cgroup_peak_bytes;
+    struct figure available_bytes, available_unix_ns; /* least of the machine's, and when */
 };
 
 /* Ranks with the same key are on one node. */

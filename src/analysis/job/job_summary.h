@@ -73,6 +73,7 @@ struct job_rank {
     struct figure owned_bytes;                /* resident at the look that its owners are of */
     struct figure machine_bytes, limit_bytes; /* of the node; of the tightest control group */
     struct figure cgroup_peak_bytes;
+    struct figure available_bytes, available_unix_ns; /* least of the machine's, and when */
     uint16_t requested_max[JOB_STEPS], requested_min[JOB_STEPS], resident_max[JOB_STEPS];
 };
 /* Has it figures? */

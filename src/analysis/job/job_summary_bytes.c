@@ -51,6 +51,8 @@ static const struct number numbers[] = {
     FIGURE(machine_bytes, UINT64_MAX),
     FIGURE(limit_bytes, UINT64_MAX),
     FIGURE(cgroup_peak_bytes, UINT64_MAX),
+    FIGURE(available_bytes, UINT64_MAX),
+    FIGURE(available_unix_ns, UINT64_MAX),
 };
 enum { NUMBERS = sizeof numbers / sizeof *numbers };
 

@@ -67,6 +67,26 @@ static void job_text_nodes_add_resident(struct job_text *text, const struct job_
     strbuf_release(&line);
 }
 
+/* Of all that ran on it, not of the job alone. */
+static void job_text_nodes_add_machine(struct job_text *text, const struct job_node_peak *node,
+                                       uint64_t start_ns)
+{
+    struct strbuf line = STRBUF_INIT;
+    uint64_t at_ns;
+    if (!figure_known(node->available_bytes))
+        return;
+    strbuf_addf(&line, "%s ", figure_human_bytes(node->available_bytes).text);
+    if (figure_known(node->machine_bytes))
+        strbuf_addf(&line, "of %s ", figure_human_bytes(node->machine_bytes).text);
+    strbuf_add_string(&line, "available at least");
+    if (figure_get(node->available_unix_ns, &at_ns) && at_ns >= start_ns)
+        strbuf_addf(&line, ", after %s", human_duration(at_ns - start_ns).text);
+    job_label(text, "  machine");
+    text_add_wrapped(&text->out, line.data, JOB_LABEL, text->style.columns);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
 static void job_text_nodes_add(struct job_text *text, const struct job_node_peak *node,
                                uint64_t start_ns)
 {
@@ -93,6 +113,7 @@ static void job_text_nodes_add(struct job_text *text, const struct job_node_peak
     strbuf_add_char(&text->out, '\n');
     job_text_nodes_add_parts(text, node);
     job_text_nodes_add_resident(text, node);
+    job_text_nodes_add_machine(text, node, start_ns);
     strbuf_release(&name);
 }
 

@@ -78,6 +78,7 @@ enum detail {
     DETAIL_BLOCK_FILLS,
     DETAIL_CALL_TYPES,
     DETAIL_PAGE_USES,
+    DETAIL_MACHINE_MOMENTS,
     DETAIL_TABLES
 };
 extern const struct detail_table detail_tables[DETAIL_TABLES];

@@ -39,6 +39,7 @@ union row {
     struct profile_block_fill block_fill;
     struct profile_call_type call_type;
     struct profile_page_use page_use;
+    struct profile_machine_moment machine_moment;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -76,6 +77,7 @@ static const struct place places[DETAIL_TABLES] = {
     [DETAIL_BLOCK_FILLS] = PLACE(block_fill),
     [DETAIL_CALL_TYPES] = PLACE(call_type),
     [DETAIL_PAGE_USES] = PLACE(page_use),
+    [DETAIL_MACHINE_MOMENTS] = PLACE(machine_moment),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

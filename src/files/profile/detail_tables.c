@@ -513,6 +513,18 @@ static const struct detail_column page_use_columns[] = {
 };
 
 #undef ROW
+#define ROW struct profile_machine_moment
+static const struct detail_column machine_moment_columns[] = {
+    FIELD("time_ns", time_ns, DETAIL_PLAIN),
+    FIELD("available_bytes", available_bytes, DETAIL_MAYBE),
+    FIELD("free_bytes", free_bytes, DETAIL_MAYBE),
+    FIELD("cached_bytes", cached_bytes, DETAIL_MAYBE),
+    FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
+    FIELD("group_bytes", group_bytes, DETAIL_MAYBE),
+    FIELD("group_limit_bytes", group_limit_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
 #define ROW struct profile_call_type
 static const struct detail_column call_type_columns[] = {
     FIELD("module", module_id, DETAIL_MODULE),
@@ -588,6 +600,8 @@ const struct detail_table detail_tables[DETAIL_TABLES] = {
                          "module,address", call_type_columns, struct profile_call_type),
     [DETAIL_PAGE_USES] = TABLE("page_use", ",PRIMARY KEY(path)) WITHOUT ROWID", "path", page_use_columns,
                         struct profile_page_use),
+    [DETAIL_MACHINE_MOMENTS] = TABLE("machine_memory", ")", "time_ns,rowid", machine_moment_columns,
+                              struct profile_machine_moment),
 };
 /* clang-format on */
 

@@ -187,6 +187,12 @@ int profile_put_page_uses(struct profile_writer *writer, const struct profile_pa
     return detail_writer_replace_all(writer, DETAIL_PAGE_USES, rows, count);
 }
 
+int profile_put_machine_moments(struct profile_writer *writer,
+                                const struct profile_machine_moment *rows, size_t count)
+{
+    return detail_writer_replace_all(writer, DETAIL_MACHINE_MOMENTS, rows, count);
+}
+
 int profile_put_call_type(struct profile_writer *writer, const struct profile_call_type *row)
 {
     return detail_writer_put(writer, DETAIL_CALL_TYPES, row);

@@ -439,6 +439,18 @@ struct profile_page_use {
 /* Replaces all rows. */
 int profile_put_page_uses(struct profile_writer *writer, const struct profile_page_use *rows,
                           size_t count);
+/* The machine's memory, and that of the process's control group, at a moment of the run: the one of
+ * its stretch at which the least was available (collector/machine_memory.h). */
+struct profile_machine_moment {
+    uint64_t time_ns;
+    struct figure available_bytes, free_bytes, cached_bytes;
+    struct figure swapped_bytes;
+    struct figure group_bytes;       /* the most of the stretch */
+    struct figure group_limit_bytes; /* the tightest limit above it; unknown: it has none */
+};
+/* Replaces all rows. */
+int profile_put_machine_moments(struct profile_writer *writer,
+                                const struct profile_machine_moment *rows, size_t count);
 /* A cell of the map of the heap: a page of the allocator's areas or, of large heaps, a stretch of
  * 2^k of them; the last one of an area may be shorter. All figures but `bytes` are of its resident
  * pages. */
@@ -749,6 +761,8 @@ struct profile {
     struct profile_call_type *call_types; /* by module, address */
     size_t page_use_count;
     struct profile_page_use *page_uses; /* by path */
+    size_t machine_moment_count;
+    struct profile_machine_moment *machine_moments; /* in the order of time */
     size_t block_fill_count;
     struct profile_block_fill *block_fills; /* by sample, path, shape, unit */
     size_t owner_count;

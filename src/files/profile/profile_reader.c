@@ -1032,6 +1032,7 @@ void profile_drop_paths(struct profile *profile)
     profile_reader_drop(&profile->block_types, &profile->block_type_count);
     profile_reader_drop(&profile->block_fills, &profile->block_fill_count);
     profile_reader_drop(&profile->page_uses, &profile->page_use_count);
+    profile_reader_drop(&profile->machine_moments, &profile->machine_moment_count);
     profile_reader_drop(&profile->call_types, &profile->call_type_count);
     if (!profile->own)
         return;

@@ -139,7 +139,7 @@ static void profile_regions_leave_out_the_rest(struct profile *profile)
     profile->heap_page_count = profile->owner_count = profile->container_count = 0;
     profile->island_count = profile->holder_count = profile->chain_count = 0;
     profile->block_type_count = profile->block_fill_count = profile->page_use_count = 0;
-    profile->variable_count = profile->section_count = 0;
+    profile->variable_count = profile->section_count = profile->machine_moment_count = 0;
     profile->stack_peak_count = profile->stack_layer_count = profile->mark_count = 0;
     struct program_metrics *program = &profile->program;
     program->live_peak_count = FIGURE_UNKNOWN;

@@ -382,6 +382,7 @@ void cgroup_parse_meminfo(const char *text, struct cgroup_machine *machine)
     machine->total_bytes = cgroup_value_or_unknown(text, "MemTotal");
     machine->available_bytes = cgroup_value_or_unknown(text, "MemAvailable");
     machine->free_bytes = cgroup_value_or_unknown(text, "MemFree");
+    machine->cached_bytes = cgroup_value_or_unknown(text, "Cached");
     machine->swap_total_bytes = cgroup_value_or_unknown(text, "SwapTotal");
     machine->swap_free_bytes = cgroup_value_or_unknown(text, "SwapFree");
 }

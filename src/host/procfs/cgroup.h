@@ -83,7 +83,7 @@ int cgroup_read_place(const struct cgroup_place *place, struct cgroup_memory *me
 /* ---- The machine --------------------------------------------------------------------------- */
 
 struct cgroup_machine {
-    struct figure total_bytes, available_bytes, free_bytes;
+    struct figure total_bytes, available_bytes, free_bytes, cached_bytes;
     struct figure swap_total_bytes, swap_free_bytes;
     struct cgroup_pressure pressure;
 };

@@ -253,6 +253,8 @@ static void process_image_sample_memory(struct process_image *image, uint64_t no
         if (image->looks && !image->looked && !image->budget.millionths)
             look_schedule_see(image->looks, sample.resident_bytes, now_ns);
     }
+    if (image->looks && !image->looked)
+        machine_memory_see(&image->machine, image->pid, now_ns - image->start.ns);
     if (own_group_is_short(now_ns, process_image_can_thin(image)))
         window_end(image->options.window, WINDOW_MEMORY);
     if (image->budget.millionths)
@@ -687,6 +689,7 @@ static void process_image_begin_window(struct process_image *image, const char *
     replay_restart(image->sink.replay, ticks, tick_ns);
     if (image->use)
         page_use_restart(image->use);
+    image->machine = (struct machine_memory){0};
     image->start.ticks = ticks;
     image->start.ns += image->begun_ns;
     image->start_unix_ns += (int64_t)image->begun_ns;

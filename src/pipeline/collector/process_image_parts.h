@@ -24,6 +24,7 @@
 #include "collector/event_sink.h"
 #include "collector/process_image_entry.h"
 #include "collector/job_place.h"
+#include "collector/machine_memory.h"
 #include "collector/oom_watch.h"
 #include "collector/snapshots.h"
 #include "collector/overhead_budget.h"
@@ -90,10 +91,11 @@ struct process_image {
     struct look_schedule *looks; /* NULL: not wanted */
     struct heat *heat;           /* NULL: not wanted, or not to be had */
     struct page_use *use;        /* NULL: not wanted */
-    bool looked;                 /* for the last time */
-    bool has_begun_window;       /* the recorder is ready, and --for counts */
-    double tick_ns;              /* of what was written; 0: nothing was */
-    uint64_t looked_ticks;       /* when that was over; 0: it was not */
+    struct machine_memory machine;
+    bool looked;           /* for the last time */
+    bool has_begun_window; /* the recorder is ready, and --for counts */
+    double tick_ns;        /* of what was written; 0: nothing was */
+    uint64_t looked_ticks; /* when that was over; 0: it was not */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written;                          /* the profile exists */
     uint32_t next_name;                    /* names of the program's told so far, + 1 */

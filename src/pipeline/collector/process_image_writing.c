@@ -304,6 +304,9 @@ int process_image_take_snapshot(struct process_image *image)
     if (status == 0 && image->use)
         image->snapshot.page_uses =
             page_use_take(image->use, moment.now_ticks, &image->snapshot.page_use_count);
+    if (status == 0)
+        image->snapshot.machine_moments =
+            machine_memory_take(&image->machine, &image->snapshot.machine_moment_count);
     if (image->sink.tracer) {
         process_image_tell_trace_moment(image, &moment);
         process_image_tell_trace_said(image);

@@ -292,18 +292,34 @@ static void offline_profile_count_waits(const struct offline *rerun, struct snap
     moment->wait_ns = clock_span_ns(moment->scale, ticks);
 }
 
-/* They are of the whole run. */
-static int offline_profile_take_page_uses(const struct offline *rerun, struct snapshot *snapshot)
+static void *offline_profile_copy(const void *rows, size_t bytes)
 {
-    const struct profile *known = rerun->supplement;
-    if (!known || !known->page_use_count || rerun->has_window)
-        return 0;
-    snapshot->page_uses = malloc(known->page_use_count * sizeof *snapshot->page_uses);
-    if (!snapshot->page_uses)
-        return error_set(-ENOMEM, "out of memory while replaying a trace");
-    memcpy(snapshot->page_uses, known->page_uses,
-           known->page_use_count * sizeof *snapshot->page_uses);
-    snapshot->page_use_count = known->page_use_count;
+    void *copy = malloc(bytes);
+    if (copy)
+        memcpy(copy, rows, bytes);
+    else
+        error_set(-ENOMEM, "out of memory while replaying a trace");
+    return copy;
+}
+
+/* What is of the whole run. */
+static int offline_profile_take_whole(const struct offline *rerun, struct snapshot *snapshot)
+{
+    const struct profile *known = rerun->has_window ? NULL : rerun->supplement;
+    if (known && known->page_use_count) {
+        snapshot->page_uses = offline_profile_copy(
+            known->page_uses, known->page_use_count * sizeof *snapshot->page_uses);
+        if (!snapshot->page_uses)
+            return -ENOMEM;
+        snapshot->page_use_count = known->page_use_count;
+    }
+    if (known && known->machine_moment_count) {
+        snapshot->machine_moments = offline_profile_copy(
+            known->machine_moments, known->machine_moment_count * sizeof *known->machine_moments);
+        if (!snapshot->machine_moments)
+            return -ENOMEM;
+        snapshot->machine_moment_count = known->machine_moment_count;
+    }
     return 0;
 }
 
@@ -326,7 +342,7 @@ static int offline_profile_write_moment(struct offline *rerun, uint64_t ticks, d
         writing->snapshot.proc_samples = rerun->proc_samples;
         writing->snapshot.proc_sample_count = rerun->proc_sample_count;
         offline_profile_write_facts(rerun);
-        error = offline_profile_take_page_uses(rerun, &writing->snapshot);
+        error = offline_profile_take_whole(rerun, &writing->snapshot);
     }
     if (error) {
         snapshot_release(&writing->snapshot);

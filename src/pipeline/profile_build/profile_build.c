@@ -911,6 +911,9 @@ static int profile_build_write_all(struct writer *writer, const struct origins *
     if (status == 0 && snapshot->page_uses)
         status =
             profile_put_page_uses(writer->profile, snapshot->page_uses, snapshot->page_use_count);
+    if (status == 0 && snapshot->machine_moments)
+        status = profile_put_machine_moments(writer->profile, snapshot->machine_moments,
+                                             snapshot->machine_moment_count);
     if (status == 0)
         status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
                                       snapshot->bucket_ns);

@@ -158,6 +158,7 @@ void snapshot_release(struct snapshot *snapshot)
     free(snapshot->threads);
     free(snapshot->buckets);
     free(snapshot->page_uses);
+    free(snapshot->machine_moments);
     details_release(&snapshot->details);
     *snapshot = (struct snapshot){.bodies = STRBUF_INIT};
 }

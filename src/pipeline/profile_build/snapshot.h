@@ -41,6 +41,8 @@ struct snapshot {
     struct details details;
     struct profile_page_use *page_uses; /* the caller's likewise; freed with the snapshot */
     size_t page_use_count;
+    struct profile_machine_moment *machine_moments; /* likewise */
+    size_t machine_moment_count;
     const struct proc_sample *proc_samples; /* the caller's, who adds them after taking it */
     size_t proc_sample_count;
 };

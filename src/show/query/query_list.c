@@ -49,6 +49,7 @@ static const struct known {
     {"call_type", "what a call's result is assigned to, or made into, by debug information"},
     {"live_fill", "how full vectors, strings and hash tables of a call path are"},
     {"page_use", "lag and drag of large blocks, by number of call path"},
+    {"machine_memory", "memory of the machine and of the control group over time"},
     {"residency", "what a sample says of a call path's live blocks"},
     {"owner", "a sample's resident memory by owner"},
     {"container", "a sample's control group by kind and name"},

@@ -355,6 +355,8 @@ void report_json_detail(struct writer *writer)
     report_json_globals(writer);
     report_json_samples(writer);
     report_json_mappings(writer);
+    detail_json_rows(&writer->json, "machine_memory", DETAIL_MACHINE_MOMENTS,
+                     writer->profile->machine_moments, writer->profile->machine_moment_count);
     report_json_owners(writer);
     report_json_page_uses(writer);
     report_json_container(writer);

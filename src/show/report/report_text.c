@@ -12,6 +12,7 @@
 #include "report/memory_graph.h"
 #include "aggregate/metric_choice.h"
 #include "aggregate/runtime_pools.h"
+#include "aggregate/machine_moments.h"
 #include "aggregate/thread_team.h"
 #include "aggregate/thread_totals.h"
 #include "held_by/held_by.h"
@@ -518,6 +519,18 @@ static void report_text_add_threads(struct text *text)
     strbuf_add_char(&text->out, '\n');
 }
 
+/* Who runs short beside others is not to blame for it alone. */
+static void report_text_add_machine(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    if (!machine_moments_are_short(text->profile))
+        return;
+    machine_moments_add(&line, text->profile);
+    report_part_label(text, "machine");
+    report_part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
 static void report_text_add_loss(struct text *text)
 {
     struct strbuf warnings = STRBUF_INIT;
@@ -585,6 +598,7 @@ static void report_text_add_head(struct text *text)
         report_text_add_peak(text);
         report_text_add_resident(text);
     }
+    report_text_add_machine(text);
     if (!estimate_is_empty(text->profile) && !facts_is_of(text->profile, MEMORY_RESIDENT))
         report_text_add_leaks(text);
     report_text_add_loss(text);

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "aggregate/machine_moments.h"
 #include "aggregate/facts.h"
 #include "model/figure_human.h"
 
@@ -219,8 +220,10 @@ static void report_text_memory_add_limits(struct text *text, const struct profil
     }
     report_text_memory_add_machine_line(text, "cgroup", &line);
     strbuf_reset(&line);
+    machine_moments_add(&line, text->profile);
     if (figure_known(sample->machine_bytes) && figure_known(sample->machine_available_bytes)) {
-        strbuf_addf(&line, "%s of ", figure_human_bytes(sample->machine_available_bytes).text);
+        strbuf_addf(&line, "%s%s of ", line.length ? "; at the last look " : "",
+                    figure_human_bytes(sample->machine_available_bytes).text);
         strbuf_addf(&line, "%s available", figure_human_bytes(sample->machine_bytes).text);
     }
     report_text_memory_add_machine_line(text, "machine", &line);

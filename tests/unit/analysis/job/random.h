@@ -61,6 +61,8 @@ static inline struct job_rank random_rank(uint32_t number)
         .machine_bytes = FIGURE_UNKNOWN,
         .limit_bytes = FIGURE_UNKNOWN,
         .cgroup_peak_bytes = FIGURE_UNKNOWN,
+        .available_bytes = FIGURE_UNKNOWN,
+        .available_unix_ns = FIGURE_UNKNOWN,
     };
     uint64_t peak_ns = random_below(rank.duration_ns);
     rank.peak_ns = figure_of(peak_ns);

@@ -128,6 +128,7 @@ static inline void check_heap(const struct profile *profile)
     SAME_ROWS(profile->heap_pages, profile->heap_page_count, detail_heap_pages);
     SAME_ROWS(profile->islands, profile->island_count, detail_islands);
     SAME_ROWS(profile->page_uses, profile->page_use_count, detail_page_uses);
+    SAME_ROWS(profile->machine_moments, profile->machine_moment_count, detail_machine_moments);
     SAME_ROWS(profile->block_fills, profile->block_fill_count, detail_fills);
     SAME(profile->call_type_count, ITEMS(detail_call_types));
     for (size_t i = 0; i < ITEMS(detail_call_types); i++)

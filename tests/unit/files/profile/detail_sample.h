@@ -176,6 +176,10 @@ static const struct profile_page_use detail_page_uses[] = {
     {1, 3, 1, 2, 1 << 20, 4096, 4000, 1000, 2000, 16, 10, 20},
     {3, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0},
 };
+static const struct profile_machine_moment detail_machine_moments[] = {
+    {0, {8ull << 30}, {1 << 30}, {6ull << 30}, {0}, {100 << 20}, {UNKNOWN}},
+    {250000000, {INT64_MAX}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}, {1 << 30}},
+};
 static const struct profile_call_type detail_call_types[] = {
     {1, 0x1234, PROFILE_CALL_MADE, "ns::Widget", 40, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
     {1, 0xffff5678, PROFILE_CALL_HANDED_ON, NULL, 0, {UNKNOWN}, {UNKNOWN}, {UNKNOWN}},
@@ -276,6 +280,9 @@ static inline int details_write(struct profile_writer *writer)
         error = profile_put_block_fills(writer, detail_fills, ITEMS(detail_fills));
     if (!error)
         error = profile_put_page_uses(writer, detail_page_uses, ITEMS(detail_page_uses));
+    if (!error)
+        error = profile_put_machine_moments(writer, detail_machine_moments,
+                                            ITEMS(detail_machine_moments));
     for (size_t i = 0; i < ITEMS(detail_call_types) && !error; i++)
         error = profile_put_call_type(writer, &detail_call_types[i]);
     if (!error)
