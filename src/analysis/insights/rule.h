@@ -189,6 +189,9 @@ void rule_leak_possible(struct inquiry *inquiry);
 void rule_mapping_growth(struct inquiry *inquiry);
 /* rule_owner.c */
 bool rule_heap_is_small(const struct inquiry *inquiry); /* less than a tenth of what is resident */
+/* insight_begin() of what blocks cost, `bytes` of the peak. Where the heap is small, at most an
+ * info: the program's memory is elsewhere, and nothing that is done about blocks would show. */
+struct insight *rule_begin_of_heap(struct inquiry *inquiry, uint64_t bytes);
 bool rule_heap_is_minor(const struct inquiry *inquiry); /* less than half */
 void rule_resident_owner(struct inquiry *inquiry);
 /* rule_blocks.c */

@@ -45,8 +45,7 @@ static void rule_blocks_report_small(struct inquiry *inquiry, const struct candi
 {
     const struct site *site = candidate->site;
     const struct call_metrics *metrics = &site->metrics;
-    struct insight *insight = insight_begin(inquiry, candidate->cost,
-                                            rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    struct insight *insight = rule_begin_of_heap(inquiry, candidate->cost);
     insight_title(insight, "%s holds %s blocks of %s on average, and %s more to manage them",
                   inquiry_site_name(inquiry, site).text,
                   human_count(rule_number(metrics->at_peak_count)).text,
@@ -91,8 +90,7 @@ static void rule_blocks_report_waste(struct inquiry *inquiry, const struct candi
     const struct call_metrics *metrics = &site->metrics;
     bool aligned = (double)rule_number(metrics->aligned_count) >=
                    ALIGNED_SHARE * (double)rule_blocks_of(metrics);
-    struct insight *insight = insight_begin(inquiry, candidate->cost,
-                                            rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    struct insight *insight = rule_begin_of_heap(inquiry, candidate->cost);
     insight_title(insight, "%s loses %s at the peak because %s",
                   inquiry_site_name(inquiry, site).text, human_bytes(candidate->cost).text,
                   aligned ? "its blocks are aligned" : "the allocator rounds its sizes up");

@@ -296,8 +296,7 @@ static uint64_t rule_leaks_teardown_bytes(const struct inquiry *inquiry, const s
 
 static void rule_leaks_report_teardown(struct inquiry *inquiry, const struct candidate *candidate)
 {
-    struct insight *insight = insight_begin(inquiry, candidate->cost,
-                                            rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    struct insight *insight = rule_begin_of_heap(inquiry, candidate->cost);
     insight_title(insight, "%s grows to %s until the program ends, and only then frees it",
                   inquiry_site_name(inquiry, candidate->site).text,
                   human_bytes(candidate->cost).text);

@@ -115,6 +115,15 @@ bool rule_heap_is_small(const struct inquiry *inquiry)
     return rule_owner_heap_is_below(inquiry, 10);
 }
 
+struct insight *rule_begin_of_heap(struct inquiry *inquiry, uint64_t bytes)
+{
+    struct insight *insight =
+        insight_begin(inquiry, bytes, rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    if (rule_heap_is_small(inquiry))
+        insight_at_most(insight, INSIGHT_INFO);
+    return insight;
+}
+
 bool rule_heap_is_minor(const struct inquiry *inquiry)
 {
     return rule_owner_heap_is_below(inquiry, 2);

@@ -482,8 +482,7 @@ static void rule_resident_report_untouched(struct inquiry *inquiry,
                                            const struct untouched *of)
 {
     const struct site *site = candidate->site;
-    struct insight *insight = insight_begin(inquiry, candidate->cost,
-                                            rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    struct insight *insight = rule_begin_of_heap(inquiry, candidate->cost);
     insight_title(insight, "%s never touches %s of its %s", inquiry_site_name(inquiry, site).text,
                   human_bytes(of->least_bytes).text, human_bytes(of->live_bytes).text);
     insight_add_bytes(insight, "untouched_bytes", of->least_bytes);

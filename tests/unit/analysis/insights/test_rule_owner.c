@@ -80,6 +80,26 @@ static void a_heap_that_is_next_to_nothing_has_no_peak_to_lower(void **state)
     built_free(built);
 }
 
+/* 100,000 blocks of 20 bytes: 1.14 MiB to manage them is worth a notice, but not where 40 MiB are
+ * resident. */
+static void what_blocks_cost_is_an_info_where_the_heap_is_next_to_nothing(void **state)
+{
+    const struct call_metrics metrics = {.alloc_count = FIGURE_OF(100000),
+                                         .alloc_bytes = FIGURE_OF(2000000),
+                                         .slack_bytes = FIGURE_OF(400000),
+                                         .peak_bytes = FIGURE_OF(2000000),
+                                         .at_peak_bytes = FIGURE_OF(2000000),
+                                         .at_peak_count = FIGURE_OF(100000)};
+    (void)state;
+    for (int small = 0; small < 2; small++) {
+        struct built *built = with_owners(10 * MIB);
+        built_site(built, built_path(built, "main:12 > insert:20"), metrics);
+        owners[2].resident_bytes = figure_of(small ? 30 * MIB : 0);
+        assert_severity(the(built_ask(built), "small-blocks"), small ? "info" : "notice");
+        built_free(built);
+    }
+}
+
 static void without_owners_it_is_not_asked(void **state)
 {
     (void)state;
@@ -97,6 +117,7 @@ int main(void)
         cmocka_unit_test(half_is_not_most),
         cmocka_unit_test(of_an_unknown_whole_nobody_has_a_share),
         cmocka_unit_test(a_heap_that_is_next_to_nothing_has_no_peak_to_lower),
+        cmocka_unit_test(what_blocks_cost_is_an_info_where_the_heap_is_next_to_nothing),
         cmocka_unit_test(without_owners_it_is_not_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
