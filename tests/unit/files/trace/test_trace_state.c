@@ -61,10 +61,10 @@ static struct wanted wanted;
 
 static uint64_t level(void)
 {
-    struct program_metrics program;
+    struct replay_counters counters;
 
-    replay_program(wanted.replay, &program);
-    return number_of(program.total.live_bytes);
+    replay_counters(wanted.replay, 0, &counters);
+    return counters.current_bytes;
 }
 
 /* One record after the other, until the moment has come. */
