@@ -185,6 +185,10 @@ try tidemark attach x
 sentence "'x' is no process id"
 try tidemark attach $$ $$
 sentence "one process at a time"
+for options in --snapshot-at=lots --budget-cpu=much --ring=3K; do
+    try tidemark attach $options $$
+    sentence "^tidemark attach: "
+done
 try tidemark attach --job=d $$
 sentence "job"
 (exec sleep 100 3<>/dev/null) &

@@ -296,6 +296,7 @@ int cmd_attach(int argc, char **argv)
     struct operation operation = {.pid = 0};
     char library[PATH_MAX];
     command.entries = cmd_attach_table();
+    options.record.command = &command;
     int operand = options_parse(&command, argc, argv, &options);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);

@@ -42,16 +42,15 @@ static int record_take_signal(void *target, const char *value)
             options->snapshot_signal = i;
     switch (options->snapshot_signal) {
     case 0:
-        fprintf(stderr, "tidemark record: '%s' is no signal: --snapshot-signal takes USR1, say\n",
-                value);
+        fprintf(stderr, "tidemark %s: '%s' is no signal: --snapshot-signal takes USR1, say\n",
+                options->command->name, value);
         return -EINVAL;
     case SIGKILL:
     case SIGSTOP:
     case SIGCHLD:
-        fprintf(
-            stderr,
-            "tidemark record: SIG%s cannot ask for snapshots: --snapshot-signal takes USR1, say\n",
-            sigabbrev_np(options->snapshot_signal));
+        fprintf(stderr,
+                "tidemark %s: SIG%s cannot ask for snapshots: --snapshot-signal takes USR1, say\n",
+                options->command->name, sigabbrev_np(options->snapshot_signal));
         return -EINVAL;
     }
     return 0;
@@ -63,9 +62,9 @@ static int record_take_budget(void *target, const char *value)
     if (overhead_budget_parse(value, &options->budget_millionths) == 0)
         return 0;
     fprintf(stderr,
-            "tidemark record: '%s' is not right for --budget-cpu: expected a share such as 1%% or "
+            "tidemark %s: '%s' is not right for --budget-cpu: expected a share such as 1%% or "
             "0.5%%\n",
-            value);
+            options->command->name, value);
     return -EINVAL;
 }
 
@@ -74,11 +73,12 @@ static int record_take_trigger(void *target, const char *value)
     struct record_options *options = target;
     char why[160];
     if (options->trigger_count == TRIGGERS_MAX) {
-        fprintf(stderr, "tidemark record: --snapshot-at can be given %d times\n", TRIGGERS_MAX);
+        fprintf(stderr, "tidemark %s: --snapshot-at can be given %d times\n",
+                options->command->name, TRIGGERS_MAX);
         return -EINVAL;
     }
     if (trigger_parse(value, &options->triggers[options->trigger_count], why) < 0) {
-        fprintf(stderr, "tidemark record: --snapshot-at: %s\n", why);
+        fprintf(stderr, "tidemark %s: --snapshot-at: %s\n", options->command->name, why);
         return -EINVAL;
     }
     options->trigger_count++;
@@ -241,6 +241,7 @@ struct record_options record_options_default(void)
 {
     struct collector_options usual = COLLECTOR_OPTIONS_INIT;
     return (struct record_options){
+        .command = &record_command,
         .output = usual.output,
         .follow = usual.follow,
         .looks = usual.looks,
@@ -293,23 +294,23 @@ static int record_check_job(const struct record_options *options)
 {
     struct record_options usual = record_options_default();
     if (options->job_id && !options->job)
-        return options_usage_error(&record_command, "--job-id names a job in a directory: give "
-                                                    "--job=DIR too");
+        return options_usage_error(options->command, "--job-id names a job in a directory: give "
+                                                     "--job=DIR too");
     struct rank_choice list;
     if (options->ranks && !options->job)
-        return options_usage_error(&record_command, "--ranks chooses among the ranks of a job: "
-                                                    "give --job=DIR too");
+        return options_usage_error(options->command, "--ranks chooses among the ranks of a job: "
+                                                     "give --job=DIR too");
     if (options->ranks && rank_choice_parse(options->ranks, &list) < 0)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "'%s' is not right for --ranks: it reads like 0,5-8 or 0-:16",
                                    options->ranks);
     if (options->job_id && !record_is_job_id(options->job_id))
-        return options_usage_error(&record_command, "--job-id takes letters, digits and any of "
-                                                    "-._@+=, at most 127, no dot first");
+        return options_usage_error(options->command, "--job-id takes letters, digits and any of "
+                                                     "-._@+=, at most 127, no dot first");
     if (options->job && !*options->job)
-        return options_usage_error(&record_command, "--job needs the name of a directory");
+        return options_usage_error(options->command, "--job needs the name of a directory");
     if (options->job && strcmp(options->output, usual.output) != 0)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--job names the profiles itself: leave -o out");
     return 0;
 }
@@ -329,13 +330,13 @@ static int record_check_functions(const struct record_options *options)
         return 0;
     if (other)
         return options_usage_error(
-            &record_command, "%s, --allocator-functions follows every block: choose one", other);
+            options->command, "%s, --allocator-functions follows every block: choose one", other);
     memset(&pool_functions, 0, sizeof pool_functions);
     if (launch_find_lists(directory))
         pool_functions.directory = directory;
     return pool_functions_parse(&pool_functions, options->allocator_functions) == 0
                ? 0
-               : options_usage_error(&record_command, "%s", error_text());
+               : options_usage_error(options->command, "%s", error_text());
 }
 
 static int record_check_pages(const struct record_options *options)
@@ -349,11 +350,11 @@ static int record_check_pages(const struct record_options *options)
     if (!options->events)
         return 0;
     if (!options->allocator)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--events=pages needs BFM, which tells of them: "
                                    "give --allocator=bfm too");
     if (other)
-        return options_usage_error(&record_command, "%s, --events=pages records few: choose one",
+        return options_usage_error(options->command, "%s, --events=pages records few: choose one",
                                    other);
     return 0;
 }
@@ -364,7 +365,7 @@ static int record_check_heat(const struct record_options *options)
     enum { LEAST_NS = 10000000 };
     const char *missing = options->heat_ns ? heat_missing() : NULL;
     if (options->heat_ns && options->heat_ns < LEAST_NS)
-        return options_usage_error(&record_command, "--heat needs 10ms at least");
+        return options_usage_error(options->command, "--heat needs 10ms at least");
     if (missing)
         return output_complainf("record", "--heat: %s", missing);
     return 0;
@@ -375,15 +376,15 @@ static int record_check_budget(const struct record_options *options)
     if (!options->budget_millionths)
         return 0;
     if (options->sample_bytes)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--sample says how many are recorded, --budget-cpu "
                                    "finds it out: choose one");
     if (options->trace)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--trace keeps every event, whatever that costs: it "
                                    "does not go with --budget-cpu");
     if (options->timed)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--timed times every call, --budget-cpu may record "
                                    "few: choose one");
     return 0;
@@ -394,13 +395,13 @@ static int record_check_memory(const struct record_options *options)
     if (!options->memory_bytes)
         return 0;
     if (options->memory_bytes < MEMORY_BOUND_LEAST)
-        return options_usage_error(&record_command, "--collector-memory needs 16M at least");
+        return options_usage_error(options->command, "--collector-memory needs 16M at least");
     if (options->trace)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--trace keeps every event, whatever that takes: it does not go "
                                    "with --collector-memory");
     if (options->timed)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--timed times every call, --collector-memory may come to "
                                    "record few: choose one");
     return 0;
@@ -409,12 +410,12 @@ static int record_check_memory(const struct record_options *options)
 static int record_check_window(const struct record_options *options)
 {
     if (options->for_ns == 0)
-        return options_usage_error(&record_command, "--for=0 would record nothing");
+        return options_usage_error(options->command, "--for=0 would record nothing");
     if ((options->until && !*options->until) || (options->start_on && !*options->start_on))
-        return options_usage_error(&record_command, "--%s needs the name of a mark, or a pattern",
+        return options_usage_error(options->command, "--%s needs the name of a mark, or a pattern",
                                    options->until && !*options->until ? "until" : "start-on");
     if (options->start_on && options->trace)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--trace keeps all events, --start-on forgets the first ones: "
                                    "leave one out (tidemark replay --from mark:NAME cuts a trace)");
     return 0;
@@ -423,17 +424,17 @@ static int record_check_window(const struct record_options *options)
 static int record_check_only(const struct record_options *options)
 {
     if (options->only && !options->follow)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--only chooses among the program and its children, "
                                    "--no-follow leaves only the program: choose one");
     if (options->only && (!*options->only || *options->only == ',' || strstr(options->only, ",,") ||
                           options->only[strlen(options->only) - 1] == ','))
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--only needs the names of programs, with commas "
                                    "between them");
     if (options->only && strchr(options->only, '/'))
-        return options_usage_error(&record_command, "--only takes names, not paths: python3, not "
-                                                    "/usr/bin/python3");
+        return options_usage_error(options->command, "--only takes names, not paths: python3, not "
+                                                     "/usr/bin/python3");
     return 0;
 }
 
@@ -495,29 +496,29 @@ int record_options_check(const struct record_options *options)
         return refused;
     const char *wrong = output_name_check(options->output);
     if (wrong)
-        return options_usage_error(&record_command, "the output name '%s' is not usable: %s",
+        return options_usage_error(options->command, "the output name '%s' is not usable: %s",
                                    options->output, wrong);
     if (!record_parse_compress(options->compress, &compression, &level))
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--compress takes zstd, zstd:LEVEL (1 to 22), lz4 or none, not "
                                    "'%s'",
                                    options->compress);
     if (options->compress && !options->trace)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--compress says how a trace is compressed: give --trace too");
     if (options->trace && record_is_trace_name(options->output))
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "-o names the profile (.tmk); the trace gets the same name with "
                                    ".tmt");
     if (!record_is_power_of_two(options->ring_bytes) || options->ring_bytes < WIRE_MIN_RING_BYTES ||
         options->ring_bytes > WIRE_MAX_RING_BYTES)
-        return options_usage_error(&record_command, "--ring takes a power of two from %uK to %uK",
+        return options_usage_error(options->command, "--ring takes a power of two from %uK to %uK",
                                    WIRE_MIN_RING_BYTES >> 10, WIRE_MAX_RING_BYTES >> 10);
     if (options->sample_bytes > SAMPLE_MOST_BYTES)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--sample takes a size from 1 to 1G; 512K is usual");
     if (options->sample_bytes && options->timed)
-        return options_usage_error(&record_command,
+        return options_usage_error(options->command,
                                    "--timed times every call, --sample records few: choose one");
     refused = record_check_pages(options);
     if (refused == 0)
@@ -527,9 +528,9 @@ int record_options_check(const struct record_options *options)
     if (refused != 0)
         return refused;
     if (options->max_depth > UINT32_MAX)
-        return options_usage_error(&record_command, "--max-depth is too large");
+        return options_usage_error(options->command, "--max-depth is too large");
     if (options->exit_wait_ns / 1000000 > INT32_MAX)
-        return options_usage_error(&record_command, "--exit-wait takes 24 days at most: 576h");
+        return options_usage_error(options->command, "--exit-wait takes 24 days at most: 576h");
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "collector/collector.h"
 
 struct record_options {
+    const struct options_command *command; /* that they were given to, for sentences */
     const char *output;
     const char *job, *job_id; /* NULL: not given */
     const char *ranks;        /* those to be recorded (jobdir/rank_choice.h); NULL: all */
