@@ -259,19 +259,40 @@ static __attribute__((noinline)) void *alloc_malloc_slow(size_t bytes)
     return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
 }
 
-/* While a hook listens: of a chunk that shall not be marked the short way, too. */
+/* From the thread's own shelves, or the tree component. */
+static inline void *alloc_take_plain(size_t bytes)
+{
+    void *block = middle_take(bytes);
+
+    return block ? block : tree_alloc_plain(&bfm_default_heap, bytes);
+}
+
+/* Tells of a chunk that ended the countdown. */
+static __attribute__((noinline)) void *alloc_malloc_marked(void *block, size_t bytes)
+{
+    struct bfm_event event = {.kind = BFM_BLOCK_TAKEN,
+                              .address = block,
+                              .bytes = chunk_need(bytes) - CHUNK_TAG,
+                              .block_bytes = bytes};
+
+    tree_mark(&bfm_default_heap, block, true);
+    bfm_events_tell_one(&event, CALLER);
+    return block;
+}
+
+/* While a hook listens. Jumped to, and jumps on: whose CALLER is asked for is the program's. */
 static __attribute__((noinline)) void *alloc_malloc_listened(size_t bytes)
 {
-    size_t usable = chunk_need(bytes) - CHUNK_TAG;
     void *block;
 
-    if (bytes > MIDDLE_MAX || !mark_bytes_pass(usable))
+    if (bytes > LARGE_MIN - ALIGN || !bfm_cache->arena || bfm_events)
         return alloc_malloc_slow(bytes);
-    block = middle_take(bytes);
-    if (likely(block != NULL))
-        return block;
-    mark_bytes_undo(usable);
-    return alloc_malloc_slow(bytes);
+    block = alloc_take_plain(bytes);
+    if (unlikely(!block))
+        return alloc_malloc_slow(bytes);
+    if (mark_bytes_draw(chunk_need(bytes) - CHUNK_TAG))
+        return alloc_malloc_marked(block, bytes);
+    return block;
 }
 
 /* What is on no shelf of the thread's. */
@@ -473,14 +494,35 @@ static __attribute__((noinline)) void alloc_look(void)
         cache_look(bfm_cache);
 }
 
-/* What is for no shelf. None of both takes one that is marked. */
+/* Tells of a chunk that was marked until now. */
+static __attribute__((noinline)) void alloc_free_marked(void *block, struct cache *cache,
+                                                        uint64_t tag, uint64_t mix)
+{
+    struct bfm_event event = {
+        .kind = BFM_BLOCK_RETURNED, .address = block, .bytes = (tag & CHUNK_SIZE_MASK) - CHUNK_TAG};
+
+    bfm_events_tell_one(&event, CALLER);
+    if (!middle_give_else(cache, block, tag & ~CHUNK_MARKED, mix))
+        alloc_give(block);
+    else if (unlikely(!--cache->passes))
+        cache_look(cache);
+}
+
+/* What is for no shelf, the marked ones among it. Jumped to, and jumps on. */
 static __attribute__((noinline)) void alloc_free_chunk(void *block, struct cache *cache,
                                                        uint64_t tag, uint64_t mix)
 {
-    if (!middle_give_else(cache, block, tag, mix))
-        alloc_free_slow(block);
-    else if (unlikely(!--cache->passes))
-        alloc_look();
+    if (middle_give_else(cache, block, tag, mix)) {
+        if (unlikely(!--cache->passes))
+            alloc_look();
+        return;
+    }
+    if (tag & CHUNK_MARKED && cache->arena && events_wanted() && !bfm_events &&
+        tree_mark(&bfm_default_heap, block, false)) {
+        alloc_free_marked(block, cache, tag, mix);
+        return;
+    }
+    alloc_free_slow(block);
 }
 
 /* Jumped to, and jumps on. */

@@ -18,20 +18,28 @@ bool bfm_events_begin(struct events *events, const struct caller *caller)
     return true;
 }
 
-static void bfm_events_tell(struct events *events, struct bfm_event *event)
+/* Of a call whose only event is being told; every thread's. */
+static struct events deaf;
+
+static void bfm_events_call(struct bfm_event *event, const struct caller *caller)
 {
     const struct listener *listener = atomic_load_explicit(&bfm_listener, memory_order_acquire);
     int saved = errno;
 
     if (!listener)
         return;
-    event->caller = events->caller->address;
-    event->caller_stack = events->caller->stack;
-    event->caller_frame = events->caller->frame;
-    events->telling = true;
+    event->caller = caller->address;
+    event->caller_stack = caller->stack;
+    event->caller_frame = caller->frame;
     listener->hook(event, listener->context);
-    events->telling = false;
     errno = saved;
+}
+
+static void bfm_events_tell(struct events *events, struct bfm_event *event)
+{
+    events->telling = true;
+    bfm_events_call(event, events->caller);
+    events->telling = false;
 }
 
 void bfm_events_add(enum bfm_event_kind kind, const void *address, size_t bytes, size_t block_bytes)
@@ -48,6 +56,13 @@ void bfm_events_add(enum bfm_event_kind kind, const void *address, size_t bytes,
         events->event[events->count++] = event;
 }
 
+void bfm_events_tell_one(struct bfm_event *event, const struct caller *caller)
+{
+    bfm_events = &deaf;
+    bfm_events_call(event, caller);
+    bfm_events = NULL;
+}
+
 void bfm_events_end(struct events *events)
 {
     for (unsigned i = 0; i < events->count; i++)
@@ -59,6 +74,7 @@ int bfm_set_hook(bfm_hook *hook, void *context)
 {
     struct listener *listener = NULL;
 
+    deaf.telling = true;
     if (hook) {
         /* Never freed: a thread may be about to call the old one. */
         listener = os_meta(sizeof *listener);

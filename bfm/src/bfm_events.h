@@ -49,6 +49,9 @@ static inline bool bfm_events_open(void)
 bool bfm_events_begin(struct events *events, const struct caller *caller);
 void bfm_events_end(struct events *events);
 
+/* The event of a call that makes no other, at once: no lock is held, and bfm_events is NULL. */
+void bfm_events_tell_one(struct bfm_event *event, const struct caller *caller);
+
 void bfm_events_add(enum bfm_event_kind kind, const void *address, size_t bytes,
                     size_t block_bytes);
 

@@ -30,6 +30,28 @@ static uint64_t mark_log2(uint64_t x)
     return digits;
 }
 
+/* The same for a draw: log2(1 + i / LOG_STEPS), and a straight line between two of them, 2e-6 of a
+ * mean too low. All threads write the same. */
+enum { LOG_BITS = 8, LOG_STEPS = 1 << LOG_BITS };
+static uint32_t mark_logs[LOG_STEPS + 1];
+
+static void mark_logs_fill(void)
+{
+    for (uint64_t i = 0; i < LOG_STEPS; i++)
+        __atomic_store_n(&mark_logs[i], (uint32_t)mark_log2((LOG_STEPS + i) << (63 - LOG_BITS)),
+                         __ATOMIC_RELAXED);
+    __atomic_store_n(&mark_logs[LOG_STEPS], 1u << 24, __ATOMIC_RELAXED);
+}
+
+static uint64_t mark_log2_near(uint64_t x)
+{
+    uint64_t step = x >> (63 - LOG_BITS) & (LOG_STEPS - 1), rest = x << (1 + LOG_BITS) >> 32;
+    uint64_t from = __atomic_load_n(&mark_logs[step], __ATOMIC_RELAXED),
+             to = __atomic_load_n(&mark_logs[step + 1], __ATOMIC_RELAXED);
+
+    return from + ((to - from) * rest >> 32);
+}
+
 /* floor(e), e exponential with the mean MARK_BYTES: less than u with the probability
  * 1 - exp(-u / MARK_BYTES). */
 static size_t mark_exponential(uint64_t *random)
@@ -42,22 +64,22 @@ static size_t mark_exponential(uint64_t *random)
     *random ^= *random << 17;
     uniform = *random * 0x2545f4914f6cdd1du | 1;
     zeros = (unsigned)__builtin_clzll(uniform);
-    bits = ((uint64_t)(zeros + 1) << 24) - mark_log2(uniform << zeros);
+    bits = ((uint64_t)(zeros + 1) << 24) - mark_log2_near(uniform << zeros);
     return (size_t)((unsigned __int128)bits * 0xb17217f7d1cf79abull >> 64) * MARK_BYTES >> 24;
 }
 
-bool mark_bytes_draw(size_t usable)
+bool mark_bytes_end(size_t usable)
 {
     struct mark_bytes *bytes = &bfm_mark_bytes;
 
     if (usable >= MARK_SURE)
         return true;
     if (!bytes->random) {
+        mark_logs_fill();
         bytes->random = mark_seed();
         bytes->left = mark_exponential(&bytes->random) + 1;
+        return mark_bytes_draw(usable);
     }
-    if (mark_bytes_pass(usable))
-        return false;
     bytes->left = mark_exponential(&bytes->random) + 1;
     return true;
 }

@@ -62,23 +62,17 @@ struct mark_bytes {
 };
 extern _Thread_local struct mark_bytes bfm_mark_bytes __attribute__((tls_model("initial-exec")));
 
-/* A chunk of so many bytes is taken; false: it ends the countdown, which has not changed. */
-static inline bool mark_bytes_pass(size_t usable)
-{
-    if (usable >= bfm_mark_bytes.left)
-        return false;
-    bfm_mark_bytes.left -= usable;
-    return true;
-}
-
-/* It was not taken after all. */
-static inline void mark_bytes_undo(size_t usable)
-{
-    bfm_mark_bytes.left += usable;
-}
+/* The same where the countdown has ended, or the chunk is not drawn for. */
+bool mark_bytes_end(size_t usable);
 
 /* A chunk of so many bytes is taken; true: the hook is to be told of it. */
-bool mark_bytes_draw(size_t usable);
+static inline bool mark_bytes_draw(size_t usable)
+{
+    if (usable >= bfm_mark_bytes.left || usable >= MARK_SURE)
+        return mark_bytes_end(usable);
+    bfm_mark_bytes.left -= usable;
+    return false;
+}
 
 /* `count` blocks of a class are handed out: the place of the one that shall be marked, in the order
  * in which they will be used; `count`: none. Under the arena's lock. */

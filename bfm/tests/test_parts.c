@@ -1,11 +1,13 @@
 /* The parts by themselves: the table of classes, the page map's runs of bits, red-black trees
- * against sorted arrays. */
+ * against sorted arrays, what the tracer draws. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <cmocka.h>
 #include "bfm/bins.h"
 #include "bfm/classes.h"
+#include "bfm/mark.h"
 #include "bfm/rb.h"
 
 static void each_request_gets_the_smallest_class_that_holds_it(void **unused)
@@ -42,6 +44,23 @@ static void bins_are_in_the_order_of_sizes(void **unused)
         assert_true(bin_of(size) <= bin_of(size - ALIGN) + 1);
     }
     assert_true(bin_of(((size_t)1 << 31) - ALIGN) < BIN_COUNT);
+}
+
+/* One of u bytes with the probability 1 - exp(-u / MARK_BYTES), whatever came before: what the
+ * tracer's estimates rest on. Four deviations; the draws are the same each time. */
+static void chunks_are_marked_by_their_bytes(void **unused)
+{
+    static const size_t sizes[] = {520, 1000, 5000, 30000};
+    enum { DRAWS = 1000000 };
+
+    (void)unused;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        double chance = 1 - exp(-(double)sizes[i] / MARK_BYTES), marked = 0;
+        for (int draw = 0; draw < DRAWS; draw++)
+            marked += mark_bytes_draw(sizes[i]);
+        assert_true(fabs(marked / DRAWS - chance) < 4 * sqrt(chance * (1 - chance) / DRAWS));
+    }
+    assert_true(mark_bytes_draw(MARK_SURE));
 }
 
 enum { NODES = 3000 };
@@ -113,6 +132,7 @@ int main(void)
         cmocka_unit_test(each_request_gets_the_smallest_class_that_holds_it),
         cmocka_unit_test(classes_fill_their_records),
         cmocka_unit_test(bins_are_in_the_order_of_sizes),
+        cmocka_unit_test(chunks_are_marked_by_their_bytes),
         cmocka_unit_test(trees_stay_balanced),
     };
 

@@ -1,6 +1,6 @@
 tidemark_unit_test(bfm model m)
 target_sources(test_bfm_model PRIVATE ${CMAKE_CURRENT_LIST_DIR}/model.c)
-tidemark_unit_test(bfm parts)
+tidemark_unit_test(bfm parts m)
 tidemark_unit_test(bfm thread)
 tidemark_unit_test(bfm family m)
 tidemark_unit_test(bfm limits)
