@@ -262,18 +262,21 @@ bool name_is_library(const char *function, const char *linkage, const char *file
                      const char *module)
 {
     static const char *const names[] = {
-        "std::",   "__gnu_cxx::", "__cxxabiv1::",      "operator new", "operator delete", "alloc::",
-        "core::",  "hashbrown::", "__rust_",           "__rdl_",       "__rg_",           "_start",
-        "__libc_", "__cxa_",      "allocator_traits<", "_gfortran_",   "_gfortrani_",     NULL};
+        "std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete",
+        "alloc::", "core::", "hashbrown::", "__rust_", "__rdl_", "__rg_", "_start", "__libc_",
+        "__cxa_", "allocator_traits<", "_gfortran_", "_gfortrani_",
+        /* what Views are made in */
+        "Kokkos::", NULL};
     static const char *const symbols[] = {
         "_ZNSt",         "_ZNKSt",          "_ZSt", "_ZNSa", "_ZNSs",
         "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx",  "_Znw", "_Zna",  "_Zdl",
         "_Zda",          "_ZN10__cxxabiv1", NULL};
     static const char *const modules[] = {
-        "libc.so",    "libc-",     "ld-linux",       "libstdc++.so",   "libgcc_s",
-        "libpthread", "libc++.so", "libtidemark.so", "libbfm.so",      "libtidemark-bfm.so",
-        "ld-2",       "ld-musl",   "libgfortran",    "libglib-2.0.so", "libgobject-2.0.so",
-        NULL};
+        "libc.so", "libc-", "ld-linux", "libstdc++.so", "libgcc_s", "libpthread", "libc++.so",
+        "libtidemark.so", "libbfm.so", "libtidemark-bfm.so", "ld-2", "ld-musl", "libgfortran",
+        "libglib-2.0.so", "libgobject-2.0.so",
+        /* Kokkos, and our tool in it */
+        "libkokkos", "libtrilinos_kokkos", "libtidemark-kokkos.so", NULL};
     /* What everybody calls a malloc that ends the program on failure, and its free, and what widely
      * used programs and libraries call theirs: the caller is the site. */
     static const char *const wrappers[] = {
