@@ -214,10 +214,13 @@ static void have_known_memory(void *shared)
  * group: some MiB with sanitizers, by which the last of both has less. */
 static void share_memory(void *shared)
 {
+    pid_t parent = getpid();
     have_known_memory(shared);
     if (fork() == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        pause();
+        while (getppid() == parent) /* it may have ended before */
+            pause();
+        _exit(0);
     }
 }
 

@@ -35,9 +35,12 @@ static inline struct victim victim_start(void (*set_up)(void *shared), void *sha
     if (pipe(ready) != 0)
         abort();
     fflush(NULL);
+    pid_t parent = getpid();
     struct victim victim = {fork()};
     if (victim.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
         close(ready[0]);
         set_up(shared);
         if (write(ready[1], "", 1) != 1)
