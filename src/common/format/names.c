@@ -252,6 +252,23 @@ static bool name_is_python_library(const char *file)
            (python && !strstr(python, "/site-packages/") && !strstr(python, "/dist-packages/"));
 }
 
+/* Perl's own: its modules as they are installed with it, in Debian's folders and others'. */
+static bool name_is_perl_library(const char *file)
+{
+    const char *site = strstr(file, "/site_perl/");
+
+    return !site && (strstr(file, "/perl-base/") || strstr(file, "/perl/5.") ||
+                     strstr(file, "/lib/perl5/5.") || strstr(file, "/lib/5."));
+}
+
+/* Modules of Perl's that are native: List/Util.so. */
+static bool name_is_perl_extension(const char *module)
+{
+    const char *own = strstr(module, "/perl");
+
+    return own && strstr(own, "/auto/");
+}
+
 /* Extension modules of Python: whoever imports them wants the line that calls them. */
 static bool name_is_python_extension(const char *module)
 {
@@ -308,7 +325,7 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "g_try_malloc0_n", "g_try_realloc", "g_try_realloc_n", "g_strndup", "g_memdup", "g_memdup2",
         "g_slice_alloc", "g_slice_alloc0", "g_slice_free1", NULL};
     if (module && (name_any_prefix(name_base(module), modules) ||
-                   name_is_python_extension(name_base(module))))
+                   name_is_python_extension(name_base(module)) || name_is_perl_extension(module)))
         return true;
     for (size_t i = 0; function && wrappers[i]; i++)
         if (!strcmp(function, wrappers[i]))
@@ -316,10 +333,12 @@ bool name_is_library(const char *function, const char *linkage, const char *file
     if (linkage && name_any_prefix(linkage, symbols))
         return true;
     if (file && ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/") ||
-                 name_is_python_library(file)))
+                 name_is_python_library(file) || name_is_perl_library(file)))
         return true;
     if (!function)
         return false;
+    if (!strcmp(function, "<eval>")) /* Perl's strings: who evaluates is the site */
+        return true;
     size_t length;
     const char *core = name_core(function, &length);
     while (*core == '<' || *core == '&') /* Rust: "<alloc::vec::Vec<T> as …>::push" */

@@ -136,7 +136,7 @@ PYTHON_HOOK void hooks_python_free(void *domain, void *block)
 static bool hooks_python_leads_to_us(const void *context, unsigned depth)
 {
     enum { WORDS = 8, DEPTH_MOST = 3 };
-    struct python_span module = python_module();
+    struct code_span module = python_module();
     const uintptr_t *words = context;
     if ((uintptr_t)words - module.lo >= module.hi - module.lo - WORDS * sizeof *words)
         return false;

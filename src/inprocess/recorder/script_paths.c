@@ -14,6 +14,7 @@
 #include "interpose/real.h"
 #include "recorder/shared.h"
 #include "recorder/thread.h"
+#include "runtimes/perl.h"
 #include "runtimes/python.h"
 #include "unwind/paths.h"
 #include "unwind/signal_lock.h"
@@ -38,15 +39,22 @@ struct cached_path {
     uint32_t node;
 };
 
+/* Does a native path lead through a call of the interpreter? */
+struct cached_call {
+    uint32_t native; /* 0: none */
+    bool is;
+};
+
 /* A thread's, in the session's memory. */
 struct script_thread {
     struct cached_path paths[CACHE_PATHS];
-    struct python_frame frames[FRAMES_MOST];
+    struct cached_call calls[CACHE_PATHS];
+    struct script_frame frames[FRAMES_MOST];
     uintptr_t native[FRAMES_MOST], mixed[FRAMES_MOST + 1];
 };
 
 struct function_place {
-    uint64_t key; /* a code object's address; or a hash of its text. 0: free, 1: was used */
+    uint64_t key; /* what the runtime knows it by; or a hash of its text. 0: free, 1: was used */
     uint32_t number;
 };
 
@@ -63,16 +71,13 @@ static struct functions {
 
 /* The interpreter's module, and the program if it is nothing but that: their frames say nothing to
  * who reads a script's paths. And the C library, where threads begin. */
-static struct python_span hidden[2], libc;
+static struct code_span hidden[2], libc;
 
-static bool script_paths_is_in(const struct python_span *span, uintptr_t ip)
-{
-    return ip - 1 - span->lo < span->hi - span->lo;
-}
+static const struct runtime *runtime; /* the one that was seen */
 
 static bool script_paths_is_hidden(uintptr_t ip)
 {
-    return script_paths_is_in(&hidden[0], ip) || script_paths_is_in(&hidden[1], ip);
+    return code_span_has(&hidden[0], ip) || code_span_has(&hidden[1], ip);
 }
 
 /* ---- Functions ---- */
@@ -111,12 +116,12 @@ static bool script_paths_log(uint32_t number)
     return shared_log_module(&entry, functions->text);
 }
 
-/* "NAME\nFILE" of a code object; returns its length. */
-static size_t script_paths_text(uintptr_t code)
+/* "NAME\nFILE" of a frame's function; returns its length. */
+static size_t script_paths_text(const struct script_frame *frame)
 {
     char *to = functions->text;
-    size_t name = python_function_name(code, functions->name, NAME_BYTES);
-    size_t file = python_file_name(code, functions->file, FILE_BYTES);
+    size_t name = runtime->function_name(frame, functions->name, NAME_BYTES);
+    size_t file = runtime->file_name(frame, functions->file, FILE_BYTES);
 
     memcpy(to, name ? functions->name : "?", name ? name : 1);
     to += name ? name : 1;
@@ -127,10 +132,10 @@ static size_t script_paths_text(uintptr_t code)
 }
 
 /* Under the lock. UINT32_MAX: there is no room for it. */
-static uint32_t script_paths_number_new(uintptr_t code)
+static uint32_t script_paths_number_new(const struct script_frame *frame)
 {
-    uint64_t key = hash_bytes(functions->text, script_paths_text(code)) +
-                   hash_u64(python_first_line(code)) + 2;
+    uint64_t key = hash_bytes(functions->text, script_paths_text(frame)) +
+                   hash_u64(runtime->first_line(frame)) + 2;
     struct function_place *place;
 
     if (functions->by_text_count >= FUNCTIONS_FULL) {
@@ -147,20 +152,21 @@ static uint32_t script_paths_number_new(uintptr_t code)
     return place->number;
 }
 
-static uint32_t script_paths_number_locked(uintptr_t code)
+static uint32_t script_paths_number_locked(const struct script_frame *frame)
 {
-    struct function_place *place = script_paths_place(functions->by_address, code);
-    unsigned bit = script_paths_bit(code);
+    uint64_t identity = runtime->identity(frame);
+    struct function_place *place = script_paths_place(functions->by_address, identity);
+    unsigned bit = script_paths_bit((uintptr_t)identity);
 
     if (place->key)
         return place->number;
     if (functions->by_address_count >= FUNCTIONS_FULL) {
         script_paths_forget_addresses();
-        place = script_paths_place(functions->by_address, code);
+        place = script_paths_place(functions->by_address, identity);
     }
-    uint32_t number = script_paths_number_new(code);
+    uint32_t number = script_paths_number_new(frame);
     if (number != UINT32_MAX) {
-        *place = (struct function_place){code, number};
+        *place = (struct function_place){identity, number};
         functions->by_address_count++;
         atomic_fetch_or(&functions->filter[bit / 64], 1ull << bit % 64);
     }
@@ -203,11 +209,11 @@ static void script_paths_add(struct mixture *mixture, uintptr_t ip)
 
 static void script_paths_add_frame(struct mixture *mixture)
 {
-    const struct python_frame *frame = &mixture->thread->frames[mixture->frame++];
-    uint32_t number = script_paths_number_locked(frame->code);
+    const struct script_frame *frame = &mixture->thread->frames[mixture->frame++];
+    uint32_t number = script_paths_number_locked(frame);
 
     if (number != UINT32_MAX)
-        script_paths_add(mixture, wire_script_ip(number, python_line(frame)));
+        script_paths_add(mixture, wire_script_ip(number, runtime->line(frame)));
 }
 
 /* Those of one call of the interpreter's. */
@@ -221,20 +227,13 @@ static void script_paths_add_call(struct mixture *mixture)
     }
 }
 
-static bool script_paths_is_eval(uintptr_t ip)
-{
-    struct python_span eval = python_eval();
-
-    return script_paths_is_in(&eval, ip);
-}
-
 /* Do the native path's calls of the interpreter and the frames belong together? */
 static bool script_paths_match(const struct mixture *mixture)
 {
     uint32_t calls = 0, ends = 0;
 
     for (uint32_t i = 0; i < mixture->native_count; i++)
-        calls += script_paths_is_eval(mixture->thread->native[i]);
+        calls += runtime->is_call(mixture->thread->native[i]);
     for (uint32_t i = 0; i < mixture->frame_count; i++)
         ends += mixture->thread->frames[i].ends;
     return calls == ends;
@@ -246,7 +245,7 @@ static bool script_paths_is_beginning(const struct mixture *mixture, uint32_t fr
 {
     for (uint32_t i = from; i < mixture->native_count; i++)
         if (!script_paths_is_hidden(mixture->thread->native[i]) &&
-            !script_paths_is_in(&libc, mixture->thread->native[i]))
+            !code_span_has(&libc, mixture->thread->native[i]))
             return false;
     return true;
 }
@@ -260,7 +259,7 @@ static void script_paths_mix(struct mixture *mixture)
         uintptr_t ip = mixture->thread->native[i];
         if (mixture->frame == mixture->frame_count && script_paths_is_beginning(mixture, i))
             break;
-        if (script_paths_is_eval(ip) && whole)
+        if (runtime->is_call(ip) && whole)
             script_paths_add_call(mixture);
         else if (!script_paths_is_hidden(ip))
             script_paths_add(mixture, ip);
@@ -304,7 +303,7 @@ script_paths_merge(struct script_thread *thread, uint32_t native)
     struct mixture mixture = {.thread = thread};
 
     signal_lock_take(&functions->lock);
-    mixture.frame_count = python_stack(thread->frames, FRAMES_MOST);
+    mixture.frame_count = runtime->stack(thread->frames, FRAMES_MOST);
     mixture.native_count = (uint32_t)paths_ips(native, thread->native, FRAMES_MOST);
     if (mixture.native_count && thread->native[mixture.native_count - 1] < WIRE_MARK_LIMIT)
         mixture.mark = thread->native[--mixture.native_count];
@@ -331,19 +330,10 @@ script_paths_thread_new(struct thread *thread)
     return thread->script;
 }
 
-/* What a signal handler or a hook inside a hook asks for (no memory) is the native path: the frames
- * may be half made. */
-static uint32_t script_paths_capture(struct unwind_memory *memory, const struct unwind_start *start)
+/* The path's node, of the interpreted frames that `key` is the hash of. */
+static inline __attribute__((always_inline)) uint32_t script_paths_of(struct script_thread *script,
+                                                                      uint32_t native, uint64_t key)
 {
-    uint32_t native = unwind_capture(memory, start);
-    struct thread *thread = thread_current;
-    uint64_t key = memory && thread ? python_stack_key() : 0;
-
-    if (!key)
-        return native;
-    struct script_thread *script = thread->script;
-    if (unlikely(!script) && !(script = script_paths_thread_new(thread)))
-        return native;
     key = hash_u64(key +
                    hash_u64(native ^ atomic_load_explicit(&functions->epoch, memory_order_relaxed)
                                          << 32)) |
@@ -360,10 +350,58 @@ static uint32_t script_paths_capture(struct unwind_memory *memory, const struct 
     return node ? node : native;
 }
 
+/* What a signal handler or a hook inside a hook asks for (no memory) is the native path: the frames
+ * may be half made. */
+static uint32_t script_paths_capture_python(struct unwind_memory *memory,
+                                            const struct unwind_start *start)
+{
+    uint32_t native = unwind_capture(memory, start);
+    struct thread *thread = thread_current;
+    uint64_t key = memory && thread ? python_stack_key() : 0;
+
+    if (!key)
+        return native;
+    struct script_thread *script = thread->script;
+    if (unlikely(!script) && !(script = script_paths_thread_new(thread)))
+        return native;
+    return script_paths_of(script, native, key);
+}
+
+static bool __attribute__((noinline))
+script_paths_find_call(struct script_thread *script, uint32_t native)
+{
+    uint32_t count = (uint32_t)paths_ips(native, script->native, FRAMES_MOST);
+    bool is = false;
+
+    for (uint32_t i = 0; i < count && !is; i++)
+        is = runtime->is_call(script->native[i]);
+    script->calls[native % CACHE_PATHS] = (struct cached_call){native, is};
+    return is;
+}
+
+/* Only where the native path leads through the interpreter: before it begins and when it has ended
+ * nobody says so. */
+static uint32_t script_paths_capture_perl(struct unwind_memory *memory,
+                                          const struct unwind_start *start)
+{
+    uint32_t native = unwind_capture(memory, start);
+    struct thread *thread = thread_current;
+
+    if (!memory || !thread)
+        return native;
+    struct script_thread *script = thread->script;
+    if (unlikely(!script) && !(script = script_paths_thread_new(thread)))
+        return native;
+    struct cached_call call = script->calls[native % CACHE_PATHS];
+    bool is_call = likely(call.native == native) ? call.is : script_paths_find_call(script, native);
+    uint64_t key = is_call ? perl_stack_key() : 0;
+    return key ? script_paths_of(script, native, key) : native;
+}
+
 /* ---- Finding the interpreter ---- */
 
-/* Is the program called python…? Then its own frames are the interpreter's beginning. */
-static bool script_paths_program_is_python(void)
+/* Is the program called python…, perl…? Then its own frames are the interpreter's beginning. */
+static bool script_paths_program_is_interpreter(void)
 {
     char path[512];
     long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", path, sizeof path - 1);
@@ -371,15 +409,15 @@ static bool script_paths_program_is_python(void)
 
     path[length > 0 ? length : 0] = '\0';
     name = strrchr(path, '/');
-    return name && strncmp(name, "/python", 7) == 0;
+    return name && strncmp(name, runtime->program, strlen(runtime->program)) == 0;
 }
 
 static int script_paths_first_module(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct python_span *span = context;
+    struct code_span *span = context;
     (void)size;
 
-    *span = (struct python_span){UINTPTR_MAX, 0};
+    *span = (struct code_span){UINTPTR_MAX, 0};
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
         uintptr_t lo = info->dlpi_addr + segment->p_vaddr;
@@ -393,24 +431,29 @@ static int script_paths_first_module(struct dl_phdr_info *info, size_t size, voi
 
 static void script_paths_choose_hidden(bool is_program)
 {
-    bool is_python = script_paths_program_is_python();
+    bool is_interpreter = script_paths_program_is_interpreter();
 
     if (shared_header()->flags & WIRE_FLAG_NATIVE)
         return;
-    if (!is_program || is_python)
-        hidden[0] = python_module();
-    if (!is_program && is_python)
+    if (!is_program || is_interpreter)
+        hidden[0] = runtime->module();
+    if (!is_program && is_interpreter)
         dl_iterate_phdr(script_paths_first_module, &hidden[1]);
     module_find_bounds((uintptr_t)real._exit, &libc.lo, &libc.hi);
 }
 
 bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
 {
-    if (thread_capture != unwind_capture || !python_see_module(info))
+    bool is_python;
+
+    if (thread_capture != unwind_capture)
         return false;
+    if (!(is_python = python_see_module(info)) && !perl_see_module(info))
+        return false;
+    runtime = is_python ? &python_runtime : &perl_runtime;
     script_paths_choose_hidden(is_program);
-    thread_capture = script_paths_capture;
-    return true;
+    thread_capture = is_python ? script_paths_capture_python : script_paths_capture_perl;
+    return is_python;
 }
 
 void script_paths_renew(void)

@@ -18,8 +18,8 @@
 #include <stdint.h>
 #include "unwind/unwind.h"
 
-/* A module that was loaded: captures follow the interpreter from now on, if it is one. True: it
- * is. */
+/* A module that was loaded: captures follow the interpreter from now on, if it is one that can be
+ * read (runtimes/runtime.h). True: it is Python. */
 bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program);
 
 /* The session's memory is gone. While nobody else runs. */

@@ -43,7 +43,7 @@ enum {
 static struct {
     const struct layout *layout; /* NULL: no interpreter was seen */
     struct layout own;           /* as the interpreter says itself */
-    struct python_span eval, module;
+    struct code_span eval, module;
     const void *code_type;
     void *(*own_thread)(void);
     int (*has_lock)(void);
@@ -61,17 +61,17 @@ static uintptr_t python_symbol(const struct dl_phdr_info *info, const char *name
     return symbol ? info->dlpi_addr + symbol->st_value : 0;
 }
 
-static struct python_span python_span_of(const struct dl_phdr_info *info, const char *name)
+static struct code_span python_span_of(const struct dl_phdr_info *info, const char *name)
 {
     const ElfW(Sym) *symbol = real_symbol(info, name);
     uintptr_t lo = symbol ? info->dlpi_addr + symbol->st_value : 0;
 
-    return (struct python_span){lo, symbol ? lo + symbol->st_size : 0};
+    return (struct code_span){lo, symbol ? lo + symbol->st_size : 0};
 }
 
-static struct python_span python_segments(const struct dl_phdr_info *info)
+static struct code_span python_segments(const struct dl_phdr_info *info)
 {
-    struct python_span span = {UINTPTR_MAX, 0};
+    struct code_span span = {UINTPTR_MAX, 0};
 
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -142,14 +142,14 @@ bool python_see_module(const struct dl_phdr_info *info)
     return python.layout != NULL;
 }
 
-struct python_span python_eval(void)
+struct code_span python_eval(void)
 {
-    return python.layout ? python.eval : (struct python_span){0, 0};
+    return python.layout ? python.eval : (struct code_span){0, 0};
 }
 
-struct python_span python_module(void)
+struct code_span python_module(void)
 {
-    return python.layout ? python.module : (struct python_span){0, 0};
+    return python.layout ? python.module : (struct code_span){0, 0};
 }
 
 /* ---- Frames ---- */
@@ -187,7 +187,7 @@ uint64_t python_stack_key(void)
     return key;
 }
 
-uint32_t python_stack(struct python_frame *frames, uint32_t max)
+static uint32_t python_stack(struct script_frame *frames, uint32_t max)
 {
     const struct layout *layout = python.layout;
     uint32_t count = 0;
@@ -199,9 +199,10 @@ uint32_t python_stack(struct python_frame *frames, uint32_t max)
                 frames[count - 1].ends = true;
             continue;
         }
-        frames[count++] = (struct python_frame){
-            python_word(frame, layout->frame_code), python_word(frame, layout->frame_instruction),
-            layout->frame_is_entry && *(const char *)(frame + layout->frame_is_entry)};
+        frames[count++] = (struct script_frame){
+            .code = python_word(frame, layout->frame_code),
+            .instruction = python_word(frame, layout->frame_instruction),
+            .ends = layout->frame_is_entry && *(const char *)(frame + layout->frame_is_entry)};
     }
     return count;
 }
@@ -215,14 +216,15 @@ static bool python_is_code(uintptr_t code)
     return code && python_word(code, OBJECT_TYPE) == (uintptr_t)python.code_type;
 }
 
-uint32_t python_first_line(uintptr_t code)
+static uint32_t python_first_line(const struct script_frame *frame)
 {
+    uintptr_t code = frame->code;
     int line = python_is_code(code) ? *(const int *)(code + python.layout->code_first_line) : 0;
 
     return line > 0 ? (uint32_t)line : 0;
 }
 
-uint32_t python_line(const struct python_frame *frame)
+static uint32_t python_line(const struct script_frame *frame)
 {
     uintptr_t first = frame->code + python.layout->code_instructions;
     int line;
@@ -230,7 +232,7 @@ uint32_t python_line(const struct python_frame *frame)
     if (!python_is_code(frame->code))
         return 0;
     if (frame->instruction < first)
-        return python_first_line(frame->code); /* it has not begun */
+        return python_first_line(frame); /* it has not begun */
     line = python.line_of((const void *)frame->code, (int)(frame->instruction - first));
     return line > 0 ? (uint32_t)line : 0;
 }
@@ -284,19 +286,39 @@ static size_t python_text(uintptr_t text, char *to, size_t room)
     return bytes;
 }
 
-size_t python_function_name(uintptr_t code, char *to, size_t room)
+static size_t python_function_name(const struct script_frame *frame, char *to, size_t room)
 {
+    uintptr_t code = frame->code;
+
     *to = '\0';
     return python_is_code(code) ? python_text(python_word(code, python.layout->code_name), to, room)
                                 : 0;
 }
 
-size_t python_file_name(uintptr_t code, char *to, size_t room)
+static size_t python_file_name(const struct script_frame *frame, char *to, size_t room)
 {
+    uintptr_t code = frame->code;
+
     *to = '\0';
     return python_is_code(code) ? python_text(python_word(code, python.layout->code_file), to, room)
                                 : 0;
 }
+
+static bool python_is_call(uintptr_t return_address)
+{
+    return code_span_has(&python.eval, return_address);
+}
+
+/* Functions of one code object; freed ones are told (hooks_python.c). */
+static uint64_t python_identity(const struct script_frame *frame)
+{
+    return frame->code;
+}
+
+const struct runtime python_runtime = {
+    "/python",   python_module,     python_is_call,       python_stack,     python_identity,
+    python_line, python_first_line, python_function_name, python_file_name,
+};
 
 /* ---- Allocators ---- */
 

@@ -113,6 +113,16 @@ static void library_frames_are_known(void **state)
     assert_false(name_is_library("load", NULL, "leak.py", NULL));
     assert_true(name_is_library("PyArray_NewFromDescr_int", NULL, NULL,
                                 "/x/_multiarray_umath.cpython-311-x86_64-linux-gnu.so"));
+    /* Perl's modules, as Debian and others install them; and what is installed beside them. */
+    assert_true(name_is_library("croak", NULL, "/usr/share/perl/5.36/Carp.pm", NULL));
+    assert_true(
+        name_is_library("min", NULL, "/usr/lib/x86_64-linux-gnu/perl-base/List/Util.pm", NULL));
+    assert_true(name_is_library("min", NULL, "/opt/perls/5.40/lib/5.40.0/List/Util.pm", NULL));
+    assert_true(name_is_library("x", NULL, NULL,
+                                "/usr/lib/x86_64-linux-gnu/perl/5.36/auto/POSIX/POSIX.so"));
+    assert_false(name_is_library("x", NULL, "/usr/share/perl5/JSON.pm", NULL));
+    assert_false(name_is_library("x", NULL, "/opt/lib/perl5/site_perl/5.36/JSON.pm", NULL));
+    assert_false(name_is_library("x", NULL, NULL, "/home/u/auto/perl/x.so"));
     assert_true(name_is_library("strdup", NULL, NULL, "/lib/x86_64-linux-gnu/libc.so.6"));
     assert_true(
         name_is_library("_gfortran_internal_pack", NULL, NULL, "/usr/lib/libgfortran.so.5"));
