@@ -370,23 +370,90 @@ static void owners_add_swept(struct owners *owners, const struct owners_request 
     owners_add(owners, &key, &amount);
 }
 
-static void owners_add_changed(struct owners *owners, uint64_t bytes, double proportional)
+/* What smaps had counted and the page table no more. */
+static struct amount owners_gone(uint64_t bytes, double proportional)
+{
+    return (struct amount){.resident = bytes,
+                           .proportional = proportional > 0 ? proportional : 0,
+                           .virtual_bytes = FIGURE_UNKNOWN,
+                           .huge = FIGURE_UNKNOWN,
+                           .idle = FIGURE_UNKNOWN,
+                           .forked = FIGURE_UNKNOWN,
+                           .blank = FIGURE_UNKNOWN,
+                           .copy = FIGURE_UNKNOWN,
+                           .spared = FIGURE_UNKNOWN,
+                           .cold_1s = FIGURE_UNKNOWN,
+                           .cold_10s = FIGURE_UNKNOWN,
+                           .filled = FIGURE_UNKNOWN};
+}
+
+/* Large blocks have mappings of their own, which go with them. If such blocks fill a mapping, what
+ * has gone of it was theirs. Below these bounds it may as well have been free memory between
+ * blocks. */
+enum { GONE_BLOCK_BYTES = 64 << 10, GONE_BLOCKS_MOST = 1 << 16 };
+#define GONE_FILLED 0.9
+
+static uint64_t owners_bytes_within(const struct live_entry *block,
+                                    const struct smaps_mapping *mapping)
+{
+    uint64_t start = block->address > mapping->start ? block->address : mapping->start;
+    uint64_t end = live_entry_end(block) < mapping->end ? live_entry_end(block) : mapping->end;
+    return end - start;
+}
+
+/* Do `count` large blocks fill the mapping? Number `first` is the first of them. */
+static bool owners_are_filled_by_large(const struct live_list *list, size_t first,
+                                       const struct smaps_mapping *mapping, size_t *count)
+{
+    uint64_t filled = 0;
+    size_t i = first;
+    for (; i < list->count && list->blocks[i].address < mapping->end; i++) {
+        if (i - first == GONE_BLOCKS_MOST)
+            return false;
+        filled += owners_bytes_within(&list->blocks[i], mapping);
+    }
+    *count = i - first;
+    return *count && filled / *count >= GONE_BLOCK_BYTES &&
+           (double)filled >= GONE_FILLED * (double)(mapping->end - mapping->start);
+}
+
+/* Divides what has gone of a mapping among the blocks that fill it. */
+static void owners_add_gone_blocks(struct owners *owners, const struct owners_request *request,
+                                   const struct smaps_mapping *mapping, size_t first, size_t count,
+                                   struct amount gone)
+{
+    const struct residency *residency = request->residency;
+    const struct live_entry *blocks = residency->blocks->blocks + first;
+    uint64_t left = 0;
+    for (size_t i = 0; i < count; i++)
+        left += owners_bytes_within(&blocks[i], mapping);
+    for (size_t i = 0; i < count; i++) {
+        double part = (double)owners_bytes_within(&blocks[i], mapping) / (double)left;
+        struct amount amount =
+            owners_gone((uint64_t)((double)gone.resident * part + 0.5), gone.proportional * part);
+        if (i + 1 == count || amount.resident > gone.resident)
+            amount.resident = gone.resident;
+        struct profile_owner key =
+            owners_key(PROFILE_OWNER_BLOCKS, residency->rows[blocks[i].row].path, NULL);
+        amount.virtual_bytes = FIGURE_OF(0); /* the row has them */
+        owners_add(owners, &key, &amount);
+        left -= owners_bytes_within(&blocks[i], mapping);
+        gone.resident -= amount.resident;
+        gone.proportional -= amount.proportional;
+    }
+}
+
+static void owners_add_changed(struct owners *owners, const struct owners_request *request,
+                               const struct smaps_mapping *mapping, struct amount gone)
 {
     const struct profile_owner key = owners_key(PROFILE_OWNER_OTHER, 0, CHANGED);
-    const struct amount amount = {.resident = bytes,
-                                  .proportional = proportional > 0 ? proportional : 0,
-                                  .virtual_bytes = FIGURE_UNKNOWN,
-                                  .huge = FIGURE_UNKNOWN,
-                                  .idle = FIGURE_UNKNOWN,
-                                  .forked = FIGURE_UNKNOWN,
-                                  .blank = FIGURE_UNKNOWN,
-                                  .copy = FIGURE_UNKNOWN,
-                                  .spared = FIGURE_UNKNOWN,
-                                  .cold_1s = FIGURE_UNKNOWN,
-                                  .cold_10s = FIGURE_UNKNOWN,
-                                  .filled = FIGURE_UNKNOWN};
-    if (bytes)
-        owners_add(owners, &key, &amount);
+    const struct live_list *list = request->residency->blocks;
+    bool knows = request->has_all_blocks && !request->unknown && gone.resident >= GONE_BLOCK_BYTES;
+    size_t count, first = knows ? live_list_first_above(list, 0, mapping->start) : 0;
+    if (knows && owners_are_filled_by_large(list, first, mapping, &count))
+        owners_add_gone_blocks(owners, request, mapping, first, count, gone);
+    else if (gone.resident)
+        owners_add(owners, &key, &gone);
 }
 
 /* The areas [first, end) of one mapping. */
@@ -414,8 +481,9 @@ static void owners_add_mapping(struct owners *owners, const struct owners_reques
     for (size_t i = first; i < end; i++)
         owners_add_swept(owners, request, i, weight, heap);
     if (rss > found.resident)
-        owners_add_changed(owners, rss - found.resident,
-                           (double)pss - owners_weigh(weight, &found));
+        owners_add_changed(
+            owners, request, mapping,
+            owners_gone(rss - found.resident, (double)pss - owners_weigh(weight, &found)));
 }
 
 static void owners_add_mappings(struct owners *owners, const struct owners_request *request,

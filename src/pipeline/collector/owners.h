@@ -15,7 +15,8 @@
  * knows what is mapped: anonymous memory that is not claimed is the allocator's, too.
  *
  * Invariant: rows' resident_bytes + touched pieces' = sample.resident_bytes, as residency_sum() has
- * left it. What smaps had counted and the page table no more is a row of its own.
+ * left it. What smaps had counted and the page table no more is of the large blocks that fill its
+ * mapping, as the list of blocks is older than both; else it is a row of its own.
  *
  * No process is read here, so that this can be tested. */
 #ifndef TIDEMARK_COLLECTOR_OWNERS_H

@@ -725,6 +725,55 @@ static void what_went_during_the_look_is_a_row(void **state)
     leave(&outcome);
 }
 
+/* Two blocks of 64 and 128 KiB in a mapping of 49 pages, of which `left` are left. */
+static void look_at_large_blocks(struct outcome *outcome, struct world *world, size_t left)
+{
+    *world = (struct world){.block_count = 2};
+    map(world, 0, 49, SMAPS_ANONYMOUS, "");
+    for (size_t i = left; i < 49; i++)
+        world->pages[i].state = PAGES_UNTOUCHED;
+    world->blocks[0] =
+        (struct live_entry){.address = address_of(0) + 16, .size_bytes = 16 * PAGE, .node = 3};
+    world->blocks[1] =
+        (struct live_entry){.address = address_of(17), .size_bytes = 32 * PAGE, .node = 4};
+    look(outcome, world);
+}
+
+static void what_went_with_large_blocks_was_theirs(void **state)
+{
+    (void)state;
+    for (size_t left = 0; left < 33; left += 16) {
+        struct world world;
+        struct outcome outcome;
+        look_at_large_blocks(&outcome, &world, left);
+        struct owners_request request = request_of(&outcome);
+        assert_int_equal(owners_make(&outcome.owners, &request), 0);
+        assert_null(row_of(&outcome.owners, PROFILE_OWNER_OTHER, 0, "changed during the look"));
+        assert_int_equal(sum_of(&outcome.owners), 49 * PAGE);
+        uint64_t third = (49 - left) * PAGE / 3;
+        const struct profile_owner *row = row_of(&outcome.owners, PROFILE_OWNER_BLOCKS, 3, NULL);
+        uint64_t found = (left > 17 ? 17 : left) * PAGE;
+        assert_in_range(number_of(row->resident_bytes), third + found - PAGE, third + found + 1);
+        leave(&outcome);
+    }
+}
+
+static void what_went_of_blocks_that_are_not_all_known_is_a_row(void **state)
+{
+    (void)state;
+    struct world world;
+    struct outcome outcome;
+    look_at_large_blocks(&outcome, &world, 0);
+    struct owners_request request = request_of(&outcome);
+    request.has_all_blocks = false;
+    assert_int_equal(owners_make(&outcome.owners, &request), 0);
+    assert_int_equal(
+        number_of(row_of(&outcome.owners, PROFILE_OWNER_OTHER, 0, "changed during the look")
+                      ->resident_bytes),
+        49 * PAGE);
+    leave(&outcome);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -736,6 +785,8 @@ int main(void)
         cmocka_unit_test(a_file_that_the_program_maps_has_path_and_name),
         cmocka_unit_test(rows_beyond_the_limit_are_one),
         cmocka_unit_test(what_went_during_the_look_is_a_row),
+        cmocka_unit_test(what_went_with_large_blocks_was_theirs),
+        cmocka_unit_test(what_went_of_blocks_that_are_not_all_known_is_a_row),
     };
     const char *given = getenv("SEED");
     unsigned seed = given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
