@@ -26,6 +26,7 @@ enum {
     STASH = 0x2800,
     NAMES = 0x2c00, /* of 64 bytes */
     FILES = 0x3000,
+    FILE_BYTES = 128,
     TABLE = 0x3400,
     BYTES = 0x4000,
     STATEMENT_COUNT = 5,
@@ -35,17 +36,21 @@ enum {
 static char *memory; /* with a hole behind it */
 static pthread_key_t key;
 static uint8_t revision = 5, version;
+static bool has_threads = true;
+static uintptr_t statement_now, level_now; /* of an interpreter without */
 static struct code_span code = {0x1000, 0x1010};
 
 /* The exports of a module. */
 const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name)
 {
     static ElfW(Sym) symbol;
-    const void *at = !strcmp(name, "PL_revision")            ? (void *)&revision
-                     : !strcmp(name, "PL_version")           ? (void *)&version
-                     : !strcmp(name, "PL_thr_key")           ? (void *)&key
-                     : !strcmp(name, "Perl_runops_standard") ? (void *)code.lo
-                                                             : NULL;
+    const void *at = !strcmp(name, "PL_revision")                       ? (void *)&revision
+                     : !strcmp(name, "PL_version")                      ? (void *)&version
+                     : !strcmp(name, "PL_thr_key") && has_threads       ? (void *)&key
+                     : !strcmp(name, "PL_curcop") && !has_threads       ? (void *)&statement_now
+                     : !strcmp(name, "PL_curstackinfo") && !has_threads ? (void *)&level_now
+                     : !strcmp(name, "Perl_runops_standard")            ? (void *)code.lo
+                                                                        : NULL;
     (void)module;
     symbol.st_value = (uintptr_t)at;
     symbol.st_size = code.hi - code.lo;
@@ -72,13 +77,33 @@ static void put_half(size_t offset, uint16_t value)
     memcpy(memory + offset, &value, sizeof value);
 }
 
-static void put_name(unsigned number, const char *name, bool is_utf8)
+static void put_key(size_t at, const char *name, bool is_utf8)
 {
-    size_t at = NAMES + 64 * number;
-
     put_number(at + 4, (uint32_t)strlen(name));
     memcpy(memory + at + 8, name, strlen(name));
     memory[at + 8 + strlen(name) + 1] = (char)is_utf8;
+}
+
+static void put_name(unsigned number, const char *name, bool is_utf8)
+{
+    put_key(NAMES + 64 * number, name, is_utf8);
+}
+
+/* The name itself, or a glob's "_<NAME". */
+static void put_file(unsigned number, const char *file)
+{
+    size_t at = FILES + FILE_BYTES * number;
+    char name[64];
+
+    if (has_threads) {
+        strcpy(memory + at, file);
+        return;
+    }
+    put(at, place(at + 32));
+    put_number(at + 12, 9);
+    put(at + 64, place(at + 80));
+    snprintf(name, sizeof name, "_<%s", file);
+    put_key(at + 80, name, false);
 }
 
 static size_t statement(unsigned number, uint32_t line, const char *file)
@@ -87,8 +112,8 @@ static size_t statement(unsigned number, uint32_t line, const char *file)
 
     put_half(at + 32, 195);
     put_number(at + 36, line);
-    put(at + 48, place(FILES + 64 * number));
-    strcpy(memory + FILES + 64 * number, file);
+    put_file(number, file);
+    put(at + 48, place(FILES + FILE_BYTES * number));
     put_number(at + 60, number + 100);
     return at;
 }
@@ -141,6 +166,8 @@ static void lay_out(void)
     memset(memory + INTERPRETER, 0, PAGE);
     put(is_old ? 224 : 208, place(now));
     put(is_old ? 240 : 224, place(LEVEL));
+    statement_now = place(now);
+    level_now = place(LEVEL);
     put(LEVEL + 8, place(CONTEXTS));
     put(LEVEL + 16, place(OUTER_LEVEL));
     put_number(LEVEL + 32, 1);
@@ -217,6 +244,7 @@ static void the_hash_changes_with_what_makes_the_path(void **state)
     put(CONTEXTS + (version >= 32 ? 72 : 64), place(SUBS + 512)); /* another sub */
     assert_int_not_equal(before, perl_stack_key());
     pthread_setspecific(key, NULL);
+    statement_now = 0;
     assert_int_equal(perl_stack_key(), 0); /* a thread that is none of Perl's */
     pthread_setspecific(key, memory);
 }
@@ -278,6 +306,8 @@ static void no_damage_is_followed_out_of_memory(void **state)
         for (uint64_t changes = 1 + draw() % 4; changes--;)
             put(draw() % (BYTES - 8) & ~7ull, damage());
         put(draw() % 2 ? 208 : LEVEL + draw() % 48 / 8 * 8, damage());
+        statement_now = draw() % 4 ? statement_now : damage();
+        level_now = draw() % 4 ? level_now : damage();
         perl_stack_key();
         uint32_t count = perl_runtime.stack(frames, FRAMES);
         for (uint32_t i = 0; i < count; i++) {
@@ -300,6 +330,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(no_damage_is_followed_out_of_memory),
     };
     version = argc > 1 ? (uint8_t)atoi(argv[1]) : 36;
+    has_threads = argc <= 2;
     memory = mmap(NULL, BYTES + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED || munmap(memory + BYTES, PAGE) != 0 ||
         pthread_key_create(&key, NULL) != 0 || pthread_setspecific(key, memory) != 0)

@@ -10,5 +10,7 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
     target_link_libraries(test_runtimes_perl PRIVATE PkgConfig::CMOCKA Threads::Threads)
     foreach(version 30 32 34 36)
         add_test(NAME unit/runtimes/perl-5.${version} COMMAND test_runtimes_perl ${version})
+        add_test(NAME unit/runtimes/perl-5.${version}-plain
+            COMMAND test_runtimes_perl ${version} without-threads)
     endforeach()
 endif()
