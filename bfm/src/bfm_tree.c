@@ -462,34 +462,68 @@ static struct chunk *tree_take_aligned(struct heap *heap, size_t need, size_t al
                       layout_round_up((uintptr_t)chunk_payload(chunk), align) - CHUNK_TAG, need);
 }
 
+/* ---- the end of the last block ----
+ *
+ * While the top begins in a page that was written to, a tag stands there: a write beyond the last
+ * block is found by who frees it and by who takes the next one. Elsewhere nothing is written to
+ * the top: that would touch a page before the program does. */
+
+static inline void tree_guard_top(struct heap *heap)
+{
+    chunk_tag_write((struct chunk *)heap->top, 0, CHUNK_USED | CHUNK_FENCE);
+}
+
+static inline void tree_check_top(const struct heap *heap)
+{
+    if (unlikely(!chunk_tag_good((struct chunk *)heap->top)))
+        os_fatal("what lies behind the block before this was overwritten", (void *)heap->top);
+}
+
 /* Of the page that the top begins in, which is neither clean nor the last of its region. */
 static inline struct chunk *tree_cut_near(struct heap *heap, size_t need)
 {
     struct chunk *chunk = (struct chunk *)heap->top;
     uintptr_t end = heap->top + need;
 
+    tree_check_top(heap);
     chunk_tag_write(chunk, need, CHUNK_USED);
     heap->top = end;
+    tree_guard_top(heap);
     if (end > heap->top_used)
         heap->top_used = end;
     return chunk;
+}
+
+/* A chunk was cut from the top, which begins behind it. Not where a huge page begins that the
+ * program has not touched yet, or where its page may be one that it never will. */
+static void tree_note_near(struct heap *heap, uintptr_t start, size_t need)
+{
+    uintptr_t page = layout_round_down(heap->top, PAGE_BYTES);
+
+    bool slot_begins = start >> SLOT_SHIFT != heap->top >> SLOT_SHIFT;
+
+    if (need > POPULATE_BLOCK || page + 2 * PAGE_BYTES > heap->top_end ||
+        !pagemap_page_dirty(page) ||
+        (slot_begins && pace_region_is_huge(heap->top_region, heap->top)))
+        return;
+    heap->top_near = page + PAGE_BYTES;
+    tree_guard_top(heap);
 }
 
 /* What is no short way. */
 static __attribute__((noinline)) struct chunk *tree_take_far(struct heap *heap, size_t need,
                                                              struct chunk *from)
 {
-    struct chunk *chunk =
-        from ? tree_carve(heap, from, (uintptr_t)from, need) : tree_cut_top(heap, need, ALIGN);
-    uintptr_t page;
+    struct chunk *chunk;
 
+    if (!from && heap->top_near)
+        tree_check_top(heap);
+    chunk = from ? tree_carve(heap, from, (uintptr_t)from, need) : tree_cut_top(heap, need, ALIGN);
     if (!chunk)
         return NULL;
     pagemap_mark_range(heap, (uintptr_t)chunk, (uintptr_t)chunk + need);
-    page = layout_round_down(heap->top, PAGE_BYTES);
-    if (!from && page != heap->top && page + 2 * PAGE_BYTES <= heap->top_end &&
-        pagemap_page_dirty(page))
-        heap->top_near = page + PAGE_BYTES;
+    if (!from)
+        tree_note_near(heap, (uintptr_t)chunk, need);
     return chunk;
 }
 
@@ -516,24 +550,6 @@ static void tree_note_dirt(struct dirt *dirt, uintptr_t start, uintptr_t end)
     }
 }
 
-void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dirt)
-{
-    size_t need = chunk_need(bytes);
-    struct chunk *chunk;
-
-    lock_take(&heap->lock);
-    tree_settle(heap);
-    chunk = tree_take_aligned(heap, need, align);
-    if (chunk) {
-        if (dirt)
-            tree_note_dirt(dirt, (uintptr_t)chunk, (uintptr_t)chunk + need);
-        pagemap_mark_range(heap, (uintptr_t)chunk, (uintptr_t)chunk + need);
-        heap->tree_used += need;
-    }
-    lock_give(&heap->lock);
-    return chunk ? chunk_payload(chunk) : NULL;
-}
-
 void *tree_alloc_plain(struct heap *heap, size_t bytes)
 {
     size_t need = chunk_need(bytes);
@@ -547,6 +563,26 @@ void *tree_alloc_plain(struct heap *heap, size_t bytes)
         heap->tree_used += need;
     lock_give(&heap->lock);
     return likely(chunk != NULL) ? chunk_payload(chunk) : NULL;
+}
+
+void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dirt)
+{
+    size_t need = chunk_need(bytes);
+    struct chunk *chunk;
+
+    if (align == ALIGN && !dirt)
+        return tree_alloc_plain(heap, bytes);
+    lock_take(&heap->lock);
+    tree_settle(heap);
+    chunk = tree_take_aligned(heap, need, align);
+    if (chunk) {
+        if (dirt)
+            tree_note_dirt(dirt, (uintptr_t)chunk, (uintptr_t)chunk + need);
+        pagemap_mark_range(heap, (uintptr_t)chunk, (uintptr_t)chunk + need);
+        heap->tree_used += need;
+    }
+    lock_give(&heap->lock);
+    return chunk ? chunk_payload(chunk) : NULL;
 }
 
 static struct chunk *tree_used_chunk(const void *block)
@@ -586,7 +622,7 @@ static void tree_check_behind(const struct heap *heap, const struct chunk *chunk
 {
     const struct chunk *next = chunk_next(chunk);
 
-    if ((uintptr_t)next != heap->top && unlikely(!chunk_tag_good(next)))
+    if (((uintptr_t)next != heap->top || heap->top_near) && unlikely(!chunk_tag_good(next)))
         os_fatal("what lies behind this block was overwritten",
                  chunk_payload((struct chunk *)chunk));
 }

@@ -6,7 +6,8 @@
  *   chunk    any stretch of a tree component, with a tag of 8 bytes in front of its payload
  *   area     pages that lie beside each other and belong to the tree component's chunks
  *   region   what was mapped at one go: areas, records, and at its end the top
- *   top      the end of the newest region that was never cut: no tag, never written to
+ *   top      the end of the newest region that was never cut: never written to but for a tag
+ *            where it begins in a page that was (top_near)
  *   leaf     the page map of 1 GiB of addresses
  *   arena    a bucket component: the records of one thread (many over one tree component)
  *   heap     one tree component and its arenas
@@ -261,8 +262,8 @@ struct heap {
     struct lock lock;
     /* The tree component. */
     uintptr_t top, top_end; /* the top is [top, top_end); both 0 without a region */
-    uintptr_t top_near;     /* up to here it may move with no more ado: the end of a page that
-                             * was written to; 0 */
+    uintptr_t top_near;     /* up to here it may move with no more ado: the end of a page that was
+                             * written to. While there is one, a tag stands at the top. 0: none */
     uintptr_t top_used;     /* the top from here on was never used */
     uint64_t top_stamp_ms;  /* when something was last joined to the top; PURGED */
     uintptr_t top_cursor;   /* pages before it have been purged since */

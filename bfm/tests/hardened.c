@@ -120,6 +120,23 @@ static void long_write(void)
     bfm_free(keep);
 }
 
+/* The same of the last block, behind which nothing is. */
+static void long_write_at_the_end(void)
+{
+    keep = bfm_malloc(4096);
+    memset(keep, 0x41, bfm_malloc_usable_size(keep) + 8);
+    bfm_free(keep);
+    bfm_malloc_trim(0); /* no shelf keeps it */
+}
+
+/* And who takes the next one finds it. */
+static void long_write_before_another(void)
+{
+    keep = bfm_malloc(4096);
+    memset(keep, 0, bfm_malloc_usable_size(keep) + 8);
+    others[0] = bfm_malloc(1000);
+}
+
 /* A free chunk's links, its tags left as they were; then the chunk is joined with the next. */
 static void links_after_free(void)
 {
@@ -200,6 +217,8 @@ static const struct {
     {"front-after-free", front_after_free}, {"before-region", before_region}, {"inside", inside},
     {"behind", behind}, {"behind-tree", behind_tree},
     {"twice-after-one", twice_after_one}, {"misaligned", misaligned}, {"long-write", long_write},
+    {"long-write-at-the-end", long_write_at_the_end},
+    {"long-write-before-another", long_write_before_another},
     {"links-after-free", links_after_free}, {"foreign", foreign},
     {"stale", stale}, {"ordered", ordered}, {"right", right},
 };

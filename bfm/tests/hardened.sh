@@ -14,7 +14,8 @@ expect() { # STATUS OPTIONS MISUSE
 expect 134 check twice
 expect 134 check inside
 for misuse in twice-tree twice-tree-soon twice-tree-late resized-after-free front-after-free \
-    before-region twice twice-after-one misaligned long-write links-after-free foreign; do
+    before-region twice twice-after-one misaligned long-write \
+    long-write-at-the-end long-write-before-another links-after-free foreign; do
     expect 134 '' $misuse
 done
 expect 134 canary behind
