@@ -30,6 +30,9 @@ int profile_writer_open_at_once(struct profile_writer **out, const char *path);
 /* Rows are written between begin and commit; a reader sees all of them or none. */
 int profile_writer_begin(struct profile_writer *writer);
 int profile_writer_commit(struct profile_writer *writer);
+/* After a commit: gives back the memory that keeps pages of the file, up to 1 MiB; the next commit
+ * reads those that it needs again. */
+void profile_writer_rest(struct profile_writer *writer);
 
 /* For a profile that is written while its program runs: from the first commit on it keeps room on
  * the disk for its end (reserve.h), and a write that finds the disk full waits for as long as

@@ -700,6 +700,12 @@ int profile_writer_commit(struct profile_writer *writer)
     return error;
 }
 
+void profile_writer_rest(struct profile_writer *writer)
+{
+    if (writer->database)
+        sqlite3_db_release_memory(writer->database);
+}
+
 /* ---- Ending -------------------------------------------------------------------------------- */
 
 static int profile_writer_mark_complete(struct profile_writer *writer)

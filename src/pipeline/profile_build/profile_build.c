@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "profile_build/globals.h"
 #include "profile_build/held.h"
+#include "profile_build/name_turn.h"
 #include "profile_build/naming.h"
 #include "profile_build/sources.h"
 #include "profile_build/variable_owners.h"
@@ -171,6 +172,8 @@ static void profile_build_writer_free(struct writer *writer)
 
 void profile_build_rest(struct writer *writer)
 {
+    if (name_turns_are_taken())
+        profile_writer_rest(writer->profile);
     naming_rest(writer->naming);
 }
 

@@ -58,7 +58,7 @@ void profile_build_give_known(struct writer *writer, const struct profile *known
 /* profile_writer_be_patient() */
 void profile_build_be_patient(struct writer *writer, bool (*patience)(void *context),
                               void *context);
-/* After a profile_build_write(): naming_rest(). */
+/* After a profile_build_write(): naming_rest(), and profile_writer_rest() beside other ranks. */
 void profile_build_rest(struct writer *writer);
 /* One transaction with all that is new. 0 or -errno. */
 int profile_build_write(struct writer *writer, const struct origins *origins,

@@ -48,6 +48,27 @@ static void what_is_written_is_read(void **state)
     }
 }
 
+static void a_writer_that_rests_keeps_no_pages_and_goes_on(void **state)
+{
+    (void)state;
+    const char *path = scratch("resting.tmk");
+    struct profile_writer *writer;
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(profile_writer_begin(writer), 0);
+        assert_int_equal(sample_write(writer), 0);
+        assert_int_equal(profile_writer_commit(writer), 0);
+        sqlite3_int64 before = sqlite3_memory_used();
+        profile_writer_rest(writer);
+        assert_in_range(sqlite3_memory_used(), 1, before - 64 * 1024);
+        profile_writer_rest(writer); /* nothing is left to give back */
+    }
+    assert_int_equal(profile_writer_finish(writer, true), 0);
+    struct profile *profile = read_profile(path);
+    check_sample(profile, false);
+    profile_free(profile);
+}
+
 static void random_profiles_come_back_equal(void **state)
 {
     (void)state;
@@ -507,6 +528,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(a_writer_that_rests_keeps_no_pages_and_goes_on),
         cmocka_unit_test(random_profiles_come_back_equal),
         cmocka_unit_test(functions_that_nobody_could_tell_apart_are_one),
         cmocka_unit_test(without_events_nothing_is_known_where_some_were_lost),
