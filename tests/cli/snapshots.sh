@@ -144,3 +144,8 @@ for options in '--snapshot-at=lots' '--snapshot-at=rss' '--snapshot-at=cgroup=12
     try tidemark record $options true
     head -1 err
 done
+
+echo "--- what cannot fire is said, with -q too"
+tidemark record --snapshot-at=oom -o loud.tmk true 2>&1 | grep '^tidemark record: .*control group' >loud
+tidemark record -q --snapshot-at=oom -o quiet.tmk true >quiet 2>&1
+cmp loud quiet && echo "the same"

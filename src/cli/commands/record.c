@@ -874,7 +874,7 @@ int cmd_record(int argc, char **argv)
                       .quiet = options.quiet,
                       .background = {.session = getsid(0), .is_waited_for = options.waits}};
     const char *complaint = triggers_complaint(options.triggers, options.trigger_count, getpid());
-    if (complaint && !options.quiet)
+    if (complaint) /* of an option, before the program starts: -q is about what comes then */
         fprintf(stderr, "tidemark record: %s\n", complaint);
     if (!options.quiet)
         shared_limits_say("record");
