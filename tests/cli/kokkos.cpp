@@ -117,6 +117,9 @@ int main()
     density = make_field("density", 300000);
     Kokkos::View *more = make_field("density", 50000);
     delete device;
+    Kokkos::SpaceHandle other = {"HIP"};
+    Kokkos::tool.deallocate(other, "made before", other.name, 8000);
+    Kokkos::tool.allocate(other, "made now", other.name, 500);
     delete more;
     delete density;
     Kokkos::tool.finalize();

@@ -83,6 +83,15 @@ static struct kokkos_device *kokkos_device_of(const struct kokkos_space *space)
     return NULL;
 }
 
+/* What was allocated before the tool was told of anything is not in `live_bytes`. */
+static void kokkos_device_shrink(struct kokkos_device *device, uint64_t bytes)
+{
+    uint64_t live = atomic_load(&device->live_bytes);
+    while (!atomic_compare_exchange_weak(&device->live_bytes, &live,
+                                         live > bytes ? live - bytes : 0)) {
+    }
+}
+
 static void kokkos_device_grow(struct kokkos_device *device, uint64_t bytes)
 {
     uint64_t live = atomic_fetch_add(&device->live_bytes, bytes) + bytes;
@@ -158,7 +167,7 @@ void kokkosp_deallocate_data(struct kokkos_space space, const char *label, const
     }
     struct kokkos_device *device = kokkos_device_of(&space);
     if (device)
-        atomic_fetch_sub(&device->live_bytes, bytes);
+        kokkos_device_shrink(device, bytes);
 }
 
 void kokkosp_push_profile_region(const char *name)
