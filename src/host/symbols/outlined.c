@@ -21,15 +21,12 @@ static const struct {
     {"..omp_par", "region"}, {".omp_task_entry.", "task"},
 };
 
-/* The digits behind the last dot, which only letters, dots and '_' stand before. */
-static void outlined_find_number(const char *added, struct outlined *outlined)
+/* Compilers put more behind the number when they clone or split the function: ".cold",
+ * ".lto_priv.0", ".constprop.0". */
+static void outlined_find_number(const char *behind, struct outlined *outlined)
 {
-    size_t length = strcspn(added, " "), digits = 0;
-    while (digits < length && isdigit((unsigned char)added[length - digits - 1]))
-        digits++;
-    bool is_number = digits && digits < length && added[length - digits - 1] == '.';
-    outlined->number = added + length - digits;
-    outlined->number_length = is_number ? digits : 0;
+    outlined->number = behind + strspn(behind, "._debug");
+    outlined->number_length = strspn(outlined->number, "0123456789");
 }
 
 /* "__omp_offloading_DEVICE_FILE_NAME_lLINE": the first two in hexadecimal. */
@@ -61,7 +58,7 @@ bool outlined_find(const char *name, struct outlined *outlined)
         if (!added)
             continue;
         *outlined = (struct outlined){name, (size_t)(added - name), outlined_rows[i].what, 0, 0};
-        outlined_find_number(added, outlined);
+        outlined_find_number(added + strlen(outlined_rows[i].added), outlined);
         return true;
     }
     return outlined_find_target(name, outlined);
