@@ -5,24 +5,31 @@
 #include "base/human.h"
 #include "model/figure_human.h"
 
-const struct profile_machine_moment *machine_moments_least(const struct profile *profile)
-{
-    const struct profile_machine_moment *least = NULL;
-    for (size_t i = 0; i < profile->machine_moment_count; i++) {
-        const struct profile_machine_moment *moment = &profile->machine_moments[i];
-        if (figure_known(moment->available_bytes) &&
-            (!least || figure_less(moment->available_bytes, least->available_bytes)))
-            least = moment;
-    }
-    return least;
-}
-
 static struct figure machine_moments_size(const struct profile *profile)
 {
     for (size_t i = profile->sample_count; i-- > 0;)
         if (figure_known(profile->samples[i].machine_bytes))
             return profile->samples[i].machine_bytes;
     return FIGURE_UNKNOWN;
+}
+
+/* Of the machine's memory no more than there is; a damaged profile says otherwise. */
+static bool machine_moments_can_be(struct figure bytes, struct figure size)
+{
+    return figure_known(bytes) && !(figure_known(size) && figure_less(size, bytes));
+}
+
+const struct profile_machine_moment *machine_moments_least(const struct profile *profile)
+{
+    const struct profile_machine_moment *least = NULL;
+    struct figure size = machine_moments_size(profile);
+    for (size_t i = 0; i < profile->machine_moment_count; i++) {
+        const struct profile_machine_moment *moment = &profile->machine_moments[i];
+        if (machine_moments_can_be(moment->available_bytes, size) &&
+            (!least || figure_less(moment->available_bytes, least->available_bytes)))
+            least = moment;
+    }
+    return least;
 }
 
 /* Between the least and the most that comes behind it. */
@@ -42,11 +49,11 @@ bool machine_moments_are_short(const struct profile *profile)
 {
     const struct profile_machine_moment *least = machine_moments_least(profile);
     struct figure size = machine_moments_size(profile);
-    if (!figure_known(size))
+    if (!least || !figure_known(size))
         return false;
     uint64_t bytes = figure_or(size, 0);
-    return (least && figure_or(least->available_bytes, 0) <= bytes / 10) ||
-           (bytes && figure_or(machine_moments_swapped_out(profile), 0) >= bytes / 100);
+    return figure_or(least->available_bytes, 0) <= bytes / 10 ||
+           figure_or(machine_moments_swapped_out(profile), 0) >= bytes / 100;
 }
 
 void machine_moments_add(struct strbuf *out, const struct profile *profile)
@@ -59,9 +66,10 @@ void machine_moments_add(struct strbuf *out, const struct profile *profile)
     if (figure_known(size))
         strbuf_addf(out, "of %s ", figure_human_bytes(size).text);
     strbuf_addf(out, "available at least, after %s", human_duration(least->time_ns).text);
-    if (figure_known(least->cached_bytes))
+    bool has_cached = machine_moments_can_be(least->cached_bytes, size);
+    if (has_cached)
         strbuf_addf(out, "; %s cached then", figure_human_bytes(least->cached_bytes).text);
     if (figure_known(least->swapped_bytes))
-        strbuf_addf(out, "%s %s swapped", figure_known(least->cached_bytes) ? "," : ";",
+        strbuf_addf(out, "%s %s swapped", has_cached ? "," : ";",
                     figure_human_bytes(least->swapped_bytes).text);
 }
