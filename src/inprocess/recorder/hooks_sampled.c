@@ -90,6 +90,8 @@ void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwin
     bool old_sampled = sampled_was_recorded(old);
     if (!sampled && !old_sampled)
         return CALL_REAL(thread, frame, real.realloc(old, size));
+    /* Before: what an interpreter's frames lie in may be the block that moves. */
+    uint32_t node = thread_path_before(thread, frame, start);
     thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
     sampled_cost_ends(thread, since);
     void *block = CALL_REAL(thread, frame, real.realloc(old, size));
@@ -100,13 +102,13 @@ void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwin
     if (failed && old_sampled && thread_sample_bytes && !sampled_add((uintptr_t)old))
         thread_count_lost(thread);
     if (block && sampled && sampled_remember(thread, block))
-        thread_record_long(thread, frame, start, WIRE_REALLOC_END, (uintptr_t)block, size,
-                           hooks_slack_of(thread, frame, block, size), aligned);
+        thread_record_long_at(thread, frame, node, WIRE_REALLOC_END, (uintptr_t)block, size,
+                              hooks_slack_of(thread, frame, block, size), aligned);
     else if (block)
-        thread_record_long(thread, frame, start, WIRE_REALLOC_END, 0, size ? size : 1, 0, 0);
+        thread_record_long_at(thread, frame, node, WIRE_REALLOC_END, 0, size ? size : 1, 0, 0);
     else
-        thread_record_long(thread, frame, start, WIRE_REALLOC_END | (failed ? WIRE_FAILED : 0), 0,
-                           sampled ? size : 0, 0, aligned);
+        thread_record_long_at(thread, frame, node, WIRE_REALLOC_END | (failed ? WIRE_FAILED : 0), 0,
+                              sampled ? size : 0, 0, aligned);
     sampled_cost_ends(thread, since);
     return block;
 }

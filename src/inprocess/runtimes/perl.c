@@ -87,6 +87,7 @@ enum {
     PAGE_BITS = 12,
     PAGES = 1 << 10,
     FOLDER_BYTES = 512,
+    INTERPRETER_BYTES = 3 << 10, /* at least; a statement that is being compiled is in it */
     KEY_MOST = 1 << 12,
 };
 
@@ -186,6 +187,13 @@ static __attribute__((noinline)) bool perl_see_page(uintptr_t address)
     return true;
 }
 
+/* Memory that was seen may have gone since. Before what is read seldom. */
+static void perl_forget_pages(void)
+{
+    for (size_t i = 0; i < PAGES; i++)
+        atomic_store_explicit(&perl.pages[i], 0, memory_order_relaxed);
+}
+
 static inline bool perl_is_there(uintptr_t address)
 {
     uintptr_t page = address >> PAGE_BITS;
@@ -229,6 +237,7 @@ static inline bool perl_is_statement(uintptr_t address)
 /* ---- Frames ---- */
 
 struct stack_walk {
+    uintptr_t interpreter;
     uintptr_t statement, level;
     uintptr_t context, first; /* behind the next one outwards, the outermost */
     uintptr_t there;          /* contexts from here on were seen to be there */
@@ -255,7 +264,7 @@ static inline void perl_walk_begin(struct stack_walk *walk)
 {
     uintptr_t interpreter = perl.key ? (uintptr_t)pthread_getspecific(*perl.key) : 0;
 
-    *walk = (struct stack_walk){0};
+    *walk = (struct stack_walk){.interpreter = interpreter};
     if (!perl.key) {
         walk->statement = *perl.statement;
         perl_walk_level(walk, *perl.level);
@@ -307,20 +316,28 @@ static inline bool perl_walk_context(struct stack_walk *walk, struct script_fram
     return false;
 }
 
-/* The next frame outwards; the last one is the program's. False: there is none, or what was read is
- * none. */
+/* The next frame outwards; the last one is the program's, whose statement was not looked at. False:
+ * there is none, or what was read is none. */
 static inline bool perl_walk_next(struct stack_walk *walk, struct script_frame *frame)
 {
-    if (walk->ended || !perl_is_statement(walk->statement))
+    if (walk->ended)
         return false;
     for (; walk->level && walk->steps < STEPS_MOST; walk->steps++) {
         if (perl_walk_context(walk, frame))
-            return true;
+            return perl_is_statement(frame->instruction);
         perl_walk_level(walk, walk->there ? perl_word(walk->level + LEVEL_PREVIOUS) : 0);
     }
     *frame = (struct script_frame){.instruction = walk->statement, .ends = true};
     walk->ended = true;
     return walk->steps < STEPS_MOST;
+}
+
+/* Is the statement of the program's frame alive? What runs is. What a thread was made at is the
+ * other interpreter's, which may have freed it; so only its address is looked at, which tells as
+ * much: no thread's changes, and a program's are there as long as it is. */
+static inline bool perl_walk_end_lives(const struct stack_walk *walk, uint32_t outer)
+{
+    return !outer || !walk->interpreter || walk->statement - walk->interpreter < INTERPRETER_BYTES;
 }
 
 static enum kind perl_kind(const struct script_frame *frame)
@@ -379,10 +396,14 @@ uint64_t perl_stack_key(void)
     uint64_t key = 0;
 
     perl_walk_begin(&walk);
-    for (uint32_t i = 0; i < FRAMES_MOST && perl_walk_next(&walk, &frame); i++)
-        key =
-            (key ^ perl_statement_key(frame.instruction) ^ frame.code * 3) * 0x9E3779B97F4A7C15ull +
-            1;
+    for (uint32_t i = 0; i < FRAMES_MOST && perl_walk_next(&walk, &frame); i++) {
+        uint64_t statement = frame.instruction;
+        if (walk.ended && perl_walk_end_lives(&walk, i) && !perl_is_statement(statement))
+            break;
+        if (likely(!walk.ended || perl_walk_end_lives(&walk, i)))
+            statement = perl_statement_key(statement);
+        key = (key ^ statement ^ frame.code * 3) * 0x9E3779B97F4A7C15ull + 1;
+    }
     return key;
 }
 
@@ -424,8 +445,10 @@ static uint32_t perl_stack(struct script_frame *frames, uint32_t max)
     struct stack_walk walk;
     uint32_t count = 0;
 
+    perl_forget_pages();
     perl_walk_begin(&walk);
-    while (count < max && perl_walk_next(&walk, &frames[count]))
+    while (count < max && perl_walk_next(&walk, &frames[count]) &&
+           (!walk.ended || perl_is_statement(frames[count].instruction)))
         count++;
     /* Called, and not yet at its first statement. */
     if (count > 1 && frames[0].instruction == frames[1].instruction &&

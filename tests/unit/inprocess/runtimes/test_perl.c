@@ -264,6 +264,27 @@ static void a_cut_name_ends_with_a_character(void **state)
     }
 }
 
+/* The program's frame is called from a statement of another interpreter's, which frees it. */
+static void what_made_a_thread_may_go(void **state)
+{
+    char *other = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct script_frame frames[FRAMES];
+    uint64_t before;
+    (void)state;
+
+    if (!has_threads)
+        skip();
+    lay_out();
+    assert_true(other != MAP_FAILED);
+    memcpy(other, memory + STATEMENTS + 64 * 3, 64);
+    put(OUTER_CONTEXTS + 16, (uintptr_t)other);
+    before = perl_stack_key();
+    assert_int_equal(perl_runtime.stack(frames, FRAMES), 4);
+    assert_int_equal(munmap(other, PAGE), 0);
+    assert_int_equal(perl_stack_key(), before);
+    assert_int_equal(perl_runtime.stack(frames, FRAMES), 3);
+}
+
 static uint64_t draw(void)
 {
     static uint64_t seed = 1;
@@ -327,6 +348,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_frames_are_what_runs),
         cmocka_unit_test(the_hash_changes_with_what_makes_the_path),
         cmocka_unit_test(a_cut_name_ends_with_a_character),
+        cmocka_unit_test(what_made_a_thread_may_go),
         cmocka_unit_test(no_damage_is_followed_out_of_memory),
     };
     version = argc > 1 ? (uint8_t)atoi(argv[1]) : 36;
