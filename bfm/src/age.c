@@ -22,6 +22,8 @@
 #define CALL_BYTES ((size_t)4096)
 /* What one operation gives back when the one before was PAUSE_MS ago: half a millisecond. */
 #define CALL_MOST ((size_t)8 << 20)
+/* And in so many turns, a system call each: of small pieces less. */
+enum { TURNS_MOST = 64 };
 /* Less than this need not be looked after. */
 #define KEPT_LITTLE ((size_t)512 << 10)
 /* So many chunks are looked at in vain for a whole huge page. */
@@ -336,10 +338,12 @@ static bool age_is_due(const struct heap *heap)
                                   : heap->oldest && age_is_old(heap, heap->oldest->stamp_ms);
 }
 
-/* At most CALL_MOST / CALL_BYTES turns. */
 static void age_give(struct heap *heap, size_t most)
 {
-    for (size_t given = 0; given < most && heap->due && age_is_due(heap);) {
+    size_t given = 0;
+
+    for (unsigned turn = 0; turn < TURNS_MOST && given < most && heap->due && age_is_due(heap);
+         turn++) {
         size_t cost = age_purge_some(heap, true);
         given += cost;
         heap->due = heap->due > cost ? heap->due - cost : 0;

@@ -296,9 +296,39 @@ static void whatever_the_program_calls(void **unused)
     IN_A_CHILD(comes_back(100, 0, 100, 20));
 }
 
+/* Each second of 6,000 blocks of 20,000 bytes is free, and a pause has made all of it old. */
+static int a_call_gives_back_little(void)
+{
+    struct many many = fill(20000, 120 * MIB, 2);
+    size_t begin, before, most = 0;
+
+    take_all(&many);
+    free_most(&many);
+    begin = before = resident();
+    sleep_ms(600);
+    for (unsigned call = 0; call < 300; call++) {
+        void *block = bfm_malloc(100000);
+        bfm_free(block);
+        size_t now = resident(), given = before > now ? before - now : 0;
+        most = given > most ? given : most;
+        before = now;
+    }
+    if (most > 3 * MIB || before == begin)
+        printf("%zu KiB in two calls, %zu KiB in all\n", most >> 10, (begin - before) >> 10);
+    return most > 3 * MIB || before == begin;
+}
+
+static void no_call_gives_back_all_of_many_pieces(void **unused)
+{
+    (void)unused;
+    if (!SANITIZED)
+        IN_A_CHILD(a_call_gives_back_little());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_call_gives_back_all_of_many_pieces),
         cmocka_unit_test(what_is_kept_is_bounded),
         cmocka_unit_test(what_is_free_comes_back),
         cmocka_unit_test(whatever_the_program_calls),
