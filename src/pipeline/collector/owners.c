@@ -417,27 +417,37 @@ static bool owners_are_filled_by_large(const struct live_list *list, size_t firs
            (double)filled >= GONE_FILLED * (double)(mapping->end - mapping->start);
 }
 
-/* Divides what has gone of a mapping among the blocks that fill it. */
-static void owners_add_gone_blocks(struct owners *owners, const struct owners_request *request,
-                                   const struct smaps_mapping *mapping, size_t first, size_t count,
+/* What a block may have had more in the mapping than the page table has of it; its call path's other
+ * blocks may lack it instead. */
+static uint64_t owners_lacking(const struct residency *residency, const struct live_entry *block,
+                               const struct smaps_mapping *mapping)
+{
+    uint64_t within = owners_bytes_within(block, mapping);
+    uint64_t all = figure_or(residency->rows[block->row].live_bytes, 0);
+    uint64_t there = residency->paths[block->row].live.resident;
+    uint64_t lacking = all > there ? all - there : 0;
+    return lacking < within ? lacking : within;
+}
+
+/* Divides what has gone of a mapping among the blocks that fill it, by what they lack, which is
+ * `left` in all. */
+static void owners_add_gone_blocks(struct owners *owners, const struct residency *residency,
+                                   const struct smaps_mapping *mapping, size_t first, uint64_t left,
                                    struct amount gone)
 {
-    const struct residency *residency = request->residency;
-    const struct live_entry *blocks = residency->blocks->blocks + first;
-    uint64_t left = 0;
-    for (size_t i = 0; i < count; i++)
-        left += owners_bytes_within(&blocks[i], mapping);
-    for (size_t i = 0; i < count; i++) {
-        double part = (double)owners_bytes_within(&blocks[i], mapping) / (double)left;
+    for (size_t i = first; left; i++) {
+        const struct live_entry *block = &residency->blocks->blocks[i];
+        uint64_t lacking = owners_lacking(residency, block, mapping);
+        double part = (double)lacking / (double)left;
         struct amount amount =
             owners_gone((uint64_t)((double)gone.resident * part + 0.5), gone.proportional * part);
-        if (i + 1 == count || amount.resident > gone.resident)
+        if (lacking == left || amount.resident > gone.resident)
             amount.resident = gone.resident;
         struct profile_owner key =
-            owners_key(PROFILE_OWNER_BLOCKS, residency->rows[blocks[i].row].path, NULL);
+            owners_key(PROFILE_OWNER_BLOCKS, residency->rows[block->row].path, NULL);
         amount.virtual_bytes = FIGURE_OF(0); /* the row has them */
         owners_add(owners, &key, &amount);
-        left -= owners_bytes_within(&blocks[i], mapping);
+        left -= lacking;
         gone.resident -= amount.resident;
         gone.proportional -= amount.proportional;
     }
@@ -450,8 +460,12 @@ static void owners_add_changed(struct owners *owners, const struct owners_reques
     const struct live_list *list = request->residency->blocks;
     bool knows = request->has_all_blocks && !request->unknown && gone.resident >= GONE_BLOCK_BYTES;
     size_t count, first = knows ? live_list_first_above(list, 0, mapping->start) : 0;
+    uint64_t lacking = 0;
     if (knows && owners_are_filled_by_large(list, first, mapping, &count))
-        owners_add_gone_blocks(owners, request, mapping, first, count, gone);
+        for (size_t i = first; i < first + count; i++)
+            lacking += owners_lacking(request->residency, &list->blocks[i], mapping);
+    if (lacking && (double)lacking >= GONE_FILLED * (double)gone.resident)
+        owners_add_gone_blocks(owners, request->residency, mapping, first, lacking, gone);
     else if (gone.resident)
         owners_add(owners, &key, &gone);
 }

@@ -750,10 +750,45 @@ static void what_went_with_large_blocks_was_theirs(void **state)
         assert_int_equal(owners_make(&outcome.owners, &request), 0);
         assert_null(row_of(&outcome.owners, PROFILE_OWNER_OTHER, 0, "changed during the look"));
         assert_int_equal(sum_of(&outcome.owners), 49 * PAGE);
-        uint64_t third = (49 - left) * PAGE / 3;
-        const struct profile_owner *row = row_of(&outcome.owners, PROFILE_OWNER_BLOCKS, 3, NULL);
-        uint64_t found = (left > 17 ? 17 : left) * PAGE;
-        assert_in_range(number_of(row->resident_bytes), third + found - PAGE, third + found + 1);
+        /* Each had all of its pages, however many of them are left; a page is of neither. */
+        for (uint32_t path = 3; path <= 4; path++) {
+            const struct profile_owner *row =
+                row_of(&outcome.owners, PROFILE_OWNER_BLOCKS, path, NULL);
+            uint64_t size = (path == 3 ? 16 : 32) * PAGE;
+            assert_in_range(number_of(row->resident_bytes), size, size + PAGE);
+        }
+        leave(&outcome);
+    }
+}
+
+/* Three blocks fill 60 pages, and pages go by chance. */
+static void no_block_had_more_than_it_has(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        struct world world = {.block_count = 3};
+        struct outcome outcome;
+        unsigned from = 0, chance = 1 + below(8);
+        map(&world, 0, 60, SMAPS_ANONYMOUS, "");
+        for (unsigned i = 0; i < 3; i++, from += 20)
+            world.blocks[i] =
+                (struct live_entry){.address = address_of(from) + below(64) * 16,
+                                    .size_bytes = (17 + below(2)) * PAGE + below(PAGE),
+                                    .node = 3 + i};
+        for (unsigned i = 0; i < 60; i++)
+            if (below(8) < chance)
+                world.pages[i].state = PAGES_UNTOUCHED;
+        look(&outcome, &world);
+        struct owners_request request = request_of(&outcome);
+        assert_int_equal(owners_make(&outcome.owners, &request), 0);
+        assert_int_equal(sum_of(&outcome.owners), 60 * PAGE);
+        for (unsigned i = 0; i < 3; i++) {
+            const struct profile_owner *row =
+                row_of(&outcome.owners, PROFILE_OWNER_BLOCKS, 3 + i, NULL);
+            uint64_t most = world.blocks[i].size_bytes;
+            if (row)
+                assert_in_range(number_of(row->resident_bytes), 0, most + most / 8);
+        }
         leave(&outcome);
     }
 }
@@ -786,6 +821,7 @@ int main(void)
         cmocka_unit_test(rows_beyond_the_limit_are_one),
         cmocka_unit_test(what_went_during_the_look_is_a_row),
         cmocka_unit_test(what_went_with_large_blocks_was_theirs),
+        cmocka_unit_test(no_block_had_more_than_it_has),
         cmocka_unit_test(what_went_of_blocks_that_are_not_all_known_is_a_row),
     };
     const char *given = getenv("SEED");
