@@ -417,8 +417,8 @@ static bool owners_are_filled_by_large(const struct live_list *list, size_t firs
            (double)filled >= GONE_FILLED * (double)(mapping->end - mapping->start);
 }
 
-/* What a block may have had more in the mapping than the page table has of it; its call path's other
- * blocks may lack it instead. */
+/* What a block may have had more in the mapping than the page table has of it; other blocks of its
+ * call path may lack it instead. */
 static uint64_t owners_lacking(const struct residency *residency, const struct live_entry *block,
                                const struct smaps_mapping *mapping)
 {
