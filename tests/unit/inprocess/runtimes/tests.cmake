@@ -8,6 +8,7 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
         target_include_directories(test_runtimes_perl PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
     endforeach()
     target_link_libraries(test_runtimes_perl PRIVATE PkgConfig::CMOCKA Threads::Threads)
+    target_link_options(test_runtimes_perl PRIVATE -Wl,--wrap=stack_word_readable)
     foreach(version 30 32 34 36)
         add_test(NAME unit/runtimes/perl-5.${version} COMMAND test_runtimes_perl ${version})
         add_test(NAME unit/runtimes/perl-5.${version}-plain
