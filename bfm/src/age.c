@@ -8,6 +8,7 @@
 #include "bfm/age.h"
 #include "bfm/bins.h"
 #include "bfm/bfm_options.h"
+#include "bfm/cache.h"
 #include "bfm/large.h"
 #include "bfm/os.h"
 #include "bfm/pace.h"
@@ -28,7 +29,7 @@ enum { TURNS_MOST = 64 };
 #define KEPT_LITTLE ((size_t)512 << 10)
 /* So many chunks are looked at in vain for a whole huge page. */
 enum { IDLE_MOST = 4 };
-enum { LOOK_EVERY = 64, PAUSE_MS = 10, PASS_BUSY = 256, PASS_KEPT = 16 };
+enum { LOOK_EVERY = 64, LOOK_KEPT = 16, PAUSE_MS = 10, PASS_BUSY = 256, PASS_KEPT = 16 };
 
 /* A range that is being purged, from `cursor` on. */
 struct span {
@@ -350,28 +351,40 @@ static void age_give(struct heap *heap, size_t most)
     }
 }
 
+static void age_give_due(struct heap *heap, uint64_t passed_ms)
+{
+    size_t kept = age_kept(heap), due;
+
+    heap->backlog = kept > heap->backlog ? kept : heap->backlog;
+    due = heap->due + age_share(heap->backlog, passed_ms);
+    heap->due = due < STEP_BYTES ? STEP_BYTES : due > kept + STEP_BYTES ? kept + STEP_BYTES : due;
+    age_give(heap, passed_ms >= PAUSE_MS ? CALL_MOST : 1);
+}
+
 unsigned age_look(struct heap *heap)
 {
     uint64_t now_ms = os_now_ms(), passed_ms = now_ms - heap->now_ms;
-    bool pause = passed_ms >= PAUSE_MS;
+    bool pause = passed_ms >= PAUSE_MS, little;
 
     heap->now_ms = now_ms;
-    heap->looks_in = pause ? 0 : LOOK_EVERY;
     large_step(now_ms, passed_ms);
-    if (age_is_due(heap)) {
-        size_t kept = age_kept(heap), due;
-        heap->backlog = kept > heap->backlog ? kept : heap->backlog;
-        due = heap->due + age_share(heap->backlog, passed_ms);
-        heap->due = due < STEP_BYTES          ? STEP_BYTES
-                    : due > kept + STEP_BYTES ? kept + STEP_BYTES
-                                              : due;
-        age_give(heap, pause ? CALL_MOST : 1);
-    } else {
+    if (age_is_due(heap))
+        age_give_due(heap, passed_ms);
+    else
         heap->due = heap->backlog = 0;
-    }
-    if (age_kept(heap) + large_kept_bytes() <= KEPT_LITTLE && !age_top_has(heap))
-        return PASS_BUSY;
+    little = age_kept(heap) + large_kept_bytes() <= KEPT_LITTLE && !age_top_has(heap);
+    heap->looks_in = pause ? 0 : little ? LOOK_EVERY : LOOK_KEPT;
+    if (little)
+        return pause ? PASS_KEPT : PASS_BUSY;
     return pause ? 1 : PASS_KEPT;
+}
+
+void age_look_soon(struct heap *heap)
+{
+    if (heap->looks_in > LOOK_KEPT)
+        heap->looks_in = LOOK_KEPT;
+    if (bfm_cache->arena)
+        cache_look_within(bfm_cache, PASS_KEPT);
 }
 
 void age_give_step(struct heap *heap)

@@ -50,8 +50,13 @@ static inline size_t age_kept(const struct heap *heap)
     return dirty > used ? dirty - used : 0;
 }
 
+/* From so much on a free is worth a look at the clock by one of the next calls: a program may go
+ * on with few. */
+#define AGE_LARGE ((size_t)32 << 10)
+
 void age_bound_some(struct heap *heap, size_t freed);
 void age_give_step(struct heap *heap);
+void age_look_soon(struct heap *heap);
 
 static inline void age_step(struct heap *heap)
 {
@@ -64,6 +69,8 @@ static inline void age_step(struct heap *heap)
 /* The limit is at least half of the option. */
 static inline void age_bound(struct heap *heap, size_t freed)
 {
+    if (unlikely(freed >= AGE_LARGE))
+        age_look_soon(heap);
     if (unlikely(age_kept(heap) > options.cache_bytes / 4))
         age_bound_some(heap, freed);
 }

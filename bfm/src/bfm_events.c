@@ -18,7 +18,7 @@ bool bfm_events_begin(struct events *events, const struct caller *caller)
     return true;
 }
 
-/* Of a call whose only event is being told; every thread's. */
+/* Of a call whose only event is being told; every thread's, and nothing of it is ever written. */
 static struct events deaf;
 
 static void bfm_events_call(struct bfm_event *event, const struct caller *caller)
@@ -48,7 +48,7 @@ void bfm_events_add(enum bfm_event_kind kind, const void *address, size_t bytes,
         .kind = kind, .address = address, .bytes = bytes, .block_bytes = block_bytes};
     struct events *events = bfm_events;
 
-    if (!events || events->telling)
+    if (!events || events == &deaf || events->telling)
         return;
     if (kind == BFM_BLOCK_RETURNED || kind == BFM_SAMPLE_RETURNED)
         bfm_events_tell(events, &event);
@@ -74,7 +74,6 @@ int bfm_set_hook(bfm_hook *hook, void *context)
 {
     struct listener *listener = NULL;
 
-    deaf.telling = true;
     if (hook) {
         /* Never freed: a thread may be about to call the old one. */
         listener = os_meta(sizeof *listener);

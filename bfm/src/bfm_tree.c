@@ -118,7 +118,7 @@ static void tree_join_top(struct heap *heap, uintptr_t start)
 static void tree_release_chunk(struct heap *heap, uintptr_t start, size_t size, bool prev_free)
 {
     uintptr_t end = start + size;
-    bool top = end == heap->top, next_free = !top && !(((struct chunk *)end)->tag & CHUNK_USED);
+    bool top = end == heap->top, next_free = !top && !(chunk_tag((struct chunk *)end) & CHUNK_USED);
 
     /* Wherever the joined chunk begins: whoever frees this block again finds no tag. */
     ((struct chunk *)start)->tag = 0;
@@ -588,13 +588,15 @@ void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dir
 static struct chunk *tree_used_chunk(const void *block)
 {
     struct chunk *chunk = chunk_of(block);
+    uint64_t tag;
 
     if ((uintptr_t)block % ALIGN || !chunk_tag_good(chunk))
         os_fatal("free of a pointer that is no block, or of one whose front was overwritten",
                  block);
-    if ((chunk->tag & (CHUNK_USED | CHUNK_LATE)) != CHUNK_USED)
+    tag = chunk_tag(chunk);
+    if ((tag & (CHUNK_USED | CHUNK_LATE)) != CHUNK_USED)
         os_fatal("free of a block that is free already", block);
-    if (chunk->tag & CHUNK_FENCE)
+    if (tag & CHUNK_FENCE)
         os_fatal("free of a pointer that is no block", block);
     return chunk;
 }

@@ -175,7 +175,7 @@ void *cache_refill(struct cache *cache, unsigned code)
     got = bucket_take(arena, code, blocks, want);
     arena_leave(arena);
     if (++cache->refills % REFILLS_PER_TICK == 0)
-        tree_tick(arena->heap);
+        cache_look_within(cache, tree_tick(arena->heap));
     if (!got)
         return NULL;
     for (unsigned i = 0; i + 1 < got; i++)
@@ -246,7 +246,7 @@ void cache_flush(struct cache *cache, unsigned code)
     if (cache->base[code] != floor)
         cache_find_base(cache, code);
     if (++cache->refills % REFILLS_PER_TICK == 0)
-        tree_tick(cache->arena->heap);
+        cache_look_within(cache, tree_tick(cache->arena->heap));
 }
 
 static void cache_flush_class(struct cache *cache, unsigned code)

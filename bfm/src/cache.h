@@ -108,6 +108,13 @@ void cache_flush_all(struct cache *cache);
 /* After `passes` frees: what waits to be given back is looked after, and one stack is emptied. */
 void cache_look(struct cache *cache);
 
+/* At most so many frees until then. */
+static inline void cache_look_within(struct cache *cache, unsigned passes)
+{
+    if (cache->passes > passes)
+        cache->passes = passes;
+}
+
 /* One block home, past any cache. Never waits. */
 void block_go_home(void *block);
 

@@ -261,6 +261,24 @@ static int comes_back(size_t bytes, size_t keep_every, size_t active_bytes, long
     return 1;
 }
 
+/* A free each tenth of a second: 16 may pass until one looks at the clock, 8 MiB go with each of the
+ * others. */
+static int comes_back_to_who_calls_seldom(size_t bytes, size_t active_bytes)
+{
+    struct many many = fill(bytes, 192 * MIB, 0);
+    size_t base = resident();
+
+    take_all(&many);
+    free_most(&many);
+    for (unsigned i = 0; i < 60; i++) {
+        bfm_free(bfm_malloc(active_bytes));
+        sleep_ms(100);
+        if (resident() <= base + MIB)
+            return 0;
+    }
+    return !is_back(base, 0, &many, "six seconds later");
+}
+
 static int comes_back_at_once(size_t bytes, size_t keep_every)
 {
     struct many many = fill(bytes, 128 * MIB, keep_every);
@@ -294,6 +312,8 @@ static void whatever_the_program_calls(void **unused)
     IN_A_CHILD(comes_back(1000, 400, 1000, 20));
     IN_A_CHILD(comes_back(30000, 0, 40, 20));
     IN_A_CHILD(comes_back(100, 0, 100, 20));
+    IN_A_CHILD(comes_back_to_who_calls_seldom(3000000, 200000));
+    IN_A_CHILD(comes_back_to_who_calls_seldom(100, 40));
 }
 
 /* Each second of 6,000 blocks of 20,000 bytes is free, and a pause has made all of it old. */

@@ -61,7 +61,8 @@ static void unmake(uint64_t *block)
 {
     if (!block)
         return;
-    if (block[0] > 16 && block[1] != ~block[0]) {
+    /* while others change flags of its tag */
+    if (bfm_malloc_usable_size(block) < block[0] || (block[0] > 16 && block[1] != ~block[0])) {
         fprintf(stderr, "a block has changed\n");
         abort();
     }
