@@ -18,3 +18,11 @@ tidemark report --show=memory "$file" | grep -o 'machine  *[0-9.]* .iB of [0-9.]
 query "$file" "SELECT count(*) = $(jq '.machine_memory | length' run.json) FROM machine_memory"
 tidemark replay -q -o again.tmk run.tmt
 tidemark report --json again.tmk | jq -c .machine_memory | cmp - <(jq -c .machine_memory run.json) && echo the same
+
+try tidemark plot --machine "$file" -o machine.svg
+grep -o '<text[^>]*class="title">[^<]*' machine.svg | sed 's/.*>//'
+tidemark plot --machine "$file" | grep -o 'a  available'
+try tidemark plot --machine short.tmk
+sentence 'less than a tenth of a second'
+try tidemark plot --machine run.tmk short.tmk
+sentence 'give one file'

@@ -66,6 +66,33 @@ export function testCurves(world) {
         session.noErrors();
     });
 
+    test("the machine over time: the picture's figures are those of report --json", async (t) => {
+        const file = join(world.work, "machine.tmk");
+        execFileSync(world.tidemark, ["record", "-q", "-o", file, "sleep", "1"]);
+        const said = report(world.tidemark, file).machine_memory;
+        assert.ok(said.length > 1);
+        const server = await serve(world.tidemark, [file]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        t.after(() => session.close());
+        await session.go("timeline");
+        const card = page.locator(".chart", {
+            has: page.getByRole("group", { name: "Memory of the whole machine over time" }),
+        });
+        const csv = await session.saved(card.getByRole("button", { name: "CSV", exact: true }));
+        const [head, ...rows] = csv.text.trim().split("\n");
+        const column = head.split(",").indexOf("available");
+        assert.ok(column > 0, head);
+        assert.deepEqual(
+            rows.map((row) => row.split(",").map(Number)).map((row) => [row[0], row[column]]),
+            said.map((moment) => [moment.time_ns, moment.available_bytes]),
+        );
+        const least = Math.min(...said.map((moment) => moment.available_bytes));
+        await page.getByTitle(exact(least, "bytes")).first().waitFor();
+        session.noErrors();
+    });
+
     test("separate peaks: the four highest, and a click beside a peak's line means its instant", async (t) => {
         const file = join(world.work, "peaks.tmk");
         execFileSync(world.tidemark, [

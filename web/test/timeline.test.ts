@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readMachine } from "../src/views/machine.tsx";
 import { threadsOver, tonesOf } from "../src/views/timeline.tsx";
 
 test("threads over time: each counts from the interval in which it began to that in which it ended", () => {
@@ -27,4 +28,34 @@ test("functions keep the colours of their places in the whole run, whatever rang
     assert.notEqual(both[0], both[1]);
     assert.deepEqual(tonesOf([4], places), [whole[0]]);
     assert.equal(new Set(tonesOf([100, 200, 4, 6], places)).size, 4);
+});
+
+test("the machine over time: what is more than it has is a gap, what is 0 throughout has no line", () => {
+    const columns: Record<string, number[]> = {
+        time_ns: [100, 200, 300],
+        available_bytes: [50, 2 ** 63, 40],
+        free_bytes: [NaN, NaN, NaN],
+        cached_bytes: [7, 8, 9],
+        swapped_bytes: [0, 0, 0],
+        group_bytes: [5, 5, 5],
+        group_limit_bytes: [1000, 1000, 1000],
+    };
+    const document = {
+        header: {},
+        columns: new Map(
+            Object.entries(columns).map(([name, values]) => [
+                name,
+                { values: Float64Array.from(values), none: null },
+            ]),
+        ),
+    };
+    const { x, series, least } = readMachine(document, 100);
+    assert.deepEqual([...x], [100, 200, 300]);
+    assert.deepEqual(
+        series.map(({ title }) => title),
+        ["available", "cached", "control group", "its limit"],
+    );
+    assert.deepEqual([...(series[0]!.values as (number | null)[])], [50, null, 40]);
+    assert.deepEqual(least, { bytes: 40, time: 300 });
+    assert.equal(readMachine(document, null).series[0]!.values[1], 2 ** 63);
 });

@@ -5,7 +5,7 @@
 #include "base/human.h"
 #include "model/figure_human.h"
 
-static struct figure machine_moments_size(const struct profile *profile)
+struct figure machine_moments_size(const struct profile *profile)
 {
     for (size_t i = profile->sample_count; i-- > 0;)
         if (figure_known(profile->samples[i].machine_bytes))

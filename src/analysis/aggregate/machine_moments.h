@@ -7,6 +7,9 @@
 #include "base/strbuf.h"
 #include "profile/profile.h"
 
+/* All of the machine's memory, by the last look that says it; unknown: none does. */
+struct figure machine_moments_size(const struct profile *profile);
+
 /* The moment with the least available; NULL: not recorded, or of no moment known. */
 const struct profile_machine_moment *machine_moments_least(const struct profile *profile);
 

@@ -31,7 +31,7 @@ struct arguments {
         const char *names[MOST_RUNS];
         size_t count;
     } labels;
-    bool memory, ranks, nodes, sizes, lifetimes, terminal, force;
+    bool memory, machine, ranks, nodes, sizes, lifetimes, terminal, force;
 };
 
 #define TO(field) OPTION_TO(struct arguments, field)
@@ -67,12 +67,13 @@ static const struct option_entry entries[] = {
     {"hide-std", 0, OPTION_SWITCH, NULL,
      "leave out frames of the C, C++, Rust and Python libraries (default: yes)", TO(plot.hide_std),
      true, NULL},
+    {"machine", 0, OPTION_FLAG, NULL, "what the whole machine had: available, cached, swapped",
+     TO(machine), false, NULL},
     {"ranks", 0, OPTION_FLAG, NULL, "ranks of a job over time", TO(ranks), false, NULL},
     {"nodes", 0, OPTION_FLAG, NULL, "what each node's ranks held at once", TO(nodes), true, NULL},
     {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
      true, NULL},
-    {"processes", 0, OPTION_NUMBER, "N",
-     "of what `tidemark ps` wrote, N processes (default: 8 over time, 20 bars)", TO(processes),
+    {"processes", 0, OPTION_NUMBER, "N", "of what `tidemark ps` wrote, N processes", TO(processes),
      false, NULL},
     {"figure", 0, OPTION_CHOICE, PLOT_FIGURE_CHOICE, "of these processes (default: pss)",
      TO(figure), true, NULL},
@@ -136,6 +137,7 @@ static int cmd_plot_choose_view(struct arguments *arguments)
                  {arguments->sites != NOT_GIVEN, PLOT_SITES, arguments->sites},
                  {arguments->functions != NOT_GIVEN, PLOT_FUNCTIONS, arguments->functions},
                  {arguments->processes != NOT_GIVEN, PLOT_SYSTEM, arguments->processes},
+                 {arguments->machine, PLOT_MACHINE, 0},
                  {arguments->ranks, PLOT_RANKS, 0},
                  {arguments->nodes, PLOT_NODES, 0},
                  {arguments->sizes, PLOT_SIZES, 0},

@@ -5,9 +5,10 @@
  *
  * Functions return 0 or -errno with a sentence in `why`.
  *
- * plot_memory.c, plot_curves.c, plot_job.c and distribution.c make a chart of profiles, samples.c
- * of files of times and sizes, plot_system.c of what ps wrote. A stack of curves shows each column
- * at the moment when its sum was highest: levels of different moments are never added up. */
+ * plot_memory.c, plot_curves.c, plot_job.c, plot_machine.c and distribution.c make a chart of
+ * profiles, samples.c of files of times and sizes, plot_system.c of what ps wrote. A stack of curves
+ * shows each column at the moment when its sum was highest: levels of different moments are never
+ * added up. */
 #ifndef TIDEMARK_PLOT_PLOT_H
 #define TIDEMARK_PLOT_PLOT_H
 
@@ -53,6 +54,7 @@ enum plot_view {
     PLOT_FUNCTIONS,
     PLOT_RANKS,
     PLOT_NODES,
+    PLOT_MACHINE, /* what the machine had */
     PLOT_SIZES,
     PLOT_LIFETIMES,
     PLOT_SYSTEM /* processes, of what ps wrote */
@@ -110,6 +112,7 @@ int plot_curves(struct chart *chart, const struct profile *profile,
                 const struct plot_options *options, struct strbuf *why);
 int plot_ranks(struct chart *chart, const struct profile *profile, struct strbuf *why);
 int plot_nodes(struct chart *chart, const struct profile *profile, struct strbuf *why);
+int plot_machine(struct chart *chart, const struct plot_run *run, struct strbuf *why);
 int plot_distribution(struct chart *chart, const struct plot_run *runs, size_t count,
                       const struct plot_options *options, struct strbuf *why);
 int plot_system(struct chart *chart, const struct plot_run *run, const struct plot_options *options,

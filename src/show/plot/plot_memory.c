@@ -314,15 +314,17 @@ static int plot_memory_chart_of(struct chart *chart, const struct plot_run *runs
     if (view == PLOT_SIZES || view == PLOT_LIFETIMES)
         return plot_distribution(chart, runs, count, options, why);
     int error = plot_memory_one_profile(runs, count,
-                                        view == PLOT_RANKS   ? "ranks"
-                                        : view == PLOT_NODES ? "nodes"
-                                                             : "call paths, sites and functions",
+                                        view == PLOT_RANKS     ? "ranks"
+                                        : view == PLOT_NODES   ? "nodes"
+                                        : view == PLOT_MACHINE ? "moments of the machine"
+                                                               : "call paths, sites and functions",
                                         why);
     if (error)
         return error;
-    return view == PLOT_RANKS   ? plot_ranks(chart, profile, why)
-           : view == PLOT_NODES ? plot_nodes(chart, profile, why)
-                                : plot_curves(chart, profile, options, why);
+    return view == PLOT_RANKS     ? plot_ranks(chart, profile, why)
+           : view == PLOT_NODES   ? plot_nodes(chart, profile, why)
+           : view == PLOT_MACHINE ? plot_machine(chart, runs, why)
+                                  : plot_curves(chart, profile, options, why);
 }
 
 /* The axis ends at a tick above what is highest, so that the figure there can be read. */

@@ -202,6 +202,13 @@ static int resources_add_residency(struct columns_document *document, const stru
     return 0;
 }
 
+static int resources_add_machine(struct columns_document *document, const struct profile *profile)
+{
+    columns_add_table(document, &detail_tables[DETAIL_MACHINE_MOMENTS], NULL,
+                      profile->machine_moments, profile->machine_moment_count);
+    return 0;
+}
+
 static int resources_add_islands(struct columns_document *document, const struct profile *profile)
 {
     columns_add_table(document, &detail_tables[DETAIL_ISLANDS], NULL, profile->islands,
@@ -354,6 +361,10 @@ static bool resources_has_owners(const struct profile *profile)
 {
     return resources_is_whole(profile) && profile->owner_count;
 }
+static bool resources_has_machine(const struct profile *profile)
+{
+    return resources_is_whole(profile) && profile->machine_moment_count;
+}
 static bool resources_has_islands(const struct profile *profile)
 {
     return resources_is_whole(profile) && profile->island_count;
@@ -392,6 +403,7 @@ static const struct resource {
     {"curves", has_curves, NULL, resources_add_curves, NULL},
     {"residency", has_residency, NULL, resources_add_residency, NULL},
     {"islands", resources_has_islands, NULL, resources_add_islands, NULL},
+    {"machine_memory", resources_has_machine, NULL, resources_add_machine, NULL},
     {"heap", has_heap, NULL, resources_add_heap, NULL},
     {"page_uses", resources_has_page_uses, resources_write_part, NULL, NULL},
     {"held", resources_has_held, resources_write_held, NULL, NULL},

@@ -17,6 +17,7 @@ import { getOption, withOptions } from "../state/url.ts";
 import { Plot, type PlotProps, type PlotSeries } from "../widgets/plot.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { MachineCard } from "./machine.tsx";
 import type { Thread } from "./threads.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -348,6 +349,9 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
                         onRange={setRange}
                     />
                 </Card>
+            )}
+            {profile.has("machine_memory") && (
+                <MachineCard profile={profile} range={range} setRange={setRange} />
             )}
             {peaks.length > 0 && <PeaksCard peaks={peaks} pick={pick} />}
         </div>
