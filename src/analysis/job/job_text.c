@@ -403,7 +403,10 @@ static void job_text_add_fate(struct strbuf *out, const struct job_rank *rank)
             strbuf_addf(out, "; it held %s then", figure_human_bytes(rank->live_bytes).text);
         break;
     case JOB_CUT:
-        strbuf_add_string(out, "its recording was cut short: figures are as last saved");
+        strbuf_add_string(out, "its recording was cut short");
+        if (rank->duration_ns)
+            strbuf_addf(out, " after %s", human_duration(rank->duration_ns).text);
+        strbuf_add_string(out, ": figures are as last saved");
         break;
     case JOB_RUNNING:
         strbuf_add_string(out, "still being recorded: figures so far");

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/error.h"
+#include "base/now.h"
 #include "base/options.h"
 #include "commands/record_options.h"
 #include "collector/collector.h"
@@ -141,6 +143,30 @@ static void cmd_collect_leave_descriptors(int kept)
     close_range((unsigned)kept + 1, ~0u, 0);
 }
 
+/* The one that starts it is bound to its processor, and perhaps to the memory beside it; what is
+ * begun here is for all ranks. The kernel takes from "all" what the node's user has not. */
+static void cmd_collect_leave_binding(void)
+{
+    cpu_set_t all;
+    memset(&all, 0xff, sizeof all);
+    sched_setaffinity(0, sizeof all, &all);
+    syscall(SYS_set_mempolicy, 0 /* MPOL_DEFAULT */, NULL, 0);
+}
+
+/* A rank that comes a little later finds it, and its names of functions. */
+static void cmd_collect_run_for_node(struct collector *collector, int signals)
+{
+    enum { LINGER_MS = 500, LOOK_MS = 1000 };
+    uint64_t until_ns = 0;
+    do {
+        bool is_active = collector_active(collector) > 0;
+        if (is_active)
+            until_ns = now_monotonic_ns() + LINGER_MS * 1000000ull;
+        if (collector_wait(collector, signals, is_active ? LOOK_MS : LINGER_MS))
+            cmd_collect_take_signals(collector, signals);
+    } while (collector_active(collector) > 0 || now_monotonic_ns() < until_ns);
+}
+
 /* Never returns. `ready`: where the name goes. */
 static void collect_alone(const struct collector_options *options, int snapshot_signal, int ready,
                           pid_t starter)
@@ -150,15 +176,21 @@ static void collect_alone(const struct collector_options *options, int snapshot_
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     cmd_collect_leave_descriptors(ready);
+    if (options->node)
+        cmd_collect_leave_binding();
     collector_prepare_limits();
     int signals = cmd_collect_watch_signal(snapshot_signal);
-    int pidfd = (int)syscall(SYS_pidfd_open, starter, 0);
+    int pidfd = options->node ? -1 : (int)syscall(SYS_pidfd_open, starter, 0);
     if (collector_open(&collector, options, NULL) < 0)
         _exit(OPTIONS_EXIT_FAILURE);
+    if (options->node)
+        collector_expect_rank(collector, starter);
     const char *name = collector_name(collector);
     bool told = write(ready, name, strlen(name) + 1) == (ssize_t)strlen(name) + 1;
     close(ready);
-    if (told)
+    if (options->node)
+        cmd_collect_run_for_node(collector, signals);
+    else if (told)
         cmd_collect_run(collector, pidfd, signals);
     collector_close(collector);
     _exit(0);

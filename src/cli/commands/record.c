@@ -25,6 +25,7 @@
 #include "commands/apart.h"
 #include "commands/background.h"
 #include "commands/collect.h"
+#include "commands/collect_node.h"
 #include "commands/held_stderr.h"
 #include "commands/launch.h"
 #include "commands/record_options.h"
@@ -807,16 +808,46 @@ static bool cmd_record_is_left_out(const struct record_options *options,
            !rank_choice_has(&list, rank->rank);
 }
 
+/* As main() got it: the program is the word `operand`. */
+struct command_line {
+    char **words;
+    int operand;
+};
+
+/* What these say is of one rank: when it is recorded, what its collector may have or is sent. */
+static bool cmd_record_shares(const struct record_options *options)
+{
+    return options->collector == 0 && options->for_ns == RECORD_UNLIMITED && !options->start_on &&
+           !options->until && !options->trigger_count && !options->snapshot_signal &&
+           !options->memory_bytes && !options->allocator_functions;
+}
+
+/* 0: the collector of the node expects us, else a collector of our own is wanted. */
+static int cmd_record_join_node(const struct record_options *options, const struct launcher *rank,
+                                const struct command_line *line,
+                                const struct collector_options *wanted, char *name, size_t bytes)
+{
+    char address[COLLECT_NODE_ADDRESS_BYTES];
+    const char *id = options->job_id ? options->job_id : rank->job_id;
+    if (!cmd_record_shares(options) ||
+        !collect_node_address(address, options->job, id, line->words, (size_t)line->operand))
+        return -ENOTSUP;
+    return collect_on_node(wanted, address, name, bytes);
+}
+
 /* Under an MPI launcher we become the program, and the collector runs beside it. What the launcher
  * does to its rank it does to the program itself: were we in between, a SIGKILL for the rank would
  * end us and leave the program. Returns the exit status for one that could not be started. */
 static int cmd_record_become_rank(const struct record_options *options, const struct launcher *rank,
-                                  char **argv, const struct libraries *libraries)
+                                  const struct command_line *line,
+                                  const struct libraries *libraries)
 {
     char name[108];
     struct collector_options wanted = record_collector_options(options);
     wanted.exit_waits = true;
-    int error = collect_in_background(&wanted, options->snapshot_signal, name, sizeof name);
+    int error = cmd_record_join_node(options, rank, line, &wanted, name, sizeof name);
+    if (error)
+        error = collect_in_background(&wanted, options->snapshot_signal, name, sizeof name);
     if (error) {
         fprintf(stderr, "tidemark record: cannot collect: %s\n", strerror(-error));
         return OPTIONS_EXIT_FAILURE;
@@ -824,7 +855,7 @@ static int cmd_record_become_rank(const struct record_options *options, const st
     cmd_record_announce(options, rank);
     cmd_record_preload(libraries);
     setenv(WIRE_SESSION_VARIABLE, name, 1);
-    return cmd_record_become(argv);
+    return cmd_record_become(line->words + line->operand);
 }
 
 /* Below these there is no collector, and below a part of them no program either, whose loader finds
@@ -868,7 +899,8 @@ int cmd_record(int argc, char **argv)
         return OPTIONS_EXIT_FAILURE;
     }
     if (options.job && rank.name)
-        return cmd_record_become_rank(&options, &rank, argv + operand, &libraries);
+        return cmd_record_become_rank(&options, &rank, &(struct command_line){argv, operand},
+                                      &libraries);
     struct job job = {.signals = -1,
                       .snapshot_signal = options.snapshot_signal,
                       .quiet = options.quiet,

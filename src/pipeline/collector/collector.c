@@ -32,6 +32,8 @@
 #include "base/memory.h"
 #include "base/now.h"
 #include "collector/output_name.h"
+#include "collector/expected_ranks.h"
+#include "collector/job_place.h"
 #include "collector/memory_bound.h"
 #include "collector/own_group.h"
 #include "collector/quota.h"
@@ -74,6 +76,7 @@ struct collector {
     size_t member_count, member_room, poll_room;
     struct caller callers[CALLERS];
     size_t caller_count;
+    struct expected_ranks expected;
     struct process_image_result *results;
     size_t result_count, result_room;
     size_t given_back_at;   /* results that there were when malloc's free memory was last … */
@@ -96,14 +99,15 @@ struct collector {
 
 /* A key that can be guessed would let other users into the session: without random bytes there is
  * none. */
-static int collector_make_name(char *name, size_t bytes)
+static int collector_make_name(char *name, size_t bytes, const char *node)
 {
-    unsigned char random[16 + WIRE_KEY_BYTES / 2];
+    enum { PUBLIC = 16 };
+    unsigned char random[PUBLIC + WIRE_KEY_BYTES / 2];
     if (!random_fill(random, sizeof random))
         return -ENODATA;
-    int at = snprintf(name, bytes, "tidemark-");
-    for (size_t i = 0; i < sizeof random; i++)
-        at += snprintf(name + at, bytes - (size_t)at, "%s%02x", i == 16 ? ":" : "", random[i]);
+    int at = snprintf(name, bytes, "%s", node ? node : "tidemark-");
+    for (size_t i = node ? PUBLIC : 0; i < sizeof random; i++)
+        at += snprintf(name + at, bytes - (size_t)at, "%s%02x", i == PUBLIC ? ":" : "", random[i]);
     return 0;
 }
 
@@ -207,13 +211,15 @@ int collector_open(struct collector **out, const struct collector_options *optio
     quota_open();
     if (options->job) { /* one of many on its machine */
         name_turns_take();
-        allocator_share_arenas(1);
+        allocator_share_arenas(options->node ? ARENAS : 1);
     }
+    if (options->node)
+        job_place_disown();
     int error = 0;
     if (name)
         snprintf(collector->name, sizeof collector->name, "%s", name);
     else
-        error = collector_make_name(collector->name, sizeof collector->name);
+        error = collector_make_name(collector->name, sizeof collector->name, options->node);
     collector->window.wake = -1;
     collector->reserve = eventfd(0, EFD_CLOEXEC);
     if (!options->separate && !options->job)
@@ -256,7 +262,12 @@ void collector_tell_begun(struct collector *collector, int socket, struct unsave
 
 size_t collector_active(const struct collector *collector)
 {
-    return collector->member_count + collector->caller_count;
+    return collector->member_count + collector->caller_count + collector->expected.count;
+}
+
+void collector_expect_rank(struct collector *collector, pid_t pid)
+{
+    expected_ranks_add(&collector->expected, pid);
 }
 
 size_t collector_running(const struct collector *collector)
@@ -457,6 +468,8 @@ static void collector_welcome(struct collector *collector, int fd, const struct 
         process_image_new(&collector->options, fd, peer->pid, parent, hello->pages, !collector->any,
                           peer->pid == collector->named, hello->reason == WIRE_HELLO_ATTACH,
                           before ? before->image : NULL);
+    if (image && collector->options.node)
+        process_image_take_rank(image, expected_ranks_of(&collector->expected, peer->pid));
     int pidfd = image && quota_keep(1) ? (int)syscall(SYS_pidfd_open, peer->pid, 0) : -2;
     if (pidfd == -1)
         quota_release(1);
@@ -646,6 +659,17 @@ static void collector_hear_unfollowed(struct collector *collector, int fd,
         collector->unfollowed[kind] += (uint32_t)difference;
 }
 
+/* Its own user's: the key is nobody else's business. */
+static void collector_hear_rank(struct collector *collector, int fd, const struct ucred *peer)
+{
+    size_t bytes = strlen(collector->name) + 1;
+    if (collector->options.node && peer->uid == geteuid() && peer->pid > 0 &&
+        send(fd, collector->name, bytes, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)bytes)
+        collector_expect_rank(collector, peer->pid);
+    close(fd);
+    quota_give(QUOTA_NEWCOMER);
+}
+
 /* What is no userfaultfd fails at its first use. */
 static void collector_hear_watch(struct collector *collector, int fd, const struct ucred *peer,
                                  int watch)
@@ -696,6 +720,8 @@ static void collector_hear(struct collector *collector, size_t index)
             collector_hear_snapshot(collector, fd, &hello);
         else if (hello.reason == WIRE_HELLO_UNFOLLOWED)
             collector_hear_unfollowed(collector, fd, &hello);
+        else if (hello.reason == WIRE_HELLO_RANK)
+            collector_hear_rank(collector, fd, &peer);
         else
             collector_welcome(collector, fd, &peer, &hello);
         with = hello.reason == WIRE_HELLO_HEAT ? -1 : with;
@@ -999,6 +1025,7 @@ bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
     bool extra = polls[POLL_EXTRA].revents != 0;
     collector_take_events(collector, polls, count);
     collector_reap(collector, false);
+    expected_ranks_reap(&collector->expected);
     collector_launch(collector);
     collector_see_window(collector);
     collector_give_back(collector);
@@ -1025,6 +1052,7 @@ void collector_close(struct collector *collector)
         close(collector->reserve);
     window_close(&collector->window);
     collector_release_shared(collector);
+    expected_ranks_release(&collector->expected);
     free(collector->members);
     free(collector->polls);
     free(collector->results);

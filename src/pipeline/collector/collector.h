@@ -21,6 +21,8 @@ struct collector_options {
     const char *output;         /* pattern, output_name.h */
     const char *job;            /* instead: a directory of jobs, job_place.h; NULL: none */
     const char *job_id;         /* the id that all processes shall have; NULL: the launcher's */
+    const char *node;           /* the address by which all ranks of a node find it, as NAME of a
+                                 * session (the key is made up); NULL: it is no node's */
     const char *recorded_ranks; /* the choice of ranks (rank_choice.h), for entries; NULL: all */
     const char *session;        /* collector_open() sets it: an id for what has no launcher */
     bool follow;                /* children too */
@@ -94,7 +96,10 @@ void collector_tell_begun(struct collector *collector, int socket, struct unsave
 /* Waits until something happens, `extra_fd` (or -1) is readable or the time is up, and deals with
  * it. True if extra_fd is readable. */
 bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms);
-/* Processes being recorded now. */
+/* A rank's process, which may execute and start what is recorded: the collector is active as long
+ * as it lives (WIRE_HELLO_RANK). */
+void collector_expect_rank(struct collector *collector, pid_t pid);
+/* Processes being recorded now, and ranks that are expected. */
 size_t collector_active(const struct collector *collector);
 /* Those of them that have not ended yet (the others complete their profiles). */
 size_t collector_running(const struct collector *collector);

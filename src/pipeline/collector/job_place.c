@@ -39,6 +39,14 @@ static void job_place_remember(const struct launcher *launcher)
         known[known_count++] = *launcher;
 }
 
+/* Of a node's collector: it was started by one rank, and is the others' as well. */
+static bool job_place_disowned;
+
+void job_place_disown(void)
+{
+    job_place_disowned = true;
+}
+
 /* Ours, which does not change. */
 static const struct launcher *job_place_own(void)
 {
@@ -56,7 +64,7 @@ void job_place_identify(struct launcher *launcher, pid_t pid, const char *execut
         launcher_of_program(launcher, pid, executable);
     else
         launcher_of(launcher, pid);
-    if (!launcher->name && !launcher->is_launcher)
+    if (!launcher->name && !launcher->is_launcher && !job_place_disowned)
         *launcher = *job_place_own();
     if (!launcher->name || !launcher->id_by_ancestor)
         return;

@@ -16,6 +16,8 @@
  * program may have emptied the environment). `executable`: NULL if it is not known yet. One thread
  * at a time. */
 void job_place_identify(struct launcher *launcher, pid_t pid, const char *executable);
+/* From now on the collector's own rank is nobody else's: it is many ranks' collector. */
+void job_place_disown(void);
 
 /* Makes the directory and those above it if need be, and looks whether files can be made there: 0
  * or -errno with error_text()'s sentence. */

@@ -906,6 +906,12 @@ struct process_image *process_image_new(const struct collector_options *options,
     return image;
 }
 
+void process_image_take_rank(struct process_image *image, const struct launcher *launcher)
+{
+    if (launcher && !image->launcher.name && !image->launcher.is_launcher)
+        image->launcher = *launcher;
+}
+
 int process_image_launch(struct process_image *image)
 {
     image->job = (struct worker_job){.run = process_image_run, .context = image};

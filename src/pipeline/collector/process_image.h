@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "procfs/launcher.h"
 #include "wire/wire.h"
 
 struct collector_options;
@@ -34,6 +35,8 @@ char *process_image_program_of(pid_t pid);
 struct process_image *process_image_new(const struct collector_options *options, int socket,
                                         pid_t pid, pid_t parent, bool pages, bool first, bool named,
                                         bool late, struct process_image *replaced);
+/* Before it begins: `launcher` (NULL: nothing) is what it is if its environment does not say. */
+void process_image_take_rank(struct process_image *image, const struct launcher *launcher);
 /* Begins, and answers its hello: 0, or the error for which there is no thread to do so (yet). */
 int process_image_launch(struct process_image *image);
 /* Instead: it runs on unrecorded, for want of a thread. */

@@ -626,6 +626,10 @@ enum wire_hello_reason {
     /* Of a process that is recorded: a userfaultfd comes with it (SCM_RIGHTS; write_watch.h). Not
      * answered. */
     WIRE_HELLO_HEAT = 5,
+    /* Of `tidemark record`, to a node's collector, before it becomes the program of a rank:
+     * answered by the session's NAME:KEY, with its NUL. The collector stays as long as that
+     * process. */
+    WIRE_HELLO_RANK = 6,
 };
 
 #define WIRE_TAKEN_BACK 0x80000000u

@@ -1,0 +1,159 @@
+/* Asks for the name of the node's collector, or starts that under a lock, which is an abstract
+ * socket's name as well (collect_node.h). */
+#include "commands/collect_node.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "commands/collect.h"
+#include "procfs/process.h"
+#include "wire/wire.h"
+
+/* ---- The address ---- */
+
+static bool collect_node_add_file(struct strbuf *out, const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) < 0)
+        return false;
+    strbuf_addf(out, "%llx:%llx", (unsigned long long)status.st_dev,
+                (unsigned long long)status.st_ino);
+    strbuf_add_char(out, '\0');
+    return true;
+}
+
+static void collect_node_add_text(struct strbuf *out, const char *text)
+{
+    strbuf_add(out, text, strlen(text) + 1);
+}
+
+bool collect_node_address(char address[COLLECT_NODE_ADDRESS_BYTES], const char *directory,
+                          const char *job_id, char **words, size_t word_count)
+{
+    static const char *const spaces[] = {"/proc/self/ns/pid", "/proc/self/ns/mnt",
+                                         "/proc/self/ns/user"};
+    struct strbuf all = STRBUF_INIT;
+    char *host = NULL;
+    bool known = *job_id && collect_node_add_file(&all, directory) && process_host_name(&host) == 0;
+    for (size_t i = 0; known && i < sizeof spaces / sizeof *spaces; i++)
+        known = collect_node_add_file(&all, spaces[i]);
+    if (known) {
+        collect_node_add_text(&all, TIDEMARK_VERSION);
+        collect_node_add_text(&all, host);
+        collect_node_add_text(&all, job_id);
+        for (size_t i = 0; i < word_count; i++)
+            collect_node_add_text(&all, words[i]);
+        snprintf(address, COLLECT_NODE_ADDRESS_BYTES, "tidemark-node-%u-%016llx",
+                 (unsigned)geteuid(), (unsigned long long)hash_bytes(all.data, all.length));
+    }
+    free(host);
+    strbuf_release(&all);
+    return known;
+}
+
+/* ---- Asking ---- */
+
+static socklen_t collect_node_fill(struct sockaddr_un *name, const char *address)
+{
+    size_t bytes = strlen(address);
+    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(name->sun_path + 1, address, bytes);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
+}
+
+/* Anybody may listen by that name. */
+static bool collect_node_is_ours(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+/* -ECONNREFUSED: one that ends at this moment, and has not taken us. */
+static int collect_node_hear_name(int fd, char *name, size_t bytes)
+{
+    struct wire_hello hello = {.magic = WIRE_MAGIC, .reason = WIRE_HELLO_RANK};
+    struct timeval patience = {.tv_sec = 10};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ssize_t got = send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
+    while (got > 0 && (got = recv(fd, name, bytes, 0)) < 0 && errno == EINTR)
+        ;
+    if (got > 0)
+        return name[got - 1] ? -EBADMSG : 0;
+    return got == 0 || errno == ECONNRESET || errno == EPIPE ? -ECONNREFUSED : -errno;
+}
+
+/* -ECONNREFUSED: there is none. */
+static int collect_node_ask(const char *address, char *name, size_t bytes)
+{
+    struct sockaddr_un at;
+    socklen_t length = collect_node_fill(&at, address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    int error = connect(fd, (const struct sockaddr *)&at, length) < 0 ? -errno : 0;
+    if (!error && !collect_node_is_ours(fd))
+        error = -EPERM;
+    if (!error)
+        error = collect_node_hear_name(fd, name, bytes);
+    close(fd);
+    return error;
+}
+
+/* ---- Starting ---- */
+
+/* The lock of who starts it; -1: another one is about to. */
+static int collect_node_lock(const char *address)
+{
+    char lock[COLLECT_NODE_ADDRESS_BYTES + 8];
+    struct sockaddr_un at;
+    snprintf(lock, sizeof lock, "%s-start", address);
+    socklen_t length = collect_node_fill(&at, lock);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&at, length) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Another one may have done so between our question and our lock. */
+static int collect_node_start(const struct collector_options *options, char *name, size_t bytes)
+{
+    int lock = collect_node_lock(options->node);
+    if (lock < 0)
+        return -ECONNREFUSED;
+    int error = collect_node_ask(options->node, name, bytes);
+    if (error == -ECONNREFUSED)
+        error = collect_in_background(options, 0, name, bytes);
+    close(lock);
+    return error;
+}
+
+int collect_on_node(const struct collector_options *options, const char *address, char *name,
+                    size_t bytes)
+{
+    enum { TRIES = 1000 };
+    const struct timespec pause = {0, 3000000};
+    struct collector_options wanted = *options;
+    wanted.node = address;
+    int error = -ECONNREFUSED;
+    for (int i = 0; i < TRIES && error == -ECONNREFUSED; i++) {
+        error = collect_node_ask(address, name, bytes);
+        if (error == -ECONNREFUSED)
+            error = collect_node_start(&wanted, name, bytes);
+        if (error == -ECONNREFUSED)
+            nanosleep(&pause, NULL);
+    }
+    return error;
+}

@@ -1,0 +1,113 @@
+# All ranks of a job on a node have one collector, whoever of them comes first, late, dies or takes the collector along.
+. "$HERE/lib.sh"
+. "$HERE/../lib/mpi.sh"
+
+cat >rank.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) static char *load_mesh(int rank) { return memset(malloc(100000 * (rank + 1)), 1, 100000); }
+int main(int argc, char **argv) /* ends by the file that it is told */
+{
+    int rank = atoi(getenv("PMI_RANK"));
+    char *mesh = load_mesh(rank);
+    char name[32];
+    snprintf(name, sizeof name, "began.%d", rank);
+    fclose(fopen(name, "w"));
+    while (access(argv[1], F_OK))
+        free(malloc(10)), usleep(10000);
+    int status = mesh[5] + rank;
+    free(mesh);
+    return status;
+}
+END
+cc -g -O1 -o rank rank.c
+cat >host.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int gethostname(char *name, size_t bytes) { return snprintf(name, bytes, "%s", getenv("HOST_NAME")) < 0; }
+END
+cc -shared -fPIC -o host.so host.c
+unset PMI_RANK
+export PMI_SIZE=8
+start() { # RANK JOB STOP OPTION…: its status goes to status.RANK
+    rank=$1 id=$2 stop=$3
+    shift 3
+    (PMI_RANK=$rank tidemark record -q --job=runs --job-id=$id "$@" ./rank $stop; echo "rank $rank status $?" >status.$rank) 2>err.$rank &
+}
+began() { until_true sh -c "$(for i; do echo "[ -e began.$i ] &&"; done) :"; }
+ended() { until_true sh -c "$(for i; do echo "[ -s status.$i ] &&"; done) :"; cat $(for i; do echo status.$i; done); rm -f status.* began.*; }
+all_ended() { until_true sh -c "[ \$(cat runs/$1/*.entry | grep -c '^end ') -ge $2 ]"; }
+sessions() { cat runs/$1/*.entry | sed -n 's/^session //p' | sort -u | wc -l; }
+collectors() { # of the job
+    pgrep -f "tidemark record -q --job=runs --job-id=$1 " | while read -r pid; do
+        [ "$(cat /proc/$pid/comm)" = tidemark ] && echo $pid; done; }
+peaks() { for entry in runs/$1/*.entry; do echo "rank $(entry rank $entry): $(entry peak_bytes $entry) end $(entry end $entry) $(entry end_status $entry)"; done | sort; }
+
+echo "== four at once, one more later: one collector; each has its own status and figures"
+for i in 0 1 2 3; do start $i a stop.a; done
+began 0 1 2 3
+start 4 a stop.a
+began 4
+collectors a | wc -l
+touch stop.a
+ended 0 1 2 3 4
+all_ended a 5
+sessions a
+peaks a | sed 's/: .* end/: end/'
+for entry in runs/a/*.entry; do tidemark report ${entry%.entry}.tmk | grep -q load_mesh && echo load_mesh; done | uniq -c | tr -s ' '
+
+echo "== a rank is killed: the others go on"
+for i in 0 1 2; do start $i b stop.b; done
+began 0 1 2
+kill_hard "$(sed -n 's/^pid //p' runs/b/rank-00001.*.entry)"
+all_ended b 1
+touch stop.b
+ended 0 1 2
+all_ended b 3
+sessions b
+peaks b | sed 's/: .* end/: end/'
+
+echo "== the collector is killed: ranks go on, the job says from when; who comes later has another"
+for i in 0 1; do start $i c stop.c; done
+began 0 1
+saved() { for i in 0 1; do tidemark report runs/c/rank-0000$i.*.tmk | grep -q load_mesh || return 1; done; }
+until_true saved
+kill_hard "$(collectors c)"
+start 2 c stop.c
+began 2
+touch stop.c
+ended 0 1 2
+all_ended c 1
+sessions c
+tidemark job runs/c | sed -n 's/after [0-9.]* m*s/after …/; s/^ *\(rank [0-9]\)[^:]*[ :]*\(its recording.*\)/\1 \2/p' | tr -s ' '
+tidemark job runs/c | grep -c 'cut short after [0-9.]* m*s: figures'
+
+echo "== two nodes, other options and one for each rank: a collector each"
+for i in 0 1; do HOST_NAME=one LD_PRELOAD=$PWD/host.so start $i d stop.d; done
+for i in 2 3; do HOST_NAME=two LD_PRELOAD=$PWD/host.so start $i d stop.d; done
+start 4 d stop.d --free-stacks
+start 5 d stop.d --for=1h
+for i in 6 7; do start $i d stop.d --job-collector=rank; done
+began 0 1 2 3 4 5 6 7
+touch stop.d
+ended 0 1 2 3 4 5 6 7
+all_ended d 8
+sessions d
+for host in one two; do grep -l "^host $host" runs/d/*.entry | wc -l; done
+
+echo "== children are of their rank, with an emptied environment too"
+for i in 0 1; do
+    PMI_RANK=$i tidemark record -q --job=runs --job-id=e sh -c '
+        "$VICTIMS/basic" 1
+        env -i LD_PRELOAD="$LD_PRELOAD" "$VICTIMS/basic" 1
+        touch '"began.$i"'; while [ ! -e began.0 ] || [ ! -e began.1 ]; do sleep 0.05; done' &
+done
+wait
+all_ended e 6
+sessions e
+for entry in runs/e/*.basic.*.entry; do basename $entry | cut -d. -f1; done
+rm -f began.*
+
+
