@@ -9,6 +9,7 @@ shares=$HERE/../lib/shares.py
 # netbuild, exact and by pages: what each call path holds at the peak. Two of five paths share a class
 # with one that takes and frees blocks all the time.
 try tidemark record --allocator=bfm -o e.tmk "$bench" netbuild:1/1 --shapes=60000
+grep -c 'not seen' err # what BFM keeps at the end is BFM's, and nothing that was not seen
 grep -o '"allocator": "[^"]*"' out | sed 's|"[^"]*/|"|'
 try tidemark record --allocator=bfm --events=pages -o p.tmk "$bench" netbuild:1/1 --shapes=60000
 grep -o '"allocator": "[^"]*"' out | sed 's|"[^"]*/|"|'

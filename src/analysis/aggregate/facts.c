@@ -689,8 +689,9 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
 
 bool facts_allocator_is_libc(const struct profile *profile)
 {
-    static const char *const others[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
-                                         "libsnmalloc", "libhoard",    "librpmalloc"};
+    static const char *const others[] = {"libjemalloc", "libtcmalloc",    "libmimalloc",
+                                         "libsnmalloc", "libhoard",       "librpmalloc",
+                                         "libbfm",      "libtidemark-bfm"};
     for (size_t i = 0; i < profile->module_count; i++)
         for (size_t j = 0; j < sizeof others / sizeof *others; j++)
             if (!strncmp(name_base(profile->modules[i].path), others[j], strlen(others[j])))
