@@ -1,5 +1,7 @@
 /* Growth between two looks against `report --json`: every row, the sums, and what no look knows. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { test } from "node:test";
 import { report } from "./profiles.mjs";
 import { serve } from "./serve.mjs";
@@ -90,6 +92,79 @@ export function testLooks(world) {
         session.noErrors();
         await session.close();
         await server.stop();
+    });
+
+    const asked = (file, sql) =>
+        JSON.parse(
+            execFileSync(world.tidemark, ["query", "--json", file, sql], { encoding: "utf8" }),
+        );
+    const opened = async (t, file, opt) => {
+        const server = await serve(world.tidemark, [file]);
+        t.after(() => server.stop());
+        const session = await Session.open(world.browser, server);
+        t.after(() => session.close());
+        await session.go("growth", { opt });
+        return session;
+    };
+
+    test("growth of owners between two looks: they add up to what was resident", async (t) => {
+        const file = world.profiles.spike;
+        const looks = asked(
+            file,
+            "SELECT sample, sum(owner.resident_bytes) AS bytes, sample.resident_bytes FROM owner JOIN sample ON id = sample GROUP BY 1",
+        );
+        assert.ok(looks.length > 1);
+        const [a, b] = [looks[0], looks.at(-1)];
+        const session = await opened(t, file, `as:looks,a:${a.sample},b:${b.sample}`);
+        const title = (name) => session.page.locator(`[data-sum=${name}]`).getAttribute("title");
+        assert.deepEqual(
+            [await title("before"), await title("after")],
+            [exact(a.resident_bytes, "bytes"), exact(b.resident_bytes, "bytes")],
+            "owners come first",
+        );
+        assert.deepEqual([a.bytes, b.bytes], [a.resident_bytes, b.resident_bytes]);
+        const rows = await session.json("Growth between two looks");
+        const ofFiles = (sample) =>
+            asked(
+                file,
+                `SELECT name, sum(resident_bytes) AS bytes FROM owner WHERE kind = 3 AND sample = ${sample} GROUP BY 1`,
+            );
+        const before = new Map(ofFiles(a.sample).map(({ name, bytes }) => [name, bytes]));
+        for (const { name, bytes } of ofFiles(b.sample)) {
+            const row = rows.find((each) => each.name === name);
+            assert.deepEqual([row.before, row.after], [before.get(name) ?? 0, bytes], name);
+        }
+        session.noErrors();
+    });
+
+    test("growth of live types between two looks is that of the table", async (t) => {
+        const file = join(world.work, "types.tmk");
+        const script = "import time; x = [str(i) for i in range(100000)]; time.sleep(0.3)";
+        execFileSync(world.tidemark, ["record", "-q", "-o", file, "python3", "-c", script]);
+        const rows = asked(
+            file,
+            "SELECT sample, name, sum(bytes) AS bytes FROM live_class GROUP BY 1, 2",
+        );
+        const looks = asked(file, "SELECT id FROM sample WHERE class_count IS NOT NULL");
+        if (!rows.length) return t.skip("Python's objects are not known of this python3");
+        const [a, b] = [looks[0].id, looks.at(-1).id];
+        const session = await opened(t, file, `as:looks,subject:types,a:${a},b:${b}`);
+        const of = (sample) =>
+            new Map(
+                rows.filter((row) => row.sample === sample).map(({ name, bytes }) => [name, bytes]),
+            );
+        const [before, after] = [of(a), of(b)];
+        const said = await session.json("Growth between two looks");
+        assert.deepEqual(
+            new Map(said.map((row) => [row.name, [row.before, row.after]])),
+            new Map(
+                [...new Set([...before.keys(), ...after.keys()])].map((name) => [
+                    name,
+                    [before.get(name) ?? 0, after.get(name) ?? 0],
+                ]),
+            ),
+        );
+        session.noErrors();
     });
 
     test("nothing lost is 0 where it was looked for, and only there", async () => {

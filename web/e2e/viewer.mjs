@@ -40,14 +40,21 @@ async function isAsServed(world, Reader, module, file) {
     const server = await serve(world.tidemark, [file], ["--no-token"]);
     const reader = new Reader(module, basename(file), new Uint8Array(readFileSync(file)));
     const number = reader.open(reader.list()[0].file);
-    const served = async (name) =>
-        Buffer.from(await (await fetch(new URL(`/api/v1/p/0/${name}`, server.url))).arrayBuffer());
+    const served = async (name) => {
+        const answer = await fetch(new URL(`/api/v1/p/0/${name}`, server.url));
+        const body = Buffer.from(await answer.arrayBuffer());
+        assert.equal(answer.status, 200, `${basename(file)}: ${name}: ${body}`);
+        return body;
+    };
     let count = 0;
     const compare = async (name) => {
         const theirs = await served(name);
+        const ours = Buffer.from(reader.make(number, name));
+        const at = ours.findIndex((byte, place) => byte !== theirs[place]);
+        const near = (bytes) => bytes.subarray(Math.max(0, at - 60), at + 60).toString("latin1");
         assert.ok(
-            Buffer.from(reader.make(number, name)).equals(theirs),
-            `${basename(file)}: ${name}`,
+            ours.equals(theirs),
+            `${basename(file)}: ${name}: ${near(ours)} | ${near(theirs)}`,
         );
         count++;
         return theirs;

@@ -29,7 +29,7 @@ const rooms = {
     "show/query": null,
 };
 const served =
-    "resources columns_document web_summary web_owners code source_files served_list ranks trace_moments router".split(
+    "resources columns_document columns_strings look_columns web_summary web_owners code source_files served_list ranks trace_moments router".split(
         " ",
     );
 

@@ -6,9 +6,9 @@
  * Functions return 0 or -errno with a sentence in `why`.
  *
  * plot_memory.c, plot_curves.c, plot_job.c, plot_machine.c and distribution.c make a chart of
- * profiles, samples.c of files of times and sizes, plot_system.c of what ps wrote. A stack of curves
- * shows each column at the moment when its sum was highest: levels of different moments are never
- * added up. */
+ * profiles, samples.c of files of times and sizes, plot_system.c of what ps wrote. A stack of
+ * curves shows each column at the moment when its sum was highest: levels of different moments are
+ * never added up. */
 #ifndef TIDEMARK_PLOT_PLOT_H
 #define TIDEMARK_PLOT_PLOT_H
 

@@ -1,76 +1,26 @@
 /* Writes the resource "code": modules, files, functions and lines that call paths are made of.
- * Strings lie one after another in a pool of valid UTF-8, and a column has where each begins. */
+ * Columns of names have numbers of strings (columns_strings.h). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/text.h"
-#include "base/array.h"
-#include "server/columns_document.h"
+#include "server/columns_strings.h"
 #include "server/web_summary.h"
 
 /* ---- Strings ------------------------------------------------------------------------------- */
 
-struct pool {
-    struct strbuf bytes;
-    uint64_t *starts;
-    size_t count, room;
-    bool no_memory;
-};
-
-/* What is no UTF-8 becomes U+FFFD, byte by byte. */
-static void server_code_add_valid(struct strbuf *out, const char *string)
-{
-    size_t left = strlen(string);
-    while (left) {
-        uint32_t code_point;
-        size_t length = text_decode(string, left, &code_point);
-        if (length)
-            strbuf_add(out, string, length);
-        else
-            strbuf_add_string(out, "\xef\xbf\xbd");
-        string += length ? length : 1;
-        left -= length ? length : 1;
-    }
-}
-
-/* The string's number; unknown: there is none. */
-static struct figure server_code_pool_add(struct pool *pool, const char *string)
-{
-    if (!string || pool->no_memory)
-        return FIGURE_UNKNOWN;
-    /* And one for where the last one ends. */
-    pool->no_memory =
-        !array_make_room(&pool->starts, &pool->room, pool->count + 1, sizeof *pool->starts);
-    if (pool->no_memory)
-        return FIGURE_UNKNOWN;
-    pool->starts[pool->count] = pool->bytes.length;
-    server_code_add_valid(&pool->bytes, string);
-    pool->starts[pool->count + 1] = pool->bytes.length;
-    return figure_of(pool->count++);
-}
-
-static struct figure server_code_number_at(const void *rows, size_t row)
-{
-    return ((const struct figure *)rows)[row];
-}
-static struct figure server_code_start_at(const void *rows, size_t row)
-{
-    return figure_of(((const uint64_t *)rows)[row]);
-}
-
 /* A column of strings' numbers. */
 typedef const char *string_of(const struct resources *resources, size_t row);
 
-static void server_code_add_strings(struct columns_document *document, struct pool *pool,
+static void server_code_add_strings(struct columns_document *document, struct columns_strings *pool,
                                     const char *name, const struct resources *resources,
                                     size_t count, string_of *string)
 {
     struct figure *numbers = calloc(count + 1, sizeof *numbers);
     pool->no_memory |= !numbers;
     for (size_t i = 0; numbers && i < count; i++)
-        numbers[i] = server_code_pool_add(pool, string(resources, i));
+        numbers[i] = columns_strings_add(pool, string(resources, i));
     if (numbers)
-        columns_add(document, name, numbers, count, server_code_number_at);
+        columns_strings_add_numbers(document, name, numbers, count);
     free(numbers);
 }
 
@@ -167,7 +117,7 @@ int resources_make_code(const struct resources *resources, struct strbuf *out)
 {
     const struct profile *profile = resources->profile;
     struct columns_document document = COLUMNS_DOCUMENT_INIT;
-    struct pool pool = {.bytes = STRBUF_INIT};
+    struct columns_strings pool = COLUMNS_STRINGS_INIT;
     struct file_finder finder = {.resources = resources, .found = FIGURE_UNKNOWN};
     server_code_add(&document, profile);
     server_code_add_lines(&document, resources);
@@ -181,15 +131,10 @@ int resources_make_code(const struct resources *resources, struct strbuf *out)
     server_code_add_strings(&document, &pool, "file_path", resources, files, server_code_file_path);
     server_code_add_strings(&document, &pool, "module_path", resources, profile->module_count,
                             server_code_module_path);
-    uint64_t nothing = 0;
-    columns_add(&document, "string_start", pool.starts ? pool.starts : &nothing, pool.count + 1,
-                server_code_start_at);
-    columns_add_bytes(&document, "string_bytes", pool.bytes.data, pool.bytes.length);
-    if (pool.no_memory)
+    int error = columns_strings_finish(&document, &pool);
+    if (error)
         strbuf_release(&document.data);
     else
         columns_finish(&document, "", out);
-    free(pool.starts);
-    strbuf_release(&pool.bytes);
-    return pool.no_memory ? -ENOMEM : 0;
+    return error;
 }

@@ -365,6 +365,10 @@ static bool resources_has_machine(const struct profile *profile)
 {
     return resources_is_whole(profile) && profile->machine_moment_count;
 }
+static bool resources_has_types(const struct profile *profile)
+{
+    return resources_is_whole(profile) && profile->block_type_count;
+}
 static bool resources_has_islands(const struct profile *profile)
 {
     return resources_is_whole(profile) && profile->island_count;
@@ -403,6 +407,8 @@ static const struct resource {
     {"curves", has_curves, NULL, resources_add_curves, NULL},
     {"residency", has_residency, NULL, resources_add_residency, NULL},
     {"islands", resources_has_islands, NULL, resources_add_islands, NULL},
+    {"look_owners", resources_has_owners, NULL, NULL, resources_make_look_owners},
+    {"look_types", resources_has_types, NULL, NULL, resources_make_look_types},
     {"machine_memory", resources_has_machine, NULL, resources_add_machine, NULL},
     {"heap", has_heap, NULL, resources_add_heap, NULL},
     {"page_uses", resources_has_page_uses, resources_write_part, NULL, NULL},

@@ -28,5 +28,8 @@ int resources_make_born(const struct resources *resources, struct strbuf *out, s
 
 /* code.c: what call paths are made of: code, lines, functions, files, modules and their names. */
 int resources_make_code(const struct resources *resources, struct strbuf *out);
+/* look_columns.c: who had the resident memory, and of what type live blocks were, at each look. */
+int resources_make_look_owners(const struct resources *resources, struct strbuf *out);
+int resources_make_look_types(const struct resources *resources, struct strbuf *out);
 
 #endif

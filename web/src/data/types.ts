@@ -75,6 +75,7 @@ export interface Sample {
     lost_bytes?: number | null;
     indirect_count?: number | null;
     indirect_bytes?: number | null;
+    class_count?: number | null;
     possible_count?: number | null;
     possible_bytes?: number | null;
     reachable_count?: number | null;

@@ -1,18 +1,21 @@
-/* Growth between two looks at the process: what is mapped and resident, by kind and file; what is
- * resident of blocks, and what is lost, by function. */
+/* Growth between two looks at the process: who has the resident memory; what is mapped and resident, by
+ * kind and file; what is resident of blocks, and what is lost, by function; live blocks by type. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { numbers, whole } from "../data/columns.ts";
+import { indices, numbers, Strings, whole } from "../data/columns.ts";
 import type { Sample } from "../data/types.ts";
 import {
     changeOf,
     foundInMappings,
     lookRows,
-    sumOfRows,
+    others,
+    sumOfFound,
     type Found,
+    type Knows,
     type LookRow,
     type Subject,
 } from "../model/looks.ts";
+import { baseName } from "../model/profile.ts";
 import type { Mapping } from "../model/space.ts";
 import { searcher } from "../model/search.ts";
 import { bytes, exact, signed } from "../model/units.ts";
@@ -25,14 +28,18 @@ import { toneOf } from "./compare_figures.tsx";
 import type { ViewProps } from "./registry.ts";
 
 const subjects: readonly { id: Subject; title: string; resource: string }[] = [
+    { id: "owners", title: "resident, by owner", resource: "look_owners" },
     { id: "resident", title: "resident, by file", resource: "mappings" },
     { id: "mapped", title: "mapped, by file", resource: "mappings" },
     { id: "blocks", title: "resident of blocks, by function", resource: "residency" },
+    { id: "types", title: "live blocks, by type", resource: "look_types" },
     { id: "lost", title: "lost blocks, by function", resource: "islands" },
 ];
 
-const subjectOf = () =>
-    subjects.find((each) => each.id === getOption(state.value, "subject")) ?? subjects[0]!;
+/* Owners unless another is chosen, or no look has found owners. */
+const subjectOf = (profile: ViewProps["profile"]) =>
+    subjects.find((each) => each.id === getOption(state.value, "subject")) ??
+    subjects[profile.has("look_owners") ? 0 : 1]!;
 
 /* Of call paths: the bytes of a column of theirs, under the function that asked. */
 async function foundByPath(
@@ -59,12 +66,73 @@ async function foundByPath(
     });
 }
 
+/* Of a function the name alone, of a call path that another look had under "other call paths" too. */
+async function foundOwners(profile: ViewProps["profile"], hide: boolean): Promise<Found[]> {
+    const [of, document] = await Promise.all([profile.callTree(), profile.columns("look_owners")]);
+    const siteOf = of.passes.siteOfNode(),
+        lines = of.passes.exclusiveLines(hide),
+        strings = new Strings(document);
+    const [sample, node] = [whole(document, "sample"), whole(document, "node")],
+        [bytes, thread] = [numbers(document, "resident_bytes"), numbers(document, "thread")],
+        [kinds, names, modules] = ["kind", "name", "module"].map((name) => indices(document, name));
+    return Array.from(sample, (look, at) => {
+        const kind = strings.get(kinds![at]!) ?? "other",
+            own = strings.get(names![at]!),
+            module = strings.get(modules![at]!),
+            found = { sample: look, bytes: bytes[at]!, kind };
+        if (!node[at]) {
+            const tid = Number.isNaN(thread[at]!) ? "" : ` ${thread[at]}`;
+            const detail = module ? `${kind} of ${baseName(module)}` : kind;
+            return { ...found, name: `${own ?? "without a name"}${tid}`, detail };
+        }
+        const site = siteOf[node[at]!] ?? -1;
+        const line = site < 0 ? of.tree.codeFirstLine[of.tree.code[node[at]!]!]! : lines[site]!;
+        const file = of.names.place(line).replace(/:\d+$/, "");
+        return {
+            ...found,
+            name: own ? `${of.names.ofLine(line)}, ${own}` : of.names.ofLine(line),
+            detail: file ? `${kind}, ${file}` : kind,
+        };
+    });
+}
+
+/* Of a peak the largest call paths have rows: what these lack of all live blocks is a row. */
+function withRest(found: Found[], samples: readonly Sample[]): Found[] {
+    const rows = new Map<number, number>();
+    for (const { sample, bytes } of found) rows.set(sample, (rows.get(sample) ?? 0) + (bytes ?? 0));
+    const rest = [...rows].flatMap(([sample, bytes]): Found[] => {
+        const look = samples.find((each) => each.sample === sample),
+            more = (look?.ledger?.["live_touched_bytes"] ?? bytes) - bytes;
+        return more > 0 ? [{ sample, name: others, detail: "", bytes: more }] : [];
+    });
+    return [...found, ...rest];
+}
+
+async function foundTypes(profile: ViewProps["profile"]): Promise<Found[]> {
+    const document = await profile.columns("look_types"),
+        strings = new Strings(document),
+        names = indices(document, "name"),
+        bytes = numbers(document, "bytes");
+    return Array.from(whole(document, "sample"), (sample, at) => ({
+        sample,
+        name: strings.get(names[at]!) ?? "without a name",
+        detail: "",
+        bytes: bytes[at]!,
+    }));
+}
+
 async function foundOf(
     profile: ViewProps["profile"],
     subject: Subject,
     hide: boolean,
 ): Promise<Found[]> {
-    if (subject === "blocks") return foundByPath(profile, "residency", "resident_bytes", hide);
+    if (subject === "owners") return foundOwners(profile, hide);
+    if (subject === "types") return foundTypes(profile);
+    if (subject === "blocks")
+        return withRest(
+            await foundByPath(profile, "residency", "resident_bytes", hide),
+            profile.summary.samples ?? [],
+        );
     if (subject === "lost") return foundByPath(profile, "islands", "bytes", hide);
     const { mappings } = await profile.json<{ mappings: Mapping[] | null }>("mappings");
     return foundInMappings(mappings ?? [], subject);
@@ -73,23 +141,43 @@ async function foundOf(
 const hasLookedForLost = (look: Sample | undefined) =>
     look?.lost_count !== null && look?.lost_count !== undefined;
 
+/* Of what kinds has a look not told all one by one? */
+function cutKinds(look: Sample | undefined, found: readonly Found[]): Set<string | undefined> {
+    const rest = found.filter((each) => each.sample === look?.sample && each.name === others);
+    return new Set(rest.map((each) => each.kind));
+}
+
 /* Did a look look for it? */
-function knowsOf(subject: Subject, samples: readonly Sample[], found: readonly Found[]) {
-    const seen = new Set(found.map((each) => each.sample));
-    return (sample: number) => {
-        const look = samples.find((each) => each.sample === sample);
-        if (seen.has(sample)) return true;
-        if (subject === "blocks") return !!look?.ledger;
-        return subject === "lost" && hasLookedForLost(look);
+function looksOf(subject: Subject, look: Sample | undefined, found: readonly Found[]): boolean {
+    if (found.some((each) => each.sample === look?.sample)) return true;
+    if (subject === "blocks") return !!look?.ledger;
+    if (subject === "types") return typeof look?.class_count === "number";
+    return subject === "lost" && hasLookedForLost(look);
+}
+
+/* And did it tell all of it one by one? */
+function knowsOf(subject: Subject, samples: readonly Sample[], found: readonly Found[]): Knows {
+    const known = new Map<number, (kind?: string) => boolean>();
+    return (sample, kind) => {
+        let knows = known.get(sample);
+        if (!knows) {
+            const look = samples.find((each) => each.sample === sample);
+            const looked = looksOf(subject, look, found),
+                cut = cutKinds(look, found);
+            known.set(sample, (knows = (of) => looked && !cut.has(of)));
+        }
+        return knows(kind);
     };
 }
 
 export function LooksGrowth({ profile }: ViewProps): JSX.Element {
     const samples = profile.summary.samples ?? [];
     const { hide } = state.value,
-        subject = subjectOf();
-    /* There are no rows of lost blocks where none was lost. */
-    const looked = (look: Sample) => subject.id === "lost" && hasLookedForLost(look);
+        subject = subjectOf(profile);
+    /* There are no rows where nothing was lost, or had a type. */
+    const looked = (look: Sample) =>
+        (subject.id === "lost" && hasLookedForLost(look)) ||
+        (subject.id === "types" && typeof look.class_count === "number");
     const loaded = useLoaded(
         () =>
             profile.work(["looks", subject.id, hide].join(), async () =>
@@ -167,10 +255,11 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
                 </label>
             </div>
             <p class="dim remark">
-                Exact at each look, to the page. Whose pages are whose, types and who holds what are
-                known of one look of a recording:{" "}
+                Exact at each look, to the page. A look at a peak tells the largest call paths one
+                by one, and the others together: what then has no row of its own is not known. Who
+                holds what is known of one look of a recording:{" "}
                 <a href={link({ view: "compare", sort: "", opt: "" })}>compare</a> two recordings
-                for these.
+                for that.
             </p>
             <Ready of={loaded}>
                 {(found) =>
@@ -213,10 +302,9 @@ function LookTable({
         [rows, search],
     );
     const most = shown.reduce((best, row) => Math.max(best, Math.abs(changeOf(row) ?? 0)), 1);
-    const sums = {
-        before: knows(a.sample) ? sumOfRows(rows, "before") : null,
-        after: knows(b.sample) ? sumOfRows(rows, "after") : null,
-    };
+    const sumOf = (look: Sample) =>
+        looksOf(subject, look, found) ? sumOfFound(found, look.sample) : null;
+    const sums = { before: sumOf(a), after: sumOf(b) };
     const columns: Column<LookRow>[] = [
         {
             id: "change",
@@ -262,7 +350,7 @@ function LookTable({
                 onSort={(next) => go({ sort: next }, "replace")}
                 rowKey={(row) => `${row.detail}\n${row.name}`}
                 empty={
-                    knows(a.sample) || knows(b.sample)
+                    looksOf(subject, a, found) || looksOf(subject, b, found)
                         ? "Nothing was found."
                         : "Neither look looked for it."
                 }
