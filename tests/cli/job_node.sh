@@ -34,7 +34,7 @@ export PMI_SIZE=8
 start() { # RANK JOB STOP OPTION…: its status goes to status.RANK
     rank=$1 id=$2 stop=$3
     shift 3
-    (PMI_RANK=$rank tidemark record -q --job=runs --job-id=$id "$@" ./rank $stop; echo "rank $rank status $?" >status.$rank) 2>err.$rank &
+    (PMI_RANK=$rank tidemark record -q --job=runs --job-id=$id --job-collector=node "$@" ./rank $stop; echo "rank $rank status $?" >status.$rank) 2>err.$rank &
 }
 began() { until_true sh -c "$(for i; do echo "[ -e began.$i ] &&"; done) :"; }
 ended() { until_true sh -c "$(for i; do echo "[ -s status.$i ] &&"; done) :"; cat $(for i; do echo status.$i; done); rm -f status.* began.*; }
@@ -99,7 +99,7 @@ for host in one two; do grep -l "^host $host" runs/d/*.entry | wc -l; done
 
 echo "== children are of their rank, with an emptied environment too"
 for i in 0 1; do
-    PMI_RANK=$i tidemark record -q --job=runs --job-id=e sh -c '
+    PMI_RANK=$i tidemark record -q --job=runs --job-id=e --job-collector=node sh -c '
         "$VICTIMS/basic" 1
         env -i LD_PRELOAD="$LD_PRELOAD" "$VICTIMS/basic" 1
         touch '"began.$i"'; while [ ! -e began.0 ] || [ ! -e began.1 ]; do sleep 0.05; done' &

@@ -817,7 +817,7 @@ struct command_line {
 /* What these say is of one rank: when it is recorded, what its collector may have or is sent. */
 static bool cmd_record_shares(const struct record_options *options)
 {
-    return options->collector == 0 && options->for_ns == RECORD_UNLIMITED && !options->start_on &&
+    return options->collector == 1 && options->for_ns == RECORD_UNLIMITED && !options->start_on &&
            !options->until && !options->trigger_count && !options->snapshot_signal &&
            !options->memory_bytes && !options->allocator_functions;
 }

@@ -12,7 +12,7 @@ struct record_options {
     const struct options_command *command; /* that they were given to, for sentences */
     const char *output;
     const char *job, *job_id; /* NULL: not given */
-    int collector;            /* 0: one for all ranks of a node, 1: one for each rank */
+    int collector;            /* 0: one for each rank, 1: one for all ranks of a node */
     const char *ranks;        /* those to be recorded (jobdir/rank_choice.h); NULL: all */
     bool quiet;
     bool waits; /* for daemons too */
