@@ -184,7 +184,23 @@ enum entry_fault entry_set(const struct entry_point *points, unsigned count)
     return ENTRY_OK;
 }
 
+bool entry_is_set(const void *function, const void *original)
+{
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    const uint8_t *at = function;
+    uint8_t jump[ENTRY_JUMP_BYTES];
+    at += memcmp(at, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
+    return entry_code_jump(jump, (uintptr_t)at, (uintptr_t)original - STUB_BYTES) &&
+           memcmp(at, jump, sizeof jump) == 0;
+}
+
 #else
+
+bool entry_is_set(const void *function, const void *original)
+{
+    (void)function, (void)original;
+    return false;
+}
 
 enum entry_fault entry_prepare(struct entry_point *points, unsigned count, void **memory,
                                size_t *bytes)

@@ -32,6 +32,10 @@ enum entry_fault entry_prepare(struct entry_point *points, unsigned count, void 
 /* Writes the jumps: all of them or none. From now on calls come to the hooks. */
 enum entry_fault entry_set(const struct entry_point *points, unsigned count);
 
+/* Does the jump that leads to `original` stand there? Not in a module that came where one has
+ * gone. */
+bool entry_is_set(const void *function, const void *original);
+
 /* Gives back what entry_prepare() made, if no jump was written. */
 void entry_discard(void *memory, size_t bytes);
 

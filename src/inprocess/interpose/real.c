@@ -286,7 +286,7 @@ bool real_code_around(const void *function, uintptr_t *lo, uintptr_t *hi)
 }
 
 /* Our own module, malloc's (and that of a malloc ahead of us), every operator that is in none of
- * them. */
+ * them. `end` is written last, and is 0 where the module has gone. */
 static struct range allocators[64];
 static uint32_t allocator_count;
 
@@ -294,7 +294,7 @@ bool real_is_allocator(uintptr_t ip)
 {
     uint32_t count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < count; i++)
-        if (ip - allocators[i].start < allocators[i].end - allocators[i].start)
+        if (ip >= allocators[i].start && ip < allocators[i].end)
             return true;
     return false;
 }
@@ -332,11 +332,46 @@ static void real_see_allocator_module(const void *function)
 
 static void real_add_range(struct range range)
 {
-    uint32_t count = allocator_count;
-    if (real_is_allocator(range.address) || count == sizeof allocators / sizeof *allocators)
+    uint32_t count = allocator_count, at = 0;
+    if (real_is_allocator(range.address))
         return;
-    allocators[count] = range; /* two threads at once: one range too few for a while */
-    __atomic_store_n(&allocator_count, count + 1, __ATOMIC_RELEASE);
+    while (at < count && allocators[at].end)
+        at++; /* one whose module has gone is taken again */
+    if (at == sizeof allocators / sizeof *allocators)
+        return;
+    allocators[at].address = range.address; /* two threads at once: one range too few for a while */
+    allocators[at].start = range.start;
+    __atomic_store_n(&allocators[at].end, range.end, __ATOMIC_RELEASE);
+    if (at == count)
+        __atomic_store_n(&allocator_count, count + 1, __ATOMIC_RELEASE);
+}
+
+struct gone {
+    uint32_t count;
+    bool seen[sizeof allocators / sizeof *allocators];
+};
+
+static int real_see_ranges(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct gone *gone = context;
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        for (uint32_t k = 0; segment->p_type == PT_LOAD && k < gone->count; k++)
+            gone->seen[k] |= allocators[k].address - start < segment->p_memsz;
+    }
+    return 0;
+}
+
+/* Other code may lie there next, whose calls are no allocator's. */
+void real_forget_gone(void)
+{
+    struct gone gone = {.count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE)};
+    dl_iterate_phdr(real_see_ranges, &gone);
+    for (uint32_t i = 0; i < gone.count; i++)
+        if (!gone.seen[i])
+            __atomic_store_n(&allocators[i].end, 0, __ATOMIC_RELAXED);
 }
 
 static void real_add_module(void *function)

@@ -90,5 +90,7 @@ void real_move(void *function, void *original);
 bool real_is_moved(const void *function);
 /* The module of `function` has an allocator that we stand in front of. */
 void real_is_allocator_too(void *function);
+/* After a dlclose: what of that has gone is no allocator's any more. */
+void real_forget_gone(void);
 
 #endif

@@ -11,6 +11,7 @@
 #include "recorder/module_log.h"
 #include "recorder/patch.h"
 #include "interpose/real.h"
+#include "recorder/script_paths.h"
 #include "recorder/session.h"
 #include "recorder/unseen.h"
 #include "unwind/unwind.h"
@@ -129,13 +130,17 @@ HOOKED(__deregister_frame)
 HOOK int dlclose(void *handle)
 {
     patch_before_close();
+    bool has_scripts = script_paths_before_close();
     int status = REAL(dlclose)(handle);
     int saved_errno = errno;
+    hooks_new_forget(); /* at once: another thread may load the operators elsewhere */
+    if (has_scripts)
+        script_paths_after_close();
+    real_forget_gone();
     thread_use_begin();
     if (session_is_on())
         modules_check_gone();
     thread_use_end();
-    hooks_new_forget();
     errno = saved_errno;
     return status;
 }

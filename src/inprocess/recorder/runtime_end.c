@@ -16,7 +16,9 @@ static struct runtime_end {
     enum wire_request request;
     bool of_python;
     unsigned command; /* its first argument, if it does other things too; 0: it does not */
-    bool is_watched;
+    const void *function_there; /* that has our jump; NULL: none */
+    void *memory;               /* of the trampoline, for the next one when that has gone */
+    size_t bytes;
     runtime_end_function *original;
 } ends[] = {
     {.function = "Py_FinalizeEx", .request = WIRE_REQUEST_LOOK, .of_python = true},
@@ -43,20 +45,37 @@ static __attribute__((noinline)) uintptr_t runtime_end_hook(uintptr_t a1, uintpt
 static void runtime_end_watch(const struct dl_phdr_info *info, struct runtime_end *end)
 {
     const ElfW(Sym) *symbol = real_symbol(info, end->function);
-    void *memory = NULL;
-    size_t bytes = 0;
+    bool had_memory = end->memory != NULL;
     if (!symbol || permitted_calls_is_forbidden(CALL_CODE))
         return;
     struct entry_point point = {.function = (void *)(info->dlpi_addr + symbol->st_value),
                                 .bytes = symbol->st_size,
                                 .hook = (const void *)runtime_end_hook,
                                 .context = end};
-    if (entry_prepare(&point, 1, &memory, &bytes) != ENTRY_OK)
+    if (entry_prepare(&point, 1, &end->memory, &end->bytes) != ENTRY_OK)
         return;
     *(void **)&end->original = point.original;
-    end->is_watched = entry_set(&point, 1) == ENTRY_OK;
-    if (!end->is_watched)
-        entry_discard(memory, bytes);
+    if (entry_set(&point, 1) == ENTRY_OK) {
+        end->function_there = point.function;
+    } else if (!had_memory) {
+        entry_discard(end->memory, end->bytes);
+        end->memory = NULL;
+    }
+}
+
+static int runtime_end_look_for(struct dl_phdr_info *info, size_t size, void *context)
+{
+    const struct runtime_end *end = context;
+    const ElfW(Sym) *symbol = real_symbol(info, end->function);
+    (void)size;
+    return symbol && (const void *)(info->dlpi_addr + symbol->st_value) == end->function_there;
+}
+
+/* Is it watched in a module that has not gone? One that came where that was has no jump. */
+static bool runtime_end_is_watched(struct runtime_end *end)
+{
+    return end->function_there && dl_iterate_phdr(runtime_end_look_for, end) &&
+           entry_is_set(end->function_there, (const void *)end->original);
 }
 
 void runtime_end_see_module(const struct dl_phdr_info *info, bool is_python)
@@ -64,6 +83,6 @@ void runtime_end_see_module(const struct dl_phdr_info *info, bool is_python)
     if (real_is_late())
         return;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (!ends[i].is_watched && (is_python || !ends[i].of_python))
+        if ((is_python || !ends[i].of_python) && !runtime_end_is_watched(&ends[i]))
             runtime_end_watch(info, &ends[i]);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/hash.h"
 #include "interpose/real.h"
+#include "recorder/session.h"
 #include "recorder/shared.h"
 #include "recorder/thread.h"
 #include "runtimes/perl.h"
@@ -74,6 +75,7 @@ static struct functions {
 static struct code_span hidden[2], libc;
 
 static const struct runtime *runtime; /* the one that was seen */
+static bool is_for_ever;              /* it is the program: it does not go before that ends */
 
 static bool script_paths_is_hidden(uintptr_t ip)
 {
@@ -412,11 +414,8 @@ static bool script_paths_program_is_interpreter(void)
     return name && strncmp(name, runtime->program, strlen(runtime->program)) == 0;
 }
 
-static int script_paths_first_module(struct dl_phdr_info *info, size_t size, void *context)
+static void script_paths_span(const struct dl_phdr_info *info, struct code_span *span)
 {
-    struct code_span *span = context;
-    (void)size;
-
     *span = (struct code_span){UINTPTR_MAX, 0};
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -426,6 +425,12 @@ static int script_paths_first_module(struct dl_phdr_info *info, size_t size, voi
         span->lo = lo < span->lo ? lo : span->lo;
         span->hi = lo + segment->p_memsz > span->hi ? lo + segment->p_memsz : span->hi;
     }
+}
+
+static int script_paths_first_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    script_paths_span(info, context);
     return 1;
 }
 
@@ -451,9 +456,118 @@ bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
     if (!(is_python = python_see_module(info)) && !perl_see_module(info))
         return false;
     runtime = is_python ? &python_runtime : &perl_runtime;
+    is_for_ever = is_program;
     script_paths_choose_hidden(is_program);
     thread_capture = is_python ? script_paths_capture_python : script_paths_capture_perl;
     return is_python;
+}
+
+/* ---- Losing it ---- */
+
+typedef __typeof__(thread_capture) capture_function;
+
+/* Threads within a dlclose, each as often as it is in one: a destructor may close as well. The
+ * loader is not asked under the lock, which a destructor's thread takes with the loader's held. The
+ * child of a fork finds all of it empty: what somebody was closing then is not asked there again,
+ * as nobody could say whether it has gone. */
+static struct closing {
+    struct lock lock;
+    uint32_t closers;
+    capture_function before; /* the first of them; NULL: there is nothing to give back */
+    bool is_gone;            /* the interpreter, as one of them has seen */
+} * closing;
+
+static bool script_paths_are_followed(void)
+{
+    capture_function now = __atomic_load_n(&thread_capture, __ATOMIC_RELAXED);
+
+    return now == script_paths_capture_python || now == script_paths_capture_perl;
+}
+
+/* Who had begun to ask the interpreter goes on with it: such a thread's hook is at work. One that
+ * was left by longjmp seems to be, so there is an end to the waiting. */
+static void script_paths_wait_for(struct thread *thread, void *context)
+{
+    const volatile uintptr_t *at_work = &thread->hook_frame;
+    uint32_t *tries = context;
+    uintptr_t hook = *at_work;
+
+    for (; thread != thread_current && hook && *at_work == hook && *tries; --*tries)
+        signal_lock_let_others();
+}
+
+static void script_paths_wait(void)
+{
+    enum { TRIES = 1 << 14 };
+    uint32_t tries = TRIES;
+
+    signal_lock_let_others(); /* what others have stored is to be seen by now */
+    thread_each(script_paths_wait_for, &tries);
+}
+
+static bool script_paths_may_close(void)
+{
+    struct closing *expected = NULL, *made;
+
+    if (!runtime || is_for_ever || !session_is_on())
+        return false;
+    if (!__atomic_load_n(&closing, __ATOMIC_ACQUIRE) &&
+        (made = private_map_lasting(sizeof *made)) != NULL)
+        __atomic_compare_exchange_n(&closing, &expected, made, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE);
+    return closing;
+}
+
+bool script_paths_before_close(void)
+{
+    bool is_first = false;
+
+    if (!script_paths_may_close())
+        return false;
+    signal_lock_take(&closing->lock);
+    closing->closers++;
+    if (script_paths_are_followed()) {
+        closing->before = thread_capture;
+        closing->is_gone = false;
+        __atomic_store_n(&thread_capture, unwind_capture, __ATOMIC_SEQ_CST);
+        is_first = true;
+    }
+    signal_lock_release(&closing->lock);
+    if (is_first)
+        script_paths_wait();
+    return true;
+}
+
+static int script_paths_is_interpreter(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct code_span span, module = runtime->module();
+
+    (void)size, (void)context;
+    script_paths_span(info, &span);
+    return span.lo == module.lo && span.hi == module.hi;
+}
+
+/* By the last one: the interpreter is asked again, or another one may be seen. */
+static void script_paths_closed(void)
+{
+    if (closing->is_gone) {
+        runtime->forget();
+        hidden[0] = (struct code_span){0, 0};
+    } else if (thread_capture == unwind_capture) {
+        __atomic_store_n(&thread_capture, closing->before, __ATOMIC_RELEASE);
+    }
+    closing->before = NULL;
+}
+
+void script_paths_after_close(void)
+{
+    bool is_there = dl_iterate_phdr(script_paths_is_interpreter, NULL) != 0;
+
+    signal_lock_take(&closing->lock);
+    closing->is_gone |= !is_there;
+    if (closing->closers && --closing->closers == 0 && closing->before)
+        script_paths_closed();
+    signal_lock_release(&closing->lock);
 }
 
 void script_paths_renew(void)
@@ -467,6 +581,15 @@ bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
 {
     (void)info, (void)is_program;
     return false;
+}
+
+bool script_paths_before_close(void)
+{
+    return false;
+}
+
+void script_paths_after_close(void)
+{
 }
 
 void script_paths_renew(void)

@@ -22,6 +22,12 @@
  * read (runtimes/runtime.h). True: it is Python. */
 bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program);
 
+/* Around what may unload the interpreter: captures do not ask it then, nor afterwards if it has
+ * gone. Another one may be seen then. False: nobody asks one that could go, and there is nothing to
+ * do afterwards. */
+bool script_paths_before_close(void);
+void script_paths_after_close(void);
+
 /* The session's memory is gone. While nobody else runs. */
 void script_paths_renew(void);
 

@@ -169,6 +169,11 @@ static struct code_span perl_module(void)
     return perl.layout ? perl.module : (struct code_span){0, 0};
 }
 
+static void perl_forget(void)
+{
+    perl.layout = NULL;
+}
+
 static bool perl_is_call(uintptr_t return_address)
 {
     return code_span_has(&perl.calls[0], return_address) ||
@@ -587,6 +592,6 @@ static size_t perl_file_name(const struct script_frame *frame, char *to, size_t 
 }
 
 const struct runtime perl_runtime = {
-    "/perl",   perl_module,     perl_is_call,       perl_stack,     perl_identity,
-    perl_line, perl_first_line, perl_function_name, perl_file_name,
+    "/perl",       perl_module, perl_forget,     perl_is_call,       perl_stack,
+    perl_identity, perl_line,   perl_first_line, perl_function_name, perl_file_name,
 };

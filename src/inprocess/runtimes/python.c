@@ -152,6 +152,11 @@ struct code_span python_module(void)
     return python.layout ? python.module : (struct code_span){0, 0};
 }
 
+static void python_forget(void)
+{
+    python.layout = NULL;
+}
+
 /* ---- Frames ---- */
 
 static inline uintptr_t python_word(uintptr_t object, unsigned offset)
@@ -316,8 +321,8 @@ static uint64_t python_identity(const struct script_frame *frame)
 }
 
 const struct runtime python_runtime = {
-    "/python",   python_module,     python_is_call,       python_stack,     python_identity,
-    python_line, python_first_line, python_function_name, python_file_name,
+    "/python",       python_module, python_forget,     python_is_call,       python_stack,
+    python_identity, python_line,   python_first_line, python_function_name, python_file_name,
 };
 
 /* ---- Allocators ---- */

@@ -36,6 +36,7 @@ static inline bool code_span_has(const struct code_span *span, uintptr_t return_
 struct runtime {
     const char *program;              /* "/perl": such a program is nothing but the interpreter */
     struct code_span (*module)(void); /* {0, 0}: no interpreter was seen */
+    void (*forget)(void);             /* its module has gone: another one may be seen */
     /* Does this native frame run frames of scripts? */
     bool (*is_call)(uintptr_t return_address);
     /* The frames, innermost first, `max` at most; returns how many there are up to that. */
