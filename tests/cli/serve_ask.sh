@@ -36,6 +36,12 @@ curl -s -H 'Origin: http://evil.example' --data 'SELECT 1' "${url%%#*}api/v1/p/0
 end
 ls
 
+echo "--- no notes"
+begin --no-notes run.tmk
+python3 "$HERE/serve_ask.py" "$url" write
+end
+ls
+
 echo "--- an end, while a statement computes for hours"
 begin run.tmk
 python3 "$HERE/serve_ask.py" "$url" stuck

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include "aggregate/facts.h"
 #include "aggregate/startup.h"
+#include "base/hash.h"
+#include "base/map.h"
 
 static void thread_team_add(struct thread_metrics *all, const struct thread_metrics *thread)
 {
@@ -64,23 +66,36 @@ static uint32_t thread_team_name(const struct thread_team *team, const struct pr
     return thread < profile->thread_count && team->has[thread] ? THREAD_TEAM_ALL : thread;
 }
 
+/* Where the row of this pair is among the first `count` of `rows`; `count`: there is none. */
+static size_t thread_team_find_pair(const struct map *map, const struct exchange *rows,
+                                    size_t count, const struct exchange *pair, uint64_t hash)
+{
+    uint32_t at;
+    for (struct map_probe probe = map_probe(map, hash); map_next(&probe, &at);)
+        if (rows[at].owner == pair->owner && rows[at].freer == pair->freer)
+            return at;
+    return count;
+}
+
 size_t thread_team_join(const struct thread_team *team, const struct profile *profile,
                         struct exchange *rows)
 {
     size_t count = 0;
+    struct map map = {0};
     for (size_t i = 0; i < profile->exchange_count; i++) {
         struct exchange row = profile->exchanges[i];
         row.owner = thread_team_name(team, profile, row.owner);
         row.freer = thread_team_name(team, profile, row.freer);
-        size_t at = 0;
-        while (at < count && (rows[at].owner != row.owner || rows[at].freer != row.freer))
-            at++;
-        if (at == count)
+        uint64_t hash = hash_u64((uint64_t)row.owner << 32 | row.freer);
+        size_t at = thread_team_find_pair(&map, rows, count, &row, hash);
+        if (at == count) {
+            map_add(&map, hash, (uint32_t)count);
             rows[count++] = row;
-        else {
+        } else {
             rows[at].count += row.count;
             rows[at].bytes += row.bytes;
         }
     }
+    map_release(&map);
     return count;
 }

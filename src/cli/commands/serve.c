@@ -23,7 +23,7 @@ struct arguments {
     struct source_paths paths;
     const char *bind, *host, *id;
     uint64_t port;
-    bool no_token, open;
+    bool no_token, no_notes, open;
 };
 
 #define TO(field) OPTION_TO(struct arguments, field)
@@ -41,6 +41,8 @@ static const struct option_entry entries[] = {
      NULL},
     {"no-token", 0, OPTION_FLAG, NULL, "let everyone on this machine in; for the loopback only",
      TO(no_token), false, NULL},
+    {"no-notes", 0, OPTION_FLAG, NULL,
+     "write nothing beside profiles: refuse notes and saved views", TO(no_notes), false, NULL},
     {"open", 0, OPTION_SWITCH, NULL,
      "open the browser (default: on a terminal, where there is a display)", TO(open), false, NULL},
     OPTION_GROUP("What"),
@@ -204,6 +206,7 @@ int cmd_serve(int argc, char **argv)
         .host = arguments.host,
         .port = (uint16_t)arguments.port,
         .no_token = arguments.no_token,
+        .no_notes = arguments.no_notes,
     };
     if (!status)
         status = cmd_serve_until_end(&options, &arguments);

@@ -495,6 +495,9 @@ static enum MHD_Result answer_send_notes(struct server *server, struct MHD_Conne
         return answer_send_problem(connection, 403,
                                    "without a token nobody knows whose notes these are: nothing is "
                                    "written (--no-token)");
+    if (request->keeps_body && server->options.no_notes)
+        return answer_send_problem(connection, 403,
+                                   "this server writes no notes beside profiles (--no-notes)");
     if (request->keeps_body)
         error = notes_write(&server->notes, shown, &request->body, known);
     if (!error)
