@@ -657,6 +657,17 @@ static void facts_add_unfollowed(struct strbuf *out, const struct profile *profi
         "another machine or with a sanitizer");
 }
 
+static void facts_add_native_scripts(struct strbuf *out, const struct profile *profile)
+{
+    static const char *const names[] = {"", "Python", "Perl", "Python and of Perl"};
+    uint64_t which = facts_number(profile, PROFILE_META_NATIVE_SCRIPTS);
+    if (which && which < sizeof names / sizeof *names)
+        strbuf_addf(out,
+                    "call paths have no functions of scripts: frames of this version of %s cannot "
+                    "be read (Python 3.11 to 3.13, Perl 5.28 to 5.40 can)\n",
+                    names[which]);
+}
+
 void facts_add_warnings(struct strbuf *out, const struct profile *profile)
 {
     if (profile_is_job(profile))
@@ -677,6 +688,7 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
         out, facts_number(profile, PROFILE_META_UNSEEN_CONSTRUCTORS),
         "module was loaded with RTLD_DEEPBIND: what its constructors allocated is not seen",
         "modules were loaded with RTLD_DEEPBIND: what their constructors allocated is not seen");
+    facts_add_native_scripts(out, profile);
     facts_add_unfollowed(out, profile);
     /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only, 5 not unpacked */
     facts_add_modules(out, profile, 1, "changed since the recording, so without names");

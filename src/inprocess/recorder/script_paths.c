@@ -447,14 +447,25 @@ static void script_paths_choose_hidden(bool is_program)
     module_find_bounds((uintptr_t)real._exit, &libc.lo, &libc.hi);
 }
 
+static void script_paths_tell_unread(const struct dl_phdr_info *info)
+{
+    uint32_t unread = (python_is_unread(info) ? WIRE_SCRIPTS_PYTHON : 0) |
+                      (perl_is_unread(info) ? WIRE_SCRIPTS_PERL : 0);
+
+    if (unread && !(shared_header()->flags & WIRE_FLAG_NATIVE))
+        atomic_fetch_or(&shared_header()->native_scripts, unread);
+}
+
 bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
 {
     bool is_python;
 
     if (thread_capture != unwind_capture)
         return false;
-    if (!(is_python = python_see_module(info)) && !perl_see_module(info))
+    if (!(is_python = python_see_module(info)) && !perl_see_module(info)) {
+        script_paths_tell_unread(info);
         return false;
+    }
     runtime = is_python ? &python_runtime : &perl_runtime;
     is_for_ever = is_program;
     script_paths_choose_hidden(is_program);

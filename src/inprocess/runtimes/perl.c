@@ -164,6 +164,11 @@ bool perl_see_module(const struct dl_phdr_info *info)
     return perl.layout != NULL;
 }
 
+bool perl_is_unread(const struct dl_phdr_info *info)
+{
+    return !perl.layout && perl_symbol(info, "perl_construct") && perl_symbol(info, "PL_version");
+}
+
 static struct code_span perl_module(void)
 {
     return perl.layout ? perl.module : (struct code_span){0, 0};

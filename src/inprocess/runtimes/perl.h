@@ -19,6 +19,8 @@
 /* Is this module an interpreter that can be read? The first one counts; true: it is that, and
  * new. */
 bool perl_see_module(const struct dl_phdr_info *info);
+/* Is it a Perl all the same, of a version that is not known? */
+bool perl_is_unread(const struct dl_phdr_info *info);
 
 /* A hash of the calling thread's frames; 0: it has none. To be asked only where a native frame is
  * perl_runtime.is_call(): the interpreter is alive then. */

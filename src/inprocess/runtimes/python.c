@@ -142,6 +142,12 @@ bool python_see_module(const struct dl_phdr_info *info)
     return python.layout != NULL;
 }
 
+bool python_is_unread(const struct dl_phdr_info *info)
+{
+    return !python.layout && python_symbol(info, "Py_Initialize") &&
+           python_symbol(info, "PyCode_Addr2Line");
+}
+
 struct code_span python_eval(void)
 {
     return python.layout ? python.eval : (struct code_span){0, 0};

@@ -23,6 +23,8 @@
 /* Is this module an interpreter that can be read? The first one counts; true: it is that, and
  * new. */
 bool python_see_module(const struct dl_phdr_info *info);
+/* Is it a Python all the same, of a version that is not known? */
+bool python_is_unread(const struct dl_phdr_info *info);
 
 /* The function that runs frames, and the module that it is in. {0, 0}: no interpreter was seen. */
 struct code_span python_eval(void);

@@ -356,6 +356,9 @@ void process_image_tell_end(struct process_image *image, process_image_take_fact
     if (image->view.header && atomic_load(&image->view.header->unseen_constructors))
         take(image, PROFILE_META_UNSEEN_CONSTRUCTORS, NULL,
              atomic_load(&image->view.header->unseen_constructors));
+    if (image->view.header && atomic_load(&image->view.header->native_scripts))
+        take(image, PROFILE_META_NATIVE_SCRIPTS, NULL,
+             atomic_load(&image->view.header->native_scripts));
     process_image_tell_unfollowed(image, take);
     process_image_tell_unseen(image, take);
     if (image->looks && look_schedule_complaint(image->looks))

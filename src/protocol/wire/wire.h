@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x475458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x485458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -465,6 +465,8 @@ struct wire_range {
     _Atomic uint64_t start, bytes;
 };
 
+enum wire_scripts { WIRE_SCRIPTS_PYTHON = 1, WIRE_SCRIPTS_PERL = 2 };
+
 /* ---- What is not seen ----------------------------------------------------------------------
  * Allocators that the recorder knows to be there and does not stand in for. */
 enum wire_unseen_what {
@@ -558,6 +560,8 @@ struct wire_header {
     _Atomic uint32_t exit_waiting;        /* the program is in its exit and waits */
     _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given
                                            * our functions: loaded with RTLD_DEEPBIND */
+    _Atomic uint32_t native_scripts; /* WIRE_SCRIPTS_…: of interpreters whose frames cannot be read,
+                                      * as their version is not known; 0: none */
     _Atomic uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS];
     _Atomic uint64_t exit_stack; /* with exit_waiting: of the stack of the thread that exits,
                                      * what is below is the C library's and ours; 0: not known */

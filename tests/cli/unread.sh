@@ -1,0 +1,10 @@
+# Scripts of an interpreter whose version is not known have native call paths, and the report says so.
+. "$HERE/lib.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip "scripts' frames are read on x86-64 only"
+tidemark record -q -o unread.tmk "$CLI/cli_unread"
+tidemark report unread.tmk | grep -c "frames of this version"
+tidemark record -q --native -o native.tmk "$CLI/cli_unread"
+tidemark report native.tmk | grep -c "frames of this version"
+tidemark record -q -o other.tmk true
+tidemark report other.tmk | grep -c "frames of this version"
