@@ -3,8 +3,8 @@
 
 [ "$(uname -m)" = x86_64 ] || skip "scripts' frames are read on x86-64 only"
 tidemark record -q -o unread.tmk "$CLI/cli_unread"
-tidemark report unread.tmk | grep -c "frames of this version"
+tidemark report unread.tmk | grep -c "frames of this version" || :
 tidemark record -q --native -o native.tmk "$CLI/cli_unread"
-tidemark report native.tmk | grep -c "frames of this version"
+tidemark report native.tmk | grep -c "frames of this version" || :
 tidemark record -q -o other.tmk true
-tidemark report other.tmk | grep -c "frames of this version"
+tidemark report other.tmk | grep -c "frames of this version" || :
