@@ -16,7 +16,18 @@ check() { # KIND LIBRARY
         WHERE function.name = 'big' AND frame.depth = 0 AND site.peak_bytes >= 1 << 20") blocks of big"
 }
 
-check perl "$(perl -e 'exit !($] >= 5.028 && $] < 5.042)' 2>/dev/null &&
-    ldconfig -p | sed -n 's/.*libperl\.so\.[0-9.]* .*=> //p' | head -n 1)"
-check python "$(python3 -c 'import sys, sysconfig as s
-if (3, 11) <= sys.version_info < (3, 14): print(s.get_config_var("LIBDIR") + "/" + s.get_config_var("INSTSONAME"))' 2>/dev/null)"
+left() { # LIBRARY: whoever closes does not wait for long for hooks that are at work no more
+    if [ ! -f "$1" ]; then
+        echo soon
+        return
+    fi
+    tidemark record -q -o left.tmk "$CLI/cli_unloaded_left" "$1" "$CLI/libcli_unloaded_holder.so"
+}
+
+perl=$(perl -e 'exit !($] >= 5.028 && $] < 5.042)' 2>/dev/null &&
+    ldconfig -p | sed -n 's/.*libperl\.so\.[0-9.]* .*=> //p' | head -n 1)
+python=$(python3 -c 'import sys, sysconfig as s
+if (3, 11) <= sys.version_info < (3, 14): print(s.get_config_var("LIBDIR") + "/" + s.get_config_var("INSTSONAME"))' 2>/dev/null)
+check perl "$perl"
+check python "$python"
+left "$(if [ -f "$python" ]; then echo "$python"; else echo "$perl"; fi)"

@@ -348,6 +348,7 @@ static void real_add_range(struct range range)
 
 struct gone {
     uint32_t count;
+    uintptr_t ends[sizeof allocators / sizeof *allocators];
     bool seen[sizeof allocators / sizeof *allocators];
 };
 
@@ -364,14 +365,18 @@ static int real_see_ranges(struct dl_phdr_info *info, size_t size, void *context
     return 0;
 }
 
-/* Other code may lie there next, whose calls are no allocator's. */
+/* Other code may lie there next, whose calls are no allocator's. What another thread has put there
+ * since we looked stays. */
 void real_forget_gone(void)
 {
     struct gone gone = {.count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE)};
+    for (uint32_t i = 0; i < gone.count; i++)
+        gone.ends[i] = __atomic_load_n(&allocators[i].end, __ATOMIC_ACQUIRE);
     dl_iterate_phdr(real_see_ranges, &gone);
     for (uint32_t i = 0; i < gone.count; i++)
-        if (!gone.seen[i])
-            __atomic_store_n(&allocators[i].end, 0, __ATOMIC_RELAXED);
+        if (gone.ends[i] && !gone.seen[i])
+            __atomic_compare_exchange_n(&allocators[i].end, &gone.ends[i], 0, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 static void real_add_module(void *function)

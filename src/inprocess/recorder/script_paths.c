@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/hash.h"
+#include "base/ticks.h"
 #include "interpose/real.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
@@ -495,25 +496,42 @@ static bool script_paths_are_followed(void)
     return now == script_paths_capture_python || now == script_paths_capture_perl;
 }
 
+/* Waiting is for so many tries and so long, for all threads together: while one is waited for, the
+ * others go on. A try alone may last as long as whoever else wants the processor has it. */
+struct patience {
+    uint32_t tries;
+    uint64_t since;
+};
+
+static bool script_paths_has_patience(struct patience *patience)
+{
+    enum { TICKS = 1 << 28 }; /* about 0.1 s */
+
+    if (patience->tries == 0)
+        return false;
+    patience->tries--;
+    return permitted_calls_is_forbidden(CALL_CLOCK) || ticks_now() - patience->since < TICKS;
+}
+
 /* Who had begun to ask the interpreter goes on with it: such a thread's hook is at work. One that
  * was left by longjmp seems to be, so there is an end to the waiting. */
-static void script_paths_wait_for(struct thread *thread, void *context)
+static void script_paths_wait_for(struct thread *thread, void *patience)
 {
     const volatile uintptr_t *at_work = &thread->hook_frame;
-    uint32_t *tries = context;
     uintptr_t hook = *at_work;
 
-    for (; thread != thread_current && hook && *at_work == hook && *tries; --*tries)
+    while (thread != thread_current && hook && *at_work == hook &&
+           script_paths_has_patience(patience))
         signal_lock_let_others();
 }
 
 static void script_paths_wait(void)
 {
-    enum { TRIES = 1 << 14 };
-    uint32_t tries = TRIES;
+    bool has_clock = !permitted_calls_is_forbidden(CALL_CLOCK);
+    struct patience patience = {1 << 14, has_clock ? ticks_now() : 0};
 
     signal_lock_let_others(); /* what others have stored is to be seen by now */
-    thread_each(script_paths_wait_for, &tries);
+    thread_each(script_paths_wait_for, &patience);
 }
 
 static bool script_paths_may_close(void)
