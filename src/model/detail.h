@@ -67,8 +67,10 @@ struct peak {
  * function the curve is at no moment further from the truth than max(threshold_bytes, 1/CURVE_PART
  * of itself); before its first point it is 0. The highest point is never dropped. */
 #define CURVE_POINTS          256
+#define CURVE_EXACT_POINTS    4096 /* of a curve that begins exact: of what a path has mapped */
 #define CURVE_THRESHOLD_BYTES 8192 /* a page record of the report: 1024 pointers */
-#define CURVE_PART            20   /* 1/20: 5 % */
+#define CURVE_COARSE_BYTES    (1u << 20) /* from this threshold on, views say it */
+#define CURVE_PART            20         /* 1/20: 5 % */
 struct curve_point {
     uint64_t ticks, bytes;
 };

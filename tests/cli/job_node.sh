@@ -110,4 +110,19 @@ sessions e
 for entry in runs/e/*.basic.*.entry; do basename $entry | cut -d. -f1; done
 rm -f began.*
 
-
+echo "== what is wanted only begins later, and ends before the next: all are recorded, whoever collects; a collector that is told to end does"
+cp "$VICTIMS/basic" wanted && cp "$VICTIMS/basic" other
+for by in rank node; do
+    PMI_RANK=0 tidemark record -q --job=runs --job-id=only.$by --job-collector=$by --only=wanted >/dev/null sh -c '
+        ./wanted 1; sleep 1.2; ./other 1; ./wanted 1; sleep 1.2; ./wanted 1'
+    all_ended only.$by 3
+    ls runs/only.$by/*.entry | wc -l
+    PMI_RANK=0 tidemark record -q --job=runs --job-id=term.$by --job-collector=$by --only=wanted >/dev/null sh -c "
+        ./wanted 1; touch began.0; while [ ! -e stop.term.$by ]; do sleep 0.05; done" &
+    began 0
+    kill -TERM $(collectors term.$by)
+    until_true sh -c "! pgrep -f '^tidemark record -q --job=runs --job-id=term.$by ' >/dev/null"
+    touch stop.term.$by
+    wait
+    rm -f began.0
+done

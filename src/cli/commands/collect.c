@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,25 +68,38 @@ static int cmd_collect_watch_signal(int number)
 }
 
 /* SIGTERM leaves the programs, and completes their profiles. The second one gives up names: nobody
- * would see that it is asked for. */
-static void cmd_collect_take_signals(struct collector *collector, int signals)
+ * would see that it is asked for. True: of those that are not recorded nobody is waited for. */
+static bool cmd_collect_take_signals(struct collector *collector, int signals)
 {
+    bool leaves = false;
     struct signalfd_siginfo signal;
     while (read(signals, &signal, sizeof signal) == sizeof signal) {
         if (signal.ssi_signo != SIGTERM) {
             snapshot_on_signal(collector, (int)signal.ssi_signo);
             continue;
         }
+        leaves = true;
         collector_leave(collector);
         if (collector_running(collector) == 0)
             collector_leave(collector);
     }
+    return leaves;
 }
 
 /* ---- Until all have ended ---- */
 
+/* How long the end of a process goes unseen that is not recorded. */
+enum { LOOK_MS = 1000 };
+
+static bool cmd_collect_has_ended(int pidfd)
+{
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+    return pidfd < 0 || poll(&end, 1, 0) != 0;
+}
+
 /* `starter`: a pidfd of who started us and will be the first to come, or start those who do: as
- * long as it lives we wait. -1: not known. `signals`: of cmd_collect_watch_signal(). */
+ * long as it lives we wait, and for others after the first (--only, a program that has none of
+ * ours and starts such as have). -1: not known. `signals`: of cmd_collect_watch_signal(). */
 static void cmd_collect_run(struct collector *collector, int starter, int signals)
 {
     while (starter >= 0 && collector_active(collector) == 0 &&
@@ -93,9 +107,13 @@ static void cmd_collect_run(struct collector *collector, int starter, int signal
         ;
     if (collector_active(collector) == 0)
         collector_wait(collector, -1, FIRST_PATIENCE_MS);
-    while (collector_active(collector) > 0)
-        if (collector_wait(collector, signals, 1000))
-            cmd_collect_take_signals(collector, signals);
+    bool waits = true;
+    while (collector_active(collector) > 0 || (waits && !cmd_collect_has_ended(starter))) {
+        if (collector_wait(collector, signals, LOOK_MS) &&
+            cmd_collect_take_signals(collector, signals))
+            waits = false;
+        waits = waits && !collector_over(collector);
+    }
 }
 
 /* Who started us comes himself, and at once: when he ends without it nobody comes. */
@@ -156,15 +174,19 @@ static void cmd_collect_leave_binding(void)
 /* A rank that comes a little later finds it, and its names of functions. */
 static void cmd_collect_run_for_node(struct collector *collector, int signals)
 {
-    enum { LINGER_MS = 500, LOOK_MS = 1000 };
+    enum { LINGER_MS = 500 };
     uint64_t until_ns = 0;
+    bool waits = true;
     do {
         bool is_active = collector_active(collector) > 0;
         if (is_active)
             until_ns = now_monotonic_ns() + LINGER_MS * 1000000ull;
-        if (collector_wait(collector, signals, is_active ? LOOK_MS : LINGER_MS))
-            cmd_collect_take_signals(collector, signals);
-    } while (collector_active(collector) > 0 || now_monotonic_ns() < until_ns);
+        if (collector_wait(collector, signals, is_active ? LOOK_MS : LINGER_MS) &&
+            cmd_collect_take_signals(collector, signals))
+            waits = false;
+        if (!waits)
+            collector_expect_nobody(collector);
+    } while (collector_active(collector) > 0 || (waits && now_monotonic_ns() < until_ns));
 }
 
 /* Never returns. `ready`: where the name goes. */

@@ -83,8 +83,6 @@ static bool collect_node_is_ours(int fd)
 static int collect_node_hear_name(int fd, char *name, size_t bytes)
 {
     struct wire_hello hello = {.magic = WIRE_MAGIC, .reason = WIRE_HELLO_RANK};
-    struct timeval patience = {.tv_sec = 10};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ssize_t got = send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
     while (got > 0 && (got = recv(fd, name, bytes, 0)) < 0 && errno == EINTR)
         ;
@@ -101,6 +99,9 @@ static int collect_node_ask(const char *address, char *name, size_t bytes)
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
+    struct timeval patience = {.tv_sec = 10}; /* who listens by that name may take nobody */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     int error = connect(fd, (const struct sockaddr *)&at, length) < 0 ? -errno : 0;
     if (!error && !collect_node_is_ours(fd))
         error = -EPERM;

@@ -1,5 +1,5 @@
 /* Curves of the sites' live bytes over time (path_curves.h). Points lie in pieces of 8, 16, …
- * CURVE_POINTS points, taken from one arena with a free list for each size. A full curve doubles
+ * points, taken from one arena with a free list for each size. A full curve doubles
  * its threshold until at least a quarter of its points is redundant. */
 #include "accounting/path_curves.h"
 
@@ -8,6 +8,7 @@
 #define MAX_PIECES      (CURVES_MAX_BYTES / PIECE_BYTES)
 
 _Static_assert(SMALLEST_POINTS << (CURVE_PIECES - 1) == CURVE_POINTS, "the largest piece");
+_Static_assert(SMALLEST_POINTS << (CURVE_EXACT_PIECES - 1) == CURVE_EXACT_POINTS, "exact");
 
 void curves_release(struct curves *curves)
 {
@@ -55,11 +56,19 @@ static size_t curves_room_of(const struct site_curve *curve)
     return curve->piece ? (size_t)SMALLEST_POINTS << curve->size : 0;
 }
 
+/* Of how many sizes a curve may have its next piece. */
+static unsigned curves_sizes(const struct curves *curves)
+{
+    bool room = curves->used < CURVES_EXACT_BYTES / PIECE_BYTES;
+
+    return curves->begin_exact && room ? CURVE_EXACT_PIECES : CURVE_PIECES;
+}
+
 /* A larger piece for the curve. False: it has the largest, or the arena is full. */
 static bool curves_enlarge(struct curves *curves, struct site_curve *curve)
 {
     unsigned size = curve->piece ? curve->size + 1u : 0;
-    uint32_t piece = size < CURVE_PIECES ? curves_take_piece(curves, size) : 0;
+    uint32_t piece = size < curves_sizes(curves) ? curves_take_piece(curves, size) : 0;
 
     if (!piece)
         return false;
@@ -94,7 +103,7 @@ static bool curves_contains(struct curve_band outer, struct curve_band inner)
 
 /* Which points remain with a threshold: `keep(i)` is written to kept[i]. Returns how many. */
 static size_t curves_sift(const struct site_curve *curve, const struct curve_point *points,
-                          uint64_t threshold_bytes, bool kept[CURVE_POINTS])
+                          uint64_t threshold_bytes, bool kept[CURVE_EXACT_POINTS])
 {
     struct curve_band band = curves_band_of(0, threshold_bytes);
     size_t count = 0;
@@ -111,7 +120,7 @@ static size_t curves_sift(const struct site_curve *curve, const struct curve_poi
 }
 
 static void curves_drop(struct site_curve *curve, struct curve_point *points,
-                        const bool kept[CURVE_POINTS])
+                        const bool kept[CURVE_EXACT_POINTS])
 {
     size_t count = 0, highest = 0;
 
@@ -129,7 +138,7 @@ static void curves_thin(struct curves *curves, struct site_curve *curve)
 {
     struct curve_point *points = curves_piece_at(curves, curve->piece);
     uint64_t threshold = curve->threshold_bytes;
-    bool kept[CURVE_POINTS];
+    bool kept[CURVE_EXACT_POINTS];
 
     do {
         threshold = !threshold        ? CURVE_THRESHOLD_BYTES

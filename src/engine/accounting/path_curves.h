@@ -2,14 +2,16 @@
  *
  *   all     one curve for each site whose live bytes ever exceeded CURVE_THRESHOLD_BYTES; where
  *           curves begin exact, for each site that ever had any
- *   arena   │ 8 points │ 32 points │ … │   pieces of 8, 16, … CURVE_POINTS points. A curve that
+ *   arena   │ 8 points │ 32 points │ … │   pieces of 8, 16, … CURVE_POINTS points, and on to
+ *                                          CURVE_EXACT_POINTS where curves begin exact, while
+ *                                          the arena is below CURVES_EXACT_BYTES. A curve that
  *                                          needs a larger piece gives its old one to the free
  *                                          list of that size.
  *
  * Invariants of a curve with a piece. p is the bytes of the last point, or 0 if there is none;
  * e(p) = max(threshold_bytes, p / CURVE_PART), or 0 while threshold_bytes is 0.
  *   band = [p - e(p), p + e(p)],   and live is in the band: |live - p| <= e(p)
- *   count <= 8 << size <= CURVE_POINTS
+ *   count <= 8 << size <= CURVE_POINTS, or CURVE_EXACT_POINTS
  *   points[highest].bytes >= points[i].bytes for all i
  *
  * A curve adds a point only when the site's live bytes leave the band. When there is no room for
@@ -29,8 +31,10 @@
 #include "blocks/arena.h"
 #include "accounting/sites.h"
 
-#define CURVES_MAX_BYTES ((size_t)64 << 20) /* of the arena; curves are thinned earlier then */
-#define CURVE_PIECES     6                  /* 8 16 … CURVE_POINTS */
+#define CURVES_MAX_BYTES   ((size_t)64 << 20) /* of the arena; curves are thinned earlier then */
+#define CURVES_EXACT_BYTES ((size_t)4 << 20) /* of the arena, until a curve has CURVE_POINTS only */
+#define CURVE_PIECES       6                 /* 8 16 … CURVE_POINTS */
+#define CURVE_EXACT_PIECES 10                /* … CURVE_EXACT_POINTS */
 
 struct curve_band {
     uint64_t low, high;
@@ -50,8 +54,8 @@ struct site_curve {
 struct curves {
     struct site_curve *all;
     uint32_t count;
-    uint32_t used;               /* pieces of 8 points */
-    uint32_t free[CURVE_PIECES]; /* + 1; the next one stands in the piece's first word */
+    uint32_t used;                     /* pieces of 8 points */
+    uint32_t free[CURVE_EXACT_PIECES]; /* + 1; the next one stands in the piece's first word */
     bool begin_exact;
     struct arena all_memory, arena;
 };

@@ -270,6 +270,11 @@ void collector_expect_rank(struct collector *collector, pid_t pid)
     expected_ranks_add(&collector->expected, pid);
 }
 
+void collector_expect_nobody(struct collector *collector)
+{
+    expected_ranks_release(&collector->expected);
+}
+
 size_t collector_running(const struct collector *collector)
 {
     size_t running = 0;

@@ -99,6 +99,8 @@ bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms);
 /* A rank's process, which may execute and start what is recorded: the collector is active as long
  * as it lives (WIRE_HELLO_RANK). */
 void collector_expect_rank(struct collector *collector, pid_t pid);
+/* Of those that are expected: it is to end. */
+void collector_expect_nobody(struct collector *collector);
 /* Processes being recorded now, and ranks that are expected. */
 size_t collector_active(const struct collector *collector);
 /* Those of them that have not ended yet (the others complete their profiles). */

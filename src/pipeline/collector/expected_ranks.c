@@ -78,5 +78,5 @@ void expected_ranks_release(struct expected_ranks *ranks)
     while (ranks->count)
         expected_ranks_forget(ranks, ranks->count - 1);
     free(ranks->list);
-    ranks->list = NULL;
+    *ranks = (struct expected_ranks){0};
 }

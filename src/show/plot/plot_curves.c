@@ -410,6 +410,34 @@ static void plot_curves_choose(struct chart *chart, struct curves *curves, size_
         strbuf_release(&names[i]);
 }
 
+/* How far from the truth those that are shown may be, where that can be seen; 0 else. */
+static uint64_t plot_curves_bound(const struct curves *curves)
+{
+    uint64_t most = 0, sum = 0, threshold;
+    for (size_t i = 0; i < curves->held_count; i++) {
+        const struct held *held = &curves->held[i];
+        if (i == 0 || held->group != held[-1].group)
+            sum = 0;
+        if (curves->groups[held->group].shown &&
+            figure_get(curves->profile->curves[held->curve].threshold_bytes, &threshold))
+            sum += threshold;
+        most = sum > most ? sum : most;
+    }
+    return most < CURVE_COARSE_BYTES ? 0 : most;
+}
+
+static void plot_curves_note(struct chart *chart, const struct curves *curves)
+{
+    struct strbuf bound = STRBUF_INIT;
+    uint64_t bytes = plot_curves_bound(curves);
+    strbuf_add_string(&bound, curves->profile->sample_bytes ? "; estimated from samples" : "");
+    if (bytes)
+        strbuf_addf(&bound, "; within %s or 5 %% of the truth", human_bytes(bytes).text);
+    chart_set_note(chart, "the %zu that held most, of %zu%s", chart->count, curves->group_count,
+                   bound.data ? bound.data : "");
+    strbuf_release(&bound);
+}
+
 /* All that was requested, behind: what the shown ones leave out can be seen. */
 static void plot_curves_add_whole(struct chart *chart, const struct profile *profile)
 {
@@ -447,8 +475,7 @@ int plot_curves(struct chart *chart, const struct profile *profile,
     chart->y = (struct chart_axis){.title = "live memory", .unit = CHART_BYTES};
     facts_add_text(&program, profile, PROFILE_META_PROGRAM);
     chart_set_title(chart, "%s: %s over time", program.data, kinds[options->view]);
-    chart_set_note(chart, "the %zu that held most, of %zu%s", chart->count, curves.group_count,
-                   profile->sample_bytes ? "; estimated from samples" : "");
+    plot_curves_note(chart, &curves);
     error = plot_curves_draw(chart, &curves, options->stacked);
     if (!error && profile->bucket_count)
         plot_curves_add_whole(chart, profile);

@@ -204,6 +204,7 @@ struct site_curve {
     uint32_t node;
     size_t first, count;
     uint64_t top_bytes;
+    uint64_t threshold_bytes; /* of its call paths together */
 };
 
 struct site_curves {
@@ -236,7 +237,9 @@ static bool report_text_time_is_settled(const struct site_curve *curve, const st
 static void report_text_time_add_steps(struct site_curves *curves, const struct curve *curve,
                                        uint32_t site, size_t *count)
 {
-    uint64_t level = 0;
+    uint64_t level = 0, threshold = 0;
+    if (figure_get(curve->threshold_bytes, &threshold))
+        curves->items[site].threshold_bytes += threshold;
     for (size_t i = 0; i < curve->count; i++) {
         curves->steps[(*count)++] =
             (struct step){curve->points[i].ticks, (int64_t)(curve->points[i].bytes - level), site};
@@ -339,6 +342,18 @@ static void report_text_time_add_curve(struct text *text, const struct site_curv
     report_part_path(text, curve->node, FIGURE + 2 * GAP + columns, false);
 }
 
+/* Said where it is more than what every curve of the heap begins with: how far from the truth. */
+static void report_text_time_add_bound(struct strbuf *rest, const struct text *text,
+                                       const struct site_curves *curves, const uint32_t *order)
+{
+    uint64_t bound = 0;
+    for (size_t i = 0; i < curves->count && i < text->options->top; i++)
+        if (curves->items[order[i]].threshold_bytes > bound)
+            bound = curves->items[order[i]].threshold_bytes;
+    if (bound >= CURVE_COARSE_BYTES)
+        strbuf_addf(rest, ", within %s or 5 %% of the truth", human_bytes(bound).text);
+}
+
 static void report_text_time_add_curves(struct text *text, const struct site_curves *curves,
                                         const uint32_t *order)
 {
@@ -346,6 +361,7 @@ static void report_text_time_add_curves(struct text *text, const struct site_cur
     uint64_t span = report_text_time_span_of(text->profile);
     struct strbuf rest = STRBUF_INIT;
     strbuf_addf(&rest, "each on its own scale, over %s", human_duration(span).text);
+    report_text_time_add_bound(&rest, text, curves, order);
     report_part_title(text, "Call sites over time", curves->count ? rest.data : NULL);
     for (size_t i = 0; i < curves->count && i < text->options->top; i++) {
         const struct site_curve *curve = &curves->items[order[i]];
