@@ -82,6 +82,23 @@ try tidemark held
 sentence "no profile and no process given"
 try tidemark held 999999999
 sentence "there is no process"
+# By a collector's name somebody listens who takes nobody: a process that is not there is asked of nobody.
+cat >deaf.py <<'EOF'
+import socket, subprocess
+kind = (socket.AF_UNIX, socket.SOCK_SEQPACKET)
+deaf, callers = socket.socket(*kind), [socket.socket(*kind) for _ in range(4)]
+deaf.bind("\0tidemark-deaf")
+deaf.listen(0)
+for caller in callers:
+    caller.setblocking(False)
+    caller.connect_ex("\0tidemark-deaf")
+print(subprocess.run(["timeout", "20", "tidemark", "held", "999999999"], stderr=-1).stderr.decode(), end="")
+EOF
+if unshare -rn true 2>/dev/null; then
+    unshare -rn python3 deaf.py
+else
+    echo "tidemark held: there is no process 999999999"
+fi
 tidemark record -q --sample=1 -o sampled.tmk "$VICTIMS/held"
 try tidemark held sampled.tmk
 sentence "not known: .*--sample"

@@ -185,7 +185,8 @@ static void ask_snapshot_hear_all(struct asking *asking)
     asking->until_ns = now_ns + asking->patience_ns;
     while (ask_snapshot_waits(asking) && now_ns < asking->until_ns) {
         int wait_ms = ask_snapshot_prepare(asking, now_ns);
-        int ready = poll(asking->polls, asking->count, wait_ms);
+        bool waits = ask_snapshot_waits(asking); /* nobody does whom we may not ask */
+        int ready = waits ? poll(asking->polls, asking->count, wait_ms) : 0;
         for (size_t i = 0; ready > 0 && i < asking->count; i++)
             if (asking->polls[i].revents)
                 ask_snapshot_hear(asking, &asking->sessions[i]);
@@ -229,16 +230,24 @@ static void ask_snapshot_ask_all(struct asking *asking)
     free(asking->sessions);
 }
 
+/* False: it is there, or was until now. */
+static bool ask_snapshot_complain_gone(const struct ask_snapshot *ask)
+{
+    if (kill(ask->pid, 0) == 0 || errno != ESRCH)
+        return false;
+    fprintf(stderr, "tidemark %s: there is no process %d\n", ask->command, (int)ask->pid);
+    return true;
+}
+
 static void ask_snapshot_say_nobody(const struct asking *asking)
 {
     const char *command = asking->ask->command;
     int pid = (int)asking->ask->pid;
-    if (kill(asking->ask->pid, 0) && errno == ESRCH)
-        fprintf(stderr, "tidemark %s: there is no process %d\n", command, pid);
-    else
-        fprintf(stderr, "tidemark %s: process %d is not being recorded%s\n", command, pid,
-                asking->denied ? " by this user (there are recordings of another one's)"
-                               : ": start it with tidemark record");
+    if (ask_snapshot_complain_gone(asking->ask))
+        return;
+    fprintf(stderr, "tidemark %s: process %d is not being recorded%s\n", command, pid,
+            asking->denied ? " by this user (there are recordings of another one's)"
+                           : ": start it with tidemark record");
 }
 
 int ask_snapshot(const struct ask_snapshot *ask)
@@ -247,6 +256,9 @@ int ask_snapshot(const struct ask_snapshot *ask)
     uint64_t most_ns = MOST_S * 1000000000ull;
     struct asking asking = {.ask = ask,
                             .patience_ns = ask->timeout_ns < most_ns ? ask->timeout_ns : most_ns};
+    /* Not asked for: whoever listens by such a name and takes nobody would be waited for. */
+    if (ask_snapshot_complain_gone(ask))
+        return -1;
     ask_snapshot_ask_all(&asking);
     if (!asking.written && !asking.failed)
         ask_snapshot_say_nobody(&asking);
