@@ -133,7 +133,7 @@ static bool unpacked_copy_is_after(const struct stat *copy, const struct stat *o
 {
     return copy->st_mtim.tv_sec > original->st_ctim.tv_sec ||
            (copy->st_mtim.tv_sec == original->st_ctim.tv_sec &&
-            copy->st_mtim.tv_nsec >= original->st_ctim.tv_nsec);
+            copy->st_mtim.tv_nsec > original->st_ctim.tv_nsec);
 }
 
 /* Whole, ours alone, and made from what the original is now: a build-id may be given twice. */
