@@ -11,7 +11,7 @@
 #define ROWS(document, name, add, rows, count, type, field)                                        \
     columns_add_##add(document, name, rows, count, sizeof(type), offsetof(type, field))
 
-/* The numbers of the strings of each row; NULL: no memory. */
+/* A string of a row; NULL: it has none. */
 typedef const char *look_string_of(const void *rows, size_t row);
 
 static void look_columns_add_strings(struct columns_document *document,
