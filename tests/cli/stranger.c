@@ -1,6 +1,8 @@
 /* stranger SESSION: calls a collector as a recorded program does that starts, and says what became
  * of it. SESSION is the name of its socket, with :KEY or without. stranger --listen NAME ANSWER:
- * listens by such a name, says so, and gives everyone who calls that answer, until it is killed. */
+ * listens by such a name, says so, and gives everyone who calls that answer, until it is killed.
+ * stranger --overhear NAME: says what the first who calls tells. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +38,20 @@ static int answer_all(const char *name, const char *answer)
     }
 }
 
+static int overhear(const char *name)
+{
+    struct wire_hello hello = {0};
+    int fd = socket_at(name, strlen(name), bind);
+    if (fd < 0 || listen(fd, 8) < 0)
+        return 2;
+    puts("listening");
+    fflush(stdout);
+    int visitor = accept(fd, NULL, NULL);
+    bool told = recv(visitor, &hello, sizeof hello, 0) > 0 && hello.key[0];
+    puts(told ? "was told the key" : "was told nothing");
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct wire_hello hello = {.magic = WIRE_MAGIC, .reason = WIRE_HELLO_START};
@@ -43,6 +59,8 @@ int main(int argc, char **argv)
     const char *key = argc > 1 ? strchr(argv[1], ':') : NULL;
     if (argc == 4)
         return answer_all(argv[2], argv[3]);
+    if (argc == 3)
+        return overhear(argv[2]);
     int fd = argc > 1 ? socket_at(argv[1], strcspn(argv[1], ":"), connect) : -1;
     if (fd < 0) {
         puts("nobody there");

@@ -199,6 +199,7 @@ static const struct use {
     {CALL_JOIN, SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}},
     {CALL_JOIN, SYS_setsockopt, {3, SOL_SOCKET, SO_RCVTIMEO}},
     {CALL_JOIN, SYS_connect, {3}},
+    {CALL_JOIN, SYS_getsockopt, {3, SOL_SOCKET, SO_PEERCRED}},
     {CALL_JOIN, SYS_getppid, {0}},
     {CALL_JOIN, SYS_sendto, {3}},
     {CALL_JOIN, SYS_recvmsg, {3, 0, MSG_CMSG_CLOEXEC}},

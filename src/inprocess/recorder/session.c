@@ -42,6 +42,7 @@
 #include "recorder/shared.h"
 #include "recorder/starter.h"
 #include "recorder/thread.h"
+#include "recorder/trusted_peer.h"
 #include "recorder/unseen.h"
 #include "wire/write_watch.h"
 #include "unwind/signal_lock.h"
@@ -97,7 +98,7 @@ static int session_connect_to(const char *name)
     do
         status = connect(fd, (struct sockaddr *)&address, length);
     while (status < 0 && errno == EINTR);
-    if (status == 0)
+    if (status == 0 && trusted_peer(fd))
         return fd;
     close(fd);
     return -1;

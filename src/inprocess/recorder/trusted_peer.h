@@ -1,0 +1,12 @@
+/* Whether who listens by a collector's name may be told the session's key. Runs inside the profiled
+ * program: system calls only, no malloc, no stdio. */
+#ifndef TIDEMARK_RECORDER_TRUSTED_PEER_H
+#define TIDEMARK_RECORDER_TRUSTED_PEER_H
+
+#include <stdbool.h>
+
+/* `fd`: a socket that is connected. True: a process of root's or of the program's own user listens
+ * there. In a user namespace that does not know the listener's user: true. */
+bool trusted_peer(int fd);
+
+#endif
