@@ -7,7 +7,12 @@ here=$(cd "$(dirname "$0")" && pwd)
 name=$1
 # Beside other users' reach nothing works: setuid.sh drops its privileges.
 work=$(mktemp -d "${TMPDIR:-/tmp}/tidemark-cli.XXXXXX")
-trap 'rm -rf "$work"' EXIT
+# What a scenario leaves running listens by a collector's name, and others' scenarios ask it.
+end() {
+    find /proc/[0-9]*/cwd -maxdepth 0 -lname "$work*" 2>/dev/null | tr -cd '0-9\n' | xargs -r kill -KILL 2>/dev/null
+    rm -rf "$work"
+}
+trap end EXIT
 chmod 755 "$work"
 mkdir "$work/run"
 
