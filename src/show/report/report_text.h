@@ -93,7 +93,9 @@ int report_text_add_page_use(struct text *text);
 int report_section_numa(struct text *text);
 
 /* The first screen (report_text_first.c, report_text_owners.c): three lines each. */
-void report_first_owners(struct text *text, size_t most);
+void report_first_owners(struct text *text, size_t most, bool with_callers);
+/* How many of the largest owners have most of the resident memory together; 1: more than `most`. */
+size_t report_first_owners_needed(const struct text *text, size_t most);
 int report_first_screen(struct text *text, bool has_insights); /* 0 or -ENOMEM */
 
 /* Short forms for the overview: nothing where there is nothing to say. */

@@ -11,12 +11,14 @@
 #include "report/report_text.h"
 
 #include <errno.h>
+#include "aggregate/facts.h"
 #include "aggregate/metric_choice.h"
 #include "insights/insight.h"
 #include "model/figure_human.h"
 
 enum { SCREEN_LINES = 24, TITLE_LINES = 2 }; /* a title has an empty line in front */
 enum { FIRST_ROWS = 3, FIGURE = 10, SHARE = 7, GAP = 2, FIRST_USED = 1 + FIGURE + SHARE + 2 * GAP };
+#define FIRST_SHARE 0.75 /* rows with so much say whose most of it is */
 static const struct text_column report_text_first_columns[] = {
     {NULL, FIGURE, TEXT_RIGHT, 1}, {NULL, SHARE, TEXT_RIGHT, GAP}, {NULL, 0, TEXT_LEFT, GAP}};
 
@@ -53,18 +55,66 @@ static void report_text_first_add_startup(struct text *text, double whole)
     strbuf_release(&name);
 }
 
+/* What all call sites but the first `shown` have, start-up's left out; *others are so many. */
+static double report_text_first_others(const struct text *text, size_t shown, size_t *others)
+{
+    const struct site_group *top[FIRST_ROWS];
+    size_t count = call_sites_top(&text->sites, 0, top, FIRST_ROWS);
+    double left = figure_double(text->sites.totals[0]);
+    for (size_t i = 0; i < shown && i < count; i++)
+        left -= figure_double(call_sites_group_value(top[i], 0));
+    *others = count > shown ? count - shown : 0;
+    return left;
+}
+
+/* So many rows say who held most. */
+static bool report_text_first_lead(const struct text *text, size_t rows)
+{
+    double whole = figure_double(text->profile->program.total.at_peak_bytes);
+    size_t others;
+    return !(report_text_first_others(text, rows, &others) > (1 - FIRST_SHARE) * whole);
+}
+
+static size_t report_text_first_holders_needed(const struct text *text)
+{
+    size_t needed = 1;
+    while (needed <= FIRST_ROWS && !report_text_first_lead(text, needed))
+        needed++;
+    return needed > FIRST_ROWS ? 1 : needed;
+}
+
+/* One line for all other call sites, where the rows above it do not say who held most. */
+static void report_text_first_add_others(struct text *text, size_t shown, double whole)
+{
+    struct strbuf name = STRBUF_INIT;
+    size_t others;
+    double bytes = report_text_first_others(text, shown, &others);
+    if (!others || report_text_first_lead(text, shown))
+        return;
+    strbuf_addf(&name, "%zu other%s", others, others == 1 ? "" : "s");
+    style_begin(&text->out, &text->style, TONE_DIM);
+    report_part_row(text, report_text_first_columns);
+    report_part_next(text, human_bytes((uint64_t)bytes).text);
+    report_part_next(text, human_percent(bytes, whole).text);
+    report_part_next(text, name.data);
+    style_end(&text->out, &text->style);
+    report_part_end(text);
+    strbuf_release(&name);
+}
+
 static void report_text_first_holders(struct text *text, size_t most)
 {
-    const struct site_group *top[FIRST_ROWS + 1];
+    const struct site_group *top[FIRST_ROWS];
     struct figure whole = text->profile->program.total.at_peak_bytes;
     struct strbuf rest = STRBUF_INIT;
-    if (!figure_positive(whole))
+    if (!figure_positive(whole) || !most)
         return;
     size_t count = call_sites_top(&text->sites, 0, top, FIRST_ROWS);
     strbuf_addf(&rest, "%s by call site", figure_human_bytes(whole).text);
     report_part_title(text, "Held at the peak", rest.data);
     for (size_t i = 0; i < count && i < most; i++)
         report_text_first_add_holder(text, top[i], figure_double(whole));
+    report_text_first_add_others(text, most, figure_double(whole));
     report_text_first_add_startup(text, figure_double(whole));
     strbuf_release(&rest);
 }
@@ -96,23 +146,74 @@ static size_t report_text_first_lines(const struct text *text)
     return lines;
 }
 
-/* Where what ran takes many lines, owners have fewer rows, then holders, then insights. */
+/* How many rows each list has, and whether owners say through whom. */
+struct first_layout {
+    size_t owners, holders;
+    bool with_callers;
+};
+
+/* What takes fewer lines, step by step: lists go down to the rows that are needed, owners before
+ * holders; then owners lose their callers. */
+static bool report_text_first_narrow(struct first_layout *layout, struct first_layout needed)
+{
+    if (layout->owners > needed.owners)
+        layout->owners--;
+    else if (layout->holders > needed.holders)
+        layout->holders--;
+    else if (layout->with_callers)
+        *layout = (struct first_layout){needed.owners, FIRST_ROWS, false};
+    else
+        return false;
+    return true;
+}
+
+/* What was held at the peak is less than a tenth of what is resident. */
+static bool report_text_first_is_small(const struct text *text)
+{
+    double held = figure_double(text->profile->program.total.at_peak_bytes);
+    return held < figure_double(facts_owned_by_program(text->profile)) / 10;
+}
+
+/* Adds both lists with as many rows as there is room for above `below` lines. False: the rows that
+ * are needed are too many. */
+static bool report_text_first_fit(struct text *text, size_t below, struct first_layout needed)
+{
+    struct first_layout layout = {FIRST_ROWS, FIRST_ROWS, true};
+    size_t begun = text->out.length;
+    do {
+        strbuf_truncate(&text->out, begun);
+        report_first_owners(text, layout.owners, layout.with_callers);
+        report_text_first_holders(text, layout.holders);
+        if (report_text_first_lines(text) + below <= SCREEN_LINES)
+            return true;
+    } while (report_text_first_narrow(&layout, needed));
+    return false;
+}
+
+/* Rows that have most of the memory stay before all insights but one do, because a part of it leads
+ * nowhere. A heap that is a small part of what is resident needs no rows. */
+static void report_text_first_add_lists(struct text *text, size_t insights)
+{
+    bool is_small = report_text_first_is_small(text);
+    struct first_layout needed = {report_first_owners_needed(text, FIRST_ROWS),
+                                  is_small ? 0 : report_text_first_holders_needed(text), false};
+    struct first_layout least = {1, !is_small, false};
+    size_t begun = text->out.length, rows = insights;
+    do {
+        if (report_text_first_fit(text, rows ? TITLE_LINES + rows : 0, needed))
+            return;
+        strbuf_truncate(&text->out, begun);
+    } while (rows > 1 && rows--);
+    report_text_first_fit(text, rows ? TITLE_LINES + rows : 0, least);
+}
+
 int report_first_screen(struct text *text, bool has_insights)
 {
-    size_t begun = text->out.length;
     struct insights *insights = has_insights ? insights_find(text->profile) : NULL;
     if (has_insights && !insights)
         return -ENOMEM;
     size_t wanted = insights && insights->count < FIRST_ROWS ? insights->count : FIRST_ROWS;
-    size_t below = insights && wanted ? TITLE_LINES + wanted : 0;
-    for (size_t left = 2 * FIRST_ROWS; left >= 2; left--) {
-        size_t owners = left > FIRST_ROWS ? left - FIRST_ROWS : 1;
-        strbuf_truncate(&text->out, begun);
-        report_first_owners(text, owners);
-        report_text_first_holders(text, left - owners);
-        if (report_text_first_lines(text) + below <= SCREEN_LINES)
-            break;
-    }
+    report_text_first_add_lists(text, insights ? wanted : 0);
     size_t used = report_text_first_lines(text) + TITLE_LINES;
     size_t room = used < SCREEN_LINES ? SCREEN_LINES - used : 1;
     if (insights)

@@ -139,35 +139,40 @@ static void report_text_owners_add_rest(struct text *text, const struct profile_
 
 typedef void owner_row(struct text *text, const struct profile_owner *row, double whole);
 
-/* The rows with most, most first, by `add`; `most` of them. *order is theirs and of all others, to
- * be freed; NULL: no memory. Returns how many were added. */
-static size_t report_text_owners_add_top(struct text *text, const struct profile_owner *rows,
-                                         size_t count, size_t most, double whole, owner_row *add,
-                                         uint32_t **order)
+/* Indices of rows by falling resident bytes. To be freed; NULL: no memory. */
+static uint32_t *report_text_owners_order(const struct profile_owner *rows, size_t count)
 {
-    struct figure *values = calloc(count + 1, sizeof *values);
-    size_t shown = 0;
+    struct figure *values = rows ? calloc(count + 1, sizeof *values) : NULL;
     for (size_t i = 0; values && i < count; i++)
         values[i] = rows[i].resident_bytes;
-    *order = values ? order_values(values, count) : NULL;
-    for (; *order && shown < count && shown < most && figure_positive(values[(*order)[shown]]);
-         shown++)
-        add(text, &rows[(*order)[shown]], whole);
+    uint32_t *order = values ? order_values(values, count) : NULL;
     free(values);
+    return order;
+}
+
+/* Adds the first rows of `order` that have something by `add`, `most` of them; how many. */
+static size_t report_text_owners_add_top(struct text *text, const struct profile_owner *rows,
+                                         const uint32_t *order, size_t count, size_t most,
+                                         double whole, owner_row *add)
+{
+    size_t shown = 0;
+    for (; shown < count && shown < most && figure_positive(rows[order[shown]].resident_bytes);
+         shown++)
+        add(text, &rows[order[shown]], whole);
     return shown;
 }
 
 static int report_text_owners_add_rows(struct text *text, const struct profile_owner *rows,
                                        size_t count, size_t most, double whole)
 {
-    uint32_t *order;
-    size_t shown = report_text_owners_add_top(text, rows, count, most, whole,
-                                              report_text_owners_add_row, &order);
-    if (order)
-        report_text_owners_add_rest(text, rows, order + shown, count - shown, whole);
-    int error = order ? 0 : -ENOMEM;
+    uint32_t *order = report_text_owners_order(rows, count);
+    if (!order)
+        return -ENOMEM;
+    size_t shown = report_text_owners_add_top(text, rows, order, count, most, whole,
+                                              report_text_owners_add_row);
+    report_text_owners_add_rest(text, rows, order + shown, count - shown, whole);
     free(order);
-    return error;
+    return 0;
 }
 
 /* The middle of the interval with the highest reading. Unknown: there is no reading. */
@@ -353,7 +358,19 @@ static void report_text_owners_add_first_row(struct text *text, const struct pro
     report_text_owners_add_through(text, row, whole);
 }
 
-/* The program's rows, which the first screen is of: ours are in the section. */
+/* ---- As many rows as lead to the headline -------------------------------------------------- */
+
+enum { OTHER_KINDS = 3, OTHERS_USED = 22 };
+#define FIRST_SHARE 0.75 /* rows with so much of all that is resident say whose it is */
+
+/* The program's rows, largest first. Ours are in the section alone. */
+struct first_owners {
+    struct profile_owner *rows;
+    uint32_t *order; /* NULL: there is nothing, or no memory */
+    size_t count;
+    double whole;
+};
+
 static size_t report_text_owners_keep_programs(struct profile_owner *rows, size_t count)
 {
     size_t kept = 0;
@@ -363,26 +380,120 @@ static size_t report_text_owners_keep_programs(struct profile_owner *rows, size_
     return kept;
 }
 
-void report_first_owners(struct text *text, size_t most)
+static struct first_owners report_text_owners_open_first(const struct text *text,
+                                                         const struct profile_sample *sample)
+{
+    struct first_owners first = {.whole = figure_double(facts_owned_by_program(text->profile))};
+    first.rows = report_text_owners_of(text, sample, &first.count);
+    first.count = first.rows ? report_text_owners_keep_programs(first.rows, first.count) : 0;
+    first.order = report_text_owners_order(first.rows, first.count);
+    return first;
+}
+
+static void report_text_owners_close_first(struct first_owners *first)
+{
+    free(first->order);
+    free(first->rows);
+}
+
+/* What all rows from `begin` to `end` have; *owners of them have something. */
+static uint64_t report_text_owners_sum(const struct first_owners *first, size_t begin, size_t end,
+                                       size_t *owners)
+{
+    uint64_t sum = 0;
+    *owners = 0;
+    for (size_t i = begin; i < end && i < first->count; i++) {
+        uint64_t bytes = figure_or(first->rows[first->order[i]].resident_bytes, 0);
+        *owners += bytes > 0;
+        sum += bytes;
+    }
+    return sum;
+}
+
+static bool report_text_owners_lead(const struct first_owners *first, size_t rows)
+{
+    size_t owners;
+    return (double)report_text_owners_sum(first, 0, rows, &owners) >= FIRST_SHARE * first->whole;
+}
+
+size_t report_first_owners_needed(const struct text *text, size_t most)
 {
     const struct profile_sample *sample = facts_owners_sample(text->profile);
-    struct strbuf rest = STRBUF_INIT;
-    size_t count = 0;
+    size_t needed = 1;
     if (!sample)
+        return 1;
+    struct first_owners first = report_text_owners_open_first(text, sample);
+    while (first.order && needed <= most && !report_text_owners_lead(&first, needed))
+        needed++;
+    report_text_owners_close_first(&first);
+    return needed > most ? 1 : needed;
+}
+
+/* "333 others: file 53.1 %, globals 8.1 %": what they are, most first, shares of the whole. */
+static void report_text_owners_name_others(struct strbuf *name, const struct first_owners *first,
+                                           size_t shown, size_t owners)
+{
+    struct figure sums[PROFILE_OWNER_KINDS];
+    for (size_t kind = 0; kind < PROFILE_OWNER_KINDS; kind++)
+        sums[kind] = figure_of(0);
+    for (size_t i = shown; i < first->count; i++) {
+        const struct profile_owner *row = &first->rows[first->order[i]];
+        sums[row->kind] = figure_add(sums[row->kind], figure_of(figure_or(row->resident_bytes, 0)));
+    }
+    strbuf_addf(name, "%zu other%s", owners, owners == 1 ? "" : "s");
+    uint32_t *order = order_values(sums, PROFILE_OWNER_KINDS);
+    for (size_t i = 0; order && i < OTHER_KINDS && figure_positive(sums[order[i]]); i++)
+        strbuf_addf(name, "%s %s %s", i ? "," : ":", profile_owner_names[order[i]],
+                    human_percent(figure_double(sums[order[i]]), first->whole).text);
+    free(order);
+}
+
+/* One line for all others, where the rows above it do not say whose most of the memory is. */
+static void report_text_owners_add_others(struct text *text, const struct first_owners *first,
+                                          size_t shown)
+{
+    struct strbuf name = STRBUF_INIT;
+    size_t owners;
+    uint64_t bytes = report_text_owners_sum(first, shown, first->count, &owners);
+    if (!owners || report_text_owners_lead(first, shown))
         return;
-    struct profile_owner *rows = report_text_owners_of(text, sample, &count);
-    struct figure whole = facts_owned_by_program(text->profile);
-    strbuf_addf(&rest, "%s ", figure_human_bytes(whole).text);
+    report_text_owners_name_others(&name, first, shown, owners);
+    style_begin(&text->out, &text->style, TONE_DIM);
+    report_part_row(text, report_text_owners_first_columns);
+    report_part_next(text, human_bytes(bytes).text);
+    report_part_next(text, human_percent((double)bytes, first->whole).text);
+    strbuf_addf(&text->out, "  ");
+    report_part_name(text, name.data, text->style.columns - OTHERS_USED);
+    style_end(&text->out, &text->style);
+    report_part_end(text);
+    strbuf_release(&name);
+}
+
+static void report_text_owners_add_first_title(struct text *text,
+                                               const struct profile_sample *sample)
+{
+    struct strbuf rest = STRBUF_INIT;
+    strbuf_addf(&rest, "%s ", figure_human_bytes(facts_owned_by_program(text->profile)).text);
     report_text_owners_add_moment(&rest, text->profile, sample);
     report_part_title(text, "Resident", rest.data);
     report_text_owners_add_distance(text, sample, FIRST_LEAST_PART);
-    uint32_t *order = NULL;
-    if (rows)
-        report_text_owners_add_top(text, rows, report_text_owners_keep_programs(rows, count), most,
-                                   figure_double(whole), report_text_owners_add_first_row, &order);
-    free(order);
-    free(rows);
     strbuf_release(&rest);
+}
+
+void report_first_owners(struct text *text, size_t most, bool with_callers)
+{
+    const struct profile_sample *sample = facts_owners_sample(text->profile);
+    owner_row *add = with_callers ? report_text_owners_add_first_row : report_text_owners_add_first;
+    if (!sample)
+        return;
+    struct first_owners first = report_text_owners_open_first(text, sample);
+    report_text_owners_add_first_title(text, sample);
+    if (first.order) {
+        size_t shown = report_text_owners_add_top(text, first.rows, first.order, first.count, most,
+                                                  first.whole, add);
+        report_text_owners_add_others(text, &first, shown);
+    }
+    report_text_owners_close_first(&first);
 }
 
 /* ---- The section --------------------------------------------------------------------------- */

@@ -81,14 +81,15 @@ static char *text_of(const struct report_options *options)
     return text;
 }
 
-static void check_text(const char *name, const struct report_options *options)
+__attribute__((unused)) static void check_text(const char *name,
+                                               const struct report_options *options)
 {
     char *text = text_of(options);
     assert_golden(name, text);
     free(text);
 }
 
-static void assert_not_wider(const char *text, size_t columns)
+__attribute__((unused)) static void assert_not_wider(const char *text, size_t columns)
 {
     char *copy = strdup(text);
     for (char *line = strtok(copy, "\n"); line; line = strtok(NULL, "\n"))

@@ -1,4 +1,4 @@
-foreach(name report_text detail)
+foreach(name report_text detail first_screen)
     tidemark_unit_test(report ${name})
     target_compile_definitions(test_report_${name} PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
 endforeach()

@@ -1,0 +1,117 @@
+/* What stands on the first screen leads to its headlines, however long the head is (the golden
+ * profile's has eleven lines). */
+#include "golden.h"
+
+enum { MIB = 1 << 20, OWNERS = 9, SCREEN_LINES = 24 };
+
+static const char *const names[OWNERS] = {"file0", "file1", "file2", "file3", "file4",
+                                          "file5", "file6", "file7", "file8"};
+
+static struct profile_owner owners[OWNERS];
+static struct profile_sample sample = {.id = 1,
+                                       .time_ns = 900000000,
+                                       .resident_bytes = FIGURE_OF(100 * MIB),
+                                       .high_water_bytes = FIGURE_UNKNOWN};
+
+/* The golden profile with owners of so many MiB each, 0 ends them. */
+static void own(const unsigned *mib)
+{
+    uint64_t sum = 0;
+    profile->owner_count = 0;
+    for (size_t i = 0; mib[i]; i++) {
+        owners[i] = (struct profile_owner){.sample = 1,
+                                           .kind = PROFILE_OWNER_FILE,
+                                           .name = names[i],
+                                           .resident_bytes = figure_of((uint64_t)mib[i] * MIB)};
+        sum += (uint64_t)mib[i] * MIB;
+        profile->owner_count = i + 1;
+    }
+    sample.resident_bytes = figure_of(sum);
+}
+
+static int open_owned(void **state)
+{
+    int error = open_profile(state);
+    profile->owners = owners;
+    profile->samples = &sample;
+    profile->sample_count = 1;
+    return error;
+}
+
+static int close_owned(void **state)
+{
+    profile->owners = NULL;
+    profile->samples = NULL;
+    profile->owner_count = profile->sample_count = 0;
+    return close_profile(state);
+}
+
+/* The first screen of a report, or all up to the figures below it. To be freed. */
+static char *first_screen(size_t columns)
+{
+    struct report_options options = usual();
+    options.columns = columns;
+    char *text = text_of(&options), *end = text;
+    for (size_t line = 0; line < SCREEN_LINES && *end; line++)
+        end = strchr(end, '\n') + 1;
+    *end = 0;
+    return text;
+}
+
+static void owners_that_are_most_together_are_all_shown(void **state)
+{
+    (void)state;
+    own((const unsigned[]){54, 42, 2, 1, 1, 0});
+    char *screen = first_screen(80);
+    assert_non_null(strstr(screen, "  54.0 MiB   54.0 %  file       file0\n"));
+    assert_non_null(strstr(screen, "  42.0 MiB   42.0 %  file       file1\n"));
+    assert_null(strstr(screen, "other"));
+    assert_non_null(strstr(screen, "   16.0 MiB   60.8 %  solver::Mesh::add_cell"));
+    assert_non_null(strstr(screen, "   10.0 MiB   38.0 %  solver::Field"));
+    assert_non_null(strstr(screen, "Insights  2 of 4"));
+    free(screen);
+}
+
+static void one_owner_of_most_stands_alone(void **state)
+{
+    (void)state;
+    own((const unsigned[]){80, 12, 8, 0});
+    char *screen = first_screen(80);
+    assert_non_null(strstr(screen, "  80.0 MiB   80.0 %  file       file0\n"));
+    assert_null(strstr(screen, "file1"));
+    assert_null(strstr(screen, "other"));
+    free(screen);
+}
+
+static void many_small_owners_are_one_line(void **state)
+{
+    (void)state;
+    own((const unsigned[]){20, 16, 14, 10, 10, 10, 10, 5, 5, 0});
+    char *screen = first_screen(80);
+    assert_non_null(strstr(screen, "  20.0 MiB   20.0 %  file       file0\n"));
+    assert_non_null(strstr(screen, "  80.0 MiB   80.0 %  8 others: file 80.0 %\n"));
+    free(screen);
+}
+
+static void a_heap_that_is_a_small_part_gives_way(void **state)
+{
+    (void)state;
+    own((const unsigned[]){400, 390, 200, 10, 0});
+    char *screen = first_screen(60); /* where the head has 13 lines */
+    assert_non_null(strstr(screen, "file0"));
+    assert_non_null(strstr(screen, "file1"));
+    assert_null(strstr(screen, "Held at the peak"));
+    assert_non_null(strstr(screen, "Insights  "));
+    free(screen);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(owners_that_are_most_together_are_all_shown),
+        cmocka_unit_test(one_owner_of_most_stands_alone),
+        cmocka_unit_test(many_small_owners_are_one_line),
+        cmocka_unit_test(a_heap_that_is_a_small_part_gives_way),
+    };
+    return cmocka_run_group_tests(tests, open_owned, close_owned);
+}
