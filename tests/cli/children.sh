@@ -106,3 +106,15 @@ ls c.*.tmk | sed 's/\.[0-9]*\.tmk//' | grep -E 'printf|sort|touch' | sort -u
 for profile in c.*.tmk; do
     tidemark report "$profile" >/dev/null || echo "$profile cannot be read"
 done
+rm -f ./*.tmk*
+
+# A server's workers are told apart by their titles, also those that are rows of one file.
+tidemark record -q -o t.tmk perl -e '
+    for my $n (1 .. 3) {
+        next if fork;
+        $0 = "srv: worker $n";
+        select undef, undef, undef, $n == 3 ? 3 : 0.1; # the third is written before it ends, too
+        exit;
+    }
+    1 while wait > 0;'
+tidemark report --json . | jq -r '.profiles[].command | select(startswith("srv"))' | sort

@@ -668,6 +668,25 @@ static void facts_add_native_scripts(struct strbuf *out, const struct profile *p
                     names[which]);
 }
 
+/* Whose blocks they were: a program that is recorded from its beginning has no others than its
+ * own. */
+static void facts_add_foreign_frees(struct strbuf *out, const struct profile *profile)
+{
+    const char *started_by = profile_get(profile, PROFILE_META_STARTED_BY);
+    uint64_t count = profile->program.foreign_frees;
+    if (profile_get(profile, PROFILE_META_ATTACHED) ||
+        profile_get(profile, PROFILE_META_BEGUN_ON) ||
+        profile_get(profile, PROFILE_META_WINDOW_FROM))
+        facts_add_counted(out, count, "free of a block from before the recording",
+                          "frees of blocks from before the recording");
+    else if (started_by && strcmp(started_by, "fork") == 0)
+        facts_add_counted(out, count, "free of a block that its parent allocated before the fork",
+                          "frees of blocks that its parent allocated before the fork");
+    else
+        facts_add_counted(out, count, "free of a block whose allocation was not seen",
+                          "frees of blocks whose allocations were not seen");
+}
+
 void facts_add_warnings(struct strbuf *out, const struct profile *profile)
 {
     if (profile_is_job(profile))
@@ -677,9 +696,7 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
                     (unsigned long long)facts_number(profile, PROFILE_META_JOB_RANKS));
     facts_add_attachment(out, profile);
     facts_add_losses(out, profile);
-    facts_add_counted(out, profile->program.foreign_frees,
-                      "free of a block from before the recording (or from the parent of a fork)",
-                      "frees of blocks from before the recording (or from the parent of a fork)");
+    facts_add_foreign_frees(out, profile);
     if (profile_get(profile, PROFILE_META_SAMPLE_WHY))
         strbuf_add_string(out, "recording went on by samples: what was not drawn from then on is "
                                "in the figures as an estimate only\n");

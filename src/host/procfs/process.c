@@ -220,13 +220,14 @@ static void process_add_words(struct strbuf *out, const struct strbuf *words)
 }
 
 /* What setproctitle() leaves behind, "redis-server *:6379" and NULs to the end, is no list of
- * words. */
+ * words. Nor is "nginx: worker process", which the kernel ends at its first NUL. */
 static bool process_is_title(const struct strbuf *words)
 {
     size_t length = strlen(words->data), rest = length;
     while (rest < words->length && !words->data[rest])
         rest++;
-    return rest == words->length && rest > length + 1 && memchr(words->data, ' ', length);
+    return rest == words->length && memchr(words->data, ' ', length) &&
+           (rest > length + 1 || strstr(words->data, ": "));
 }
 
 static void process_add_command(struct strbuf *out, const struct strbuf *words)

@@ -301,6 +301,7 @@ static void process_image_look_last(struct process_image *image)
     enum { PASSES = 16 };
     if (!image->looks || image->looked)
         return;
+    process_image_read_title(image);
     for (int pass = 0; pass < PASSES && ring_merge_pass(image->merge, false) > 0;)
         pass++;
     look_schedule_finish(image->looks, now_monotonic_ns());

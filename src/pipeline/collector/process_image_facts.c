@@ -113,6 +113,27 @@ void process_image_describe(struct process_image *image, struct process_image *r
         session_rows_name(image->options.rows, image->path);
 }
 
+/* One that came by fork has its parent's words at first, and a server's worker its own title a
+ * moment later. Who was executed keeps the words that it was called with. */
+void process_image_read_title(struct process_image *image)
+{
+    bool is_read = image->parent && !process_image_has_executed(image);
+    char *title = is_read ? process_image_ask(process_command_line, image->pid) : NULL;
+    if (title && *title && *title != '[' && strcmp(title, image->command) != 0) {
+        free(image->command);
+        image->command = title;
+        image->retitled = true;
+        return;
+    }
+    free(title);
+}
+
+void process_image_tell_title(struct process_image *image, process_image_take_fact *take)
+{
+    if (image->retitled)
+        take(image, PROFILE_META_COMMAND, image->command, 0);
+}
+
 const char *process_image_job_id(const struct process_image *image)
 {
     const struct launcher *launcher = &image->launcher;
@@ -348,6 +369,7 @@ void process_image_tell_end(struct process_image *image, process_image_take_fact
 {
     struct process_image_ending ending = process_image_ending(image);
     take(image, PROFILE_META_END, process_image_end_names[ending.how], 0);
+    process_image_tell_title(image, take);
     process_image_tell_oom(image, ending, take);
     process_image_tell_window(image, take);
     process_image_tell_budget(image, take);

@@ -60,6 +60,7 @@ struct process_image {
     bool late;           /* it ran before we came, … */
     uint64_t age_ns;     /* … so long; 0: not known */
     char *program, *executable, *command, *directory, *path, *trace_path;
+    bool retitled; /* `command` is a later title than the first one told */
     struct launcher launcher;
     char *boot; /* NULL: not known */
     bool uses_mpi;
@@ -170,6 +171,9 @@ extern const char *const process_image_end_names[]; /* by enum process_image_end
 /* Finds out what it is: reads /proc, so the process must still be there. `replaced` as
  * process_image_start(). */
 void process_image_describe(struct process_image *image, struct process_image *replaced);
+/* The title that it has now, and telling it. */
+void process_image_read_title(struct process_image *image);
+void process_image_tell_title(struct process_image *image, process_image_take_fact *take);
 const char *process_image_job_id(const struct process_image *image);
 void process_image_tell_description(struct process_image *image, process_image_take_fact *take);
 /* What has become of --budget-cpu and of the bound of the collector's memory so far. */

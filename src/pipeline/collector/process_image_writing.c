@@ -331,6 +331,8 @@ void process_image_flush_begin(struct process_image *image)
         process_image_take_snapshot(image) < 0)
         return;
     process_image_tell_unseen(image, process_image_fact_for_profile);
+    process_image_read_title(image);
+    process_image_tell_title(image, process_image_fact_for_profile);
     image->snapshot_cpu_ns = process_image_thread_cpu_ns() - since_ns;
     atomic_store(&image->flushed, false);
     image->request_ns = image->snapshot.duration_ns;

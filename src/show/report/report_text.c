@@ -475,10 +475,10 @@ static void report_text_add_map_calls(struct strbuf *line, const struct program_
     struct figure reserved = program->mapped.reserved_bytes, bytes = program->total.map_bytes;
     struct human calls = figure_human_exact(program->total.map_count);
     bool remaps = figure_positive(program->mapped.realloc_count);
-    if (remaps || figure_positive(reserved))
-        strbuf_addf(line, "%s calls of mmap%s", calls.text, remaps ? " and mremap" : "");
-    else
-        strbuf_addf(line, "%s by %s calls of mmap", figure_human_bytes(bytes).text, calls.text);
+    const char *plural = figure_equal(program->total.map_count, figure_of(1)) ? "" : "s";
+    if (!remaps && !figure_positive(reserved))
+        strbuf_addf(line, "%s by ", figure_human_bytes(bytes).text);
+    strbuf_addf(line, "%s call%s of mmap%s", calls.text, plural, remaps ? " and mremap" : "");
     if (figure_positive(reserved))
         strbuf_addf(line, ", %s reserved and not used", figure_human_bytes(reserved).text);
 }

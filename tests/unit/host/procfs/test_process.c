@@ -167,6 +167,21 @@ static void a_command_line_can_be_pasted_into_a_shell(void **state)
     end_child(child);
 }
 
+static void a_title_that_fills_its_room_is_one(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"srv: worker process", "a program of mine"};
+    static const char *const texts[] = {"srv: worker process", "'a program of mine'"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        struct strbuf read = STRBUF_INIT;
+        strbuf_add(&read, words[i], strlen(words[i]) + 1);
+        char *text = process_command_of(&read);
+        assert_string_equal(text, texts[i]);
+        free(text);
+        strbuf_release(&read);
+    }
+}
+
 static char *arguments_start, *arguments_end;
 
 static void a_title_is_no_list_of_words(void **state)
@@ -256,6 +271,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(own_mappings_are_found),
         cmocka_unit_test(a_command_line_can_be_pasted_into_a_shell),
         cmocka_unit_test(a_title_is_no_list_of_words),
+        cmocka_unit_test(a_title_that_fills_its_room_is_one),
         cmocka_unit_test(words_are_quoted_where_needed),
         cmocka_unit_test(a_process_has_a_place_a_name_and_a_start),
     };

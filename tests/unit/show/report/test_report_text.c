@@ -234,11 +234,39 @@ static void lengths_that_do_not_add_up_are_not_added(void **state)
     assert_non_null(strstr(text, "  mapped       2 calls of mmap and mremap,"));
     free(text);
     mapped->realloc_count = figure_of(0);
+    struct figure *calls = &profile->program.total.map_count, two = *calls;
+    *calls = figure_of(1);
+    text = text_of(&options);
+    assert_non_null(strstr(text, "1.00 MiB by 1 call of mmap,"));
+    free(text);
+    *calls = two;
     mapped->reserved_bytes = figure_of(512 << 10);
     text = text_of(&options);
     assert_non_null(strstr(text, "2 calls of mmap, 512 KiB reserved and not used,"));
     free(text);
     *mapped = before;
+}
+
+static void set_fact(const char *key, const char *value)
+{
+    for (size_t i = 0; i < profile->meta_count; i++)
+        if (!strcmp(profile->meta[i].key, key))
+            profile->meta[i].value = value;
+}
+
+/* The golden profile was executed, and frees two blocks that were never seen to be allocated. */
+static void whose_blocks_were_freed_is_said_as_far_as_it_is_known(void **state)
+{
+    (void)state;
+    const struct report_options options = usual();
+    char *text = text_of(&options);
+    assert_non_null(strstr(text, "2 frees of blocks whose allocations were not seen\n"));
+    free(text);
+    set_fact(PROFILE_META_STARTED_BY, "fork");
+    text = text_of(&options);
+    assert_non_null(strstr(text, "2 frees of blocks that its parent allocated before the fork\n"));
+    free(text);
+    set_fact(PROFILE_META_STARTED_BY, "exec");
 }
 
 static void a_filter_is_checked(void **state)
@@ -281,6 +309,7 @@ int main(void)
         cmocka_unit_test(the_same_as_json),
         cmocka_unit_test(the_summary_has_ten_lines_at_most),
         cmocka_unit_test(lengths_that_do_not_add_up_are_not_added),
+        cmocka_unit_test(whose_blocks_were_freed_is_said_as_far_as_it_is_known),
         cmocka_unit_test(a_filter_is_checked),
         cmocka_unit_test(what_was_not_recorded_is_not_shown_but_said),
     };
