@@ -659,13 +659,19 @@ static void facts_add_unfollowed(struct strbuf *out, const struct profile *profi
 
 static void facts_add_native_scripts(struct strbuf *out, const struct profile *profile)
 {
-    static const char *const names[] = {"", "Python", "Perl", "Python and of Perl"};
+    static const char *const names[] = {"Python", "Perl", "PHP"};
     uint64_t which = facts_number(profile, PROFILE_META_NATIVE_SCRIPTS);
-    if (which && which < sizeof names / sizeof *names)
-        strbuf_addf(out,
-                    "call paths have no functions of scripts: frames of this version of %s cannot "
-                    "be read (Python 3.11 to 3.13, Perl 5.28 to 5.40 can)\n",
-                    names[which]);
+    const char *between = "call paths have no functions of scripts: frames of this version of ";
+
+    if (!which || which >> sizeof names / sizeof *names)
+        return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (which >> i & 1) {
+            strbuf_addf(out, "%s%s", between, names[i]);
+            between = " and of ";
+        }
+    strbuf_add_string(out, " cannot be read (Python 3.11 to 3.13, Perl 5.28 to 5.40, PHP 8.1 to "
+                           "8.4 without threads can)\n");
 }
 
 /* Whose blocks they were: a program that is recorded from its beginning has no others than its

@@ -269,6 +269,12 @@ static bool name_is_perl_extension(const char *module)
     return own && strstr(own, "/auto/");
 }
 
+/* PHP's own functions, as its stack traces say, and packages beside a program's files. */
+static bool name_is_php_library(const char *file)
+{
+    return name_starts_with(file, "[internal function]") || strstr(file, "/usr/share/php/");
+}
+
 /* Extension modules of Python: whoever imports them wants the line that calls them. */
 static bool name_is_python_extension(const char *module)
 {
@@ -332,8 +338,9 @@ bool name_is_library(const char *function, const char *linkage, const char *file
             return true;
     if (linkage && name_any_prefix(linkage, symbols))
         return true;
-    if (file && ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/") ||
-                 name_is_python_library(file) || name_is_perl_library(file)))
+    if (file &&
+        ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/") ||
+         name_is_python_library(file) || name_is_perl_library(file) || name_is_php_library(file)))
         return true;
     if (!function)
         return false;

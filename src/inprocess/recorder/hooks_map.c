@@ -13,6 +13,7 @@
 #include "recorder/inherited.h"
 #include "recorder/locked.h"
 #include "recorder/session.h"
+#include "runtimes/script_memory.h"
 #include "unwind/permitted_calls.h"
 
 /* The state of the calling thread if the program itself maps, and not its allocator: that does so
@@ -110,6 +111,7 @@ HOOK int munmap(void *address, size_t bytes)
             inherited_unmaps(thread, (uintptr_t)address, bytes);
         thread_record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0);
     }
+    script_memory_forget();
     return likely(real.munmap) ? real.munmap(address, bytes)
                                : (int)syscall(SYS_munmap, address, bytes);
 }
@@ -176,6 +178,7 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_enter(frame);
     uint64_t since = thread ? ticks_now() : 0;
+    script_memory_forget();
     void *mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
     if (thread && mapped != MAP_FAILED) {
         struct unwind_start start = UNWIND_START_HERE();

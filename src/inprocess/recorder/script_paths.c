@@ -17,6 +17,7 @@
 #include "recorder/shared.h"
 #include "recorder/thread.h"
 #include "runtimes/perl.h"
+#include "runtimes/php.h"
 #include "runtimes/python.h"
 #include "unwind/paths.h"
 #include "unwind/signal_lock.h"
@@ -318,6 +319,13 @@ script_paths_merge(struct script_thread *thread, uint32_t native)
 
 /* ---- Capturing ---- */
 
+/* Interpreters whose frames cannot be read. */
+static void script_paths_tell(uint32_t unread)
+{
+    if (!(shared_header()->flags & WIRE_FLAG_NATIVE))
+        atomic_fetch_or(&shared_header()->native_scripts, unread);
+}
+
 static struct script_thread *__attribute__((noinline))
 script_paths_thread_new(struct thread *thread)
 {
@@ -383,7 +391,16 @@ script_paths_find_call(struct script_thread *script, uint32_t native)
 }
 
 /* Only where the native path leads through the interpreter: before it begins and when it has ended
- * nobody says so. */
+ * nobody says so, and other threads' paths do not. 0: it does not, or there are no frames. */
+static inline __attribute__((always_inline)) uint64_t
+script_paths_key(struct script_thread *script, uint32_t native, uint64_t (*stack_key)(void))
+{
+    struct cached_call call = script->calls[native % CACHE_PATHS];
+    bool is_call = likely(call.native == native) ? call.is : script_paths_find_call(script, native);
+
+    return is_call ? stack_key() : 0;
+}
+
 static uint32_t script_paths_capture_perl(struct unwind_memory *memory,
                                           const struct unwind_start *start)
 {
@@ -395,9 +412,24 @@ static uint32_t script_paths_capture_perl(struct unwind_memory *memory,
     struct script_thread *script = thread->script;
     if (unlikely(!script) && !(script = script_paths_thread_new(thread)))
         return native;
-    struct cached_call call = script->calls[native % CACHE_PATHS];
-    bool is_call = likely(call.native == native) ? call.is : script_paths_find_call(script, native);
-    uint64_t key = is_call ? perl_stack_key() : 0;
+    uint64_t key = script_paths_key(script, native, perl_stack_key);
+    return key ? script_paths_of(script, native, key) : native;
+}
+
+static uint32_t script_paths_capture_php(struct unwind_memory *memory,
+                                         const struct unwind_start *start)
+{
+    uint32_t native = unwind_capture(memory, start);
+    struct thread *thread = thread_current;
+
+    if (!memory || !thread)
+        return native;
+    struct script_thread *script = thread->script;
+    if (unlikely(!script) && !(script = script_paths_thread_new(thread)))
+        return native;
+    uint64_t key = script_paths_key(script, native, php_stack_key);
+    if (unlikely(!key) && php_is_unknown())
+        script_paths_tell(WIRE_SCRIPTS_PHP);
     return key ? script_paths_of(script, native, key) : native;
 }
 
@@ -451,27 +483,41 @@ static void script_paths_choose_hidden(bool is_program)
 static void script_paths_tell_unread(const struct dl_phdr_info *info)
 {
     uint32_t unread = (python_is_unread(info) ? WIRE_SCRIPTS_PYTHON : 0) |
-                      (perl_is_unread(info) ? WIRE_SCRIPTS_PERL : 0);
+                      (perl_is_unread(info) ? WIRE_SCRIPTS_PERL : 0) |
+                      (php_is_unread(info) ? WIRE_SCRIPTS_PHP : 0);
 
-    if (unread && !(shared_header()->flags & WIRE_FLAG_NATIVE))
-        atomic_fetch_or(&shared_header()->native_scripts, unread);
+    if (unread)
+        script_paths_tell(unread);
 }
+
+static const struct interpreter {
+    const struct runtime *runtime;
+    bool (*see_module)(const struct dl_phdr_info *info);
+    __typeof__(thread_capture) capture;
+} interpreters[] = {
+    {&python_runtime, python_see_module, script_paths_capture_python},
+    {&perl_runtime, perl_see_module, script_paths_capture_perl},
+    {&php_runtime, php_see_module, script_paths_capture_php},
+};
+enum { INTERPRETERS = sizeof interpreters / sizeof *interpreters };
 
 bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
 {
-    bool is_python;
+    const struct interpreter *seen = interpreters;
 
     if (thread_capture != unwind_capture)
         return false;
-    if (!(is_python = python_see_module(info)) && !perl_see_module(info)) {
+    while (seen < interpreters + INTERPRETERS && !seen->see_module(info))
+        seen++;
+    if (seen == interpreters + INTERPRETERS) {
         script_paths_tell_unread(info);
         return false;
     }
-    runtime = is_python ? &python_runtime : &perl_runtime;
+    runtime = seen->runtime;
     is_for_ever = is_program;
     script_paths_choose_hidden(is_program);
-    thread_capture = is_python ? script_paths_capture_python : script_paths_capture_perl;
-    return is_python;
+    thread_capture = seen->capture;
+    return runtime == &python_runtime;
 }
 
 /* ---- Losing it ---- */
@@ -493,7 +539,10 @@ static bool script_paths_are_followed(void)
 {
     capture_function now = __atomic_load_n(&thread_capture, __ATOMIC_RELAXED);
 
-    return now == script_paths_capture_python || now == script_paths_capture_perl;
+    for (size_t i = 0; i < INTERPRETERS; i++)
+        if (now == interpreters[i].capture)
+            return true;
+    return false;
 }
 
 /* Waiting is for so many tries and so long, for all threads together: while one is waited for, the

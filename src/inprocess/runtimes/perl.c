@@ -3,13 +3,11 @@
 #include "runtimes/perl.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/hash.h"
-#include "interpose/real.h"
-#include "unwind/stack_bounds.h"
+#include "runtimes/script_memory.h"
 
 /* Offsets in bytes. Sources: intrpvar.h, cop.h, cv.h, gv.h, hv.h of each version. */
 struct layout {
@@ -84,8 +82,6 @@ enum kind { KIND_MAIN, KIND_SUB, KIND_EVAL, KIND_REQUIRE, KIND_DO };
 enum {
     STEPS_MOST = 1 << 16,  /* contexts of a stack that are looked at */
     FRAMES_MOST = 1 << 10, /* and frames that make its hash: as many as a path may have */
-    PAGE_BITS = 12,
-    PAGES = 1 << 10,
     FOLDER_BYTES = 512,
     INTERPRETER_BYTES = 3 << 10, /* at least; a statement that is being compiled is in it */
     KEY_MOST = 1 << 12,
@@ -96,46 +92,15 @@ static struct {
     struct code_span module, calls[3];
     const pthread_key_t *key;           /* leads to the thread's interpreter; NULL: it is the one */
     const uintptr_t *statement, *level; /* of that */
-    _Atomic uintptr_t pages[PAGES];     /* that were seen to be there */
     char folder[FOLDER_BYTES];          /* where relative names of files begin */
 } perl;
 
 /* ---- Finding it ---- */
 
-static uintptr_t perl_symbol(const struct dl_phdr_info *info, const char *name)
-{
-    const ElfW(Sym) *symbol = real_symbol(info, name);
-
-    return symbol ? info->dlpi_addr + symbol->st_value : 0;
-}
-
-static struct code_span perl_span_of(const struct dl_phdr_info *info, const char *name)
-{
-    const ElfW(Sym) *symbol = real_symbol(info, name);
-    uintptr_t lo = symbol ? info->dlpi_addr + symbol->st_value : 0;
-
-    return (struct code_span){lo, symbol ? lo + symbol->st_size : 0};
-}
-
-static struct code_span perl_segments(const struct dl_phdr_info *info)
-{
-    struct code_span span = {UINTPTR_MAX, 0};
-
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t lo = info->dlpi_addr + segment->p_vaddr, hi = lo + segment->p_memsz;
-        if (segment->p_type != PT_LOAD)
-            continue;
-        span.lo = lo < span.lo ? lo : span.lo;
-        span.hi = hi > span.hi ? hi : span.hi;
-    }
-    return span;
-}
-
 static const struct layout *perl_layout_of(const struct dl_phdr_info *info)
 {
-    const uint8_t *revision = (const void *)perl_symbol(info, "PL_revision");
-    const uint8_t *version = (const void *)perl_symbol(info, "PL_version");
+    const uint8_t *revision = (const void *)script_symbol(info, "PL_revision");
+    const uint8_t *version = (const void *)script_symbol(info, "PL_version");
 
     for (size_t i = 0; revision && version && i < sizeof layouts / sizeof *layouts; i++)
         if (*revision == 5 && *version % 2 == 0 && *version >= layouts[i].first &&
@@ -150,13 +115,13 @@ bool perl_see_module(const struct dl_phdr_info *info)
 
     if (!layout || sizeof(void *) != 8)
         return false;
-    perl.module = perl_segments(info);
-    perl.calls[0] = perl_span_of(info, "Perl_runops_standard");
-    perl.calls[1] = perl_span_of(info, "perl_parse");
-    perl.calls[2] = perl_span_of(info, "perl_destruct");
-    perl.key = (const void *)perl_symbol(info, "PL_thr_key");
-    perl.statement = (const void *)perl_symbol(info, "PL_curcop");
-    perl.level = (const void *)perl_symbol(info, "PL_curstackinfo");
+    perl.module = script_segments(info);
+    perl.calls[0] = script_function(info, "Perl_runops_standard");
+    perl.calls[1] = script_function(info, "perl_parse");
+    perl.calls[2] = script_function(info, "perl_destruct");
+    perl.key = (const void *)script_symbol(info, "PL_thr_key");
+    perl.statement = (const void *)script_symbol(info, "PL_curcop");
+    perl.level = (const void *)script_symbol(info, "PL_curstackinfo");
     if (perl.calls[0].lo && (perl.key || (perl.statement && perl.level)))
         perl.layout = layout;
     if (syscall(SYS_getcwd, perl.folder, sizeof perl.folder) < 0 || *perl.folder != '/')
@@ -166,7 +131,8 @@ bool perl_see_module(const struct dl_phdr_info *info)
 
 bool perl_is_unread(const struct dl_phdr_info *info)
 {
-    return !perl.layout && perl_symbol(info, "perl_construct") && perl_symbol(info, "PL_version");
+    return !perl.layout && script_symbol(info, "perl_construct") &&
+           script_symbol(info, "PL_version");
 }
 
 static struct code_span perl_module(void)
@@ -188,57 +154,10 @@ static bool perl_is_call(uintptr_t return_address)
 
 /* ---- Reading ---- */
 
-static __attribute__((noinline)) bool perl_see_page(uintptr_t address)
-{
-    if (!stack_word_readable(address & ~(uintptr_t)7))
-        return false;
-    atomic_store_explicit(&perl.pages[(address >> PAGE_BITS) % PAGES], address >> PAGE_BITS,
-                          memory_order_relaxed);
-    return true;
-}
-
-/* Memory that was seen may have gone since. Before what is read seldom. */
-static void perl_forget_pages(void)
-{
-    for (size_t i = 0; i < PAGES; i++)
-        atomic_store_explicit(&perl.pages[i], 0, memory_order_relaxed);
-}
-
-static inline bool perl_is_there(uintptr_t address)
-{
-    uintptr_t page = address >> PAGE_BITS;
-
-    return likely(page &&
-                  atomic_load_explicit(&perl.pages[page % PAGES], memory_order_relaxed) == page) ||
-           perl_see_page(address);
-}
-
-/* 0: there is no such word. */
-static inline uintptr_t perl_word(uintptr_t address)
-{
-    return address % sizeof(uintptr_t) == 0 && perl_is_there(address) ? *(const uintptr_t *)address
-                                                                      : 0;
-}
-
-static inline uint32_t perl_number(uintptr_t address)
-{
-    return address % sizeof(uint32_t) == 0 && perl_is_there(address) ? *(const uint32_t *)address
-                                                                     : 0;
-}
-
-/* Is all of it there, which is less than a page? */
-static inline bool perl_are_there(uintptr_t address, size_t bytes)
-{
-    uintptr_t last = address + bytes - 1;
-
-    return perl_is_there(address) &&
-           (likely((address ^ last) >> PAGE_BITS == 0) || perl_is_there(last));
-}
-
 /* Is it a statement? What is being compiled has one of no type. */
 static inline bool perl_is_statement(uintptr_t address)
 {
-    if (address % sizeof(uintptr_t) || !perl_are_there(address, STATEMENT_BYTES))
+    if (address % sizeof(uintptr_t) || !script_are_there(address, STATEMENT_BYTES))
         return false;
     uint32_t type = *(const uint16_t *)(address + OPERATION_TYPE) & OPERATION_MASK;
     return type - perl.layout->nextstate <= DBSTATE || type == 0;
@@ -259,7 +178,7 @@ static inline void perl_walk_level(struct stack_walk *walk, uintptr_t level)
 {
     walk->level = level;
     walk->context = walk->first = walk->there = 0;
-    if (!level || level % sizeof(uintptr_t) || !perl_are_there(level, LEVEL_BYTES))
+    if (!level || level % sizeof(uintptr_t) || !script_are_there(level, LEVEL_BYTES))
         return;
     int32_t index = *(const int32_t *)(level + LEVEL_INDEX);
     walk->first = *(const uintptr_t *)(level + LEVEL_CONTEXTS);
@@ -279,8 +198,8 @@ static inline void perl_walk_begin(struct stack_walk *walk)
         walk->statement = *perl.statement;
         perl_walk_level(walk, *perl.level);
     } else if (interpreter) {
-        walk->statement = perl_word(interpreter + perl.layout->statement);
-        perl_walk_level(walk, perl_word(interpreter + perl.layout->level));
+        walk->statement = script_word(interpreter + perl.layout->statement);
+        perl_walk_level(walk, script_word(interpreter + perl.layout->level));
     }
 }
 
@@ -296,11 +215,11 @@ static inline bool perl_is_frame(uint32_t words)
 
 static __attribute__((noinline)) bool perl_walk_see(struct stack_walk *walk)
 {
-    if (!perl_are_there(walk->context, perl.layout->context_bytes)) {
+    if (!script_are_there(walk->context, perl.layout->context_bytes)) {
         walk->steps = STEPS_MOST; /* damage ends it all */
         return false;
     }
-    walk->there = walk->context >> PAGE_BITS << PAGE_BITS;
+    walk->there = walk->context >> SCRIPT_PAGE_BITS << SCRIPT_PAGE_BITS;
     return true;
 }
 
@@ -335,7 +254,7 @@ static inline bool perl_walk_next(struct stack_walk *walk, struct script_frame *
     for (; walk->level && walk->steps < STEPS_MOST; walk->steps++) {
         if (perl_walk_context(walk, frame))
             return perl_is_statement(frame->instruction);
-        perl_walk_level(walk, walk->there ? perl_word(walk->level + LEVEL_PREVIOUS) : 0);
+        perl_walk_level(walk, walk->there ? script_word(walk->level + LEVEL_PREVIOUS) : 0);
     }
     *frame = (struct script_frame){.instruction = walk->statement, .ends = true};
     walk->ended = true;
@@ -364,26 +283,6 @@ static enum kind perl_kind(const struct script_frame *frame)
     }
 }
 
-/* Copies a text of the interpreter's as it is, without control characters. */
-static size_t perl_copy(uintptr_t from, size_t most, char *to, size_t room)
-{
-    size_t length = 0;
-
-    for (; length < most && length + 1 < room && perl_is_there(from + length); length++) {
-        char character = *(const char *)(from + length);
-        if (!character)
-            break;
-        to[length] = (unsigned char)character < 0x20 || character == 0x7f ? '?' : character;
-    }
-    if (length < most && length + 1 == room) { /* cut: not within a character */
-        while (length && ((unsigned char)to[length - 1] & 0xc0) == 0x80)
-            length--;
-        length -= length && ((unsigned char)to[length - 1] & 0xc0) == 0xc0;
-    }
-    to[length] = '\0';
-    return length;
-}
-
 /* What tells one statement from another that has its address later. */
 static inline uint64_t perl_statement_key(uintptr_t statement)
 {
@@ -393,7 +292,7 @@ static inline uint64_t perl_statement_key(uintptr_t statement)
     if (unlikely(!(*(const uint16_t *)(statement + OPERATION_TYPE) & OPERATION_MASK))) {
         char file[FOLDER_BYTES]; /* the one that is being compiled */
         size_t length =
-            perl_copy(perl_word(statement + STATEMENT_FILE), SIZE_MAX, file, sizeof file);
+            script_text(script_word(statement + STATEMENT_FILE), SIZE_MAX, file, sizeof file);
         key ^= hash_bytes(file, length) << 1;
     }
     return key ^ hash_u64(statement);
@@ -427,8 +326,8 @@ static uint64_t perl_identity(const struct script_frame *frame)
 /* Its body; 0: it is none of that kind. */
 static uintptr_t perl_body(uintptr_t any, unsigned kind)
 {
-    return any && (perl_number(any + ANY_FLAGS) & FLAG_KIND) == kind ? perl_word(any + ANY_BODY)
-                                                                     : 0;
+    return any && (script_number(any + ANY_FLAGS) & FLAG_KIND) == kind ? script_word(any + ANY_BODY)
+                                                                       : 0;
 }
 
 static uintptr_t perl_sub_body(const struct script_frame *frame)
@@ -442,8 +341,9 @@ static uintptr_t perl_sub_body(const struct script_frame *frame)
 static uintptr_t perl_sub_start(const struct script_frame *frame)
 {
     uintptr_t body = perl_sub_body(frame);
-    uintptr_t start =
-        body && !(perl_number(body + SUB_FLAGS) & SUB_IS_NATIVE) ? perl_word(body + SUB_START) : 0;
+    uintptr_t start = body && !(script_number(body + SUB_FLAGS) & SUB_IS_NATIVE)
+                          ? script_word(body + SUB_START)
+                          : 0;
 
     return perl_is_statement(start) && *(const uint16_t *)(start + OPERATION_TYPE) & OPERATION_MASK
                ? start
@@ -455,7 +355,7 @@ static uint32_t perl_stack(struct script_frame *frames, uint32_t max)
     struct stack_walk walk;
     uint32_t count = 0;
 
-    perl_forget_pages();
+    script_memory_forget();
     perl_walk_begin(&walk);
     while (count < max && perl_walk_next(&walk, &frames[count]) &&
            (!walk.ended || perl_is_statement(frames[count].instruction)))
@@ -471,29 +371,29 @@ static uint32_t perl_stack(struct script_frame *frames, uint32_t max)
 
 static uint32_t perl_line(const struct script_frame *frame)
 {
-    return perl_number(frame->instruction + STATEMENT_LINE);
+    return script_number(frame->instruction + STATEMENT_LINE);
 }
 
 static uint32_t perl_first_line(const struct script_frame *frame)
 {
     uintptr_t start = perl_sub_start(frame);
 
-    return start ? perl_number(start + STATEMENT_LINE) : 0;
+    return start ? script_number(start + STATEMENT_LINE) : 0;
 }
 
 /* A name with its length and a mark of its coding behind it; the other coding is Latin-1. */
 static size_t perl_key_text(uintptr_t key, char *to, size_t room)
 {
-    uint32_t length = key ? perl_number(key + KEY_LENGTH) : 0;
+    uint32_t length = key ? script_number(key + KEY_LENGTH) : 0;
     uintptr_t text = key + KEY_TEXT, mark = text + length + 1;
     size_t bytes = 0;
 
     *to = '\0';
-    if (!length || length > KEY_MOST || !perl_is_there(text) || !perl_is_there(mark))
+    if (!length || length > KEY_MOST || !script_is_there(text) || !script_is_there(mark))
         return 0;
     if (*(const char *)mark & KEY_IS_UTF8)
-        return perl_copy(text, length, to, room);
-    for (uint32_t i = 0; i < length && bytes + 2 < room && perl_is_there(text + i); i++) {
+        return script_text(text, length, to, room);
+    for (uint32_t i = 0; i < length && bytes + 2 < room && script_is_there(text + i); i++) {
         unsigned char character = *(const unsigned char *)(text + i);
         if (character >= 0x80)
             to[bytes++] = (char)(0xc0 | character >> 6);
@@ -511,25 +411,26 @@ static size_t perl_stash_text(uintptr_t stash, char *to, size_t room)
     uintptr_t body = perl_body(stash, FLAG_IS_STASH), more;
 
     *to = '\0';
-    if (!body || !(perl_number(stash + ANY_FLAGS) & FLAG_STASH_MORE))
+    if (!body || !(script_number(stash + ANY_FLAGS) & FLAG_STASH_MORE))
         return 0;
     more = perl.layout->stash_name ? body + perl.layout->stash_name
-                                   : perl_word(stash + ANY_VALUE) +
-                                         (perl_word(body + STASH_MOST) + 1) * sizeof(uintptr_t);
-    uintptr_t name = perl_word(more);
-    return perl_key_text(perl_number(more + STASH_NAME_COUNT) ? perl_word(name) : name, to, room);
+                                   : script_word(stash + ANY_VALUE) +
+                                         (script_word(body + STASH_MOST) + 1) * sizeof(uintptr_t);
+    uintptr_t name = script_word(more);
+    return perl_key_text(script_number(more + STASH_NAME_COUNT) ? script_word(name) : name, to,
+                         room);
 }
 
 /* "Package::name", in the package main "name". */
 static size_t perl_sub_text(const struct script_frame *frame, char *to, size_t room)
 {
-    uintptr_t body = perl_sub_body(frame), key = body ? perl_word(body + SUB_NAME) : 0;
-    uintptr_t stash = body ? perl_word(body + SUB_STASH) : 0;
+    uintptr_t body = perl_sub_body(frame), key = body ? script_word(body + SUB_NAME) : 0;
+    uintptr_t stash = body ? script_word(body + SUB_STASH) : 0;
 
-    if (!body || !(perl_number(body + SUB_FLAGS) & SUB_IS_NAMED)) {
+    if (!body || !(script_number(body + SUB_FLAGS) & SUB_IS_NAMED)) {
         uintptr_t glob = perl_body(key, FLAG_IS_GLOB);
-        key = glob ? perl_word(glob + GLOB_NAME) : 0;
-        stash = glob ? perl_word(glob + GLOB_STASH) : 0;
+        key = glob ? script_word(glob + GLOB_NAME) : 0;
+        stash = glob ? script_word(glob + GLOB_STASH) : 0;
     }
     size_t length = perl_stash_text(stash, to, room);
     if (length && strcmp(to, "main") != 0 && length + 3 < room) {
@@ -563,14 +464,14 @@ static size_t perl_function_name(const struct script_frame *frame, char *to, siz
 /* With threads a statement has the name itself, else the glob "_<NAME". */
 static size_t perl_statement_file(uintptr_t statement, char *to, size_t room)
 {
-    uintptr_t file = perl_word(statement + STATEMENT_FILE), glob;
+    uintptr_t file = script_word(statement + STATEMENT_FILE), glob;
     size_t length;
 
     *to = '\0';
     if (perl.key)
-        return file ? perl_copy(file, SIZE_MAX, to, room) : 0;
+        return file ? script_text(file, SIZE_MAX, to, room) : 0;
     glob = perl_body(file, FLAG_IS_GLOB);
-    length = glob ? perl_key_text(perl_word(glob + GLOB_NAME), to, room) : 0;
+    length = glob ? perl_key_text(script_word(glob + GLOB_NAME), to, room) : 0;
     if (length < 2)
         return 0;
     memmove(to, to + 2, length - 1);

@@ -123,6 +123,11 @@ static void library_frames_are_known(void **state)
     assert_false(name_is_library("x", NULL, "/usr/share/perl5/JSON.pm", NULL));
     assert_false(name_is_library("x", NULL, "/opt/lib/perl5/site_perl/5.36/JSON.pm", NULL));
     assert_false(name_is_library("x", NULL, NULL, "/home/u/auto/perl/x.so"));
+    /* PHP's own functions, and what Debian installs; not an application's vendors. */
+    assert_true(name_is_library("str_repeat", NULL, "[internal function]", NULL));
+    assert_true(
+        name_is_library("x", NULL, "/usr/share/php/Symfony/Component/Yaml/Parser.php", NULL));
+    assert_false(name_is_library("x", NULL, "/srv/www/vendor/a/b.php", NULL));
     assert_true(name_is_library("strdup", NULL, NULL, "/lib/x86_64-linux-gnu/libc.so.6"));
     assert_true(
         name_is_library("_gfortran_internal_pack", NULL, NULL, "/usr/lib/libgfortran.so.5"));

@@ -1,17 +1,25 @@
 # Readers of interpreters' frames, against an interpreter that is only memory.
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
-    add_executable(test_runtimes_perl ${CMAKE_CURRENT_LIST_DIR}/test_perl.c
-        ${CMAKE_SOURCE_DIR}/src/inprocess/runtimes/perl.c
-        ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/stack_bounds.c
-        ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
+function(runtimes_test name)
+    set(inprocess ${CMAKE_SOURCE_DIR}/src/inprocess)
+    add_executable(test_runtimes_${name} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/test_${name}.c
+        ${inprocess}/runtimes/${name}.c ${inprocess}/runtimes/script_memory.c
+        ${inprocess}/unwind/stack_bounds.c ${inprocess}/unwind/permitted_calls.c)
     foreach(room runtimes unwind wire base interpose)
-        target_include_directories(test_runtimes_perl PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
+        target_include_directories(test_runtimes_${name} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
     endforeach()
-    target_link_libraries(test_runtimes_perl PRIVATE PkgConfig::CMOCKA Threads::Threads)
-    target_link_options(test_runtimes_perl PRIVATE -Wl,--wrap=stack_word_readable)
+    target_link_libraries(test_runtimes_${name} PRIVATE PkgConfig::CMOCKA Threads::Threads)
+    target_link_options(test_runtimes_${name} PRIVATE -Wl,--wrap=stack_word_readable)
+endfunction()
+
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    runtimes_test(perl)
     foreach(version 30 32 34 36)
         add_test(NAME unit/runtimes/perl-5.${version} COMMAND test_runtimes_perl ${version})
         add_test(NAME unit/runtimes/perl-5.${version}-plain
             COMMAND test_runtimes_perl ${version} without-threads)
+    endforeach()
+    runtimes_test(php)
+    foreach(version 1 2 3 4)
+        add_test(NAME unit/runtimes/php-8.${version} COMMAND test_runtimes_php 8${version})
     endforeach()
 endif()
