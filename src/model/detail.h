@@ -65,7 +65,10 @@ struct peak {
  * moved from the last one kept by more than `threshold_bytes` and more than CURVE_PART of it. When
  * CURVE_POINTS are reached the threshold doubles, until enough points in between can go. As a step
  * function the curve is at no moment further from the truth than max(threshold_bytes, 1/CURVE_PART
- * of itself); before its first point it is 0. The highest point is never dropped. */
+ * of itself); before its first point it is 0. The highest point is never dropped.
+ * A level that swings has no threshold that is small beside it. Then time is cut into stretches of
+ * `stretch_ticks`, and of each stretch the highest, the lowest and the last point remain. Between
+ * them the level was within these, or what it was when the stretch began. */
 #define CURVE_POINTS          256
 #define CURVE_EXACT_POINTS    4096 /* of a curve that begins exact: of what a path has mapped */
 #define CURVE_THRESHOLD_BYTES 8192 /* a page record of the report: 1024 pointers */
@@ -79,7 +82,8 @@ struct curve {
     uint32_t count;
     struct figure threshold_bytes; /* as it stood at the end */
     const struct curve_point *points;
-    uint32_t level; /* enum memory_level: MEMORY_HEAP or MEMORY_MAPPED */
+    uint32_t level;         /* enum memory_level: MEMORY_HEAP or MEMORY_MAPPED */
+    uint64_t stretch_ticks; /* as it stood at the end; 0: there are none */
 };
 
 /* ---- Threads ---- */

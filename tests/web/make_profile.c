@@ -166,8 +166,8 @@ static int put_many_curves(struct profile_writer *writer, const struct size *siz
             points[at] =
                 (struct curve_point){(1 + at) * size->run_ms * ms / (size->points_of_curve + 1),
                                      10000ull * (1 + i % 40) * (1 + at % 9)};
-        struct curve curve = {3 + 3 * i, (uint16_t)size->points_of_curve, FIGURE_OF(8192), points,
-                              MEMORY_HEAP};
+        struct curve curve = {
+            3 + 3 * i, (uint16_t)size->points_of_curve, FIGURE_OF(8192), points, MEMORY_HEAP, 0};
         error = profile_put_curve(writer, &curve);
     }
     return error;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { crests, levelAt, snapped, type Curves } from "../src/model/curves.ts";
+import { boundAt, crests, levelAt, snapped, type Curves } from "../src/model/curves.ts";
 
 /* One path that rises for an instant, and one that stays. */
 const curves: Curves = {
@@ -9,6 +9,7 @@ const curves: Curves = {
     time: Float64Array.of(5, 1234, 1235, 100),
     level: Float64Array.of(10, 9000, 10, 70),
     threshold: Float64Array.of(1, 1),
+    stretch: Float64Array.of(0, 0),
 };
 
 test("each interval is shown at its highest instant: no crest lies between two samples", () => {
@@ -31,4 +32,14 @@ test("a click near a crest means the crest; elsewhere it means the instant befor
     assert.equal(snapped(x, heights, 1900, 50), 1234);
     assert.equal(snapped(x, heights, 1990, 50), 2000);
     assert.equal(snapped([], [], 7, 5), 7);
+});
+
+test("of a level that swings, a moment is known as well as the extremes near it let it be", () => {
+    const swinging: Curves = { ...curves, stretch: Float64Array.of(50, 0) };
+    assert.equal(boundAt(curves, 0, 1300), 1);
+    assert.equal(boundAt(curves, 0, 1234), 450);
+    assert.equal(boundAt(swinging, 0, 1234), 8990);
+    assert.equal(boundAt(swinging, 0, 1280), 8990);
+    assert.equal(boundAt(swinging, 0, 1300), 1);
+    assert.equal(boundAt(swinging, 1, 120), 3.5);
 });

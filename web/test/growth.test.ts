@@ -74,6 +74,7 @@ const curves = {
         time_ns: Float64Array.of(100, 400, 600, 200, 700),
         bytes: Float64Array.of(20000, 40000, 0, 9000, 5000),
         threshold_bytes: Float64Array.of(500, 8192),
+        stretch_ns: Float64Array.of(0, 0),
     }),
     timeline: document(
         {

@@ -1,7 +1,10 @@
 /* Curves of the sites' live bytes over time (path_curves.h). Points lie in pieces of 8, 16, …
  * points, taken from one arena with a free list for each size. A full curve doubles
- * its threshold until at least a quarter of its points is redundant. */
+ * its threshold until at least a quarter of its points is redundant, or keeps of each stretch of
+ * time the highest, the lowest and the last point. */
 #include "accounting/path_curves.h"
+
+#include <string.h>
 
 #define SMALLEST_POINTS 8u
 #define PIECE_BYTES     (SMALLEST_POINTS * sizeof(struct curve_point))
@@ -134,20 +137,114 @@ static void curves_drop(struct site_curve *curve, struct curve_point *points,
     curve->highest = (uint16_t)highest;
 }
 
+/* The largest threshold that says something of this curve. */
+static uint64_t curves_plain_threshold(const struct site_curve *curve,
+                                       const struct curve_point *points)
+{
+    uint64_t part = points[curve->highest].bytes / CURVE_PLAIN_PART;
+    return part > CURVE_PLAIN_BYTES ? part : CURVE_PLAIN_BYTES;
+}
+
+/* Doubles the threshold until enough points can go. False: as far as it may, in vain. */
+static bool curves_raise_threshold(struct site_curve *curve, struct curve_point *points)
+{
+    bool kept[CURVE_EXACT_POINTS], enough = false;
+    uint64_t most = curves_plain_threshold(curve, points), threshold = curve->threshold_bytes;
+
+    while (!enough && 2 * threshold <= most) {
+        threshold = threshold ? 2 * threshold : CURVE_THRESHOLD_BYTES;
+        enough = curves_sift(curve, points, threshold, kept) <= curve->count * 3u / 4;
+    }
+    if (enough)
+        curves_drop(curve, points, kept);
+    curve->threshold_bytes = threshold;
+    return enough;
+}
+
+/* ---- Stretches ---- */
+
+/* Of the points of one stretch remain the earliest highest, the earliest lowest and the last one.
+ * Returns how many. */
+static size_t curves_keep_extremes(struct curve_point *points, size_t count)
+{
+    size_t highest = 0, lowest = 0, kept = 0;
+
+    for (size_t i = 1; i < count; i++) {
+        highest = points[i].bytes > points[highest].bytes ? i : highest;
+        lowest = points[i].bytes < points[lowest].bytes ? i : lowest;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (i == highest || i == lowest || i + 1 == count)
+            points[kept++] = points[i];
+    return kept;
+}
+
+static void curves_find_highest(struct site_curve *curve, const struct curve_point *points,
+                                size_t from)
+{
+    for (size_t i = from; i < curve->count; i++)
+        if (points[i].bytes > points[curve->highest].bytes)
+            curve->highest = (uint16_t)i;
+}
+
+/* How many points behind the first one are of its stretch, and it. */
+static size_t curves_stretch_points(const struct site_curve *curve, const struct curve_point *first,
+                                    size_t left)
+{
+    size_t count = 1;
+
+    while (count < left && !((first[count].ticks ^ first->ticks) >> curve->stretch_log))
+        count++;
+    return count;
+}
+
+static void curves_merge_stretches(struct site_curve *curve, struct curve_point *points)
+{
+    size_t kept = 0, count;
+
+    for (size_t first = 0; first < curve->count; first += count) {
+        count = curves_stretch_points(curve, points + first, curve->count - first);
+        memmove(points + kept, points + first, count * sizeof *points);
+        kept += curves_keep_extremes(points + kept, count);
+    }
+    curve->count = (uint16_t)kept;
+}
+
+/* Stretches double until a quarter of the points goes: at last all are one stretch. */
+static void curves_lengthen_stretches(struct site_curve *curve, struct curve_point *points)
+{
+    size_t enough = curve->count * 3u / 4;
+
+    do {
+        curve->stretch_log++;
+        curves_merge_stretches(curve, points);
+    } while (curve->count > enough && curve->stretch_log < 63);
+    curve->highest = 0;
+    curves_find_highest(curve, points, 1);
+}
+
 static void curves_thin(struct curves *curves, struct site_curve *curve)
 {
     struct curve_point *points = curves_piece_at(curves, curve->piece);
-    uint64_t threshold = curve->threshold_bytes;
-    bool kept[CURVE_EXACT_POINTS];
 
-    do {
-        threshold = !threshold        ? CURVE_THRESHOLD_BYTES
-                    : threshold >> 62 ? UINT64_MAX
-                                      : 2 * threshold;
-    } while (curves_sift(curve, points, threshold, kept) > curve->count * 3u / 4);
-    curves_drop(curve, points, kept);
-    curve->threshold_bytes = threshold;
+    if (curve->stretch_log || !curves_raise_threshold(curve, points))
+        curves_lengthen_stretches(curve, points);
     curve->changed = true;
+}
+
+/* The last stretch has a new point. */
+static void curves_close_up(struct site_curve *curve, struct curve_point *points)
+{
+    size_t first = curve->count - 1u;
+    uint64_t stretch = points[first].ticks >> curve->stretch_log;
+
+    while (first && points[first - 1].ticks >> curve->stretch_log == stretch)
+        first--;
+    bool is_highest_here = curve->highest >= first;
+    curve->count = (uint16_t)(first + curves_keep_extremes(points + first, curve->count - first));
+    if (is_highest_here)
+        curve->highest = (uint16_t)first;
+    curves_find_highest(curve, points, first);
 }
 
 /* ---- Points -------------------------------------------------------------------------------- */
@@ -187,6 +284,8 @@ static void curves_append(struct curves *curves, struct site_curve *curve, struc
         curve->highest = curve->count;
     points[curve->count++] = point;
     curve->changed = true;
+    if (curve->stretch_log)
+        curves_close_up(curve, points);
 }
 
 static bool curves_is_in(struct curve_band band, uint64_t bytes)
@@ -225,6 +324,8 @@ void curves_visit(struct curves *curves, const struct sites *sites, enum memory_
         struct curve curve = {.node = sites->cold[from->site].node,
                               .level = level,
                               .count = from->count,
+                              .stretch_ticks =
+                                  from->stretch_log ? (uint64_t)1 << from->stretch_log : 0,
                               .threshold_bytes = figure_of(from->threshold_bytes)};
         if (!from->changed)
             continue;

@@ -19,6 +19,13 @@
  * is redundant if [q - e, q + e] lies in the band that the kept point before q has by the new
  * threshold, where e = max(old threshold, q / CURVE_PART). The highest point is always kept.
  *
+ * A level that swings leaves no point redundant until the threshold is half a swing. Beyond
+ * max(CURVE_PLAIN_BYTES, highest / CURVE_PLAIN_PART) the threshold stays as it is, and points are
+ * kept by stretches of 2^stretch_log ticks (0: there are none). Then
+ *   t >> stretch_log is the same of three points at most: the stretch's highest, lowest and last
+ *   the last point is the level of now (within the band)
+ * and when there is no room stretches double.
+ *
  * Curves that begin exact have threshold 0 until their points are used up. Then they go on as all
  * others. */
 #ifndef TIDEMARK_ACCOUNTING_PATH_CURVES_H
@@ -33,8 +40,10 @@
 
 #define CURVES_MAX_BYTES   ((size_t)64 << 20) /* of the arena; curves are thinned earlier then */
 #define CURVES_EXACT_BYTES ((size_t)4 << 20) /* of the arena, until a curve has CURVE_POINTS only */
-#define CURVE_PIECES       6                 /* 8 16 … CURVE_POINTS */
-#define CURVE_EXACT_PIECES 10                /* … CURVE_EXACT_POINTS */
+#define CURVE_PLAIN_BYTES  ((uint64_t)64 << 10) /* a threshold that no curve minds */
+#define CURVE_PLAIN_PART   16
+#define CURVE_PIECES       6  /* 8 16 … CURVE_POINTS */
+#define CURVE_EXACT_PIECES 10 /* … CURVE_EXACT_POINTS */
 
 struct curve_band {
     uint64_t low, high;
@@ -48,7 +57,8 @@ struct site_curve {
     uint16_t count;
     uint16_t highest; /* the point, the earliest of the highest ones */
     uint8_t size;     /* of the piece: 8 << size points */
-    bool changed;     /* since it was visited */
+    uint8_t stretch_log;
+    bool changed; /* since it was visited */
 };
 
 struct curves {

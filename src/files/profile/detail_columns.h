@@ -97,6 +97,7 @@ struct detail_point {
     struct curve_point point;
     struct figure threshold_bytes;
     uint32_t level; /* enum memory_level */
+    uint64_t stretch_ns;
 };
 
 #endif

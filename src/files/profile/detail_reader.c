@@ -277,8 +277,10 @@ static void detail_keep_point(struct reader *reader, const struct detail_point *
                        own->detail_capacity[DETAIL_CURVES]);
         if (!curve)
             return;
-        *curve = (struct curve){
-            .node = row->path, .level = row->level, .threshold_bytes = row->threshold_bytes};
+        *curve = (struct curve){.node = row->path,
+                                .level = row->level,
+                                .threshold_bytes = row->threshold_bytes,
+                                .stretch_ticks = row->stretch_ns};
     } else if (own->points[own->point_count - 1].ticks > row->point.ticks ||
                curve->count == UINT32_MAX) {
         profile_reading_note(reader, "a curve goes back in time");

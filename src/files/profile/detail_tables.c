@@ -281,6 +281,7 @@ static const struct detail_column curve_columns[] = {
     FIELD("bytes", point.bytes, DETAIL_PLAIN),
     FIELD("threshold_bytes", threshold_bytes, DETAIL_MAYBE),
     FIELD("level", level, DETAIL_SMALL),
+    FIELD("stretch_ns", stretch_ns, DETAIL_PLAIN),
 };
 
 #undef ROW

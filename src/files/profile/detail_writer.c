@@ -270,7 +270,7 @@ int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
         return error_set(-ENOMEM, "out of memory while writing the profile");
     for (uint32_t i = 0; i < curve->count; i++)
         rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes,
-                                        curve->level};
+                                        curve->level, curve->stretch_ticks};
     int error =
         detail_writer_put_block(writer, DETAIL_CURVES, curve->node, rows, curve->count, NULL);
     free(rows);

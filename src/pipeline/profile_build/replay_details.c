@@ -97,6 +97,7 @@ static void details_take_curve(void *context, const struct curve *curve)
                                          curve->points[i].bytes};
     struct curve *taken = NEXT(taking->details, curve, 1);
     *taken = *curve;
+    taken->stretch_ticks = clock_span_ns(taking->scale, curve->stretch_ticks);
     taken->points = (const struct curve_point *)first; /* the array may still move */
 }
 

@@ -426,6 +426,18 @@ static uint64_t plot_curves_bound(const struct curves *curves)
     return most < CURVE_COARSE_BYTES ? 0 : most;
 }
 
+/* The longest stretch of time of which those that are shown have highest, lowest and last level. */
+static uint64_t plot_curves_stretch(const struct curves *curves)
+{
+    uint64_t longest = 0;
+    for (size_t i = 0; i < curves->held_count; i++) {
+        const struct curve *curve = &curves->profile->curves[curves->held[i].curve];
+        if (curves->groups[curves->held[i].group].shown && curve->stretch_ticks > longest)
+            longest = curve->stretch_ticks;
+    }
+    return longest;
+}
+
 static void plot_curves_note(struct chart *chart, const struct curves *curves)
 {
     struct strbuf bound = STRBUF_INIT;
@@ -433,6 +445,10 @@ static void plot_curves_note(struct chart *chart, const struct curves *curves)
     strbuf_add_string(&bound, curves->profile->sample_bytes ? "; estimated from samples" : "");
     if (bytes)
         strbuf_addf(&bound, "; within %s or 5 %% of the truth", human_bytes(bytes).text);
+    uint64_t stretch = plot_curves_stretch(curves);
+    if (stretch)
+        strbuf_addf(&bound, "; of swings within %s highest and lowest",
+                    human_duration(stretch).text);
     chart_set_note(chart, "the %zu that held most, of %zu%s", chart->count, curves->group_count,
                    bound.data ? bound.data : "");
     strbuf_release(&bound);

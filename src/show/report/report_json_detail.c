@@ -53,9 +53,11 @@ void report_json_peaks(struct writer *writer)
 static void report_json_detail_write_curve(struct writer *writer, const struct curve *curve)
 {
     json_object(&writer->json, NULL);
-    struct detail_point row = {.threshold_bytes = curve->threshold_bytes};
+    struct detail_point row = {.threshold_bytes = curve->threshold_bytes,
+                               .stretch_ns = curve->stretch_ticks};
     report_json_path(writer, curve->node);
     detail_json_columns(&writer->json, DETAIL_CURVES, "threshold_bytes", "threshold_bytes", &row);
+    detail_json_columns(&writer->json, DETAIL_CURVES, "stretch_ns", "stretch_ns", &row);
     json_array(&writer->json, "points");
     for (uint32_t i = 0; i < curve->count; i++) {
         row.point = curve->points[i];

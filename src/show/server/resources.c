@@ -293,6 +293,7 @@ static int resources_add_curves(struct columns_document *document, const struct 
         memcpy(all + first[i], profile->curves[i].points, profile->curves[i].count * sizeof *all);
     ROWS(document, "node", u32, profile->curves, count, struct curve, node);
     ROWS(document, "threshold_bytes", u64, profile->curves, count, struct curve, threshold_bytes);
+    ROWS(document, "stretch_ns", u64, profile->curves, count, struct curve, stretch_ticks);
     columns_add(document, "first", first, count + 1, resources_first_point);
     ROWS(document, "time_ns", u64, all, points, struct curve_point, ticks);
     ROWS(document, "bytes", u64, all, points, struct curve_point, bytes);

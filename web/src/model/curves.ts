@@ -8,6 +8,7 @@ export interface Curves {
     time: Float64Array;
     level: Float64Array;
     threshold: Float64Array;
+    stretch: Float64Array;
 }
 
 const read = new WeakMap<ColumnsDocument, Curves>(); /* of long runs there are millions of points */
@@ -20,6 +21,7 @@ export function readCurves(document: ColumnsDocument): Curves {
         time: numbers(document, "time_ns"),
         level: numbers(document, "bytes"),
         threshold: numbers(document, "threshold_bytes"),
+        stretch: numbers(document, "stretch_ns"),
     };
     read.set(document, curves);
     return curves;
@@ -35,6 +37,21 @@ export function levelAt(curves: Curves, curve: number, ns: number): number {
         else high = middle;
     }
     return low === curves.first[curve]! ? 0 : curves.level[low - 1]!;
+}
+
+/* How far from the truth that level may be. A curve of stretches was at that moment something between
+ * the highest and the lowest level near it. */
+export function boundAt(curves: Curves, curve: number, ns: number): number {
+    const level = levelAt(curves, curve, ns),
+        stretch = curves.stretch[curve]!;
+    let bound = Math.max(curves.threshold[curve]!, 0.05 * level);
+    if (!stretch) return bound;
+    const entry = levelAt(curves, curve, ns - stretch);
+    bound = Math.max(bound, Math.abs(entry - level));
+    for (let at = curves.first[curve]!; at < curves.first[curve + 1]!; at++)
+        if (Math.abs(curves.time[at]! - ns) <= stretch)
+            bound = Math.max(bound, Math.abs(curves.level[at]! - level));
+    return bound;
 }
 
 /* The instants that a chart shows, one for each interval between two edges: that at which the chosen

@@ -3,7 +3,7 @@
  * the curves, each within its bound, and a path that never held much has none: there its level is
  * not known, which is no 0. */
 import { numbers, whole } from "../data/columns.ts";
-import { levelAt, readCurves } from "./curves.ts";
+import { boundAt, levelAt, readCurves } from "./curves.ts";
 import type { CallTree, Profile } from "./profile.ts";
 import type { Wanted } from "./tree.ts";
 
@@ -77,7 +77,7 @@ async function ofCurves(profile: Profile, of: CallTree, ns: number): Promise<Mom
             if (site < 0) return;
             const level = levelAt(curves, curve, ns);
             made.level[site]! += level;
-            made.bound[site]! += Math.max(curves.threshold[curve]!, 0.05 * level);
+            made.bound[site]! += boundAt(curves, curve, ns);
             made.known[site] = 1;
         });
     }

@@ -743,13 +743,15 @@ function Areas({
                       .slice(0, 12),
         [groups, at],
     );
-    const error = Math.max(0, ...curves.threshold);
+    const error = Math.max(0, ...curves.threshold),
+        stretch = Math.max(0, ...curves.stretch);
     return (
         <Card
             title="Largest functions over time"
             tools={
                 <span class="dim" title="How the curves are kept: doc/METRICS.md, “Curves”">
                     each path exact to {bytes(error)} or 5 %
+                    {stretch > 0 && `; of swings within ${duration(stretch)} highest and lowest`}
                 </span>
             }>
             {groups.length === 0 && (

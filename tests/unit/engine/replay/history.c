@@ -322,11 +322,49 @@ static void note_curve(void *context, const struct curve *curve)
     memcpy(history->points[curve->node], curve->points, curve->count * sizeof(*curve->points));
     if (number_of(curve->threshold_bytes) > CURVE_THRESHOLD_BYTES)
         history->thinned++;
+    history->stretched += curve->stretch_ticks != 0;
 }
 
-static uint64_t apart(uint64_t a, uint64_t b)
+struct levels {
+    uint64_t low, high;
+};
+
+static struct levels levels_with(struct levels levels, uint64_t bytes)
 {
-    return a > b ? a - b : b - a;
+    return (struct levels){bytes < levels.low ? bytes : levels.low,
+                           bytes > levels.high ? bytes : levels.high};
+}
+
+/* Between what a curve says of a moment: its level then, or those of the whole stretch and what it
+ * began with. `*is_last` of a stretch, or there are none: then `*level` is what it says. */
+static struct levels levels_at(const struct curve *curve, const struct curve_point *points,
+                               uint64_t now, uint64_t next, uint64_t *level, bool *is_last)
+{
+    uint64_t length = curve->stretch_ticks ? curve->stretch_ticks : 1;
+    struct levels levels;
+    uint64_t before = 0;
+    size_t i = 0;
+
+    for (*level = 0; i < curve->count && points[i].ticks <= now; i++) {
+        before = points[i].ticks / length < now / length ? points[i].bytes : before;
+        *level = points[i].bytes;
+    }
+    *is_last = length == 1 || next / length > now / length;
+    if (length == 1)
+        return (struct levels){*level, *level};
+    levels = (struct levels){before, before};
+    for (i = 0; i < curve->count; i++)
+        if (points[i].ticks / length == now / length)
+            levels = levels_with(levels, points[i].bytes);
+    return levels;
+}
+
+static bool is_close(struct levels levels, uint64_t truth, uint64_t threshold)
+{
+    uint64_t part = levels.high / CURVE_PART;
+    uint64_t error = part > threshold ? part : threshold;
+
+    return truth + error >= levels.low && truth <= levels.high + error;
 }
 
 /* At every moment: the last one of those that bear the same time. */
@@ -336,23 +374,26 @@ static void curve_is_close(const struct history *history, uint32_t node)
     const struct curve_point *points = history->points[node];
     uint64_t threshold = curve->count ? number_of(curve->threshold_bytes) : CURVE_THRESHOLD_BYTES;
     uint64_t level = 0, highest = 0, most = 0;
-    size_t next = 0;
+    bool is_last;
 
+    for (size_t i = 0; i < curve->count; i++)
+        highest = points[i].bytes > highest ? points[i].bytes : highest;
     for (size_t i = 0; i < history->count; i++) {
         const struct moment *moment = &history->moments[i];
+        uint64_t next = i + 1 < history->count ? history->moments[i + 1].now : UINT64_MAX;
         uint64_t truth = moment->sites[node];
         if (truth > most)
             most = truth;
-        if (i + 1 < history->count && history->moments[i + 1].now == moment->now)
+        if (next == moment->now)
             continue;
-        for (; next < curve->count && points[next].ticks <= moment->now; next++) {
-            level = points[next].bytes;
-            highest = level > highest ? level : highest;
-        }
-        if (apart(level, truth) > threshold && apart(level, truth) > level / CURVE_PART)
+        struct levels levels = levels_at(curve, points, moment->now, next, &level, &is_last);
+        if (!is_close(levels, truth, threshold))
             differ("the curve is too far off; call path", node, level, truth);
+        if (is_last && !is_close((struct levels){level, level}, truth, threshold))
+            differ("the curve is too far off at a stretch's end; call path", node, level, truth);
     }
-    differ("points of a curve in the future; call path", node, next, curve->count);
+    if (curve->count && points[curve->count - 1].ticks > history->moments[history->count - 1].now)
+        differ("points of a curve in the future; call path", node, 1, 0);
     if (most > highest + threshold && most > highest + highest / CURVE_PART)
         differ("the curve's maximum is too low; call path", node, highest, most);
     if (most > CURVE_THRESHOLD_BYTES && !curve->count)

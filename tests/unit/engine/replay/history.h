@@ -22,7 +22,7 @@ struct history {
     /* the curves, as the visits told of them */
     struct curve_point points[BRUTE_NODES][CURVE_POINTS];
     struct curve curves[BRUTE_NODES];
-    size_t peaks_seen, thinned; /* the tests must not be about nothing */
+    size_t peaks_seen, thinned, stretched; /* the tests must not be about nothing */
 };
 
 void history_init(struct history *history);

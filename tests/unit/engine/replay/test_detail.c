@@ -456,6 +456,36 @@ static void a_thinned_curve_keeps_its_highest_point(void **state)
     fail_msg("the highest point is gone");
 }
 
+/* Swings of the whole level: each stretch has its highest, lowest and last level, and the curve
+ * says what was swung between to the end. */
+static void a_level_that_swings_keeps_its_extremes(void **state)
+{
+    enum { SWINGS = 20000, CUT_OFF = 3 };
+
+    (void)state;
+    for (unsigned i = 0; i < SWINGS; i++) {
+        allocate(ONE, 0x1000, 300 * MiB + i, P);
+        release(ONE, 0x1000);
+    }
+    changed_curves();
+    assert_in_range(curve.count, CURVE_POINTS / 4, CURVE_POINTS);
+    assert_true(curve.stretch_ticks > 0);
+    assert_in_range(number_of(curve.threshold_bytes), 0, 300 * MiB / 16 + MiB);
+    unsigned high = 0, low = 0;
+    for (unsigned i = 0; i < curve.count; i++) {
+        high += points[i].bytes >= 300 * MiB;
+        low += points[i].bytes == 0;
+        assert_true(points[i].bytes == 0 || points[i].bytes >= 300 * MiB);
+        if (i)
+            assert_in_range(points[i].ticks, points[i - 1].ticks,
+                            points[i - 1].ticks + 2 * curve.stretch_ticks);
+    }
+    assert_in_range(high, curve.count / CUT_OFF, curve.count);
+    assert_in_range(low, curve.count / CUT_OFF, curve.count);
+    assert_int_equal(points[curve.count - 1].bytes, 0);
+    assert_int_equal(points[curve.count - 1].ticks, START + 2 * SWINGS);
+}
+
 /* More curves than the arena has room for: those that began in time go on, the others have none,
  * and the large call paths at a peak are still all found. */
 static void the_arena_of_curves_is_bounded(void **state)
@@ -472,7 +502,8 @@ static void the_arena_of_curves_is_bounded(void **state)
     }
     assert_int_equal(changed_curves(), 1);
     assert_in_range(curve.count, 1, 8);
-    assert_true(number_of(curve.threshold_bytes) > CURVE_THRESHOLD_BYTES);
+    assert_true(curve.stretch_ticks > 0);
+    assert_int_equal(points[curve.count - 1].bytes, 9000);
     replay_peaks(replay, peaks);
     assert_int_equal(peaks[0].shares[0].node, 3);
     assert_int_equal(peaks[0].shares[1].node, 3 + PATHS - 1);
@@ -657,6 +688,7 @@ int main(void)
         RULE(a_point_is_more_than_a_twentieth_away_from_the_last),
         RULE(a_realloc_makes_no_point_of_its_own),
         RULE(a_thinned_curve_keeps_its_highest_point),
+        RULE(a_level_that_swings_keeps_its_extremes),
         RULE(the_arena_of_curves_is_bounded),
         RULE(names_and_stacks_go_to_the_youngest_thread_of_an_id),
         RULE(a_stack_larger_than_an_address_space_is_nonsense),

@@ -394,25 +394,47 @@ static unsigned curve_steps, bounded_curves;
 
 static void note_kind(const struct curve *curve)
 {
-    bool exact = figure_equal(curve->threshold_bytes, figure_of(0));
+    bool exact = figure_equal(curve->threshold_bytes, figure_of(0)) && !curve->stretch_ticks;
     bounded_curves += !exact;
     assert_in_range(curve->count, 1, CURVE_EXACT_POINTS);
     assert_true(exact || curve_steps > EXACT_STEPS);
 }
 
+/* What the curve says of a stretch (of one moment, where there are none): from its lowest to its
+ * highest level, that at its beginning too. */
+static void within_stretch(const struct curve *curve, size_t at, uint64_t level, uint64_t step)
+{
+    uint64_t length = larger(curve->stretch_ticks, 1), stretch = (START + 1 + step) / length;
+    uint64_t low = level, high = level, threshold = number_of(curve->threshold_bytes);
+    for (; at < curve->count && curve->points[at].ticks / length == stretch; at++) {
+        low = curve->points[at].bytes < low ? curve->points[at].bytes : low;
+        high = larger(high, curve->points[at].bytes);
+    }
+    uint64_t truth = levels_after[step][curve->node];
+    uint64_t error = larger(threshold, threshold ? high / CURVE_PART : 0);
+    assert_in_range(truth, low > error ? low - error : 0, high + error);
+}
+
 static void same_curve(void *context, const struct curve *curve)
 {
-    size_t at = 0;
-    uint64_t level = 0, threshold = number_of(curve->threshold_bytes);
+    size_t at = 0, begin = 0;
+    uint64_t level = 0, at_begin = 0, length = larger(curve->stretch_ticks, 1);
     if (curve->level != MEMORY_MAPPED)
         return;
     note_kind(curve);
     for (uint64_t step = 0; step < curve_steps; step++) {
+        if ((START + 1 + step) / length != (START + step) / length) {
+            begin = at;
+            at_begin = level;
+        }
         for (; at < curve->count && curve->points[at].ticks <= START + 1 + step; at++)
             level = curve->points[at].bytes;
-        uint64_t truth = levels_after[step][curve->node], part = threshold ? level / CURVE_PART : 0;
-        uint64_t apart = truth > level ? truth - level : level - truth;
-        assert_in_range(apart, 0, larger(threshold, part));
+        if (length == 1)
+            within_stretch(curve, curve->count, level, step);
+        else
+            within_stretch(curve, begin, at_begin, step);
+        if ((START + 2 + step) / length != (START + 1 + step) / length)
+            within_stretch(curve, curve->count, level, step);
     }
     assert_int_equal(at, curve->count);
     *(unsigned *)context |= 1u << curve->node;

@@ -371,7 +371,8 @@ static void same_sites(const struct seen *seen, const struct brute *brute)
 }
 
 static struct history history;
-static size_t most_peaks, thinned_curves; /* the comparisons must not be about nothing */
+static size_t most_peaks, thinned_curves,
+    stretched_curves; /* the comparisons must not be about nothing */
 
 static size_t put_run(struct author *author, struct brute *brute, size_t stream,
                       unsigned char *buffer, size_t records)
@@ -453,6 +454,7 @@ static void run_shape(const struct shape *shape, uint64_t seed, bool know_frees)
                  (unsigned long long)seed);
     most_peaks = history.peaks_seen > most_peaks ? history.peaks_seen : most_peaks;
     thinned_curves += history.thinned;
+    stretched_curves += history.stretched;
     history_release(&history);
     replay_free(replay);
     free(seen);
@@ -474,6 +476,7 @@ static void fixed_seeds_agree_with_brute_force(void **state)
         run_all_shapes(seed);
     assert_int_equal(most_peaks, PEAKS_MAX);
     assert_true(thinned_curves > 0);
+    assert_true(stretched_curves > 0);
     every_metric_was_counted();
 }
 

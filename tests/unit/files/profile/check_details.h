@@ -40,6 +40,7 @@ static inline void check_curve(const struct curve *got, const struct curve *expe
     SAME(got->node, expected->node);
     SAME(got->count, expected->count);
     SAME_FIGURE(got->threshold_bytes, expected->threshold_bytes);
+    SAME(got->stretch_ticks, in_rows ? stored(expected->stretch_ticks) : expected->stretch_ticks);
     for (uint32_t i = 0; i < expected->count; i++) {
         uint64_t bytes = expected->points[i].bytes;
         SAME(got->points[i].ticks, expected->points[i].ticks);

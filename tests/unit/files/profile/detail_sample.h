@@ -44,9 +44,9 @@ static const struct curve_point detail_points[] = {
     {0, 0}, {100, 16384}, {100, 0}, {5000000, INT64_MAX}, {5000001, UINT64_MAX}, {900000000, 1},
 };
 static const struct curve detail_curves[] = {
-    {3, 6, {8192}, detail_points, MEMORY_HEAP},
-    {5, 1, {1 << 20}, detail_points + 1, MEMORY_HEAP},
-    {10, 2, {UNKNOWN}, detail_points, MEMORY_HEAP},
+    {3, 6, {8192}, detail_points, MEMORY_HEAP, 0},
+    {5, 1, {1 << 20}, detail_points + 1, MEMORY_HEAP, 0},
+    {10, 2, {UNKNOWN}, detail_points, MEMORY_HEAP, 0},
 };
 static const struct profile_variable detail_variables[] = {
     {1, "solver::table", "_ZN6solver5tableE", 1 << 20, PROFILE_SECTION_BSS,

@@ -54,7 +54,7 @@ static void what_is_written_again_replaces(void **state)
     assert_int_equal(profile_writer_open(&writer, path), 0);
     assert_int_equal(profile_writer_begin(writer), 0);
     assert_int_equal(sample_write(writer), 0);
-    struct curve longer = {3, 2, {4096}, detail_points + 3, 0}, none = {9, 0, {1}, NULL, 0};
+    struct curve longer = {3, 2, {4096}, detail_points + 3, 0, 0}, none = {9, 0, {1}, NULL, 0, 0};
     assert_int_equal(profile_put_curve(writer, &longer), 0);
     longer.node = 9;
     assert_int_equal(profile_put_curve(writer, &longer), 0);
@@ -116,8 +116,8 @@ static void make_any(struct any *any, unsigned *seed)
             time += (uint64_t)rand_r(seed) % 100000000;
             any->points[i][point] = (struct curve_point){time, random_number(seed)};
         }
-        any->curves[i] =
-            (struct curve){i * 100, count, {any_number(seed)}, any->points[i], MEMORY_HEAP};
+        any->curves[i] = (struct curve){i * 100,        count,       {any_number(seed)},
+                                        any->points[i], MEMORY_HEAP, random_number(seed)};
     }
 }
 
@@ -262,7 +262,7 @@ static void a_curve_of_too_many_points_is_refused(void **state)
     (void)state;
     struct profile_writer *writer;
     assert_int_equal(profile_writer_open(&writer, scratch("long.tmk")), 0);
-    struct curve curve = {1, 4097, {0}, NULL, 0};
+    struct curve curve = {1, 4097, {0}, NULL, 0, 0};
     assert_int_equal(profile_put_curve(writer, &curve), -EINVAL);
     profile_writer_abandon(writer);
 }
@@ -360,7 +360,7 @@ static void nonsense_in_rows_is_noted_and_left_out(void **state)
         "UPDATE exchange SET freer=4294967295",
         "UPDATE curve SET path=77",
         "UPDATE curve SET time_ns=x'00'",
-        "INSERT INTO curve VALUES(10,50,1,1,0)",
+        "INSERT INTO curve VALUES(10,50,1,1,0,0)",
         "UPDATE variable SET module=2222",
         "UPDATE variable SET module=NULL",
         "UPDATE variable SET section=-3",
