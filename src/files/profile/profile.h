@@ -840,9 +840,10 @@ int profile_find_region(const struct profile *profile, const char *name, uint32_
 int profile_take_level(struct profile *profile, enum memory_level level);
 /* Of the samples with owners the one with most resident. A sample with up to a fiftieth less counts
  * too, and one where notably more is alive (that fiftieth) goes before: at the end all may be
- * freed, and the same memory is nobody's. Where heat is known the last of those is taken: the
- * longer memory was watched, the more is known. Its owners are owners[*first …], *count of them.
- * NULL: no sample has owners. */
+ * freed, and the same memory is nobody's. Where more than a half is on freed pages, samples with up
+ * to a quarter less count too, if half of it is alive in one. Where heat is known the last of those
+ * is taken: the longer memory was watched, the more is known. Its owners are owners[*first …],
+ * *count of them. NULL: no sample has owners. */
 const struct profile_sample *profile_owners_sample(const struct profile *profile, size_t *first,
                                                    size_t *count);
 /* Can it be made one of that level? Never where it is one already, or one of a region. */

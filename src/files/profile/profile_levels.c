@@ -192,21 +192,45 @@ static bool profile_levels_has_heat(const struct profile *profile, size_t first,
     return false;
 }
 
+enum { NEAR_PART = 50, FREED_PART = 4 };
+
+/* Of the resident bytes, those on pages that were freed. */
+static uint64_t profile_levels_free_bytes(const struct profile *profile, size_t first, size_t count)
+{
+    uint64_t free_bytes = 0;
+    for (size_t i = first; i < first + count; i++)
+        if (profile->owners[i].kind == PROFILE_OWNER_ALLOCATOR && !profile->owners[i].path)
+            free_bytes += figure_or(profile->owners[i].resident_bytes, 0);
+    return free_bytes;
+}
+
+/* How much less a look may have than `most` does, whose owners are *first to *count. */
+static uint64_t profile_levels_near(const struct profile *profile,
+                                    const struct profile_sample *most, size_t first, size_t count)
+{
+    uint64_t resident = figure_or(most->resident_bytes, 0);
+    bool is_freed = profile_levels_free_bytes(profile, first, count) > resident / 2;
+    struct profile_levels_choice choice = {.is_better = profile_levels_has_more_alive,
+                                           .least_resident = resident - resident / FREED_PART,
+                                           .least_alive = resident / 2};
+    if (is_freed && profile_levels_best(profile, &choice, &first, &count))
+        return resident / FREED_PART;
+    return resident / NEAR_PART;
+}
+
 const struct profile_sample *profile_owners_sample(const struct profile *profile, size_t *first,
                                                    size_t *count)
 {
-    enum { NEAR_PART = 50 };
     struct profile_levels_choice choice = {.is_better = profile_levels_has_more_resident};
     const struct profile_sample *most = profile_levels_best(profile, &choice, first, count);
     uint64_t resident;
     if (!most || !figure_get(most->resident_bytes, &resident))
         return most;
-    uint64_t near = resident / NEAR_PART;
-    choice.least_resident = resident - near;
+    choice.least_resident = resident - profile_levels_near(profile, most, *first, *count);
     choice.is_better = profile_levels_has_more_alive;
     uint64_t alive =
         figure_or(profile_levels_best(profile, &choice, first, count)->live_touched_bytes, 0);
-    choice.least_alive = alive > near ? alive - near : 0;
+    choice.least_alive = alive > resident / NEAR_PART ? alive - resident / NEAR_PART : 0;
     choice.is_better = profile_levels_has_heat(profile, *first, *count)
                            ? profile_levels_is_later
                            : profile_levels_has_more_resident;

@@ -291,6 +291,33 @@ static void owners_are_those_of_the_look_with_something_alive(void **state)
     }
 }
 
+/* All is freed just before the end, and the look before it was a while ago. */
+static void what_was_freed_at_the_end_has_the_owners_that_it_had(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t resident, alive, freed_at_the_end;
+        uint32_t expected;
+    } cases[] = {{780, 700, 900, 1}, {780, 700, 499, 2}, {740, 700, 900, 2}, {780, 490, 900, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct profile_sample samples[] = {
+            {.id = 1,
+             .resident_bytes = figure_of(cases[i].resident),
+             .live_touched_bytes = figure_of(cases[i].alive)},
+            {.id = 2, .resident_bytes = FIGURE_OF(1000), .live_touched_bytes = FIGURE_OF(1)}};
+        struct profile_owner owners[] = {{.sample = 1, .kind = PROFILE_OWNER_BLOCKS, .path = 1},
+                                         {.sample = 2,
+                                          .kind = PROFILE_OWNER_ALLOCATOR,
+                                          .resident_bytes = figure_of(cases[i].freed_at_the_end)}};
+        owners[0].unwritten_1s_bytes = owners[1].unwritten_1s_bytes = FIGURE_UNKNOWN;
+        struct profile profile = {
+            .samples = samples, .sample_count = 2, .owners = owners, .owner_count = 2};
+        size_t first, count;
+        assert_int_equal(profile_owners_sample(&profile, &first, &count)->id, cases[i].expected);
+        assert_int_equal(first, cases[i].expected - 1);
+    }
+}
+
 static void of_heat_the_last_look_near_the_most_counts(void **state)
 {
     (void)state;
@@ -336,6 +363,7 @@ int main(void)
         cmocka_unit_test(all_has_each_path_once_at_the_joint_peak),
         cmocka_unit_test(resident_adds_up_to_the_look_without_the_tool),
         cmocka_unit_test(owners_are_those_of_the_look_with_something_alive),
+        cmocka_unit_test(what_was_freed_at_the_end_has_the_owners_that_it_had),
         cmocka_unit_test(of_heat_the_last_look_near_the_most_counts),
         cmocka_unit_test(what_a_profile_lacks_is_said),
     };
