@@ -9,6 +9,7 @@ import json
 import os
 import re
 import resource
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +17,8 @@ import time
 
 from served import Server
 
-SECONDS, BYTES = 20, 50 << 20
+# Of the processor, since the machine may be busy; what waits for something has HANGS seconds.
+SECONDS, HANGS, BYTES = 20, 600, 50 << 20
 SECTIONS = "sites functions tree memory peaks paths sizes lifetimes reallocs threads stacks globals residency regions all".split()
 METRICS = "peak leaked count bytes temporary slack realloc mmap freed failed zero aligned time".split()
 FORMATS = ("pprof folded speedscope callgrind massif heaptrack dhat perfetto chrome openmetrics csv jsonl dot "
@@ -158,10 +160,13 @@ def run(profile, arguments, statuses=(0,)):
     """Runs it, and says whatever is absurd about it. A refusal is one sentence."""
     command = " ".join(arguments)
     try:
-        ended = subprocess.run(["tidemark", *arguments], stdin=subprocess.DEVNULL, capture_output=True,
-                               timeout=SECONDS, check=False)
+        ended = subprocess.run(["prlimit", f"--cpu={SECONDS}", "tidemark", *arguments], stdin=subprocess.DEVNULL,
+                               capture_output=True, timeout=HANGS, check=False)
     except subprocess.TimeoutExpired:
-        complaints.add(profile, command, f"more than {SECONDS} s")
+        complaints.add(profile, command, f"hangs, or takes more than {HANGS} s")
+        return None
+    if ended.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        complaints.add(profile, command, f"more than {SECONDS} s of the processor")
         return None
     said = ended.stderr.decode(errors="replace")
     if ended.returncode < 0 or ended.returncode > 125:
@@ -376,7 +381,7 @@ def serve(names, paths):
         complaints.add("all", "serve", f"{type(error).__name__} {error}")
     finally:
         begun.terminate()
-        begun.wait(SECONDS)
+        begun.wait(HANGS)
 
 
 # ---- All of it ----------------------------------------------------------------------------------

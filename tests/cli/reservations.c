@@ -62,11 +62,14 @@ int main(void)
     protects(all, 32 * MIB);
     fixes(all + 64 * MIB, 48 * MIB);
     protects(all + 1024 * MIB, 2 * MIB);
-    touch(all, 24 * MIB);
-    touch(all + 64 * MIB, 20 * MIB);
-    touch(all + 1024 * MIB, 2 * MIB);
+    touch(all, 12 * MIB);
+    touch(all + 64 * MIB, 8 * MIB);
     gives_back(all + 8 * MIB, 4 * MIB);
     gives_back(all + 64 * MIB + 5 * MIB, 3 * MIB);
+    /* The end is the moment with most resident memory: a look at it sees no other. */
+    touch(all + 12 * MIB, 12 * MIB);
+    touch(all + 72 * MIB, 12 * MIB);
+    touch(all + 1024 * MIB, 2 * MIB);
     printf("in core %zu %zu %zu\n", in_core(all, 32 * MIB), in_core(all + 64 * MIB, 48 * MIB),
            in_core(all + 1024 * MIB, 2 * MIB));
     return 0;
