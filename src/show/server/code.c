@@ -8,42 +8,31 @@
 
 /* ---- Strings ------------------------------------------------------------------------------- */
 
-/* A column of strings' numbers. */
-typedef const char *string_of(const struct resources *resources, size_t row);
-
-static void server_code_add_strings(struct columns_document *document, struct columns_strings *pool,
-                                    const char *name, const struct resources *resources,
-                                    size_t count, string_of *string)
+static const char *server_code_function_name(const void *rows, size_t row)
 {
-    struct figure *numbers = calloc(count + 1, sizeof *numbers);
-    pool->no_memory |= !numbers;
-    for (size_t i = 0; numbers && i < count; i++)
-        numbers[i] = columns_strings_add(pool, string(resources, i));
-    if (numbers)
-        columns_strings_add_numbers(document, name, numbers, count);
-    free(numbers);
-}
-
-static const char *server_code_function_name(const struct resources *resources, size_t row)
-{
+    const struct resources *resources = rows;
     return resources->profile->functions[row].name;
 }
-static const char *server_code_function_linkage(const struct resources *resources, size_t row)
+static const char *server_code_function_linkage(const void *rows, size_t row)
 {
+    const struct resources *resources = rows;
     const struct profile_function *function = &resources->profile->functions[row];
     bool same = function->linkage && !strcmp(function->linkage, function->name);
     return same ? NULL : function->linkage;
 }
-static const char *server_code_file_path(const struct resources *resources, size_t row)
+static const char *server_code_file_path(const void *rows, size_t row)
 {
+    const struct resources *resources = rows;
     return resources->files.spellings[resources->files.first[row]].path;
 }
-static const char *server_code_file_name(const struct resources *resources, size_t row)
+static const char *server_code_file_name(const void *rows, size_t row)
 {
+    const struct resources *resources = rows;
     return resources->files.spellings[resources->files.first[row]].name;
 }
-static const char *server_code_module_path(const struct resources *resources, size_t row)
+static const char *server_code_module_path(const void *rows, size_t row)
 {
+    const struct resources *resources = rows;
     return resources->profile->modules[row].path;
 }
 
@@ -81,9 +70,6 @@ static struct figure server_code_line_file(const void *rows, size_t row)
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-#define ROWS(document, name, add, rows, count, type, field)                                        \
-    columns_add_##add(document, name, rows, count, sizeof(type), offsetof(type, field))
-
 static struct figure server_code_mark(const void *rows, size_t row)
 {
     return figure_of((uint64_t)((const struct profile_code *)rows)[row].mark);
@@ -93,11 +79,11 @@ static void server_code_add(struct columns_document *document, const struct prof
 {
     const struct profile_code *codes = profile->codes;
     size_t count = profile->code_count;
-    ROWS(document, "code_module", u32, codes, count, struct profile_code, module);
-    ROWS(document, "code_address", words, codes, count, struct profile_code, address);
+    COLUMNS_ADD(document, "code_module", u32, codes, count, struct profile_code, module);
+    COLUMNS_ADD(document, "code_address", words, codes, count, struct profile_code, address);
     columns_add(document, "code_mark", codes, count, server_code_mark);
-    ROWS(document, "code_first_line", u32, codes, count, struct profile_code, first_line);
-    ROWS(document, "code_line_count", u32, codes, count, struct profile_code, line_count);
+    COLUMNS_ADD(document, "code_first_line", u32, codes, count, struct profile_code, first_line);
+    COLUMNS_ADD(document, "code_line_count", u32, codes, count, struct profile_code, line_count);
 }
 
 static void server_code_add_lines(struct columns_document *document,
@@ -106,9 +92,9 @@ static void server_code_add_lines(struct columns_document *document,
     const struct profile_line *lines = resources->profile->lines;
     size_t count = resources->profile->line_count;
     struct file_finder finder = {.resources = resources, .found = FIGURE_UNKNOWN};
-    ROWS(document, "line_function", u32, lines, count, struct profile_line, function);
+    COLUMNS_ADD(document, "line_function", u32, lines, count, struct profile_line, function);
     columns_add(document, "line_file", &finder, count, server_code_line_file);
-    ROWS(document, "line_number", u32, lines, count, struct profile_line, line);
+    COLUMNS_ADD(document, "line_number", u32, lines, count, struct profile_line, line);
     columns_add_bytes(document, "line_hidden", resources->hidden, count);
     columns_add_bytes(document, "line_wrapper", resources->hidden + count + 1, count);
 }
@@ -122,19 +108,16 @@ int resources_make_code(const struct resources *resources, struct strbuf *out)
     server_code_add(&document, profile);
     server_code_add_lines(&document, resources);
     size_t functions = profile->function_count, files = resources->files.count;
-    server_code_add_strings(&document, &pool, "function_name", resources, functions,
-                            server_code_function_name);
-    server_code_add_strings(&document, &pool, "function_linkage", resources, functions,
-                            server_code_function_linkage);
+    columns_strings_add_column(&document, &pool, "function_name", resources, functions,
+                               server_code_function_name);
+    columns_strings_add_column(&document, &pool, "function_linkage", resources, functions,
+                               server_code_function_linkage);
     columns_add(&document, "function_file", &finder, functions, server_code_function_file);
-    server_code_add_strings(&document, &pool, "file_name", resources, files, server_code_file_name);
-    server_code_add_strings(&document, &pool, "file_path", resources, files, server_code_file_path);
-    server_code_add_strings(&document, &pool, "module_path", resources, profile->module_count,
-                            server_code_module_path);
-    int error = columns_strings_finish(&document, &pool);
-    if (error)
-        strbuf_release(&document.data);
-    else
-        columns_finish(&document, "", out);
-    return error;
+    columns_strings_add_column(&document, &pool, "file_name", resources, files,
+                               server_code_file_name);
+    columns_strings_add_column(&document, &pool, "file_path", resources, files,
+                               server_code_file_path);
+    columns_strings_add_column(&document, &pool, "module_path", resources, profile->module_count,
+                               server_code_module_path);
+    return columns_strings_finish(&document, &pool, out);
 }

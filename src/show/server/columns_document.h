@@ -43,6 +43,9 @@ void columns_add_u64(struct columns_document *document, const char *name, const 
 /* UINT32_MAX: not known. */
 void columns_add_u32(struct columns_document *document, const char *name, const void *rows,
                      size_t count, size_t stride, size_t offset);
+/* Of each row the member `field`, added by columns_add_KIND(). */
+#define COLUMNS_ADD(document, name, kind, rows, count, type, field)                                \
+    columns_add_##kind(document, name, rows, count, sizeof(type), offsetof(type, field))
 /* Whole 64-bit words, for BigUint64Array. */
 void columns_add_words(struct columns_document *document, const char *name, const void *rows,
                        size_t count, size_t stride, size_t offset);

@@ -53,7 +53,28 @@ void columns_strings_add_numbers(struct columns_document *document, const char *
     columns_add(document, name, numbers, count, columns_strings_number_at);
 }
 
-int columns_strings_finish(struct columns_document *document, struct columns_strings *strings)
+void columns_strings_add_column(struct columns_document *document, struct columns_strings *strings,
+                                const char *name, const void *rows, size_t count,
+                                columns_string_of *string)
+{
+    struct figure *numbers = calloc(count + 1, sizeof *numbers);
+    const char *last = NULL; /* one pointer after another is often the same */
+    struct figure number = FIGURE_UNKNOWN;
+    strings->no_memory |= !numbers;
+    for (size_t i = 0; numbers && i < count; i++) {
+        const char *text = string(rows, i);
+        if (!i || text != last)
+            number = columns_strings_add(strings, text);
+        numbers[i] = number;
+        last = text;
+    }
+    if (numbers)
+        columns_strings_add_numbers(document, name, numbers, count);
+    free(numbers);
+}
+
+int columns_strings_finish(struct columns_document *document, struct columns_strings *strings,
+                           struct strbuf *out)
 {
     uint64_t nothing = 0;
     columns_add(document, "string_start", strings->starts ? strings->starts : &nothing,
@@ -63,5 +84,9 @@ int columns_strings_finish(struct columns_document *document, struct columns_str
     free(strings->starts);
     strbuf_release(&strings->bytes);
     *strings = COLUMNS_STRINGS_INIT;
+    if (no_memory)
+        strbuf_release(&document->data);
+    else
+        columns_finish(document, "", out);
     return no_memory ? -ENOMEM : 0;
 }

@@ -22,7 +22,17 @@ struct figure columns_strings_add(struct columns_strings *strings, const char *s
 void columns_strings_add_numbers(struct columns_document *document, const char *name,
                                  const struct figure *numbers, size_t count);
 
-/* Adds both columns to the document and releases the strings. 0 or -ENOMEM. */
-int columns_strings_finish(struct columns_document *document, struct columns_strings *strings);
+/* The string of a row; NULL: it has none. */
+typedef const char *columns_string_of(const void *rows, size_t row);
+
+/* The strings of all rows, and a column of their numbers. */
+void columns_strings_add_column(struct columns_document *document, struct columns_strings *strings,
+                                const char *name, const void *rows, size_t count,
+                                columns_string_of *string);
+
+/* Adds both columns to the document, finishes it (columns_finish()) and releases the strings.
+ * 0 or -ENOMEM: `out` is as it was. */
+int columns_strings_finish(struct columns_document *document, struct columns_strings *strings,
+                           struct strbuf *out);
 
 #endif

@@ -8,43 +8,6 @@
 #include "server/columns_strings.h"
 #include "server/web_summary.h"
 
-#define ROWS(document, name, add, rows, count, type, field)                                        \
-    columns_add_##add(document, name, rows, count, sizeof(type), offsetof(type, field))
-
-/* A string of a row; NULL: it has none. */
-typedef const char *look_string_of(const void *rows, size_t row);
-
-static void look_columns_add_strings(struct columns_document *document,
-                                     struct columns_strings *strings, const char *name,
-                                     const void *rows, size_t count, look_string_of *string)
-{
-    struct figure *numbers = calloc(count + 1, sizeof *numbers);
-    const char *last = NULL; /* one pointer after another is mostly the same */
-    struct figure number = FIGURE_UNKNOWN;
-    strings->no_memory |= !numbers;
-    for (size_t i = 0; numbers && i < count; i++) {
-        const char *text = string(rows, i);
-        if (!i || text != last)
-            number = columns_strings_add(strings, text);
-        numbers[i] = number;
-        last = text;
-    }
-    if (numbers)
-        columns_strings_add_numbers(document, name, numbers, count);
-    free(numbers);
-}
-
-static int look_columns_finish(struct columns_document *document, struct columns_strings *strings,
-                               struct strbuf *out)
-{
-    int error = columns_strings_finish(document, strings);
-    if (error)
-        strbuf_release(&document->data);
-    else
-        columns_finish(document, "", out);
-    return error;
-}
-
 /* ---- Owners -------------------------------------------------------------------------------- */
 
 static const char *look_owners_kind(const void *rows, size_t row)
@@ -66,14 +29,15 @@ int resources_make_look_owners(const struct resources *resources, struct strbuf 
     size_t count = resources->profile->owner_count;
     struct columns_document document = COLUMNS_DOCUMENT_INIT;
     struct columns_strings strings = COLUMNS_STRINGS_INIT;
-    ROWS(&document, "sample", u32, rows, count, struct profile_owner, sample);
-    ROWS(&document, "node", u32, rows, count, struct profile_owner, path);
-    ROWS(&document, "thread", figures, rows, count, struct profile_owner, thread);
-    ROWS(&document, "resident_bytes", figures, rows, count, struct profile_owner, resident_bytes);
-    look_columns_add_strings(&document, &strings, "kind", rows, count, look_owners_kind);
-    look_columns_add_strings(&document, &strings, "name", rows, count, look_owners_name);
-    look_columns_add_strings(&document, &strings, "module", rows, count, look_owners_module);
-    return look_columns_finish(&document, &strings, out);
+    COLUMNS_ADD(&document, "sample", u32, rows, count, struct profile_owner, sample);
+    COLUMNS_ADD(&document, "node", u32, rows, count, struct profile_owner, path);
+    COLUMNS_ADD(&document, "thread", figures, rows, count, struct profile_owner, thread);
+    COLUMNS_ADD(&document, "resident_bytes", figures, rows, count, struct profile_owner,
+                resident_bytes);
+    columns_strings_add_column(&document, &strings, "kind", rows, count, look_owners_kind);
+    columns_strings_add_column(&document, &strings, "name", rows, count, look_owners_name);
+    columns_strings_add_column(&document, &strings, "module", rows, count, look_owners_module);
+    return columns_strings_finish(&document, &strings, out);
 }
 
 /* ---- Types --------------------------------------------------------------------------------- */
@@ -120,10 +84,10 @@ int resources_make_look_types(const struct resources *resources, struct strbuf *
     map_release(&map);
     struct columns_document document = COLUMNS_DOCUMENT_INIT;
     struct columns_strings strings = COLUMNS_STRINGS_INIT;
-    ROWS(&document, "sample", u32, rows, count, struct look_type, sample);
-    ROWS(&document, "count", u64, rows, count, struct look_type, count);
-    ROWS(&document, "bytes", u64, rows, count, struct look_type, bytes);
-    look_columns_add_strings(&document, &strings, "name", rows, count, look_types_name);
+    COLUMNS_ADD(&document, "sample", u32, rows, count, struct look_type, sample);
+    COLUMNS_ADD(&document, "count", u64, rows, count, struct look_type, count);
+    COLUMNS_ADD(&document, "bytes", u64, rows, count, struct look_type, bytes);
+    columns_strings_add_column(&document, &strings, "name", rows, count, look_types_name);
     free(rows);
-    return look_columns_finish(&document, &strings, out);
+    return columns_strings_finish(&document, &strings, out);
 }

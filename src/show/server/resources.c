@@ -179,19 +179,19 @@ static bool resources_is_source(const struct resources *resources, const char *n
 
 /* ---- Columns ------------------------------------------------------------------------------- */
 
-#define ROWS(document, name, add, rows, count, type, field)                                        \
-    columns_add_##add(document, name, rows, count, sizeof(type), offsetof(type, field))
-
 static int resources_add_paths(struct columns_document *document, const struct profile *profile)
 {
-    ROWS(document, "parent", u32, profile->nodes, profile->node_count, struct profile_node, parent);
-    ROWS(document, "code", u32, profile->nodes, profile->node_count, struct profile_node, location);
+    COLUMNS_ADD(document, "parent", u32, profile->nodes, profile->node_count, struct profile_node,
+                parent);
+    COLUMNS_ADD(document, "code", u32, profile->nodes, profile->node_count, struct profile_node,
+                location);
     return 0;
 }
 
 static int resources_add_sites(struct columns_document *document, const struct profile *profile)
 {
-    ROWS(document, "node", u32, profile->sites, profile->site_count, struct profile_site, path);
+    COLUMNS_ADD(document, "node", u32, profile->sites, profile->site_count, struct profile_site,
+                path);
     return 0;
 }
 
@@ -260,7 +260,7 @@ static int resources_add_timeline(struct columns_document *document, const struc
         columns_add(document, levels[i].max, &of, count, resources_level_number);
     }
 #define FLOW(field)                                                                                \
-    ROWS(document, #field, figures, profile->buckets, count, struct timeline_bucket, field)
+    COLUMNS_ADD(document, #field, figures, profile->buckets, count, struct timeline_bucket, field)
     FLOW(alloc_count);
     FLOW(alloc_bytes);
     FLOW(free_count);
@@ -291,12 +291,13 @@ static int resources_add_curves(struct columns_document *document, const struct 
     }
     for (size_t i = 0; i < count; i++)
         memcpy(all + first[i], profile->curves[i].points, profile->curves[i].count * sizeof *all);
-    ROWS(document, "node", u32, profile->curves, count, struct curve, node);
-    ROWS(document, "threshold_bytes", u64, profile->curves, count, struct curve, threshold_bytes);
-    ROWS(document, "stretch_ns", u64, profile->curves, count, struct curve, stretch_ticks);
+    COLUMNS_ADD(document, "node", u32, profile->curves, count, struct curve, node);
+    COLUMNS_ADD(document, "threshold_bytes", u64, profile->curves, count, struct curve,
+                threshold_bytes);
+    COLUMNS_ADD(document, "stretch_ns", u64, profile->curves, count, struct curve, stretch_ticks);
     columns_add(document, "first", first, count + 1, resources_first_point);
-    ROWS(document, "time_ns", u64, all, points, struct curve_point, ticks);
-    ROWS(document, "bytes", u64, all, points, struct curve_point, bytes);
+    COLUMNS_ADD(document, "time_ns", u64, all, points, struct curve_point, ticks);
+    COLUMNS_ADD(document, "bytes", u64, all, points, struct curve_point, bytes);
     free(all);
     free(first);
     return 0;
