@@ -182,6 +182,11 @@ uint64_t rule_lost_count(const struct inquiry *inquiry, const struct site *site)
 /* Of one call path, blocks or mappings. NULL: no curve, and no growth that is known. */
 bool rule_path_grows_to_the_end(const struct inquiry *inquiry, const struct call_metrics *metrics,
                                 const struct curve *curve, double *rise);
+/* When a curve is highest, and whether that is long before the run's end: "all through the run", or
+ * "until 320 ms of 2.32 s". */
+uint64_t rule_curve_high_ns(const struct curve *curve);
+bool rule_growth_is_a_part(const struct inquiry *inquiry, uint64_t until_ns);
+void rule_add_growth(struct strbuf *out, const struct inquiry *inquiry, uint64_t until_ns);
 void rule_leak_growth(struct inquiry *inquiry);
 void rule_teardown_growth(struct inquiry *inquiry);
 void rule_leak_possible(struct inquiry *inquiry);

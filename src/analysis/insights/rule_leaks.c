@@ -27,6 +27,9 @@
  * filled in one phase is a table. */
 #define GROWTH_SPAN 0.5
 #define GROWTH_END  0.1
+/* What ended before this part of the run, with the program going on without allocating, may as well
+ * be what it loads and then works on. */
+#define GROWTH_WHOLE (2.0 / 3)
 /* What grows until the program frees all at its end: hardly anything was freed before, and hardly
  * anything is left. */
 #define TEARDOWN_BYTES (1 << 20)
@@ -128,8 +131,33 @@ bool rule_path_grows_to_the_end(const struct inquiry *inquiry, const struct call
     return rule_leaks_rises(inquiry, curve, rise);
 }
 
+uint64_t rule_curve_high_ns(const struct curve *curve)
+{
+    uint64_t highest = 0, at_ns = 0;
+    for (size_t i = 0; i < curve->count; i++)
+        if (curve->points[i].bytes > highest) {
+            highest = curve->points[i].bytes;
+            at_ns = curve->points[i].ticks;
+        }
+    return at_ns;
+}
+
+bool rule_growth_is_a_part(const struct inquiry *inquiry, uint64_t until_ns)
+{
+    return (double)until_ns < GROWTH_WHOLE * (double)inquiry->run_ns;
+}
+
+void rule_add_growth(struct strbuf *out, const struct inquiry *inquiry, uint64_t until_ns)
+{
+    if (rule_growth_is_a_part(inquiry, until_ns))
+        strbuf_addf(out, "until %s of %s", human_duration(until_ns).text,
+                    human_duration(inquiry->run_ns).text);
+    else
+        strbuf_add_string(out, "all through the run");
+}
+
 struct growth {
-    uint64_t bytes, blocks;
+    uint64_t bytes, blocks, until_ns;
     struct figure made;
     double rise; /* of the largest path */
     uint64_t largest_bytes;
@@ -144,10 +172,12 @@ static struct growth rule_leaks_growth_of(const struct inquiry *inquiry, const s
         return growth;
     for (size_t i = 0; i < site->count; i++) {
         const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        const struct curve *curve = inquiry_curve_of(inquiry->profile, path->path);
         double rise;
-        if (!rule_path_grows_to_the_end(inquiry, &path->metrics,
-                                        inquiry_curve_of(inquiry->profile, path->path), &rise))
+        if (!rule_path_grows_to_the_end(inquiry, &path->metrics, curve, &rise))
             continue;
+        uint64_t until_ns = rule_curve_high_ns(curve);
+        growth.until_ns = until_ns > growth.until_ns ? until_ns : growth.until_ns;
         growth.bytes += rule_number(path->metrics.live_bytes);
         growth.blocks += rule_number(path->metrics.live_count);
         growth.made = figure_add(growth.made, call_metrics_blocks(&path->metrics));
@@ -169,28 +199,37 @@ static const char *rule_leaks_growth_advice(const struct profile *profile)
 }
 
 /* What the program can still reach may be a table that it needs. */
+static void rule_leaks_weigh_growth(const struct inquiry *inquiry, struct insight *insight,
+                                    const struct site *site, const struct growth *growth)
+{
+    bool is_part = rule_growth_is_a_part(inquiry, growth->until_ns);
+    if (facts_graph_sample(inquiry->profile)) /* room that is not used tells more of the same */
+        insight_at_most(insight, is_part || rule_site_is_unfilled(inquiry, site) ? INSIGHT_INFO
+                                                                                 : INSIGHT_NOTICE);
+    else if (is_part)
+        insight_at_most(insight, INSIGHT_NOTICE);
+    else if (insight->severity < INSIGHT_SEVERE)
+        insight->severity++; /* growth has no end: worth more attention than its size so far */
+}
+
 static void rule_leaks_title_growth(const struct inquiry *inquiry, struct insight *insight,
                                     const struct site *site, const struct growth *growth)
 {
     struct site_name name = inquiry_site_name(inquiry, site);
     struct human bytes = human_bytes(growth->bytes), blocks = human_exact(growth->blocks);
-    if (facts_graph_sample(inquiry->profile)) {
-        /* Room that is not used tells more of the same bytes. */
-        insight_at_most(insight,
-                        rule_site_is_unfilled(inquiry, site) ? INSIGHT_INFO : INSIGHT_NOTICE);
-        insight_title(insight,
-                      "%s grows all through the run: %s in %s blocks, which the program can still "
-                      "reach",
-                      name.text, bytes.text, blocks.text);
-        return;
-    }
-    /* Growth has no end: worth more attention than its size so far. */
-    if (insight->severity < INSIGHT_SEVERE)
-        insight->severity++;
-    insight_title(insight, "%s leaks: it grows all through the run and %s in %s blocks %s",
-                  name.text, bytes.text, blocks.text,
-                  facts_is_whole_run(inquiry->profile) ? "are never freed"
-                                                       : "are not freed so far");
+    bool is_part = rule_growth_is_a_part(inquiry, growth->until_ns);
+    struct strbuf when = STRBUF_INIT;
+    rule_add_growth(&when, inquiry, growth->until_ns);
+    rule_leaks_weigh_growth(inquiry, insight, site, growth);
+    if (facts_graph_sample(inquiry->profile))
+        insight_title(insight, "%s grows %s: %s in %s blocks, which the program can still reach",
+                      name.text, when.data, bytes.text, blocks.text);
+    else
+        insight_title(insight, "%s %sgrows %s and %s in %s blocks %s", name.text,
+                      is_part ? "" : "leaks: it ", when.data, bytes.text, blocks.text,
+                      facts_is_whole_run(inquiry->profile) ? "are never freed"
+                                                           : "are not freed so far");
+    strbuf_release(&when);
 }
 
 static void rule_leaks_report_growth(struct inquiry *inquiry, const struct site *site,

@@ -13,7 +13,7 @@
 struct mapper {
     uint64_t key; /* of the frame */
     struct frame frame;
-    uint64_t bytes, count, made;
+    uint64_t bytes, count, made, until_ns;
     double rise; /* of the largest path */
     uint64_t largest_bytes;
 };
@@ -54,6 +54,9 @@ static void rule_mapped_add(const struct inquiry *inquiry, struct mapper *mapper
         at++;
     if (at == *count)
         mappers[(*count)++] = (struct mapper){.key = key, .frame = frame};
+    uint64_t until_ns = rule_curve_high_ns(rule_mapped_curve_of(inquiry->profile, path->path));
+    if (until_ns > mappers[at].until_ns)
+        mappers[at].until_ns = until_ns;
     mappers[at].bytes += bytes;
     mappers[at].count += rule_number(path->metrics.live_count);
     mappers[at].made += rule_blocks_of(&path->metrics);
@@ -88,11 +91,15 @@ static void rule_mapped_report(struct inquiry *inquiry, const struct mapper *map
     struct insight *insight =
         insight_begin(inquiry, mapper->bytes,
                       rule_number(inquiry->profile->program.mapped.peak_bytes), INSIGHT_BYTES);
-    insight_title(insight, "%s maps more all through the run: %s in %s mappings %s",
-                  inquiry_site_name(inquiry, &site).text, human_bytes(mapper->bytes).text,
-                  human_exact(mapper->count).text,
-                  facts_is_whole_run(inquiry->profile) ? "are never unmapped"
-                                                       : "are not unmapped so far");
+    struct strbuf when = STRBUF_INIT;
+    rule_add_growth(&when, inquiry, mapper->until_ns);
+    if (rule_growth_is_a_part(inquiry, mapper->until_ns))
+        insight_at_most(insight, INSIGHT_NOTICE);
+    insight_title(
+        insight, "%s maps more %s: %s in %s mappings %s", inquiry_site_name(inquiry, &site).text,
+        when.data, human_bytes(mapper->bytes).text, human_exact(mapper->count).text,
+        facts_is_whole_run(inquiry->profile) ? "are never unmapped" : "are not unmapped so far");
+    strbuf_release(&when);
     insight_add_bytes(insight, "live_bytes", mapper->bytes);
     insight_add_count(insight, "live_count", mapper->count);
     insight_add_count(insight, "map_count", mapper->made);
