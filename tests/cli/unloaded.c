@@ -1,6 +1,6 @@
 /* Loads an interpreter several times, runs a script by it, and unloads it: by two threads at once,
  * one of them within another library's destructor, which forks too, and while two more threads ask
- * for memory. Its old place is taken. perl|python LIBRARY HOLDER. */
+ * for memory. Its old place is taken. perl|php|python LIBRARY HOLDER. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -58,6 +58,32 @@ static void run_perl(void *handle)
     drop(interpreter);
 }
 
+static void run_php(void *handle)
+{
+    static char script[] =
+        "function big() { $h = str_repeat('x', 1 << 19); return $h . $h; } $x = big();";
+    static char name[] = "/script.php";
+    int (*begin)(int, char **) = dlsym(handle, "php_embed_init");
+    int (*run)(char *, void *, char *) = dlsym(handle, "zend_eval_string");
+    void (*end)(void) = dlsym(handle, "php_embed_shutdown");
+
+    begin(0, NULL);
+    run(script, NULL, name);
+    end();
+}
+
+static const struct {
+    const char *kind;
+    void (*run)(void *handle);
+} kinds[] = {{"perl", run_perl}, {"php", run_php}, {"python", run_python}};
+
+static void run(const char *kind, void *handle)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i].kind, kind) == 0)
+            kinds[i].run(handle);
+}
+
 static atomic_bool is_over;
 
 static void *ask(void *unused)
@@ -103,7 +129,7 @@ static int run_round(const char *kind, const char *holds)
     *(void **)dlsym(holder, "held") = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     dl_iterate_phdr(look, NULL);
     uintptr_t from = lo;
-    (strcmp(kind, "perl") == 0 ? run_perl : run_python)(handle);
+    run(kind, handle);
     close_both(handle, holder);
     lo = 0;
     dl_iterate_phdr(look, NULL);

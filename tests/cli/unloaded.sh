@@ -28,6 +28,9 @@ perl=$(perl -e 'exit !($] >= 5.028 && $] < 5.042)' 2>/dev/null &&
     ldconfig -p | sed -n 's/.*libperl\.so\.[0-9.]* .*=> //p' | head -n 1)
 python=$(python3 -c 'import sys, sysconfig as s
 if (3, 11) <= sys.version_info < (3, 14): print(s.get_config_var("LIBDIR") + "/" + s.get_config_var("INSTSONAME"))' 2>/dev/null)
+php=$(ldconfig -p | sed -n 's/.*libphp8\.[1-4]\.so .*=> //p' | head -n 1)
+export USE_ZEND_ALLOC=0 # each of PHP's blocks is malloc's
 check perl "$perl"
+check php "${TIDEMARK_LIBPHP:-$php}"
 check python "$python"
 left "$(if [ -f "$python" ]; then echo "$python"; else echo "$perl"; fi)"
