@@ -317,6 +317,7 @@ static bool rule_leaks_grows_to_teardown(const struct inquiry *inquiry,
         return false;
     double rise;
     return rule_leaks_falls_at(curve) >= TEARDOWN_TIME * (double)inquiry->run_ns &&
+           !rule_growth_is_a_part(inquiry, rule_curve_high_ns(curve)) &&
            rule_leaks_rises(inquiry, curve, &rise);
 }
 

@@ -112,7 +112,10 @@ static void what_grows_while_the_program_works_is_a_leak(void **state)
     (void)state;
     struct built *built = leaking(in_the_second_quarter);
     work_in(built, 5, 10);
-    assert_non_null(the(built_ask(built), "leak-growth"));
+    const struct insight *insight = the(built_ask(built), "leak-growth");
+    assert_string_equal(insight->title, "open_session grows until 500 ms of 1.00 s and 625 KiB in "
+                                        "10,000 blocks are never freed");
+    assert_severity(insight, "notice"); /* it may be what is loaded, and worked on */
     built_free(built);
     built = leaking(in_the_second_quarter); /* it works all the time: one phase of it */
     work_in(built, 0, 20);
@@ -150,6 +153,21 @@ static void what_only_the_end_frees_is_said(void **state)
     assert_silent(built->insights, "leak-growth");
     /* what was freed and made again meanwhile is a cache, or work */
     built->sites[0].metrics.alloc_bytes = figure_of(9600000);
+    assert_silent(built_ask(built), "grew-until-teardown");
+    built_free(built);
+}
+
+/* Loaded in the second quarter, worked on in the others, freed at the end. */
+static double loaded_and_kept(double time)
+{
+    return time < 0.98 ? in_the_second_quarter(time) : 0;
+}
+
+static void what_was_loaded_and_is_freed_at_the_end_is_not(void **state)
+{
+    (void)state;
+    struct built *built = tearing_down(loaded_and_kept);
+    work_in(built, 5, 10);
     assert_silent(built_ask(built), "grew-until-teardown");
     built_free(built);
 }
@@ -315,6 +333,7 @@ int main(void)
         cmocka_unit_test(what_came_down_again_does_not_grow),
         cmocka_unit_test(what_grows_while_the_program_works_is_a_leak),
         cmocka_unit_test(what_only_the_end_frees_is_said),
+        cmocka_unit_test(what_was_loaded_and_is_freed_at_the_end_is_not),
         cmocka_unit_test(what_came_down_before_the_end_is_not),
         cmocka_unit_test(one_block_that_grows_is_no_leak),
         cmocka_unit_test(a_program_that_was_killed_is_not_said_to_leak),
