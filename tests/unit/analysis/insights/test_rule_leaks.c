@@ -160,7 +160,7 @@ static void what_only_the_end_frees_is_said(void **state)
 /* Loaded in the second quarter, worked on in the others, freed at the end. */
 static double loaded_and_kept(double time)
 {
-    return time < 0.98 ? in_the_second_quarter(time) : 0;
+    return time < 0.25 ? 0 : time < 0.49 ? (time - 0.25) / 0.24 : time < 0.98 ? 1 : 0;
 }
 
 static void what_was_loaded_and_is_freed_at_the_end_is_not(void **state)
