@@ -27,14 +27,15 @@ void script_memory_forget(void);
 
 bool script_memory_see(uintptr_t address);
 
+/* An address that is none at all would be taken for a page of another epoch. */
 static inline bool script_is_there(uintptr_t address)
 {
     uintptr_t page = address >> SCRIPT_PAGE_BITS;
+    uintptr_t epoch = atomic_load_explicit(&script_memory.epoch, memory_order_relaxed);
     uintptr_t seen =
         atomic_load_explicit(&script_memory.pages[page % SCRIPT_PAGES], memory_order_relaxed);
 
-    return likely(page && seen == (page ^ atomic_load_explicit(&script_memory.epoch,
-                                                               memory_order_relaxed))) ||
+    return likely(page - 1 < (1ull << SCRIPT_EPOCH_SHIFT) - 1 && seen == (page ^ epoch)) ||
            script_memory_see(address);
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include "interpose/real.h"
 #include "runtimes/php.h"
+#include "runtimes/script_memory.h"
 
 enum {
     PAGE = 4096,
@@ -269,6 +270,20 @@ static void a_cut_name_ends_with_a_character(void **state)
     }
 }
 
+/* Memory was unmapped, and there is an address with what tells one epoch of pages from the next. */
+static void an_address_of_another_epoch_is_none(void **state)
+{
+    (void)state;
+
+    for (unsigned i = 0; i < 4; i++) {
+        lay_out();
+        assert_int_not_equal(php_stack_key(), 0);
+        script_memory_forget();
+        put(GLOBALS + 488, place(FRAMES_AT + 128 * 6) ^ 1ull << (SCRIPT_EPOCH_SHIFT + 12));
+        assert_int_equal(php_stack_key(), 0);
+    }
+}
+
 static uint64_t draw(void)
 {
     static uint64_t seed = 1;
@@ -375,6 +390,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_hash_changes_with_what_makes_the_path),
         cmocka_unit_test(a_fiber_has_no_frame_of_its_own),
         cmocka_unit_test(a_cut_name_ends_with_a_character),
+        cmocka_unit_test(an_address_of_another_epoch_is_none),
         cmocka_unit_test(no_damage_is_followed_out_of_memory),
     };
     char *nothing =
