@@ -16,8 +16,10 @@
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
 
-/* A peak is new when it is higher by a twentieth than the last one looked at. */
-#define GROWTH_PART 20
+/* A peak is new when it is higher by a twentieth than the last one looked at; by a tenth, a fifth,
+ * a third when a quarter, a half, three quarters of what looks may take are spent: a program that
+ * grows all the time would have looks at its low levels only. */
+static const unsigned look_schedule_growth_parts[] = {20, 10, 5, 3};
 
 /* And one at which the process has stopped to grow, when it is higher by a hundredth and by so many
  * bytes. It stands where readings differ by less than a 256th. */
@@ -454,6 +456,16 @@ bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t
            look_schedule_budget_ns(age_ns);
 }
 
+unsigned look_schedule_growth_part(uint64_t spent_ns, uint64_t age_ns)
+{
+    enum { PARTS = sizeof look_schedule_growth_parts / sizeof *look_schedule_growth_parts };
+    uint64_t whole_ns = age_ns / BUDGET_PART;
+    if (whole_ns < BUDGET_SHORT_NS)
+        whole_ns = BUDGET_SHORT_NS;
+    uint64_t spent = spent_ns / (whole_ns / PARTS);
+    return look_schedule_growth_parts[spent < PARTS ? spent : PARTS - 1];
+}
+
 static void look_schedule_at_start(struct look_schedule *looks, uint64_t now_ns)
 {
     looks->started = true;
@@ -488,7 +500,8 @@ void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uin
         look_schedule_at_start(looks, now_ns);
         return;
     }
-    bool has_grown = resident_bytes >= looks->peak_bytes + looks->peak_bytes / GROWTH_PART;
+    unsigned part = look_schedule_growth_part(looks->spent_ns, age_ns);
+    bool has_grown = resident_bytes >= looks->peak_bytes + looks->peak_bytes / part;
     if (!(has_grown || stands) ||
         !look_schedule_can_afford(replay_live_count(looks->sink->replay), resident_bytes,
                                   looks->spent_ns, age_ns))

@@ -83,5 +83,7 @@ const char *look_schedule_graph_complaint(const struct look_schedule *looks);
 /* Does a look of that size fit into what may be spent after `age_ns` of the run? */
 bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
                               uint64_t age_ns);
+/* By which part of the last peak a level must be higher to be looked at, so much being spent. */
+unsigned look_schedule_growth_part(uint64_t spent_ns, uint64_t age_ns);
 
 #endif

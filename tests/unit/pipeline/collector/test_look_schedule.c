@@ -39,6 +39,28 @@ static void of_a_short_run_looks_may_take_a_twentieth(void **state)
     assert_false(look_schedule_can_afford(0, 0, 0, SECOND / 1000)); /* of very many nobody looks */
 }
 
+/* A run of three seconds that grows from 4 to 400 MiB, 20 bytes of block in 400,000 more. */
+static void looks_at_growth_last_to_the_end(void **state)
+{
+    (void)state;
+    enum { STEPS = 3000, MIB = 1 << 20 };
+    uint64_t spent = 0, looked = 4 * MIB, level = 0;
+    for (uint64_t step = 100; step <= STEPS; step++) {
+        uint64_t age = step * SECOND / 1000, blocks = step * 20;
+        level = 4 * MIB + step * 396 * MIB / STEPS;
+        uint64_t cost = SECOND / 1000 + blocks * 50;
+        if (level < looked + looked / look_schedule_growth_part(spent, age) ||
+            !look_schedule_can_afford(blocks, level, spent, age))
+            continue;
+        spent += cost;
+        looked = level;
+    }
+    assert_true(looked >= level - level / 4);
+    assert_int_equal(look_schedule_growth_part(0, SECOND), 20);
+    assert_int_equal(look_schedule_growth_part(SECOND / 1000 * 50, SECOND), 3);
+    assert_int_equal(look_schedule_growth_part(SECOND / 1000 * 50, 3600 * SECOND), 20);
+}
+
 static void the_rows_with_most_bytes_are_kept_by_path(void **state)
 {
     (void)state;
@@ -219,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(look_schedule_stay_below_a_hundredth_of_the_run),
         cmocka_unit_test(of_a_short_run_looks_may_take_a_twentieth),
+        cmocka_unit_test(looks_at_growth_last_to_the_end),
         cmocka_unit_test(the_rows_with_most_bytes_are_kept_by_path),
         cmocka_unit_test(who_is_gone_is_not_known),
         cmocka_unit_test(our_own_ledger_adds_up),
