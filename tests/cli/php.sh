@@ -4,13 +4,13 @@
 
 script=$HERE/php_lines.php
 supported() {
-    "$1" -r 'exit(PHP_VERSION_ID >= 80200 && PHP_VERSION_ID < 80300 || PHP_VERSION_ID >= 80400 && PHP_VERSION_ID < 80500 ? PHP_ZTS : 1);' 2>/dev/null
+    "$1" -r 'exit(PHP_VERSION_ID >= 80100 && PHP_VERSION_ID < 80500 ? PHP_ZTS : 1);' 2>/dev/null
 }
 phps=
 for php in ${TIDEMARK_PHPS:-php}; do
     supported "$php" && phps="$phps $php"
 done
-[ -n "$phps" ] && [ "$(uname -m)" = x86_64 ] || skip "no PHP 8.2 or 8.4 without threads on x86-64"
+[ -n "$phps" ] && [ "$(uname -m)" = x86_64 ] || skip "no PHP 8.1 to 8.4 without threads on x86-64"
 
 # Paths of blocks of a mebibyte, with how many there are, as the script prints them.
 paths() { # PROFILE

@@ -3,10 +3,13 @@
 . "$HERE/lib.sh"
 
 check() { # KIND LIBRARY
-    bare=0
+    bare=1
     recorded=0
-    "$CLI/cli_unloaded" "$1" "$2" "$CLI/libcli_unloaded_holder.so" 2>bare.txt || bare=$?
-    if [ ! -f "$2" ] || [ "$bare" -ne 0 ]; then
+    if [ -f "$2" ]; then
+        bare=0
+        "$CLI/cli_unloaded" "$1" "$2" "$CLI/libcli_unloaded_holder.so" 2>bare.txt || bare=$?
+    fi
+    if [ "$bare" -ne 0 ]; then
         echo "$1: 0, 4 blocks of big" # there is none that goes
         return
     fi

@@ -80,12 +80,14 @@ bool php_see_module(const struct dl_phdr_info *info)
     if (php.is_seen || sizeof(void *) != 8)
         return false;
     php.run = script_function(info, "execute_ex");
+    if (!php.run.lo)
+        return false;
     php.globals = script_function(info, "executor_globals");
     php.registry = script_symbol(info, "module_registry");
     php.module = script_segments(info);
     php.layout = NULL;
     php.is_unknown = false;
-    php.is_seen = php.run.lo && php.globals.lo && php.registry;
+    php.is_seen = php.globals.lo && php.registry;
     return php.is_seen;
 }
 
