@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundAt, crests, levelAt, snapped, type Curves } from "../src/model/curves.ts";
+import {
+    boundAt,
+    crests,
+    highestNear,
+    levelAt,
+    raised,
+    snapped,
+    type Curves,
+} from "../src/model/curves.ts";
 
 /* One path that rises for an instant, and one that stays. */
 const curves: Curves = {
@@ -42,4 +50,15 @@ test("of a level that swings, a moment is known as well as the extremes near it 
     assert.equal(boundAt(swinging, 0, 1280), 8990);
     assert.equal(boundAt(swinging, 0, 1300), 1);
     assert.equal(boundAt(swinging, 1, 120), 3.5);
+});
+
+test("who swings is not drawn as others: up to what the level has room for", () => {
+    const swinging: Curves = { ...curves, stretch: Float64Array.of(50, 0) };
+    assert.equal(highestNear(curves, 0, 1280), 10);
+    assert.equal(highestNear(swinging, 0, 1280), 9000);
+    assert.equal(highestNear(swinging, 0, 1300), 10);
+    assert.deepEqual(raised([10, 70], [9000, 70], 9070), [9000, 70]);
+    assert.deepEqual(raised([10, 70], [9000, 70], 80), [10, 70]);
+    assert.deepEqual(raised([10, 70], [9000, 70], 50), [10, 70], "no room: as the curves say");
+    assert.deepEqual(raised([0, 0], [300, 100], 200), [150, 50]);
 });

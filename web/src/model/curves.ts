@@ -54,6 +54,31 @@ export function boundAt(curves: Curves, curve: number, ns: number): number {
     return bound;
 }
 
+/* The highest that a curve of stretches may have been at that moment; of others what it says. */
+export function highestNear(curves: Curves, curve: number, ns: number): number {
+    const stretch = curves.stretch[curve]!;
+    let highest = levelAt(curves, curve, ns);
+    for (let at = curves.first[curve]!; stretch && at < curves.first[curve + 1]!; at++)
+        if (Math.abs(curves.time[at]! - ns) <= stretch)
+            highest = Math.max(highest, curves.level[at]!);
+    return highest;
+}
+
+/* What several hold at a moment at which all of the program has `level`, where they may hold more than
+ * `held`, at most `highest`: as much more, in proportion, as the level has room for. So a stack of those that swing
+ * does not say that others had what they hold. */
+export function raised(
+    held: readonly number[],
+    highest: readonly number[],
+    level: number,
+): number[] {
+    const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+    const room = Math.max(0, level - sum(held)),
+        more = sum(highest) - sum(held);
+    const part = more > 0 ? Math.min(1, room / more) : 0;
+    return held.map((own, at) => own + part * (highest[at]! - own));
+}
+
 /* The instants that a chart shows, one for each interval between two edges: that at which the chosen
  * curves together are highest. The moment of the program's own peak is the instant of its interval. A
  * chart of even samples would miss whatever rises and falls between two of them. */

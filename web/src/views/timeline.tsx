@@ -4,7 +4,15 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
 import type { Mark, Peak, Region, Sample } from "../data/types.ts";
-import { crests, levelAt, readCurves, snapped, type Curves } from "../model/curves.ts";
+import {
+    crests,
+    highestNear,
+    levelAt,
+    raised,
+    readCurves,
+    snapped,
+    type Curves,
+} from "../model/curves.ts";
 import { highest, holders, notable } from "../model/peaks.ts";
 import { shortName } from "../model/names.ts";
 import { type CallTree, type Profile } from "../model/profile.ts";
@@ -928,8 +936,8 @@ function stack(
     const { edges, level } = intervalsOf(timeline, range);
     const all = groups.flatMap((group) => group.curves);
     const x = crests(curves, all, edges, profile.summary.program?.["peak_ns"] ?? -1);
-    const at = (chosen: readonly number[]) =>
-        x.map((ns) => chosen.reduce((sum, curve) => sum + levelAt(curves, curve, ns), 0));
+    const at = (chosen: readonly number[], levelOf: typeof levelAt) =>
+        x.map((ns) => chosen.reduce((sum, curve) => sum + levelOf(curves, curve, ns), 0));
     const sum = new Float64Array(x.length);
     const series: PlotSeries[] = [];
     const add = (title: string, tone: string, own: Float64Array) => {
@@ -950,14 +958,28 @@ function stack(
         largest.map(({ key }) => key),
         places,
     );
+    const parts = [
+        ...largest.map((group) => group.curves),
+        groups.slice(tones.length).flatMap((group) => group.curves),
+    ];
+    const held = parts.map((part) => at(part, levelAt)),
+        isWhole = level && !wantedSites(of);
+    if (isWhole && curves.stretch.some((stretch) => stretch > 0)) {
+        const highest = parts.map((part) => at(part, highestNear));
+        level.forEach((value, point) =>
+            raised(
+                held.map((own) => own[point]!),
+                highest.map((own) => own[point]!),
+                value,
+            ).forEach((own, part) => (held[part]![point] = own)),
+        );
+    }
     largest.forEach((group, number) =>
-        add(shortName(of.names.ofLine(group.line)).slice(0, 40), tone[number]!, at(group.curves)),
+        add(shortName(of.names.ofLine(group.line)).slice(0, 40), tone[number]!, held[number]!),
     );
-    const others = at(groups.slice(tones.length).flatMap((group) => group.curves));
-    const rest =
-        level && !wantedSites(of)
-            ? level.map((value, point) => Math.max(0, value - sum[point]!))
-            : others;
+    const rest = isWhole
+        ? level.map((value, point) => Math.max(0, value - sum[point]!))
+        : held[largest.length]!;
     if (rest.some((value) => value > 0)) add("everything else", "line-strong", rest);
     return { x, series };
 }
