@@ -30,6 +30,9 @@ int profile_writer_open_at_once(struct profile_writer **out, const char *path);
 /* Rows are written between begin and commit; a reader sees all of them or none. */
 int profile_writer_begin(struct profile_writer *writer);
 int profile_writer_commit(struct profile_writer *writer);
+/* Before the first of all, in a process that writes many profiles at once and asks nothing of
+ * SQLite about its memory: writers would wait for each other at its count. */
+void profile_writers_are_many(void);
 /* After a commit: gives back the memory that keeps pages of the file, up to 1 MiB; the next commit
  * reads those that it needs again. */
 void profile_writer_rest(struct profile_writer *writer);

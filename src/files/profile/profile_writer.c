@@ -700,6 +700,11 @@ int profile_writer_commit(struct profile_writer *writer)
     return error;
 }
 
+void profile_writers_are_many(void)
+{
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 void profile_writer_rest(struct profile_writer *writer)
 {
     if (writer->database)

@@ -524,6 +524,7 @@ static struct {
     struct strbuf group;       /* of the process that asked */
     uint64_t read_ns, cost_ns; /* when it began, and what it took */
     struct cgroup_parts parts;
+    bool is_reading;
 } recent_parts = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};
 
 static void cgroup_parts_copy(struct cgroup_parts *to, const struct cgroup_parts *from)
@@ -534,20 +535,44 @@ static void cgroup_parts_copy(struct cgroup_parts *to, const struct cgroup_parts
         cgroup_parts_add(to, from->list[i].kind, from->list[i].name, from->list[i].bytes);
 }
 
+static bool cgroup_parts_is_recent(const struct strbuf *group, uint64_t now_ns)
+{
+    uint64_t most_ns = RECENT_TIMES * recent_parts.cost_ns;
+    most_ns = most_ns > RECENT_NS ? most_ns : RECENT_NS;
+    return recent_parts.read_ns && strcmp(recent_parts.group.data, group->data) == 0 &&
+           (recent_parts.is_reading || now_ns - recent_parts.read_ns < most_ns);
+}
+
+/* Given away: the parts are the reading's now. */
+static void cgroup_parts_keep(struct cgroup_parts *parts, const struct strbuf *group,
+                              uint64_t read_ns)
+{
+    cgroup_parts_release(&recent_parts.parts);
+    recent_parts.parts = *parts;
+    *parts = CGROUP_PARTS_INIT;
+    strbuf_reset(&recent_parts.group);
+    strbuf_add(&recent_parts.group, group->data, group->length);
+    recent_parts.read_ns = read_ns;
+    recent_parts.cost_ns = now_monotonic_ns() - read_ns;
+}
+
+/* With the lock, which is let go while hundreds of files are read: who comes meanwhile takes the
+ * last reading of that group, and reads for itself where there is none. */
 static int cgroup_parts_recent_locked(struct cgroup_parts *parts, pid_t pid,
                                       const struct strbuf *group)
 {
     uint64_t now_ns = now_monotonic_ns();
-    uint64_t most_ns = RECENT_TIMES * recent_parts.cost_ns;
-    most_ns = most_ns > RECENT_NS ? most_ns : RECENT_NS;
-    bool is_same = recent_parts.read_ns && now_ns - recent_parts.read_ns < most_ns &&
-                   strcmp(recent_parts.group.data, group->data) == 0;
-    int error = is_same ? 0 : cgroup_parts_read(&recent_parts.parts, pid);
-    if (!is_same) {
-        strbuf_reset(&recent_parts.group);
-        strbuf_add(&recent_parts.group, group->data, group->length);
-        recent_parts.read_ns = error ? 0 : now_ns;
-        recent_parts.cost_ns = now_monotonic_ns() - now_ns;
+    int error = 0;
+    if (!cgroup_parts_is_recent(group, now_ns)) {
+        struct cgroup_parts read = CGROUP_PARTS_INIT;
+        recent_parts.is_reading = true;
+        pthread_mutex_unlock(&recent_parts.lock);
+        error = cgroup_parts_read(&read, pid);
+        pthread_mutex_lock(&recent_parts.lock);
+        recent_parts.is_reading = false;
+        if (!error)
+            cgroup_parts_keep(&read, group, now_ns);
+        cgroup_parts_release(&read);
     }
     if (!error)
         cgroup_parts_copy(parts, &recent_parts.parts);

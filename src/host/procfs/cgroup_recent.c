@@ -2,6 +2,7 @@
  * (cgroup_recent.h). Readers take copies under one lock. */
 #include "procfs/cgroup_recent.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 #include "base/now.h"
@@ -23,6 +24,7 @@ static struct {
         uint64_t at_ns;
     } asked[RECENT_ASKED];
     unsigned next;
+    bool is_reading, is_reading_machine;
 } recent = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};
 
 static bool cgroup_recent_is_old(uint64_t read_ns, uint64_t now_ns, uint64_t most_ns)
@@ -30,48 +32,67 @@ static bool cgroup_recent_is_old(uint64_t read_ns, uint64_t now_ns, uint64_t mos
     return !read_ns || now_ns - read_ns > most_ns;
 }
 
-static int cgroup_recent_place(pid_t pid, const struct strbuf *group, uint64_t now_ns)
+static bool cgroup_recent_has_place(const struct strbuf *group, uint64_t now_ns)
 {
-    if (strcmp(recent.group.data, group->data) == 0 &&
-        !cgroup_recent_is_old(recent.placed_ns, now_ns, PLACE_NS))
-        return 0;
-    struct cgroup_place place;
-    int error = cgroup_locate(pid, &place);
-    if (error)
-        return error;
-    recent.memory.place = place;
-    recent.placed_ns = now_ns;
-    recent.read_ns = 0;
-    memset(recent.asked, 0, sizeof recent.asked);
-    strbuf_reset(&recent.group);
-    strbuf_add(&recent.group, group->data, group->length);
-    return 0;
+    return recent.group.length == group->length && strcmp(recent.group.data, group->data) == 0 &&
+           !cgroup_recent_is_old(recent.placed_ns, now_ns, PLACE_NS);
 }
 
-static int cgroup_recent_read_locked(pid_t pid, const struct strbuf *group)
+static void cgroup_recent_keep(const struct strbuf *group, const struct cgroup_memory *memory,
+                               uint64_t placed_ns, uint64_t read_ns)
+{
+    if (placed_ns) {
+        memset(recent.asked, 0, sizeof recent.asked);
+        strbuf_reset(&recent.group);
+        strbuf_add(&recent.group, group->data, group->length);
+        recent.placed_ns = placed_ns;
+    }
+    recent.memory = *memory;
+    recent.read_ns = read_ns;
+}
+
+/* With the lock, which is let go while files are read: who comes meanwhile takes the last reading
+ * of that group, however old, and reads for itself where there is none. */
+static int cgroup_recent_read_locked(pid_t pid, const struct strbuf *group,
+                                     struct cgroup_memory *memory)
 {
     uint64_t now_ns = now_monotonic_ns();
-    int error = cgroup_recent_place(pid, group, now_ns);
-    if (error || !cgroup_recent_is_old(recent.read_ns, now_ns, CGROUP_RECENT_NS))
-        return error;
-    struct cgroup_place place = recent.memory.place;
-    error = cgroup_read_place(&place, &recent.memory);
-    recent.read_ns = error ? 0 : now_ns;
+    bool has_place = cgroup_recent_has_place(group, now_ns);
+    *memory = recent.memory;
+    if (has_place && recent.read_ns &&
+        (recent.is_reading || !cgroup_recent_is_old(recent.read_ns, now_ns, CGROUP_RECENT_NS)))
+        return 0;
+    recent.is_reading = true;
+    pthread_mutex_unlock(&recent.lock);
+    struct cgroup_place place = memory->place;
+    int error = has_place ? 0 : cgroup_locate(pid, &place);
+    if (!error)
+        error = cgroup_read_place(&place, memory);
+    pthread_mutex_lock(&recent.lock);
+    recent.is_reading = false;
+    if (!error)
+        cgroup_recent_keep(group, memory, has_place ? 0 : now_ns, now_ns);
     return error;
 }
 
-int cgroup_recent_read(pid_t pid, struct cgroup_memory *memory)
+static bool cgroup_recent_lock(enum cgroup_recent_patience patience)
+{
+    return patience == CGROUP_RECENT_WAITS ? pthread_mutex_lock(&recent.lock) == 0
+                                           : pthread_mutex_trylock(&recent.lock) == 0;
+}
+
+int cgroup_recent_read(pid_t pid, struct cgroup_memory *memory,
+                       enum cgroup_recent_patience patience)
 {
     struct strbuf group = STRBUF_INIT;
     int error = proc_read(pid, "cgroup", MAX_TEXT_BYTES, &group);
+    if (!error && !cgroup_recent_lock(patience))
+        error = -EAGAIN;
     if (!error) {
-        pthread_mutex_lock(&recent.lock);
-        error = cgroup_recent_read_locked(pid, &group);
-        if (!error) {
-            *memory = recent.memory;
+        error = cgroup_recent_read_locked(pid, &group, memory);
+        if (!error)
             recent.asked[recent.next++ % RECENT_ASKED] =
                 (struct cgroup_recent_asked){pid, now_monotonic_ns()};
-        }
         pthread_mutex_unlock(&recent.lock);
     }
     strbuf_release(&group);
@@ -86,26 +107,35 @@ static bool cgroup_recent_knows(pid_t pid, uint64_t now_ns)
     return false;
 }
 
-int cgroup_recent_read_again(pid_t pid, struct cgroup_memory *memory)
+int cgroup_recent_read_again(pid_t pid, struct cgroup_memory *memory,
+                             enum cgroup_recent_patience patience)
 {
-    pthread_mutex_lock(&recent.lock);
+    if (!cgroup_recent_lock(patience))
+        return -EAGAIN;
     bool known = cgroup_recent_knows(pid, now_monotonic_ns());
     if (known)
         *memory = recent.memory;
     pthread_mutex_unlock(&recent.lock);
-    return known ? 0 : cgroup_recent_read(pid, memory);
+    return known ? 0 : cgroup_recent_read(pid, memory, patience);
 }
 
-int cgroup_recent_machine_read(struct cgroup_machine *machine)
+int cgroup_recent_machine_read(struct cgroup_machine *machine, enum cgroup_recent_patience patience)
 {
     uint64_t now_ns = now_monotonic_ns();
     int error = 0;
-    pthread_mutex_lock(&recent.lock);
-    if (cgroup_recent_is_old(recent.machine_ns, now_ns, CGROUP_RECENT_NS)) {
-        error = cgroup_machine_read(&recent.machine);
+    if (!cgroup_recent_lock(patience))
+        return -EAGAIN;
+    *machine = recent.machine;
+    bool is_known = recent.machine_ns && recent.is_reading_machine;
+    if (!is_known && cgroup_recent_is_old(recent.machine_ns, now_ns, CGROUP_RECENT_NS)) {
+        recent.is_reading_machine = true;
+        pthread_mutex_unlock(&recent.lock);
+        error = cgroup_machine_read(machine);
+        pthread_mutex_lock(&recent.lock);
+        recent.is_reading_machine = false;
+        recent.machine = *machine;
         recent.machine_ns = error ? 0 : now_ns;
     }
-    *machine = recent.machine;
     pthread_mutex_unlock(&recent.lock);
     return error;
 }

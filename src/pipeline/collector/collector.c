@@ -24,6 +24,7 @@
 #include <unistd.h>
 #include "profile_build/clock.h"
 #include "profile_build/name_turn.h"
+#include "profile_build/naming.h"
 #include "base/array.h"
 #include "base/allocator.h"
 #include "base/human.h"
@@ -40,6 +41,7 @@
 #include "collector/recorded_window.h"
 #include "collector/session_rows.h"
 #include "procfs/process.h"
+#include "profile/profile.h"
 #include "symbols/symbols.h"
 #include "symbols/unpack_limit.h"
 #include "wire/wire.h"
@@ -62,6 +64,9 @@ struct caller {
 enum { CALLERS = 64 };
 /* Of malloc: hundreds of images have a thread each, and few of them work at a time. */
 enum { ARENAS = 4 };
+/* A node's ranks are all at work, and what takes events may not wait for another's arena: the
+ * scheduler may have taken that off its processor. */
+enum { NODE_ARENAS = 4096 };
 /* In front of those of members and callers: for visitors, the caller's own, the window's, images
  * that are complete. */
 enum { POLL_VISITORS, POLL_EXTRA, POLL_WINDOW, POLL_FINISHED, POLLS_OF_OURS };
@@ -211,10 +216,17 @@ int collector_open(struct collector **out, const struct collector_options *optio
     quota_open();
     if (options->job) { /* one of many on its machine */
         name_turns_take();
-        allocator_share_arenas(options->node ? ARENAS : 1);
+        if (!options->node)
+            allocator_share_arenas(1);
+        else if (!collector_has_little_room())
+            allocator_share_arenas(NODE_ARENAS);
     }
-    if (options->node)
+    if (options->node) {
+        quota_bound_work();
+        profile_writers_are_many();
+        naming_keep_answers();
         job_place_disown();
+    }
     int error = 0;
     if (name)
         snprintf(collector->name, sizeof collector->name, "%s", name);

@@ -13,6 +13,7 @@
 #include "base/now.h"
 #include "base/strbuf.h"
 #include "collector/memory_bound.h"
+#include "collector/quota.h"
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
 
@@ -413,16 +414,20 @@ static void *look_schedule_thread(void *context)
 {
     struct look_schedule *looks = context;
     look_take(&looks->now);
+    quota_end_work();
     atomic_store(&looks->is_over, true);
     return NULL;
 }
 
+/* In a turn of quota_try_work(). */
 static void look_schedule_begin(struct look_schedule *looks)
 {
     atomic_store(&looks->is_over, false);
     looks->is_busy = pthread_create(&looks->thread, NULL, look_schedule_thread, looks) == 0;
-    if (!looks->is_busy)
-        look_release(&looks->now);
+    if (looks->is_busy)
+        return;
+    look_release(&looks->now);
+    quota_end_work();
 }
 
 void look_schedule_settle(struct look_schedule *looks)
@@ -497,14 +502,16 @@ void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uin
     if (looks->is_busy || looks->denied || age_ns < START_NS)
         return;
     if (!looks->started) {
-        look_schedule_at_start(looks, now_ns);
+        if (quota_try_work())
+            look_schedule_at_start(looks, now_ns);
         return;
     }
     unsigned part = look_schedule_growth_part(looks->spent_ns, age_ns);
     bool has_grown = resident_bytes >= looks->peak_bytes + looks->peak_bytes / part;
     if (!(has_grown || stands) ||
         !look_schedule_can_afford(replay_live_count(looks->sink->replay), resident_bytes,
-                                  looks->spent_ns, age_ns))
+                                  looks->spent_ns, age_ns) ||
+        !quota_try_work())
         return;
     looks->peak_bytes = resident_bytes;
     look_schedule_prepare(looks, PROFILE_SAMPLE_RESIDENT_PEAK, true, now_ns);

@@ -3,6 +3,7 @@
  * (procfs/cgroup_recent.h). */
 #include "collector/machine_memory.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "procfs/cgroup.h"
@@ -67,7 +68,7 @@ void machine_memory_add(struct machine_memory *machine, const struct profile_mac
 static void machine_memory_read_group(struct profile_machine_moment *moment, pid_t pid)
 {
     struct cgroup_memory *group = malloc(sizeof *group); /* paths make it 12 KiB */
-    if (group && cgroup_recent_read_again(pid, group) == 0) {
+    if (group && cgroup_recent_read_again(pid, group, CGROUP_RECENT_TRIES) == 0) {
         bool has_limit = cgroup_is_limited(group->limit_bytes);
         moment->group_bytes = has_limit ? group->limit_current_bytes : group->current_bytes;
         moment->group_limit_bytes = has_limit ? group->limit_bytes : FIGURE_UNKNOWN;
@@ -80,11 +81,14 @@ void machine_memory_see(struct machine_memory *machine, pid_t pid, uint64_t age_
     struct cgroup_machine now;
     if (age_ns < FIRST_NS || age_ns < machine->next_ns)
         return;
+    int error = cgroup_recent_machine_read(&now, CGROUP_RECENT_TRIES);
+    if (error == -EAGAIN)
+        return;
     uint64_t pause_ns = machine->stretch_ns / 2;
     machine->next_ns = age_ns + (pause_ns < FIRST_NS    ? FIRST_NS
                                  : pause_ns < SELDOM_NS ? pause_ns
                                                         : SELDOM_NS);
-    if (cgroup_recent_machine_read(&now) != 0)
+    if (error)
         return;
     struct profile_machine_moment moment = {
         .time_ns = age_ns,

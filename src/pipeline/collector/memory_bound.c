@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 #include "collector/own_group.h"
-#include "procfs/cgroup.h"
+#include "procfs/cgroup_recent.h"
 #include "procfs/process.h"
 
 enum { GROUP_PART = 8, LEFT_PART = 8, MACHINE_PART = 16 };
@@ -68,7 +68,7 @@ bool memory_bound_is_met(uint64_t needs_bytes, uint64_t growth_bytes, struct mem
         return false;
     readings.group_limit_bytes = own_group_limit_bytes();
     if (!readings.option_bytes && !readings.group_limit_bytes &&
-        cgroup_machine_read(&machine) == 0) {
+        cgroup_recent_machine_read(&machine, CGROUP_RECENT_TRIES) == 0) {
         readings.machine_bytes = figure_or(machine.total_bytes, 0);
         readings.available_bytes = figure_or(machine.available_bytes, 0);
     }

@@ -22,7 +22,8 @@ void oom_watch_see(struct oom_watch *watch, const struct cgroup_memory *memory)
 void oom_watch_follow(struct oom_watch *watch, pid_t pid)
 {
     struct cgroup_memory memory;
-    if (cgroup_recent_read(pid, &memory) == 0)
+    if (cgroup_recent_read(pid, &memory,
+                           watch->placed ? CGROUP_RECENT_TRIES : CGROUP_RECENT_WAITS) == 0)
         oom_watch_see(watch, &memory);
 }
 

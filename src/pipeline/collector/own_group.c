@@ -22,10 +22,10 @@ enum { SHORT_PART = 8, SHORT_BOUNDED_PART = 24 };
 
 static struct {
     pthread_mutex_t lock;
-    bool shared;               /* a group that limits memory is ours and the program's */
+    _Atomic bool shared;       /* a group that limits memory is ours and the program's */
     struct cgroup_place place; /* its path is the group's */
     uint64_t next_ns;
-    bool is_short;
+    _Atomic bool is_short;
     pid_t companion; /* a process of ours that leaves with us; 0: none */
 } own_group = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -118,9 +118,9 @@ void own_group_leave(pid_t program)
     own_group_leave_for("pids", program, leaving);
     own_group_leave_for("memory", program, leaving);
     pthread_mutex_lock(&own_group.lock);
-    own_group.shared = leaving->is_limited;
     own_group.place = leaving->theirs;
     memcpy(own_group.place.path, leaving->limiting, sizeof leaving->limiting);
+    own_group.shared = leaving->is_limited; /* after its place */
     pthread_mutex_unlock(&own_group.lock);
     free(leaving);
 }
@@ -148,23 +148,26 @@ static bool own_group_look(bool bounded, bool *near)
            (left < limit / SHORT_PART || left < 2 * ours.resident_bytes);
 }
 
+/* Threads that take events ask: whoever comes while another looks takes the last answer. */
 bool own_group_is_short(uint64_t now_ns, bool bounded)
 {
-    pthread_mutex_lock(&own_group.lock);
-    if (own_group.shared && !own_group.is_short && now_ns >= own_group.next_ns) {
+    if (!own_group.shared || pthread_mutex_trylock(&own_group.lock) != 0)
+        return own_group.is_short;
+    if (!own_group.is_short && now_ns >= own_group.next_ns) {
         bool near = false;
         own_group.is_short = own_group_look(bounded, &near);
         own_group.next_ns = now_ns + (near ? LOOK_NEAR_NS : LOOK_NS);
     }
-    bool is_short = own_group.is_short;
     pthread_mutex_unlock(&own_group.lock);
-    return is_short;
+    return own_group.is_short;
 }
 
 uint64_t own_group_limit_bytes(void)
 {
+    if (!own_group.shared)
+        return 0;
     pthread_mutex_lock(&own_group.lock);
-    uint64_t limit = own_group.shared ? figure_or(own_group_limit(), 0) : 0;
+    uint64_t limit = figure_or(own_group_limit(), 0);
     pthread_mutex_unlock(&own_group.lock);
     return limit;
 }
@@ -172,10 +175,11 @@ uint64_t own_group_limit_bytes(void)
 bool own_group_has_room(uint64_t bytes)
 {
     uint64_t left;
+    if (!own_group.shared)
+        return true;
     pthread_mutex_lock(&own_group.lock);
     const struct cgroup_place *place = &own_group.place;
-    bool has_room = !own_group.shared ||
-                    !figure_get(cgroup_left_bytes(place, place->path), &left) || left / 2 > bytes;
+    bool has_room = !figure_get(cgroup_left_bytes(place, place->path), &left) || left / 2 > bytes;
     pthread_mutex_unlock(&own_group.lock);
     return has_room;
 }

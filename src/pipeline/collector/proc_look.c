@@ -99,7 +99,7 @@ static void look_read_limits(struct look *look)
     struct cgroup_memory *group = malloc(sizeof *group); /* paths make it 12 KiB */
     struct cgroup_machine machine;
     struct profile_sample *sample = &look->sample;
-    if (group && cgroup_recent_read_again(look->pid, group) == 0) {
+    if (group && cgroup_recent_read_again(look->pid, group, CGROUP_RECENT_WAITS) == 0) {
         bool has_none = figure_equal(group->limit_bytes, CGROUP_UNLIMITED);
         sample->cgroup_limit_bytes = has_none ? FIGURE_UNKNOWN : group->limit_bytes;
         sample->cgroup_bytes = has_none ? group->current_bytes : group->limit_current_bytes;
@@ -107,7 +107,7 @@ static void look_read_limits(struct look *look)
         sample->ooms = group->oom_kill_events;
     }
     free(group);
-    if (cgroup_recent_machine_read(&machine) == 0) {
+    if (cgroup_recent_machine_read(&machine, CGROUP_RECENT_WAITS) == 0) {
         sample->machine_bytes = machine.total_bytes;
         sample->machine_available_bytes = machine.available_bytes;
     }

@@ -37,6 +37,9 @@
 #define SLEEP_MIN_NS 2000000u
 #define SLEEP_MAX_NS 50000000u
 
+/* Between two readings of the resident set. */
+#define SAMPLE_MOST_NS 100000000u
+
 /* A fork that executes another program before it has allocated this often has no profile of its
  * own: shells and build tools fork such children by the thousand. */
 #define STUB_EVENTS 1000u
@@ -139,6 +142,13 @@ static void process_image_see_budget(struct process_image *image, uint64_t now_n
 
 /* ---- The collector's own memory ---- */
 
+/* A crowded node's ranks have so many times as much. */
+static uint64_t process_image_pause_ns(uint64_t pause_ns, uint64_t most_ns)
+{
+    pause_ns *= quota_crowd();
+    return pause_ns < most_ns ? pause_ns : most_ns;
+}
+
 /* A trace has every event, a timed record belongs to the one before it, and a sample is one
  * already. With a budget the recorder draws. */
 static bool process_image_can_thin(const struct process_image *image)
@@ -206,7 +216,7 @@ static void process_image_see_bound_for(struct process_image *image, size_t grow
     if (now_ns < (growth ? image->bound_seen_ns + STEP_NS : image->next_bound_ns))
         return;
     image->bound_seen_ns = now_ns;
-    image->next_bound_ns = now_ns + PAUSE_NS;
+    image->next_bound_ns = now_ns + process_image_pause_ns(PAUSE_NS, SAMPLE_MOST_NS);
     if (process_image_can_thin(image) && level + 1 < WIRE_LEVELS &&
         process_image_bound_is_met(image, growth, &bound))
         process_image_thin(image, &bound, now_ns);
@@ -263,9 +273,8 @@ static void process_image_sample_memory(struct process_image *image, uint64_t no
         process_image_see_triggers(image, now_ns);
     /* 1 ms at first, then a thousandth of the run so far, at most ten times a second. */
     uint64_t age = now_ns - image->start.ns;
-    image->sample_interval_ns = age / 1000 < 1000000     ? 1000000
-                                : age / 1000 > 100000000 ? 100000000
-                                                         : age / 1000;
+    image->sample_interval_ns =
+        process_image_pause_ns(age / 1000 < 1000000 ? 1000000 : age / 1000, SAMPLE_MOST_NS);
     if (image->budget.millionths)
         image->sample_interval_ns = 100000000;
     if (image->triggers && image->sample_interval_ns > triggers_patience_ns(image->triggers))
@@ -294,6 +303,12 @@ static void process_image_tell_session(struct process_image *image, enum wire_se
     syscall(SYS_futex, &header->session_state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+static void process_image_go_on(void *context)
+{
+    struct process_image *image = context;
+    ring_merge_pass(image->merge, false);
+}
+
 /* The program waits in its exit, or lives on without us. Its other threads may still be at work:
  * what they do is recorded as before. */
 static void process_image_look_last(struct process_image *image)
@@ -302,9 +317,11 @@ static void process_image_look_last(struct process_image *image)
     if (!image->looks || image->looked)
         return;
     process_image_read_title(image);
+    quota_begin_work(process_image_go_on, image);
     for (int pass = 0; pass < PASSES && ring_merge_pass(image->merge, false) > 0;)
         pass++;
     look_schedule_finish(image->looks, now_monotonic_ns());
+    quota_end_work();
     image->looked = true;
     image->looked_ticks = clock_read().ticks;
     process_image_tell_session(image, WIRE_SESSION_LOOKED);
@@ -421,7 +438,9 @@ static void process_image_drain(struct process_image *image)
         process_image_flush_trace_if_due(image, now_ns);
         if (bytes >= image->options.ring_bytes / 4)
             continue;
-        sleep_ns = bytes ? SLEEP_MIN_NS : sleep_ns < SLEEP_MAX_NS ? 2 * sleep_ns : SLEEP_MAX_NS;
+        sleep_ns = bytes                     ? process_image_pause_ns(SLEEP_MIN_NS, SLEEP_MAX_NS)
+                   : sleep_ns < SLEEP_MAX_NS ? 2 * sleep_ns
+                                             : SLEEP_MAX_NS;
         uint64_t nap = sleep_ns < image->sample_interval_ns ? image->sample_interval_ns : sleep_ns;
         /* After a pass that could move nothing the watermark stands: looking again at once would
          * be spinning. */
@@ -819,7 +838,9 @@ static void process_image_run(void *context)
     struct process_image *image = context;
     if (process_image_begin(image)) {
         atomic_store(&image->ready, true);
+        quota_begin_life();
         process_image_drain(image);
+        quota_end_life();
         process_image_end_metering(image);
         atomic_store(&image->left, process_image_recorder_left(image));
         process_image_complete_in_turn(image);

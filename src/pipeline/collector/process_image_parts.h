@@ -46,6 +46,8 @@ struct writer;
 #define IMAGE_FLUSH_NS      1500000000u
 #define IMAGE_FLUSH_PART    50
 #define IMAGE_FLUSH_MOST_NS 2000000000u
+/* Of a node with more ranks than processors. */
+#define IMAGE_FLUSH_CROWD_NS 10000000000u
 /* With fewer nodes of call paths than these, a process that has ended is written in memory. */
 #define IMAGE_AT_ONCE_NODES 100000u
 
@@ -124,6 +126,7 @@ struct process_image {
     /* a flush under way, on a thread of its own */
     pthread_t flusher;
     bool flushing;
+    bool flushes_in_turn; /* of quota_try_work() */
     _Atomic bool flushed;
     _Atomic bool hurried; /* the image's thread waits for it, and so may the program */
     struct snapshot snapshot;

@@ -139,6 +139,8 @@ static void *process_image_flush_thread(void *context)
         process_image_write_requested(image);
     profile_build_rest(image->writer);
     atomic_store(&image->flush_cpu_ns, process_image_thread_cpu_ns());
+    if (image->flushes_in_turn)
+        quota_end_work();
     atomic_store(&image->flushed, true);
     return NULL;
 }
@@ -196,6 +198,15 @@ static uint64_t process_image_longest_pause_ns(uint64_t cost_ns)
     return 3 * cost_ns < IMAGE_FLUSH_MOST_NS ? IMAGE_FLUSH_MOST_NS - 2 * cost_ns : cost_ns;
 }
 
+/* All ranks of a crowded node together write in an eighth of the time. */
+static uint64_t process_image_crowded_pause_ns(uint64_t cost_ns)
+{
+    enum { PART = 8 };
+    unsigned crowd = quota_crowd();
+    uint64_t pause_ns = crowd > 1 ? crowd * PART * cost_ns : 0;
+    return pause_ns < IMAGE_FLUSH_CROWD_NS ? pause_ns : IMAGE_FLUSH_CROWD_NS;
+}
+
 /* Where there is a budget, writing may have its share of it. */
 static void process_image_delay_flush(struct process_image *image)
 {
@@ -206,6 +217,8 @@ static void process_image_delay_flush(struct process_image *image)
         pause_ns = process_image_longest_pause_ns(cost_ns);
     if (pause_ns < overhead_budget_pause_ns(&image->budget, writing_ns))
         pause_ns = overhead_budget_pause_ns(&image->budget, writing_ns);
+    if (pause_ns < process_image_crowded_pause_ns(cost_ns))
+        pause_ns = process_image_crowded_pause_ns(cost_ns);
     uint64_t due_ns = now_monotonic_ns() + pause_ns;
     if (due_ns > image->next_flush_ns)
         image->next_flush_ns = due_ns;
@@ -218,7 +231,7 @@ void process_image_flush_collect(struct process_image *image)
     pthread_join(image->flusher, NULL);
     process_image_delay_flush(image);
     process_image_release_snapshot(image);
-    image->flushing = false;
+    image->flushing = image->flushes_in_turn = false;
     if (image->flush_status < 0)
         process_image_fail(
             image, "%s", image->flush_error ? image->flush_error : strerror(-image->flush_status));
@@ -352,15 +365,26 @@ static bool process_image_ends_as_row(const struct process_image *image)
     return process_image_is_small(image, &program);
 }
 
+static void process_image_flush_in_turn(struct process_image *image)
+{
+    image->flushes_in_turn = true;
+    process_image_flush_begin(image);
+    if (image->flushing)
+        return; /* its thread gives the turn back */
+    image->flushes_in_turn = false;
+    quota_end_work();
+}
+
 void process_image_flush_if_due(struct process_image *image, uint64_t now_ns)
 {
     if (!process_image_has_joined(image) || image->gate.state == GATE_BEFORE)
         return;
     if (image->flushing && atomic_load(&image->flushed))
         process_image_flush_collect(image);
-    if (image->flushing || now_ns < image->next_flush_ns || process_image_ends_as_row(image))
+    if (image->flushing || now_ns < image->next_flush_ns || process_image_ends_as_row(image) ||
+        !quota_try_work())
         return;
-    process_image_flush_begin(image);
+    process_image_flush_in_turn(image);
     oom_watch_follow(&image->oom, image->pid);
     image->next_flush_ns = now_ns + IMAGE_FLUSH_NS;
 }

@@ -4,8 +4,10 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -14,6 +16,7 @@ enum {
     COMPLETING_MOST = 8,
     BACKLOG_MOST = 16,
     BACKLOG_BEYOND_TURNS = 6,
+    URGENT_PAUSES = 1500, /* of 2 ms */
 };
 
 static struct {
@@ -24,6 +27,11 @@ static struct {
     size_t completing, completing_most;
     size_t threads; /* 0: not opened, no limit */
 } quota = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* Turns at work, without a lock: threads that take events ask. */
+static atomic_size_t working, working_most; /* most 0: no limit */
+static atomic_size_t working_urgent;        /* who wait, and are before the others */
+static atomic_size_t living;
 
 /* 16, if nobody can say. */
 static size_t quota_open_descriptors(void)
@@ -83,10 +91,13 @@ static bool quota_has(size_t count, size_t used, size_t most)
     return !quota.descriptors || !used || used + count <= most;
 }
 
+/* One at a time always: ranks that are expected keep descriptors until they have ended, and would
+ * wait here for each other. */
 bool quota_admit(void)
 {
     pthread_mutex_lock(&quota.lock);
-    bool has = quota_has(QUOTA_NEWCOMER, quota.used, quota.descriptors / 4 * 3);
+    bool has = quota.used == quota.kept ||
+               quota_has(QUOTA_NEWCOMER, quota.used, quota.descriptors / 4 * 3);
     if (has)
         quota.used += QUOTA_NEWCOMER;
     pthread_mutex_unlock(&quota.lock);
@@ -168,6 +179,68 @@ size_t quota_backlog(void)
     pthread_mutex_unlock(&quota.lock);
     return turns && turns + BACKLOG_BEYOND_TURNS < BACKLOG_MOST ? turns + BACKLOG_BEYOND_TURNS
                                                                 : BACKLOG_MOST;
+}
+
+void quota_bound_work(void)
+{
+    atomic_store(&working_most, quota_count_turns());
+}
+
+static bool quota_try_work_as(bool is_urgent)
+{
+    size_t most = atomic_load(&working_most), now = atomic_load(&working);
+    if (!most) {
+        atomic_fetch_add(&working, 1);
+        return true;
+    }
+    while (now < most && (is_urgent || !atomic_load(&working_urgent)))
+        if (atomic_compare_exchange_weak(&working, &now, now + 1))
+            return true;
+    return false;
+}
+
+bool quota_try_work(void)
+{
+    return quota_try_work_as(false);
+}
+
+void quota_begin_work(void (*meanwhile)(void *context), void *context)
+{
+    const struct timespec pause = {0, 2000000};
+    if (quota_try_work_as(true))
+        return;
+    bool has = false;
+    atomic_fetch_add(&working_urgent, 1);
+    for (int i = 0; i < URGENT_PAUSES && !has; i++) {
+        meanwhile(context);
+        nanosleep(&pause, NULL);
+        has = quota_try_work_as(true);
+    }
+    if (!has)
+        atomic_fetch_add(&working, 1);
+    atomic_fetch_sub(&working_urgent, 1);
+}
+
+void quota_end_work(void)
+{
+    atomic_fetch_sub(&working, 1);
+}
+
+void quota_begin_life(void)
+{
+    atomic_fetch_add(&living, 1);
+}
+
+void quota_end_life(void)
+{
+    atomic_fetch_sub(&living, 1);
+}
+
+unsigned quota_crowd(void)
+{
+    size_t turns = atomic_load(&working_most);
+    size_t crowd = turns ? atomic_load(&living) / turns : 1;
+    return crowd > 1 ? (unsigned)crowd : 1;
 }
 
 void quota_begin_completion(void)

@@ -57,4 +57,23 @@ size_t quota_backlog(void);
 void quota_begin_completion(void);
 void quota_end_completion(void);
 
+/* Looks at processes that live, and writing what is known of them: all of a node's ranks begin
+ * together, and each takes tens of megabytes for it. From the call on few do so at a time. */
+void quota_bound_work(void);
+/* False: it is not our turn. Who is asked for something takes a turn without asking. */
+bool quota_try_work(void);
+/* For whom somebody waits, who comes before the others: waits, and does `meanwhile` again and
+ * again. After some seconds without a turn as well: those who write may be waiting for a disk that
+ * is full. */
+void quota_begin_work(void (*meanwhile)(void *context), void *context);
+void quota_end_work(void);
+
+/* Images that live. */
+void quota_begin_life(void);
+void quota_end_life(void);
+/* How many of them there are for each turn at work, where that is bounded; at least 1. What each
+ * does from time to time it does so many times as seldom: else a node with more ranks than
+ * processors would be busy with that alone. */
+unsigned quota_crowd(void);
+
 #endif

@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/allocator.h"
 #include "base/array.h"
 #include "base/memory.h"
 #include "profile_build/code_index.h"
+#include "profile_build/name_answers.h"
 #include "profile_build/name_turn.h"
 
 enum { BUILD_ID_MAX = 32, WORTH_TRIMMING = 1 << 20 };
@@ -31,6 +33,7 @@ struct naming {
     pthread_mutex_t lock;
     struct known *known;
     size_t known_count, known_room;
+    struct name_answers *answers; /* NULL: none are kept */
     /* of a profile's names; the modules that were added are `known`, and `module` is their handle
      * in `files`, -1 as long as the profile has all that is asked for */
     const struct profile *profile;
@@ -40,6 +43,13 @@ struct naming {
 
 static struct naming *shared; /* never closed: a session's next process will want it */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void naming_keep_answers(void)
+{
+    struct naming *naming = naming_open(getpid());
+    if (naming == shared && !naming->answers)
+        naming->answers = name_answers_new();
+}
 
 /* With the lock, before a question that may open a file. */
 static void naming_wake(struct naming *naming)
@@ -129,6 +139,7 @@ void naming_close(struct naming *naming)
             name_turn_end(naming->turn);
     }
     pthread_mutex_destroy(&naming->lock);
+    name_answers_free(naming->answers);
     free(naming);
 }
 
@@ -240,27 +251,57 @@ enum symbols_quality naming_module_quality(struct naming *naming, int module)
     return quality;
 }
 
+/* What was answered for want of memory, or when nobody waited any more, may be answered better. */
+static bool naming_may_keep(struct naming *naming, int module)
+{
+    return naming->answers && !symbols_have_given_up() &&
+           symbols_module_quality(naming->symbols, module) != SYMBOLS_PACKED;
+}
+
+static size_t naming_resolve_in_files(struct naming *naming, int module, uint64_t address,
+                                      struct symbols_frame *frames, size_t max)
+{
+    size_t known =
+        naming->answers ? name_answers_find(naming->answers, module, address, frames, max) : 0;
+    if (known)
+        return known;
+    naming_wake(naming);
+    size_t count = symbols_resolve(naming->symbols, module, address, frames, max);
+    if (naming_may_keep(naming, module))
+        name_answers_keep(naming->answers, module, address, frames, count);
+    return count;
+}
+
 size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t address,
                       struct symbols_frame *frames, size_t max)
 {
     pthread_mutex_lock(&naming->lock);
-    if (!naming->profile && module >= 0)
-        naming_wake(naming);
     size_t count = naming->profile ? naming_profile_resolve(naming, module, address, frames, max)
                    : module < 0    ? symbols_resolve_jit(naming->symbols, pid, address, frames, max)
-                                   : symbols_resolve(naming->symbols, module, address, frames, max);
+                                   : naming_resolve_in_files(naming, module, address, frames, max);
     pthread_mutex_unlock(&naming->lock);
     return count;
+}
+
+static bool naming_type_in_files(struct naming *naming, int module, uint64_t address,
+                                 struct symbols_call_type *type)
+{
+    bool is_known;
+    if (naming->answers &&
+        name_answers_find_type(naming->answers, module, address, &is_known, type))
+        return is_known;
+    naming_wake(naming);
+    is_known = symbols_type_of_call(naming->symbols, module, address, type);
+    if (naming_may_keep(naming, module))
+        name_answers_keep_type(naming->answers, module, address, is_known ? type : NULL);
+    return is_known;
 }
 
 bool naming_type_of_call(struct naming *naming, int module, uint64_t address,
                          struct symbols_call_type *type)
 {
     pthread_mutex_lock(&naming->lock);
-    if (!naming->profile)
-        naming_wake(naming);
-    bool is_known =
-        !naming->profile && symbols_type_of_call(naming->symbols, module, address, type);
+    bool is_known = !naming->profile && naming_type_in_files(naming, module, address, type);
     pthread_mutex_unlock(&naming->lock);
     return is_known;
 }

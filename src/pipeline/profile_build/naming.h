@@ -22,6 +22,8 @@ void naming_close(struct naming *naming);
 /* Where turns are taken (name_turn.h), one ends here: closes the files, and gives back the memory
  * that they took. What was answered stays. */
 void naming_rest(struct naming *naming);
+/* From now on answers about files that we see are kept (name_answers.h). Before any thread asks. */
+void naming_keep_answers(void);
 /* Do the paths of its modules mean to us what they mean to the process? */
 bool naming_sees_our_files(const struct naming *naming);
 

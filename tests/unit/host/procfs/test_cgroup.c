@@ -317,16 +317,16 @@ static void a_group_is_not_asked_for_twice_in_a_moment(void **state)
     (void)state;
     struct victim victim = victim_start(hold_still, NULL);
     struct cgroup_memory first, again;
-    bool has_group = cgroup_recent_read(victim.pid, &first) == 0;
+    bool has_group = cgroup_recent_read(victim.pid, &first, CGROUP_RECENT_WAITS) == 0;
     victim_end(victim);
     if (!has_group)
         skip();
-    assert_true(cgroup_recent_read(victim.pid, &again) < 0); /* it is gone */
+    assert_true(cgroup_recent_read(victim.pid, &again, CGROUP_RECENT_WAITS) < 0); /* it is gone */
     uint64_t asked_ns = now_monotonic_ns();
     victim = victim_start(hold_still, NULL);
-    has_group = cgroup_recent_read(victim.pid, &first) == 0;
+    has_group = cgroup_recent_read(victim.pid, &first, CGROUP_RECENT_WAITS) == 0;
     victim_end(victim);
-    int status = cgroup_recent_read_again(victim.pid, &again);
+    int status = cgroup_recent_read_again(victim.pid, &again, CGROUP_RECENT_WAITS);
     if (now_monotonic_ns() - asked_ns > CGROUP_RECENT_NS)
         skip(); /* on a busy machine */
     assert_true(has_group);

@@ -151,6 +151,80 @@ static void more_than_there_is_goes_to_who_is_alone(void **state)
     quota_give(QUOTA_NEWCOMER);
 }
 
+static void what_is_kept_keeps_no_newcomer_out_alone(void **state)
+{
+    (void)state;
+    size_t kept = keep_all();
+    while (quota_keep(1))
+        kept++;
+    assert_true(quota_admit());
+    quota_give(QUOTA_NEWCOMER);
+    quota_release(kept);
+}
+
+static void not_bounded_everybody_works_at_once(void **state)
+{
+    (void)state;
+    enum { MANY = 100 };
+    for (int i = 0; i < MANY; i++)
+        assert_true(quota_try_work());
+    for (int i = 0; i < MANY; i++)
+        quota_end_work();
+    quota_begin_life();
+    assert_int_equal(quota_crowd(), 1);
+    quota_end_life();
+}
+
+static void count_turn(void *waited)
+{
+    atomic_fetch_add((atomic_int *)waited, 1);
+}
+
+static void *urgent_worker(void *waited)
+{
+    quota_begin_work(count_turn, waited);
+    atomic_fetch_add(&served, 1);
+    quota_end_work();
+    return NULL;
+}
+
+static void few_work_at_a_time_and_the_urgent_first(void **state)
+{
+    (void)state;
+    atomic_int waited = 0;
+    size_t turns = 0;
+    pthread_t thread;
+    quota_bound_work();
+    while (quota_try_work())
+        turns++;
+    assert_true(turns >= 2 && turns <= 8);
+    atomic_store(&served, 0);
+    assert_int_equal(pthread_create(&thread, NULL, urgent_worker, &waited), 0);
+    while (!atomic_load(&waited))
+        usleep(1000);
+    assert_int_equal(atomic_load(&served), 0);
+    assert_false(quota_try_work());
+    quota_end_work();
+    pthread_join(thread, NULL);
+    assert_int_equal(atomic_load(&served), 1);
+    assert_true(quota_try_work());
+    while (turns--)
+        quota_end_work();
+}
+
+static void a_crowd_is_counted_by_turns(void **state)
+{
+    (void)state;
+    enum { IMAGES = 80 };
+    quota_bound_work();
+    for (int i = 0; i < IMAGES; i++)
+        quota_begin_life();
+    assert_true(quota_crowd() >= IMAGES / 8 && quota_crowd() <= IMAGES / 2);
+    for (int i = 0; i < IMAGES; i++)
+        quota_end_life();
+    assert_int_equal(quota_crowd(), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +234,10 @@ int main(void)
         cmocka_unit_test(few_complete_at_a_time_and_all_do),
         cmocka_unit_test(who_is_lent_some_does_not_wait),
         cmocka_unit_test(more_than_there_is_goes_to_who_is_alone),
+        cmocka_unit_test(what_is_kept_keeps_no_newcomer_out_alone),
+        cmocka_unit_test(not_bounded_everybody_works_at_once),
+        cmocka_unit_test(few_work_at_a_time_and_the_urgent_first),
+        cmocka_unit_test(a_crowd_is_counted_by_turns),
     };
     return cmocka_run_group_tests(tests, limited, NULL);
 }
