@@ -18,6 +18,9 @@ taken() { # mappings, virtual KiB, descriptors, threads
         "$(find "/proc/$pid/fd" -mindepth 1 | wc -l) $(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)"
 }
 
+# Until it has begun it may be this shell still, in the middle of its execve().
+answers || { fail "it does not begin: '$answer'"; exit 1; }
+second=
 for ((cycle = 1; cycle <= cycles; cycle++)); do
     rm -f attach.err # the time before has said the same
     "$TIDEMARK" attach -o cycle.tmk "$pid" 2>attach.err {to}>&- {from}<&- &
@@ -35,6 +38,7 @@ for ((cycle = 1; cycle <= cycles; cycle++)); do
     [ $cycle != 2 ] || second=$(taken)
     rm -f cycle.tmk*
 done
+[ -n "$second" ] || exit 1
 last=$(taken)
 echo "mappings, KiB, descriptors, threads: $second; after $cycles cycles: $last"
 read -r mappings bytes descriptors threads <<<"$second"

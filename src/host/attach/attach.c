@@ -72,12 +72,6 @@ static void attach_host_close(struct host *host)
     target_close(&host->target);
 }
 
-static int attach_fail_host(struct host *host, int status, const char *sentence)
-{
-    attach_host_close(host);
-    return error_set(status, "process %d %s", (int)host->pid, sentence);
-}
-
 /* To be asked while a thread stands: it may have executed something else since. */
 static bool attach_is_same_image(const struct host *host)
 {
@@ -85,6 +79,16 @@ static bool attach_is_same_image(const struct host *host)
     attach_see_image(host->pid, &now);
     return now.bytes == host->image.bytes &&
            !memcmp(now.auxiliary, host->image.auxiliary, now.bytes);
+}
+
+/* -ESTALE instead of `status`: it has executed something else meanwhile, and the sentence is about
+ * neither of them. */
+static int attach_fail_host(struct host *host, int status, const char *sentence)
+{
+    if (!attach_is_same_image(host))
+        status = -ESTALE;
+    attach_host_close(host);
+    return error_set(status, "process %d %s", (int)host->pid, sentence);
 }
 
 static bool attach_executable_has_malloc(const struct host *host)
