@@ -69,7 +69,8 @@ struct look_schedule {
     struct look_gap gap;
     bool wants_content, wants_held, wants_types;
     struct heat *heat;
-    struct wire_wish wish; /* of the look that is asked for now */
+    struct area_memory allocators; /* the look's under way */
+    struct wire_wish wish;         /* of the look that is asked for now */
     struct view *view;
     struct event_sink *sink;
     uint64_t peak_bytes; /* the highest resident set that was looked at, or that begins a look */
@@ -304,6 +305,7 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->wants_content = looks->wants_content || looks->wish.content;
     look->wants_types = looks->wants_types || why == PROFILE_SAMPLE_BEFORE_END;
     look->heat = looks->heat;
+    look->allocators = &looks->allocators;
     look->view = looks->view;
     look->unknown = looks->gap.owner;
     look->is_sample = looks->gap.is_sample;
@@ -609,5 +611,6 @@ void look_schedule_free(struct look_schedule *looks)
     for (size_t i = 0; i < looks->done_count; i++)
         look_release(&looks->done[i]);
     free(looks->done);
+    area_memory_release(&looks->allocators);
     free(looks);
 }

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 #include "profile_build/clock.h"
 #include "profile_build/proc_sample.h"
+#include "collector/area_memory.h"
 #include "collector/areas.h"
 #include "collector/block_fills.h"
 #include "collector/block_types.h"
@@ -54,6 +55,7 @@ struct look {
     uint64_t path_to;    /* with wants_held: the chain to this address; 0: none */
     size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */
     size_t owner_limit;  /* of owners likewise */
+    struct area_memory *allocators; /* of earlier looks at the process; NULL: there are none */
     struct live_list blocks;
     struct area_claim *claims; /* malloc'd; the look's */
     size_t claim_count, claim_room;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include "../../model/numbers.h"
 
+#include "collector/area_memory.h"
 #include "collector/areas.h"
 #include "collector/live_list.h"
 #include "collector/residency.h"
@@ -787,6 +788,85 @@ static void memory_that_the_kernel_joined_with_a_modules_bss_is_the_programs(voi
     areas_release(&areas);
 }
 
+static void find_with(struct areas *areas, const struct smaps *smaps, uint64_t block,
+                      const struct area_claim *claim)
+{
+    struct live_list list = LIVE_LIST_INIT;
+    assert_int_equal(live_list_reserve(&list, 1), 0);
+    list.blocks[0] = (struct live_entry){.address = block, .size_bytes = 16};
+    list.count = block != 0;
+    assert_int_equal(areas_find(areas, smaps, claim, claim != NULL, &list), 0);
+    live_list_release(&list);
+}
+
+/* An allocator keeps what was freed, in mappings of which the kernel has made others since. */
+static void what_was_the_allocators_stays_it(void **state)
+{
+    (void)state;
+    struct smaps_mapping mappings[] = {
+        {.start = BASE, .end = BASE + 4 * PAGE, .path = "", .kind = SMAPS_ANONYMOUS},
+        {.start = BASE + 8 * PAGE, .end = BASE + 9 * PAGE, .path = "", .kind = SMAPS_ANONYMOUS}};
+    struct smaps smaps = {.mappings = mappings, .count = 2};
+    struct area_claim claim = {
+        .start = BASE, .end = BASE + PAGE, .owner = AREA_MMAP, .kind = MAPPING_ANONYMOUS};
+    struct areas areas = AREAS_INIT;
+    struct area_memory memory = {0};
+    find_with(&areas, &smaps, BASE + PAGE, NULL);
+    area_memory_recall(&memory, &areas);
+    find_with(&areas, &smaps, BASE + 8 * PAGE, NULL);
+    assert_int_equal(areas.list[0].owner, AREA_MMAP);
+    area_memory_recall(&memory, &areas);
+    assert_int_equal(areas.list[0].owner, AREA_ALLOCATOR);
+    assert_int_equal(memory.count, 2);
+    mappings[0].end = BASE + 2 * PAGE;
+    find_with(&areas, &smaps, 0, &claim); /* by now the program's */
+    area_memory_recall(&memory, &areas);
+    assert_int_equal(areas.count, 3);
+    assert_int_equal(areas.list[0].owner, AREA_MMAP);
+    assert_int_equal(areas.list[1].owner, AREA_ALLOCATOR);
+    assert_int_equal(areas.list[2].owner, AREA_ALLOCATOR);
+    mappings[1].start = BASE + 16 * PAGE; /* never seen with a block */
+    mappings[1].end = BASE + 17 * PAGE;
+    find_with(&areas, &smaps, 0, NULL);
+    area_memory_recall(&memory, &areas);
+    assert_int_equal(areas.list[0].owner, AREA_ALLOCATOR);
+    assert_int_equal(areas.list[1].owner, AREA_MMAP);
+    areas_release(&areas);
+    area_memory_release(&memory);
+}
+
+/* Against a plain list of pages. */
+static void any_looks_are_recalled_page_by_page(void **state)
+{
+    (void)state;
+    enum { PIECES = 40, LOOKS = 200 };
+    bool had[PIECES] = {false};
+    struct smaps_mapping mappings[PIECES];
+    struct smaps smaps = {.mappings = mappings};
+    struct areas areas = AREAS_INIT;
+    struct area_memory memory = {0};
+    srand((unsigned)time(NULL));
+    for (unsigned look = 0; look < LOOKS; look++) {
+        smaps.count = 0;
+        for (unsigned i = 0; i < PIECES; i++)
+            if (rand() % 3)
+                mappings[smaps.count++] = (struct smaps_mapping){.start = BASE + i * PAGE,
+                                                                 .end = BASE + (i + 1) * PAGE,
+                                                                 .path = "",
+                                                                 .kind = SMAPS_ANONYMOUS};
+        size_t holder = (size_t)rand() % (smaps.count + 1);
+        uint64_t block = holder < smaps.count ? mappings[holder].start : 0;
+        find_with(&areas, &smaps, block, NULL);
+        area_memory_recall(&memory, &areas);
+        had[block ? (block - BASE) / PAGE : 0] |= block != 0;
+        for (size_t i = 0; i < areas.count; i++)
+            assert_int_equal(areas.list[i].owner == AREA_ALLOCATOR,
+                             had[(areas.list[i].start - BASE) / PAGE]);
+    }
+    areas_release(&areas);
+    area_memory_release(&memory);
+}
+
 /* ---- Sorting ---- */
 
 static void assert_sorted(const struct live_entry *blocks, size_t count, bool by_regions)
@@ -852,6 +932,8 @@ int main(void)
         cmocka_unit_test(an_empty_arena_is_the_allocators),
         cmocka_unit_test(the_recorders_library_is_the_tools),
         cmocka_unit_test(memory_that_the_kernel_joined_with_a_modules_bss_is_the_programs),
+        cmocka_unit_test(what_was_the_allocators_stays_it),
+        cmocka_unit_test(any_looks_are_recalled_page_by_page),
         cmocka_unit_test(any_list_is_sorted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
