@@ -38,9 +38,13 @@ static bool cgroup_recent_has_place(const struct strbuf *group, uint64_t now_ns)
            !cgroup_recent_is_old(recent.placed_ns, now_ns, PLACE_NS);
 }
 
+/* `placed_ns`: 0 where the place was known. Another thread may have asked for another group
+ * meanwhile: then what is kept is of that. */
 static void cgroup_recent_keep(const struct strbuf *group, const struct cgroup_memory *memory,
                                uint64_t placed_ns, uint64_t read_ns)
 {
+    if (!placed_ns && !cgroup_recent_has_place(group, read_ns))
+        return;
     if (placed_ns) {
         memset(recent.asked, 0, sizeof recent.asked);
         strbuf_reset(&recent.group);
