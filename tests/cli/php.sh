@@ -26,15 +26,25 @@ paths() { # PROFILE
         WHERE text LIKE '%:%' GROUP BY text" | LC_ALL=C sort
 }
 
+cp "$script" script.php && touch -d '1 hour ago' script.php
 check() { # PHP
     export PHP_LINES_FILE=$PWD/loaded.php USE_ZEND_ALLOC=0
-    for mode in plain fork; do
+    local options
+    for mode in plain fork jit; do
+        options=
+        if [ $mode = jit ]; then # opcache leaves files alone that are younger than two seconds
+            options="-d opcache.enable_cli=1 -d opcache.jit_buffer_size=32M -d opcache.jit=function"
+            "$1" $options -r 'exit((int) !(opcache_get_status()["jit"]["on"] ?? false));' 2>/dev/null || {
+                echo "jit: 1"
+                continue
+            }
+        fi
         if [ $mode = fork ] && ! "$1" -r 'exit((int) !function_exists("pcntl_fork"));'; then
             echo "fork: 1"
             continue
         fi
         rm -f mode.*.tmk
-        tidemark record -q --separate -o 'mode.%p.tmk' "$1" "$script" $mode | LC_ALL=C sort >want
+        tidemark record -q --separate -o 'mode.%p.tmk' "$1" $options script.php ${mode/jit/plain} | LC_ALL=C sort >want
         for profile in mode.*.tmk; do
             [ $mode = fork ] && [ "$(query "$profile" "SELECT value FROM meta WHERE key = 'started_by'")" != fork ] && continue
             echo "$mode: $(($(wc -l <want) > 100))"

@@ -23,3 +23,4 @@ tidemark report --width=200 run.tmk >out
 sed -n '/^  mapped/p' out | grep -o 'mapped  *82.0 MiB at most\|82.0 MiB at the end\|63.9 GiB reserved and not used'
 sed -n '/^Resident  /,/^Held/p' out | grep -o '22.0 MiB .* mapping  *protects' | sed 's/  .*  / … /'
 tidemark report --of=mapped run.tmk | grep -o '^  peak  *82.0 MiB in 3 mappings\|^  never unmapped 82.0 MiB in 3 mappings'
+tidemark report --of=mapped --show=sites -s mmap run.tmk | grep -o '^Bytes mapped  [0-9.]* GiB'

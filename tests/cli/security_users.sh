@@ -55,6 +55,28 @@ if setpriv --reuid=1 --regid=1 --clear-groups unshare --user --map-current-user 
 else
     echo "a program in a user namespace is recorded"
 fi
+# A container's namespace has a 65534 of its own as well, and the collector's user is called that in it.
+cat >contained.py <<'EOF'
+import ctypes, os
+asked, mapped = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    if ctypes.CDLL(None).unshare(0x10000000) == 0:
+        os.write(asked[1], b"x")
+        os.read(mapped[0], 1)
+        os.setgid(0)
+        os.setuid(0)
+        os.execvp("sh", ["sh", "-c", "/bin/true; :"])
+    os._exit(1)
+os.read(asked[0], 1)
+for name in "uid_map", "gid_map":
+    with open(f"/proc/{child}/{name}", "w") as file:
+        file.write("0 100000 65536")
+os.write(mapped[1], b"x")
+os.wait()
+EOF
+chmod 755 . && tidemark record -q -o contained.tmk python3 contained.py
+tidemark report --json contained.session.tmk | jq -e '.programs | any(.program == "true")' >/dev/null && echo "and one in a container's"
 # By hand, where a collector is started by the program: arguments are public too.
 LD_PRELOAD="$BIN/../lib/libtidemark.so" TIDEMARK_OPTIONS="-o hand.tmk" sh -c '
     echo $TIDEMARK_SESSION | cut -d: -f2 >key

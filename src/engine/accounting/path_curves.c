@@ -271,9 +271,12 @@ static struct curve_band curves_band_now(const struct curves *curves,
 
     if (!curve->piece)
         return everything; /* the arena was full when it began */
-    return curves_band_of(
-        curve->count ? curves_piece_at(curves, curve->piece)[curve->count - 1].bytes : 0,
-        curve->threshold_bytes);
+    uint64_t bytes =
+        curve->count ? curves_piece_at(curves, curve->piece)[curve->count - 1].bytes : 0;
+    struct curve_band band = curves_band_of(bytes, curve->threshold_bytes);
+    if (curve->threshold_bytes > CURVE_THRESHOLD_BYTES && bytes && !band.low)
+        band.low = 1; /* that a path has nothing any more is seen, however coarse its curve is */
+    return band;
 }
 
 static void curves_append(struct curves *curves, struct site_curve *curve, struct curve_point point)

@@ -52,11 +52,29 @@ static int profile_levels_need_mapped(const struct profile *profile, enum memory
                      level == MEMORY_ALL ? "held by heap and mappings together" : "mapped");
 }
 
+/* What was asked of mmap stands with the heap's sites. Both are by path. */
+static void profile_levels_keep_calls_of_mmap(struct profile *profile)
+{
+    const struct profile_site *heap = profile->sites, *end = heap + profile->site_count;
+    for (size_t i = 0; i < profile->mapped_site_count; i++) {
+        struct profile_site *site = &profile->mapped_sites[i];
+        while (heap < end && heap->path < site->path)
+            heap++;
+        if (heap == end || heap->path != site->path)
+            continue;
+        site->metrics.map_count = heap->metrics.map_count;
+        site->metrics.map_bytes = heap->metrics.map_bytes;
+    }
+    profile->program.mapped.map_count = profile->program.total.map_count;
+    profile->program.mapped.map_bytes = profile->program.total.map_bytes;
+}
+
 static int profile_levels_take_mapped(struct profile *profile)
 {
     int error = profile_levels_need_mapped(profile, MEMORY_MAPPED);
     if (error)
         return error;
+    profile_levels_keep_calls_of_mmap(profile);
     profile_levels_replace_sites(profile, profile->mapped_sites, profile->mapped_site_count);
     profile->mapped_sites = NULL;
     profile->mapped_site_count = 0;

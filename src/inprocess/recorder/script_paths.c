@@ -378,11 +378,22 @@ static uint32_t script_paths_capture_python(struct unwind_memory *memory,
     return script_paths_of(script, native, key);
 }
 
+/* Code that an interpreter makes ends the walk, or leads it anywhere. What is of the interpreter
+ * before that is of the thread that runs its scripts: no other enters it. */
+static bool script_paths_may_be_cut(const uintptr_t *ips, uint32_t count)
+{
+    bool is_hidden = false;
+
+    for (uint32_t i = 0; runtime->compiles && i < count && !is_hidden; i++)
+        is_hidden = script_paths_is_hidden(ips[i]);
+    return is_hidden;
+}
+
 static bool __attribute__((noinline))
 script_paths_find_call(struct script_thread *script, uint32_t native)
 {
     uint32_t count = (uint32_t)paths_ips(native, script->native, FRAMES_MOST);
-    bool is = false;
+    bool is = script_paths_may_be_cut(script->native, count);
 
     for (uint32_t i = 0; i < count && !is; i++)
         is = runtime->is_call(script->native[i]);

@@ -23,24 +23,23 @@ static uint64_t trusted_peer_field(struct proc_text *map, int *behind)
     return number;
 }
 
-/* A line of uid_map: the first user inside, the first one outside, how many. */
-static bool trusted_peer_is_mapped(uint64_t user)
+/* Not the namespace in which each user is himself: "0 0 4294967295". A line of uid_map has the
+ * first user inside, the first one outside, and how many they are. */
+static bool trusted_peer_is_in_user_namespace(void)
 {
     struct proc_text map;
-    if (permitted_calls_is_forbidden(CALL_LIMITS) || !proc_text_open(&map, "/proc/self/uid_map"))
-        return true;
-    bool is_mapped = false;
     int last;
-    do {
-        uint64_t first = trusted_peer_field(&map, &last);
-        trusted_peer_field(&map, &last);
-        uint64_t count = trusted_peer_field(&map, &last);
-        is_mapped = is_mapped || (user >= first && user - first < count);
-    } while (proc_text_skip(&map, last, '\n'));
+    if (permitted_calls_is_forbidden(CALL_LIMITS) || !proc_text_open(&map, "/proc/self/uid_map"))
+        return false;
+    uint64_t inside = trusted_peer_field(&map, &last);
+    uint64_t outside = trusted_peer_field(&map, &last);
+    uint64_t count = trusted_peer_field(&map, &last);
     proc_text_close(&map);
-    return is_mapped;
+    return inside || outside || count < UINT32_MAX;
 }
 
+/* In a user namespace the collector's user may be nobody's number, and the namespace may have a
+ * user of that number as well: nothing tells the two apart. */
 bool trusted_peer(int fd)
 {
     struct ucred peer;
@@ -48,5 +47,5 @@ bool trusted_peer(int fd)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) < 0)
         return false;
     return peer.uid == 0 || peer.uid == getuid() || peer.uid == geteuid() ||
-           (peer.uid == UNMAPPED && !trusted_peer_is_mapped(UNMAPPED));
+           (peer.uid == UNMAPPED && trusted_peer_is_in_user_namespace());
 }

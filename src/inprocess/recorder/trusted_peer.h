@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* `fd`: a socket that is connected. True: a process of root's or of the program's own user listens
- * there. In a user namespace that does not know the listener's user: true. */
+ * there, or one whose user our user namespace does not know. */
 bool trusted_peer(int fd);
 
 #endif

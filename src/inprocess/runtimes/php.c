@@ -221,7 +221,8 @@ static inline void php_walk_begin(struct stack_walk *walk)
 /* What a fiber begins in: a function of the interpreter's that it does not show either. */
 static inline bool php_is_shown(const struct script_frame *frame)
 {
-    return frame->kind != TYPE_INTERNAL || *(const uintptr_t *)(frame->code + FUNCTION_NAME);
+    return (frame->kind & TYPE_MASK) != TYPE_INTERNAL ||
+           *(const uintptr_t *)(frame->code + FUNCTION_NAME);
 }
 
 /* The next frame outwards. False: there is none, or what was read is none. */
@@ -394,6 +395,6 @@ static size_t php_file_name(const struct script_frame *frame, char *to, size_t r
 }
 
 const struct runtime php_runtime = {
-    "/php",       php_module, php_forget,     php_is_call,       php_stack,
+    "/php",       php_module, php_forget,     php_is_call,       true,          php_stack,
     php_identity, php_line,   php_first_line, php_function_name, php_file_name,
 };

@@ -39,6 +39,9 @@ struct runtime {
     void (*forget)(void);             /* its module has gone: another one may be seen */
     /* Does this native frame run frames of scripts? */
     bool (*is_call)(uintptr_t return_address);
+    /* It runs scripts in code that it makes, too, which has no table: native paths may end there.
+     * One thread at a time runs scripts. */
+    bool compiles;
     /* The frames, innermost first, `max` at most; returns how many there are up to that. */
     uint32_t (*stack)(struct script_frame *frames, uint32_t max);
     /* What function and line are remembered by. Python: an address that is forgotten with the block

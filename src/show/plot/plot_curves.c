@@ -446,7 +446,7 @@ static void plot_curves_note(struct chart *chart, const struct curves *curves)
     if (bytes)
         strbuf_addf(&bound, "; within %s or 5 %% of the truth", human_bytes(bytes).text);
     uint64_t stretch = plot_curves_stretch(curves);
-    if (stretch)
+    if (stretch > plot_curves_span_of(curves) / COLUMNS)
         strbuf_addf(&bound, "; of swings within %s highest and lowest",
                     human_duration(stretch).text);
     chart_set_note(chart, "the %zu that held most, of %zu%s", chart->count, curves->group_count,
