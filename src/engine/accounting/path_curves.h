@@ -11,6 +11,8 @@
  * Invariants of a curve with a piece. p is the bytes of the last point, or 0 if there is none;
  * e(p) = max(threshold_bytes, p / CURVE_PART), or 0 while threshold_bytes is 0.
  *   band = [p - e(p), p + e(p)],   and live is in the band: |live - p| <= e(p)
+ *   but for its lowest value, 0, where p > 0 and the threshold is above CURVE_THRESHOLD_BYTES: a
+ *   path that has nothing any more says so
  *   count <= 8 << size <= CURVE_POINTS, or CURVE_EXACT_POINTS
  *   points[highest].bytes >= points[i].bytes for all i
  *
