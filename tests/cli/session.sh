@@ -4,7 +4,9 @@ golden="$HERE/../golden"
 
 cp "$golden/session-v1.session.tmk" s.session.tmk
 cp "$golden/profile-v2-details.tmk" own.tmk
+cp own.tmk another.tmk && touch -d '2001-01-01' another.tmk # of another time: no part of it
 try tidemark report s.session.tmk
+rm another.tmk
 cat out
 try tidemark report --json s.session.tmk
 jq -c '[.format, .processes, .peak_bytes, .beside, .largest],

@@ -273,7 +273,22 @@ static int programs_read_directory(struct programs_gathering *gathering, const c
     return error;
 }
 
-/* Which of them are of the same recording nobody knows. */
+/* Written while the session was, or a little later: by processes that ended last. */
+static bool programs_may_be_of_session(const struct programs *programs, DIR *directory,
+                                       const char *name)
+{
+    enum { LATER_S = 60 };
+    struct stat session, file;
+    bool has_begun = false;
+    if (stat(programs->path, &session) || fstatat(dirfd(directory), name, &file, 0))
+        return true;
+    for (size_t i = 0; i < programs->process_count && !has_begun; i++)
+        has_begun =
+            programs->processes[i].start_unix_ns / 1000000000 <= (uint64_t)file.st_mtim.tv_sec;
+    return has_begun && file.st_mtim.tv_sec <= session.st_mtim.tv_sec + LATER_S;
+}
+
+/* Which of them are of the same recording nobody knows; those of another time are not. */
 static void programs_count_beside(struct programs *programs)
 {
     const char *slash = strrchr(programs->path, '/');
@@ -283,7 +298,8 @@ static void programs_count_beside(struct programs *programs)
     DIR *names = opendir(directory);
     for (struct dirent *name; names && (name = readdir(names));)
         programs->beside += programs_ends_with(name->d_name, ".tmk") &&
-                            !programs_ends_with(name->d_name, SESSION_FILE_SUFFIX);
+                            !programs_ends_with(name->d_name, SESSION_FILE_SUFFIX) &&
+                            programs_may_be_of_session(programs, names, name->d_name);
     if (names)
         closedir(names);
     free(directory);
