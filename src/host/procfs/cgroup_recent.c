@@ -94,7 +94,8 @@ int cgroup_recent_read(pid_t pid, struct cgroup_memory *memory,
         error = -EAGAIN;
     if (!error) {
         error = cgroup_recent_read_locked(pid, &group, memory);
-        if (!error)
+        /* Another thread may have asked for another group meanwhile. */
+        if (!error && cgroup_recent_has_place(&group, now_monotonic_ns()))
             recent.asked[recent.next++ % RECENT_ASKED] =
                 (struct cgroup_recent_asked){pid, now_monotonic_ns()};
         pthread_mutex_unlock(&recent.lock);

@@ -412,36 +412,41 @@ script_paths_key(struct script_thread *script, uint32_t native, uint64_t (*stack
     return is_call ? stack_key() : 0;
 }
 
-static uint32_t script_paths_capture_perl(struct unwind_memory *memory,
-                                          const struct unwind_start *start)
+/* `*key`: of the interpreted frames; 0: the path is the native one. */
+static inline __attribute__((always_inline)) uint32_t
+script_paths_capture_by(struct unwind_memory *memory, const struct unwind_start *start,
+                        uint64_t (*stack_key)(void), uint64_t *key)
 {
     uint32_t native = unwind_capture(memory, start);
     struct thread *thread = thread_current;
 
+    *key = 0;
     if (!memory || !thread)
         return native;
     struct script_thread *script = thread->script;
     if (unlikely(!script) && !(script = script_paths_thread_new(thread)))
         return native;
-    uint64_t key = script_paths_key(script, native, perl_stack_key);
-    return key ? script_paths_of(script, native, key) : native;
+    *key = script_paths_key(script, native, stack_key);
+    return *key ? script_paths_of(script, native, *key) : native;
+}
+
+static uint32_t script_paths_capture_perl(struct unwind_memory *memory,
+                                          const struct unwind_start *start)
+{
+    uint64_t key;
+
+    return script_paths_capture_by(memory, start, perl_stack_key, &key);
 }
 
 static uint32_t script_paths_capture_php(struct unwind_memory *memory,
                                          const struct unwind_start *start)
 {
-    uint32_t native = unwind_capture(memory, start);
-    struct thread *thread = thread_current;
+    uint64_t key;
+    uint32_t node = script_paths_capture_by(memory, start, php_stack_key, &key);
 
-    if (!memory || !thread)
-        return native;
-    struct script_thread *script = thread->script;
-    if (unlikely(!script) && !(script = script_paths_thread_new(thread)))
-        return native;
-    uint64_t key = script_paths_key(script, native, php_stack_key);
     if (unlikely(!key) && php_is_unknown())
         script_paths_tell(WIRE_SCRIPTS_PHP);
-    return key ? script_paths_of(script, native, key) : native;
+    return node;
 }
 
 /* ---- Finding the interpreter ---- */

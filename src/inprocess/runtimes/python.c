@@ -4,7 +4,7 @@
 
 #include <string.h>
 #include "base/hash.h"
-#include "interpose/real.h"
+#include "runtimes/script_memory.h"
 
 /* Offsets in bytes. Sources: cpython/Include of each version. */
 struct layout {
@@ -54,36 +54,6 @@ static struct {
 
 /* ---- Finding it ---- */
 
-static uintptr_t python_symbol(const struct dl_phdr_info *info, const char *name)
-{
-    const ElfW(Sym) *symbol = real_symbol(info, name);
-
-    return symbol ? info->dlpi_addr + symbol->st_value : 0;
-}
-
-static struct code_span python_span_of(const struct dl_phdr_info *info, const char *name)
-{
-    const ElfW(Sym) *symbol = real_symbol(info, name);
-    uintptr_t lo = symbol ? info->dlpi_addr + symbol->st_value : 0;
-
-    return (struct code_span){lo, symbol ? lo + symbol->st_size : 0};
-}
-
-static struct code_span python_segments(const struct dl_phdr_info *info)
-{
-    struct code_span span = {UINTPTR_MAX, 0};
-
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t lo = info->dlpi_addr + segment->p_vaddr, hi = lo + segment->p_memsz;
-        if (segment->p_type != PT_LOAD)
-            continue;
-        span.lo = lo < span.lo ? lo : span.lo;
-        span.hi = hi > span.hi ? hi : span.hi;
-    }
-    return span;
-}
-
 /* False: what the interpreter says of itself is not as 3.13 said it, or it has no lock (its frames
  * and its allocator are others then). */
 static bool python_read_offsets(const uint64_t *words)
@@ -108,7 +78,7 @@ static bool python_read_offsets(const uint64_t *words)
 
 static const struct layout *python_layout_of(const struct dl_phdr_info *info)
 {
-    const unsigned long *version = (const void *)python_symbol(info, "Py_Version");
+    const unsigned long *version = (const void *)script_symbol(info, "Py_Version");
 
     for (size_t i = 0; version && i < sizeof layouts / sizeof *layouts; i++)
         if (layouts[i].version == *version >> 16)
@@ -123,29 +93,29 @@ bool python_see_module(const struct dl_phdr_info *info)
     if (!layout || sizeof(void *) != 8)
         return false;
     python.layout = layout;
-    python.eval = python_span_of(info, "_PyEval_EvalFrameDefault");
-    python.module = python_segments(info);
-    python.code_type = (const void *)python_symbol(info, "PyCode_Type");
+    python.eval = script_function(info, "_PyEval_EvalFrameDefault");
+    python.module = script_segments(info);
+    python.code_type = (const void *)script_symbol(info, "PyCode_Type");
     python.own_thread =
-        (__typeof__(python.own_thread))python_symbol(info, "PyGILState_GetThisThreadState");
-    python.has_lock = (__typeof__(python.has_lock))python_symbol(info, "PyGILState_Check");
-    python.line_of = (__typeof__(python.line_of))python_symbol(info, "PyCode_Addr2Line");
+        (__typeof__(python.own_thread))script_symbol(info, "PyGILState_GetThisThreadState");
+    python.has_lock = (__typeof__(python.has_lock))script_symbol(info, "PyGILState_Check");
+    python.line_of = (__typeof__(python.line_of))script_symbol(info, "PyCode_Addr2Line");
     python.get_allocator =
-        (__typeof__(python.get_allocator))python_symbol(info, "PyMem_GetAllocator");
+        (__typeof__(python.get_allocator))script_symbol(info, "PyMem_GetAllocator");
     python.set_allocator =
-        (__typeof__(python.set_allocator))python_symbol(info, "PyMem_SetAllocator");
+        (__typeof__(python.set_allocator))script_symbol(info, "PyMem_SetAllocator");
     if (!python.eval.lo || !python.code_type || !python.own_thread || !python.line_of ||
         !python.has_lock || !python.get_allocator || !python.set_allocator ||
         (layout->version >= 0x030d &&
-         !python_read_offsets((const void *)python_symbol(info, "_PyRuntime"))))
+         !python_read_offsets((const void *)script_symbol(info, "_PyRuntime"))))
         python.layout = NULL;
     return python.layout != NULL;
 }
 
 bool python_is_unread(const struct dl_phdr_info *info)
 {
-    return !python.layout && python_symbol(info, "Py_Initialize") &&
-           python_symbol(info, "PyCode_Addr2Line");
+    return !python.layout && script_symbol(info, "Py_Initialize") &&
+           script_symbol(info, "PyCode_Addr2Line");
 }
 
 struct code_span python_eval(void)
