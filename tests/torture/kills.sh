@@ -7,7 +7,7 @@
 kills=${KILLS:-40}
 
 answers() {
-    echo question >&"$to"
+    (echo question) >&"$to" # where nobody reads any more a signal ends who writes
     read -r -t 60 answer <&"$from" && [ "$answer" = here ]
 }
 mappings() { wc -l <"/proc/$pid/maps"; }
@@ -37,14 +37,23 @@ kill_within() { # MILLISECONDS COMMAND…
 
 for threads in 0 6 24; do
     coproc SERVICE { exec "$BUILD/../torture/torture_service" $threads 2>&1; }
-    pid=$SERVICE_PID to=${SERVICE[1]} from=${SERVICE[0]}
+    pid=$SERVICE_PID
+    # Of our own: the shell closes its ends when the service is gone, and what that said last with them.
+    exec {to}>&"${SERVICE[1]}" {from}<&"${SERVICE[0]}"
+    eval "exec ${SERVICE[1]}>&- ${SERVICE[0]}<&-"
     answers || { fail "no service: $answer"; exit 1; }
     attach_once # what the library takes for good
     before=$(mappings) open=$(descriptors)
     for ((turn = 1; turn <= kills; turn++)); do
         kill_within 150 "$TIDEMARK" attach -q -o "killed.tmk" "$pid"
         [ $((turn % 3)) != 0 ] || kill_within 100 "$TIDEMARK" attach --detach "$pid"
-        answers || { fail "$threads threads, after $turn kills: '$answer'"; kill_hard "$pid"; exit 1; }
+        answers || {
+            fail "$threads threads, after $turn kills: '$answer'"
+            kill -KILL "$pid" 2>/dev/null
+            wait "$pid" 2>/dev/null
+            fail "it ended with $? (137: by us)"
+            exit 1
+        }
         until_true runs_freely || { fail "$threads threads, after $turn kills: stopped"; break; }
         rm -f killed.tmk*
     done
@@ -55,6 +64,7 @@ for threads in 0 6 24; do
     [ "$(descriptors)" = "$open" ] || fail "$threads threads: descriptors $open -> $(descriptors)"
     eval "exec $to>&-"
     wait "$pid" || fail "$threads threads: the service ended with $?"
+    exec {from}<&-
     rm -f ./*.tmk*
 done
 exit $failed
