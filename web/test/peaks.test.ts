@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { highest, holders, notable } from "../src/model/peaks.ts";
+import { highest, holders, notable, prominence } from "../src/model/peaks.ts";
 
 const peak = (
     bytes: number,
     shares: { bytes: number; node: number; function?: string; file?: string }[] | null,
-) => ({ time_ns: 1, bytes, valley_bytes: 0, rest_bytes: 0, shares });
+    valley_bytes = 0,
+) => ({ time_ns: 1, bytes, valley_bytes, rest_bytes: 0, shares });
 
 test("call paths of one call site hold together, the largest leads to it", () => {
     const held = holders(
@@ -49,4 +50,52 @@ test("what is no tenth of the highest is none to look at, and the four highest a
     const found = highest(curtain);
     assert.deepEqual(heights(found), [1000, 700, 990, 980]);
     assert.equal(found[1], curtain[6], "of equally high ones the earlier");
+});
+
+test("a wave on the way to a higher peak is no peak to look at", () => {
+    /* 276 ↘ 197 ↗ 501 ↘ 422 ↗ 501 ↘ 420 ↗ 1700 ↘ 1680 */
+    const slope = [
+        peak(276, null, 197),
+        peak(501, null, 422),
+        peak(501, null, 420),
+        peak(1700, null, 1680),
+    ];
+    assert.deepEqual(
+        slope.map((_, at) => prominence(slope, at)),
+        [79, 81, 79, 1700],
+    );
+    assert.deepEqual(
+        notable(slope).map(({ bytes }) => bytes),
+        [1700],
+    );
+    const three = [
+        peak(500, null, 100),
+        peak(300, null, 200),
+        peak(1000, null, 0),
+        peak(400, null, 350),
+    ];
+    assert.deepEqual(
+        three.map((_, at) => prominence(three, at)),
+        [400, 100, 1000, 400],
+    );
+});
+
+test("prominence is what a slow way finds", () => {
+    let seed = 7;
+    const random = (below: number) => (seed = (seed * 48271) % 2147483647) % below;
+    for (let round = 0; round < 200; round++) {
+        const peaks = Array.from({ length: 1 + random(8) }, () =>
+            peak(100 + random(5) * 100, null, random(100)),
+        );
+        peaks.forEach((each, of) => {
+            const saddles = peaks.flatMap((other, at) => {
+                const higher = other.bytes > each.bytes || (other.bytes === each.bytes && at < of);
+                const between = peaks
+                    .slice(Math.min(at, of), Math.max(at, of))
+                    .map((p) => p.valley_bytes);
+                return higher ? [Math.min(...between)] : [];
+            });
+            assert.equal(prominence(peaks, of), each.bytes - Math.max(0, ...saddles));
+        });
+    }
 });

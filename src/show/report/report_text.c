@@ -602,6 +602,7 @@ static void report_text_add_head(struct text *text)
     if (!estimate_is_empty(text->profile) && !facts_is_of(text->profile, MEMORY_RESIDENT))
         report_text_add_leaks(text);
     report_text_add_loss(text);
+    report_text_add_names(text);
 }
 
 /* What most people need not know first, and the curve. */

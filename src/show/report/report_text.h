@@ -97,6 +97,8 @@ void report_first_owners(struct text *text, size_t most, bool with_callers);
 /* How many of the largest owners have most of the resident memory together; 1: more than `most`. */
 size_t report_first_owners_needed(const struct text *text, size_t most);
 int report_first_screen(struct text *text, bool has_insights); /* 0 or -ENOMEM */
+/* The head's line about a module without symbols, where most of the memory is its functions'. */
+void report_text_add_names(struct text *text);
 
 /* Short forms for the overview: nothing where there is nothing to say. */
 void report_overview_ledger(struct text *text);

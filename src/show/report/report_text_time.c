@@ -8,7 +8,7 @@
 #include <string.h>
 #include "model/figure_human.h"
 
-/* Of the highest peak: one that is lower is not for the overview. */
+/* Of the highest peak: one that is lower, or stands out by less, is not for the overview. */
 #define LEAST_PEAK 0.10
 enum { FIGURE = 11, WHEN = 20, SHARE = 9, GAP = 2, OVERVIEW_PEAKS = 4, MAX_SPARK = 80 };
 static const struct text_column report_text_time_peak_columns[] = {{NULL, FIGURE, TEXT_RIGHT, 0},
@@ -100,20 +100,51 @@ static void report_text_time_add_peak_line(struct text *text, const struct peak 
     strbuf_release(&when);
 }
 
-/* Their order, highest first; `*notable`: so many of them are not next to nothing beside the
- * highest. */
+/* Of two equally high peaks the earlier one is higher. */
+static bool report_text_time_is_higher(const struct peak *peaks, size_t left, size_t right)
+{
+    return peaks[left].bytes != peaks[right].bytes ? peaks[left].bytes > peaks[right].bytes
+                                                   : left < right;
+}
+
+/* The lowest level on the way to the next higher peak, `step` (1 or -1) by step. 0: there is no
+ * higher one, or the level is not known. */
+static uint64_t report_text_time_saddle(const struct peak *peaks, size_t count, size_t of, int step)
+{
+    uint64_t low = peaks[of].bytes;
+    for (size_t i = of; step > 0 ? i + 1 < count : i > 0; i += (size_t)step) {
+        uint64_t valley = figure_or(peaks[step > 0 ? i : i - 1].valley_bytes, 0);
+        low = valley < low ? valley : low;
+        if (report_text_time_is_higher(peaks, i + (size_t)step, of))
+            return low;
+    }
+    return 0;
+}
+
+/* By how much a peak stands out: from the higher one of its two saddles to its top. */
+static uint64_t report_text_time_prominence(const struct peak *peaks, size_t count, size_t of)
+{
+    uint64_t before = report_text_time_saddle(peaks, count, of, -1);
+    uint64_t after = report_text_time_saddle(peaks, count, of, 1);
+    return peaks[of].bytes - (before > after ? before : after);
+}
+
+/* The notable peaks, highest first: not next to nothing beside the highest, and no wave on the way
+ * to it. To be freed; NULL: no memory. */
 static uint32_t *report_text_time_peaks_by_height(const struct profile *profile, size_t *notable)
 {
-    struct figure heights[PEAKS_MAX] = {figure_of(0)};
+    struct figure heights[PEAKS_MAX];
     uint64_t most = 0;
     size_t count = profile->peak_count < PEAKS_MAX ? profile->peak_count : PEAKS_MAX;
-    for (size_t i = 0; i < count; i++) {
-        heights[i] = figure_of(profile->peaks[i].bytes);
-        most = profile->peaks[i].bytes > most ? profile->peaks[i].bytes : most;
-    }
-    *notable = 0;
     for (size_t i = 0; i < count; i++)
-        *notable += (double)profile->peaks[i].bytes >= LEAST_PEAK * (double)most;
+        most = profile->peaks[i].bytes > most ? profile->peaks[i].bytes : most;
+    *notable = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t stands_out = report_text_time_prominence(profile->peaks, count, i);
+        bool is_notable = (double)stands_out >= LEAST_PEAK * (double)most;
+        heights[i] = is_notable ? figure_of(profile->peaks[i].bytes) : FIGURE_UNKNOWN;
+        *notable += is_notable;
+    }
     return order_values(heights, count);
 }
 

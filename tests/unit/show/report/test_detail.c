@@ -64,6 +64,24 @@ static void the_overview_has_peaks_and_ledger(void **state)
     check_text("report-overview-80.txt", &options);
 }
 
+/* 400 down to 390 on the way to the highest. The section that was asked for has all. */
+static void the_overview_leaves_waves_on_a_slope_out(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    const struct figure valley = profile->peaks[0].valley_bytes;
+    profile->peaks[0].valley_bytes = figure_of(profile->peaks[0].bytes - 1024);
+    options.brief = true;
+    char *text = text_of(&options);
+    assert_non_null(strstr(text, "Separate peaks  2,"));
+    free(text);
+    profile->peaks[0].valley_bytes = FIGURE_UNKNOWN;
+    text = text_of(&options);
+    assert_non_null(strstr(text, "Separate peaks  3,"));
+    free(text);
+    profile->peaks[0].valley_bytes = valley;
+}
+
 /* Below a hundredth of the highest. The section that was asked for has all. */
 static void the_overview_leaves_tiny_peaks_out(void **state)
 {
@@ -373,6 +391,7 @@ int main(void)
         cmocka_unit_test(every_section),
         cmocka_unit_test(every_section_in_ascii),
         cmocka_unit_test(the_overview_has_peaks_and_ledger),
+        cmocka_unit_test(the_overview_leaves_waves_on_a_slope_out),
         cmocka_unit_test(the_overview_leaves_tiny_peaks_out),
         cmocka_unit_test(shares_of_peaks_are_exact_or_at_least),
         cmocka_unit_test(no_line_is_wider_than_asked),
