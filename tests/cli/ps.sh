@@ -25,7 +25,6 @@ cp "$(command -v sleep)" "$odd"
 "./$odd" 600 &
 strange=$!
 until_true grep -aq 600 /proc/$strange/cmdline
-trap 'kill $parent $child $strange 2>/dev/null' EXIT
 
 echo "== JSON"
 try tidemark ps --json

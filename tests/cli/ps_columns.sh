@@ -15,7 +15,6 @@ python3 known.py columns-shown-$$ &
 parent=$!
 until_true test -e ready.child -a -e ready.parent
 child=$(pgrep -P $parent)
-trap 'kill $parent $child 2>/dev/null' EXIT
 
 echo "== columns"
 tidemark ps $parent $child -o pid,ppid,pss%,anon,locked,file,shmem,huge,hugetlb,swap,size -w 200 >table

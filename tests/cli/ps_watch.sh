@@ -29,7 +29,6 @@ cc -static -O1 -fno-builtin -o known known.c
 NAME=watched-$$
 ./known $NAME &
 program=$!
-trap 'kill $program $recorder 2>/dev/null' EXIT
 until_true test -e ready
 
 echo "== growth since the start, as lines"

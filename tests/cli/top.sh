@@ -7,7 +7,7 @@ screen() { tmux capture-pane -p -t top; }
 until_false() { until_true eval "! $*"; }
 shows() { screen | grep -q -- "$1"; }
 keys() { tmux send-keys -t top "$@"; }
-trap 'tmux kill-server 2>/dev/null; kill -KILL $recorder $program 2>/dev/null' EXIT
+trap 'tmux kill-server 2>/dev/null' EXIT # what else runs on is ended by run.sh
 
 tidemark record -q -o live.tmk "$VICTIMS/killed" 1 counters 2>err &
 recorder=$!
