@@ -167,8 +167,7 @@ static bool report_text_first_narrow(struct first_layout *layout, struct first_l
     return true;
 }
 
-/* What was held at the peak is less than a tenth of what is resident. */
-static bool report_text_first_is_small(const struct text *text)
+bool report_first_heap_is_small(const struct text *text)
 {
     double held = figure_double(text->profile->program.total.at_peak_bytes);
     return held < figure_double(facts_owned_by_program(text->profile)) / 10;
@@ -194,7 +193,7 @@ static bool report_text_first_fit(struct text *text, size_t below, struct first_
  * nowhere. A heap that is a small part of what is resident needs no rows. */
 static void report_text_first_add_lists(struct text *text, size_t insights)
 {
-    bool is_small = report_text_first_is_small(text);
+    bool is_small = report_first_heap_is_small(text);
     struct first_layout needed = {report_first_owners_needed(text, FIRST_ROWS),
                                   is_small ? 0 : report_text_first_holders_needed(text), false};
     struct first_layout least = {1, !is_small, false};

@@ -25,8 +25,11 @@ static void report_names_count(struct nameless *nameless, const struct profile *
         nameless->bytes[module] += figure_or(bytes, 0);
 }
 
+/* A heap that is a small part of what is resident is not what people ask about. */
 static void report_names_count_held(struct nameless *nameless, const struct text *text)
 {
+    if (report_first_heap_is_small(text))
+        return;
     nameless->whole = figure_or(text->profile->program.total.at_peak_bytes, 0);
     for (size_t i = 0; i < text->sites.group_count; i++)
         report_names_count(nameless, text->profile, text->sites.groups[i].frame,
