@@ -103,3 +103,30 @@ echo "static:"
 try tidemark record -q -o static.tmk "$VICTIMS/owned" static
 query static.tmk "SELECT name, resident_bytes FROM owners WHERE sample = (SELECT max(id) FROM sample)
     AND kind = 'globals' ORDER BY resident_bytes DESC LIMIT 1"
+
+# What jemalloc maps is its own: nobody else's but what the loader had before us, and its tables have a name.
+echo "allocator's own:"
+cat >cache.c <<'M'
+#include <stdlib.h>
+#include <string.h>
+enum { MOST = 400000 };
+static void *kept[MOST];
+int main(void)
+{
+    for (int i = 0; i < MOST; i++)
+        memset(kept[i] = malloc(200), 1, 200);
+    for (int i = 0; i < MOST; i++)
+        free(kept[i]);
+    return 0;
+}
+M
+cc -o cache cache.c
+library=$(ldconfig -p | sed -n 's/.* => \(.*libjemalloc\.so\.2\)$/\1/p' | head -1)
+if [ -n "$library" ]; then
+    LD_PRELOAD=$library "$BIN/tidemark" record -q -o cache.tmk ./cache
+    query cache.tmk "SELECT kind, name, sum(resident_bytes) > 1 << 18 FROM owners
+        WHERE sample = (SELECT max(id) FROM sample) AND function IS NULL AND kind IN ('mapping', 'allocator')
+        AND (kind = 'mapping' OR name LIKE 'free pages%') GROUP BY kind, name"
+else # nothing to try it on
+    printf 'allocator|free pages or its tables|1\nmapping|not seen when it was mapped|0\n'
+fi

@@ -100,7 +100,7 @@ static void block_list_take_mapping(void *context, const struct replay_mapping *
                                        .birth_ticks = mapping->birth_ticks,
                                        .node = mapping->node,
                                        .owner = UINT32_MAX};
-    if (!mapping->is_reserved)
+    if (!mapping->is_reserved && !mapping->is_allocators)
         block_list_keep(context, &block, mapping_kind_name(mapping->kind));
 }
 

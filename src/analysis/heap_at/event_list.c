@@ -274,13 +274,14 @@ static void events_add_mapping(struct strbuf *out, const struct wire_record *rec
     uint32_t said = wire_detail_slack(record->detail);
 
     if (kind == WIRE_MMAP && said)
-        strbuf_addf(out, "%s%s%s%s%s%s  ",
+        strbuf_addf(out, "%s%s%s%s%s%s%s  ",
                     mapping_kind_name((enum mapping_kind)wire_mapping_kind(said)),
                     wire_mapping_is_reserved(said) ? ", reserved" : "",
                     wire_mapping_is_moved(said) ? ", moved" : "",
                     wire_mapping_is_stack(said) ? ", stack" : "",
                     wire_mapping_is_fixed(said) ? ", fixed" : "",
-                    wire_mapping_is_inherited(said) ? ", inherited" : "");
+                    wire_mapping_is_inherited(said) ? ", inherited" : "",
+                    wire_mapping_is_allocators(said) ? ", the allocator's" : "");
     else if (kind == WIRE_MPROTECT)
         strbuf_addf(out, "%s  ", said ? "no access" : "access");
     else if (kind == WIRE_MADVISE)
@@ -385,6 +386,7 @@ static void events_write_mapping(struct json *json, const struct wire_record *re
         json_bool(json, "stack", wire_mapping_is_stack(said));
         json_bool(json, "fixed", wire_mapping_is_fixed(said));
         json_bool(json, "inherited", wire_mapping_is_inherited(said));
+        json_bool(json, "allocator", wire_mapping_is_allocators(said));
     } else if (kind == WIRE_MPROTECT) {
         json_bool(json, "access", !said);
     } else if (kind == WIRE_MADVISE) {

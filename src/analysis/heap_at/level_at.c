@@ -120,7 +120,7 @@ struct level_at_sum {
 static void level_at_add(void *context, const struct replay_mapping *mapping)
 {
     struct level_at_sum *sum = context;
-    if (mapping->is_reserved)
+    if (mapping->is_reserved || mapping->is_allocators)
         return;
     if (!array_make_room(&sum->paths, &sum->room, sum->count, sizeof *sum->paths)) {
         sum->no_memory = true;

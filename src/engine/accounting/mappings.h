@@ -38,7 +38,8 @@ struct mapping {
     uint32_t thread; /* that mapped it */
     uint8_t kind;    /* enum mapping_kind */
     bool is_reserved;
-    bool is_chunk; /* of a pool: its blocks count in its place */
+    bool is_chunk;      /* of a pool: its blocks count in its place */
+    bool is_allocators; /* so it is nobody's: it counts nowhere, and `site` means nothing */
 };
 
 struct mapping_piece {

@@ -145,6 +145,8 @@ static void mapped_gone(void *context, uint32_t number, const struct mapping *ma
     const struct mapped_taking *taking = context;
     struct replay *replay = taking->replay;
 
+    if (mapping->is_allocators)
+        return;
     replay->running->unmapped_kind = mapping->kind;
     replay->running->unmapped_reserved = mapping->is_reserved;
     if (mapping->is_reserved)
@@ -199,15 +201,43 @@ static struct mapping mapped_made_by(const struct replay *replay, const struct w
     };
 }
 
+/* Nothing becomes known of what the program maps. */
+static void mapped_on_allocators(struct replay *replay, struct mapping made, uint64_t end)
+{
+    struct mapped_taking taking = {replay, 0, made.born, false};
+
+    made.is_allocators = true;
+    replay->mapped.has_allocators = true;
+    mappings_cut(&replay->mapped.mappings, made.start, end, UINT64_MAX, mapped_gone, &taking);
+    mappings_add(&replay->mapped.mappings, &made, end);
+    if (replay->timeline.is_mapped)
+        mapped_see_levels(replay);
+}
+
+bool mapped_is_allocators(const struct mapped_state *mapped, uint64_t address)
+{
+    struct mapping_piece piece;
+
+    return mapped->has_allocators && mappings_above(&mapped->mappings, address, &piece) &&
+           piece.start <= address && mapped->mappings.all[piece.mapping].is_allocators;
+}
+
 void mapped_on_mmap(struct replay *replay, const struct wire_record *record)
 {
-    struct mapped_taking taking = mapped_taking_of(replay, record);
+    bool is_allocators = wire_mapping_is_allocators(wire_detail_slack(record->detail));
+    struct mapped_taking taking = {replay, 0, record->ticks, true};
+    if (!is_allocators)
+        taking = mapped_taking_of(replay, record);
     struct mapping made = mapped_made_by(replay, record, taking.site);
     uint64_t end = mappings_end_of(made.start, record->size_bytes);
     bool is_moved = wire_mapping_is_moved(wire_detail_slack(record->detail));
 
     if (made.start >= end || end - made.start >= MAX_MAPPED_BYTES)
         return;
+    if (is_allocators) {
+        mapped_on_allocators(replay, made, end);
+        return;
+    }
     if (is_moved && replay->running->unmapped_kind) {
         made.kind = replay->running->unmapped_kind;
         made.is_reserved = replay->running->unmapped_reserved;
@@ -235,12 +265,14 @@ static void mapped_detach(struct replay *replay, struct mapped_taking *taking, u
     }
 }
 
-void mapped_on_munmap(struct replay *replay, const struct wire_record *record)
+void mapped_on_munmap(struct replay *replay, const struct wire_record *record, bool is_allocators)
 {
-    struct mapped_taking taking = mapped_taking_of(replay, record);
+    struct mapped_taking taking = {replay, 0, record->ticks, false};
     uint64_t address = life_address_of(record);
 
-    taking.is_free = !wire_detail_ticks(record->detail); /* else an mremap's record follows */
+    if (!is_allocators)
+        taking = mapped_taking_of(replay, record);
+    taking.is_free &= !wire_detail_ticks(record->detail); /* else an mremap's record follows */
     replay->running->unmapped_kind = MAPPING_UNKNOWN;
     if (record->size_bytes == 0)
         mapped_detach(replay, &taking, address);
@@ -278,7 +310,7 @@ void mapped_on_mprotect(struct replay *replay, const struct wire_record *record)
         struct mapping made = replay->mapped.mappings.all[piece.mapping];
         uint64_t to = piece.end < end ? piece.end : end;
         made.start = piece.start > at ? piece.start : at;
-        if (made.is_reserved != is_reserved && !made.is_chunk)
+        if (made.is_reserved != is_reserved && !made.is_chunk && !made.is_allocators)
             mapped_protect(replay, &taking, made, to);
         at = to;
     }
@@ -332,7 +364,7 @@ void mapped_on_chunk(struct replay *replay, const struct wire_record *record)
     if (!mappings_above(&mapped->mappings, address, &piece) || piece.start > address)
         return;
     mapping = &mapped->mappings.all[piece.mapping];
-    if (mapping->is_reserved || mapping->is_chunk)
+    if (mapping->is_reserved || mapping->is_chunk || mapping->is_allocators)
         return;
     mapping->is_chunk = true;
     mapped_shrink(&taking, piece.mapping, mapping, mapping->bytes, true);
@@ -345,7 +377,7 @@ static void mapped_renumber(struct mapped_state *mapped, const uint32_t *numbers
 {
     for (uint32_t i = 0; i < mapped->mappings.used; i++) {
         struct mapping *mapping = &mapped->mappings.all[i];
-        if (!mapping->pieces)
+        if (!mapping->pieces || mapping->is_allocators)
             continue;
         mapping->site = numbers[mapping->site];
         if (mapping->is_reserved)
@@ -359,7 +391,7 @@ static void mapped_restart_sites(struct mapped_state *mapped, uint64_t start_tic
     uint32_t *numbers;
 
     for (uint32_t i = 0; i < mapped->mappings.used; i++)
-        if (mapped->mappings.all[i].pieces)
+        if (mapped->mappings.all[i].pieces && !mapped->mappings.all[i].is_allocators)
             keep[mapped->mappings.all[i].site] = true;
     numbers = sites_restart(&mapped->sites, keep, start_ticks);
     mapped_renumber(mapped, numbers);

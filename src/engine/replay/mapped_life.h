@@ -6,7 +6,8 @@
  *
  * Invariants, after each step
  *   timeline.mapped_bytes = sum of live_bytes over mapped.sites
- *                         = sum of bytes over the mappings that are neither reserved nor chunks
+ *                         = sum of bytes over the mappings that are neither reserved, nor chunks,
+ *                           nor an allocator's
  *   a site's reserved_bytes = sum of bytes over its mappings that are reserved
  *   live_bytes + mapped_bytes <= all_peak_bytes; before the first mapping that is peak_bytes */
 #ifndef TIDEMARK_REPLAY_MAPPED_LIFE_H
@@ -28,6 +29,7 @@ struct mapped_state {
     uint64_t peak_bytes, peak_ticks;         /* of what is mapped */
     uint64_t all_peak_bytes, all_peak_ticks; /* with the live blocks */
     uint64_t discard_count, discard_bytes;
+    bool has_allocators; /* any mapping ever was one's */
 };
 
 void mapped_init(struct mapped_state *mapped);
@@ -36,12 +38,15 @@ size_t mapped_memory_bytes(const struct mapped_state *mapped);
 
 /* The record's time has been taken. */
 void mapped_on_mmap(struct replay *replay, const struct wire_record *record);
-void mapped_on_munmap(struct replay *replay, const struct wire_record *record);
+void mapped_on_munmap(struct replay *replay, const struct wire_record *record, bool is_allocators);
 void mapped_on_mprotect(struct replay *replay, const struct wire_record *record);
 void mapped_on_madvise(struct replay *replay, const struct wire_record *record);
 void mapped_on_break(struct replay *replay, const struct wire_record *record, bool has_grown);
 /* Memory at the address is a pool's chunk: the mapping that it lies in counts no more. */
 void mapped_on_chunk(struct replay *replay, const struct wire_record *record);
+
+/* Whether what is mapped at the address is known to be an allocator's. */
+bool mapped_is_allocators(const struct mapped_state *mapped, uint64_t address);
 
 /* A window begins: what is mapped stays so. */
 void mapped_restart(struct replay *replay, uint64_t start_ticks);

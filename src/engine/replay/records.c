@@ -266,26 +266,35 @@ static void records_count_map(struct sites *sites, uint32_t site, uint64_t bytes
     rare->map_bytes += bytes;
 }
 
-static void records_on_mmap(struct replay *replay, const struct wire_record *record)
+static void records_count_programs_map(struct replay *replay, const struct wire_record *record)
 {
     uint32_t site = steps_site_of(replay, record);
 
+    records_count_map(&replay->sites, site, record->size_bytes);
+    for
+        EACH_CUT(replay, life_label_here(replay, site))
+    records_count_map(&replay->regions.cuts, cut.site, record->size_bytes);
+}
+
+static void records_on_mmap(struct replay *replay, const struct wire_record *record)
+{
+    uint32_t said = wire_detail_slack(record->detail);
+
     life_take_time(replay, record->ticks);
-    if (!wire_mapping_is_inherited(wire_detail_slack(record->detail))) {
-        records_count_map(&replay->sites, site, record->size_bytes);
-        for
-            EACH_CUT(replay, life_label_here(replay, site))
-        records_count_map(&replay->regions.cuts, cut.site, record->size_bytes);
-    }
+    if (!wire_mapping_is_inherited(said) && !wire_mapping_is_allocators(said))
+        records_count_programs_map(replay, record);
     mapped_on_mmap(replay, record);
 }
 
 static void records_on_munmap(struct replay *replay, const struct wire_record *record)
 {
     life_take_time(replay, record->ticks);
-    replay->program.unmap_count++;
-    replay->program.unmap_bytes += record->size_bytes;
-    mapped_on_munmap(replay, record);
+    bool is_allocators = mapped_is_allocators(&replay->mapped, life_address_of(record));
+    if (!is_allocators) {
+        replay->program.unmap_count++;
+        replay->program.unmap_bytes += record->size_bytes;
+    }
+    mapped_on_munmap(replay, record, is_allocators);
 }
 
 static void records_on_mprotect(struct replay *replay, const struct wire_record *record)

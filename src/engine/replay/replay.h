@@ -212,12 +212,14 @@ void replay_live_blocks(const struct replay *replay,
                         void (*visit)(void *context, const struct replay_block *block),
                         void *context);
 
-/* What the program has mapped itself and not unmapped, piece by piece, by address, disjoint. */
+/* What the program or its allocator has mapped and not unmapped, piece by piece, by address,
+ * disjoint. */
 struct replay_mapping {
     uint64_t start, end;
     uint32_t node;
     enum mapping_kind kind;
     bool is_reserved;
+    bool is_allocators; /* of no path, and no memory that the program has asked for */
     uint64_t birth_ticks;
 };
 void replay_mapped(const struct replay *replay,

@@ -24,6 +24,45 @@ static inline __attribute__((always_inline)) struct thread *hooks_map_enter(uint
     return likely(thread) && real_is_allocator_module(((uintptr_t *)frame)[1]) ? NULL : thread;
 }
 
+/* Where hooks_map_enter() says NULL: the state of the calling thread if that is because an
+ * allocator maps. Else we do not record yet, or no more. */
+static struct thread *hooks_map_enter_allocators(uintptr_t frame)
+{
+    struct thread *thread = thread_current;
+    bool records = thread && thread->ring;
+    return records && (thread_is_in_real(thread, frame) ||
+                       real_is_allocator_module(((uintptr_t *)frame)[1]))
+               ? thread
+               : NULL;
+}
+
+/* ---- What an allocator maps ---- */
+
+/* Its call path would be one of the allocator's insides. */
+static __attribute__((noinline)) void hooks_map_allocator_has(uintptr_t frame, void *address,
+                                                              size_t bytes, enum mapping_kind kind)
+{
+    struct thread *thread = hooks_map_enter_allocators(frame);
+    uint32_t said = wire_mapping_of(kind, WIRE_MAPPING_ALLOCATORS);
+    if (!thread || address == MAP_FAILED)
+        return;
+    thread_record_long_at(thread, frame, 0, WIRE_MMAP, (uintptr_t)address, bytes, said, 0);
+    if (likely(inherited_is_kept))
+        inherited_maps(thread, (uintptr_t)address, bytes, 0, said, 0);
+}
+
+/* Before the call. */
+static __attribute__((noinline)) void hooks_map_allocator_loses(uintptr_t frame,
+                                                                const void *address, size_t bytes)
+{
+    struct thread *thread = hooks_map_enter_allocators(frame);
+    if (!thread)
+        return;
+    if (likely(inherited_is_kept))
+        inherited_unmaps(thread, (uintptr_t)address, bytes);
+    thread_record_long_at(thread, frame, 0, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0);
+}
+
 /* ---- mmap, munmap, mremap ---- */
 
 static enum mapping_kind hooks_map_kind(int flags)
@@ -82,6 +121,8 @@ HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, 
     if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
         hooks_map_record(thread, frame, &start, mapped, bytes, hooks_map_said(protection, flags));
+    } else {
+        hooks_map_allocator_has(frame, mapped, bytes, hooks_map_kind(flags));
     }
     return mapped;
 }
@@ -110,6 +151,8 @@ HOOK int munmap(void *address, size_t bytes)
         if (likely(inherited_is_kept))
             inherited_unmaps(thread, (uintptr_t)address, bytes);
         thread_record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0);
+    } else if (!hooks_map_unmaps_nothing(address, bytes)) {
+        hooks_map_allocator_loses(frame, address, bytes);
     }
     script_memory_forget();
     return likely(real.munmap) ? real.munmap(address, bytes)

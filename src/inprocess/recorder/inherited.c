@@ -13,7 +13,7 @@
 #include "unwind/paths.h"
 
 /* A tag: where the path stands, and below that a mapping's kind and flags. */
-enum { SAID_BITS = 8, SAID = (1 << SAID_BITS) - 1 };
+enum { SAID_BITS = 10, SAID = (1 << SAID_BITS) - 1 };
 
 enum {
     WORDS_LOG2 = 13, /* of a chunk */
@@ -172,7 +172,10 @@ static void inherited_put(uintptr_t address, size_t bytes, uintptr_t tag)
 void inherited_maps(struct thread *thread, uintptr_t address, size_t bytes, uint32_t node,
                     uint32_t said, uintptr_t old)
 {
-    enum { FOR_GOOD = WIRE_MAPPING_KIND | WIRE_MAPPING_RESERVED | WIRE_MAPPING_STACK };
+    enum {
+        FOR_GOOD =
+            WIRE_MAPPING_KIND | WIRE_MAPPING_RESERVED | WIRE_MAPPING_STACK | WIRE_MAPPING_ALLOCATORS
+    };
     bytes = inherited_whole_pages(bytes);
     if (!bytes || address + bytes < address || !spans_lock(&spans, thread))
         return;

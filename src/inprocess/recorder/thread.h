@@ -138,9 +138,18 @@ static inline bool thread_frame_is_nested(uintptr_t outer, uintptr_t frame)
     return outer != 0 && frame < outer;
 }
 
+/* Whether the real function, under way at thread->inside, makes the call of the hook at `frame`. A
+ * signal handler that interrupts the real function makes calls of its own, which come from other
+ * code. */
+static inline __attribute__((always_inline)) bool thread_is_in_real(const struct thread *thread,
+                                                                    uintptr_t frame)
+{
+    return thread_frame_is_nested(thread->inside, frame) &&
+           real_is_allocator(((uintptr_t *)frame)[1]);
+}
+
 /* The state of the calling thread if this call is to be recorded. Calls that the real function
- * makes are not; a signal handler that interrupts the real function makes calls of its own, which
- * come from other code. */
+ * makes are not. */
 static inline __attribute__((always_inline)) struct thread *thread_hook_enter(uintptr_t frame)
 {
     struct thread *thread = thread_current;
@@ -149,7 +158,7 @@ static inline __attribute__((always_inline)) struct thread *thread_hook_enter(ui
         if (!thread)
             return NULL;
     }
-    if (thread_frame_is_nested(thread->inside, frame) && real_is_allocator(((uintptr_t *)frame)[1]))
+    if (thread_is_in_real(thread, frame))
         return NULL;
     return thread;
 }

@@ -5,22 +5,37 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static void area_memory_give(const struct area_memory *memory, struct areas *areas)
+static bool area_memory_can_be_given(const struct area *area)
+{
+    return area->is_anonymous && (area->is_allocators || !area->is_claimed);
+}
+
+static void area_memory_give_one(struct area *area, bool had_block, bool knows_blocks)
+{
+    if (!area_memory_can_be_given(area) || area->holds_block)
+        return;
+    if (had_block && area->owner == AREA_MMAP)
+        area->owner = AREA_ALLOCATOR;
+    else if (!had_block && area->is_allocators && knows_blocks)
+        area->owner = AREA_TABLES;
+}
+
+static void area_memory_give(const struct area_memory *memory, struct areas *areas,
+                             bool knows_blocks)
 {
     size_t at = 0;
     for (size_t i = 0; i < areas->count; i++) {
         struct area *area = &areas->list[i];
         while (at < memory->count && memory->list[at].end <= area->start)
             at++;
-        if (at < memory->count && memory->list[at].start < area->end && area->is_anonymous &&
-            !area->is_claimed && area->owner == AREA_MMAP)
-            area->owner = AREA_ALLOCATOR;
+        bool had_block = at < memory->count && memory->list[at].start < area->end;
+        area_memory_give_one(area, had_block, knows_blocks);
     }
 }
 
 static bool area_memory_is_wanted(const struct area *area)
 {
-    return area->holds_block && area->is_anonymous && !area->is_claimed;
+    return area->holds_block && area_memory_can_be_given(area);
 }
 
 /* Spans come in the order of their starts. */
@@ -55,9 +70,9 @@ static void area_memory_keep(struct area_memory *memory, const struct areas *are
     *memory = all;
 }
 
-void area_memory_recall(struct area_memory *memory, struct areas *areas)
+void area_memory_recall(struct area_memory *memory, struct areas *areas, bool knows_blocks)
 {
-    area_memory_give(memory, areas);
+    area_memory_give(memory, areas, knows_blocks);
     area_memory_keep(memory, areas);
 }
 

@@ -188,12 +188,13 @@ static void areas_give(struct area *area, const struct area_claim *claim)
 {
     bool keeps_owner = area->owner == AREA_FILE || area->owner == AREA_SHARED;
     area->is_claimed = true;
+    area->is_allocators = claim->owner == AREA_ALLOCATOR;
     area->path = claim->path;
     area->tid = claim->tid;
     if (keeps_owner)
         return;
     area->owner = claim->owner;
-    area->is_anonymous = claim->owner == AREA_MMAP;
+    area->is_anonymous = claim->owner == AREA_MMAP || area->is_allocators;
 }
 
 /* Cuts `whole` at the claims from `claim` on. */
@@ -299,6 +300,6 @@ void areas_want_content(struct areas *areas)
 
 bool area_needs_pages(const struct area *area)
 {
-    return area->holds_block || area->is_piece || area->wants_pages ||
-           area->owner == AREA_ALLOCATOR || area->owner == AREA_GLOBALS;
+    return area->holds_block || area->is_piece || area->wants_pages || area_is_allocators(area) ||
+           area->owner == AREA_GLOBALS;
 }

@@ -13,6 +13,7 @@
  *   private memory without a file that holds a live block, even if   the allocator
  *   it is claimed as mmap: an allocator can map memory before the
  *   recorder sees that it is an allocator
+ *   claimed as the allocator's                                       the allocator
  *   [heap]; an arena of glibc's (64 MiB, aligned to 64 MiB,          the allocator
  *   the rest reserved)
  *   other private memory without a file                              the program's own mmap
@@ -31,6 +32,7 @@
 
 enum area_owner {
     AREA_ALLOCATOR = 0,
+    AREA_TABLES, /* the allocator's: it has mapped this, and no look saw a block in it */
     AREA_MMAP,
     AREA_FILE,
     AREA_STACK,
@@ -41,10 +43,10 @@ enum area_owner {
     AREA_OWNERS,
 };
 
-/* A range that the recorder, the kernel or the replay claims for AREA_TOOL, AREA_STACK or
- * AREA_MMAP. Claims are not trusted. Pruning removes claims that are empty or above user space, and
- * cuts a claim where an earlier one overlaps it. A claim of another kind of mapping than the kernel
- * shows there does not count. */
+/* A range that the recorder, the kernel or the replay claims for AREA_TOOL, AREA_STACK, AREA_MMAP
+ * or AREA_ALLOCATOR. Claims are not trusted. Pruning removes claims that are empty or above user
+ * space, and cuts a claim where an earlier one overlaps it. A claim of another kind of mapping than
+ * the kernel shows there does not count. */
 struct area_claim {
     uint64_t start, end;
     enum area_owner owner;
@@ -59,10 +61,11 @@ struct area {
     enum area_owner owner;
     bool is_anonymous; /* private memory without a file */
     bool holds_block;
-    bool is_piece;    /* of a mapping that was cut: smaps does not say what this part costs */
-    bool outside_rss; /* huge page pool, devices: the kernel does not count it as resident */
-    bool is_claimed;  /* and so has the claim's path or thread */
-    bool wants_pages; /* as areas_want_content() has asked */
+    bool is_piece;      /* of a mapping that was cut: smaps does not say what this part costs */
+    bool outside_rss;   /* huge page pool, devices: the kernel does not count it as resident */
+    bool is_claimed;    /* and so has the claim's path or thread */
+    bool is_allocators; /* as who claims it says */
+    bool wants_pages;   /* as areas_want_content() has asked */
     uint32_t path;
     pid_t tid;
     uint64_t rss_bytes; /* of the mapping by smaps; 0 for pieces */
@@ -88,6 +91,12 @@ void areas_want_content(struct areas *areas);
 
 /* Resident bytes of the tool itself: its library and what is of kind SMAPS_TOOL. */
 uint64_t areas_tool_rss(const struct smaps *smaps);
+/* Whether it is of an allocator, whatever that keeps in it. */
+static inline bool area_is_allocators(const struct area *area)
+{
+    return area->owner == AREA_ALLOCATOR || area->owner == AREA_TABLES;
+}
+
 /* Only its pages tell whose its bytes are, or which of the variables in it are there. */
 bool area_needs_pages(const struct area *area);
 

@@ -81,6 +81,7 @@ static enum profile_holder_kind graph_held_kind(const struct area *area)
     case AREA_STACK:
         return PROFILE_HOLDER_STACK;
     case AREA_ALLOCATOR:
+    case AREA_TABLES:
         return PROFILE_HOLDER_ALLOCATOR;
     default:
         return PROFILE_HOLDER_MAPPING;

@@ -119,7 +119,7 @@ static bool graph_look_stands(const struct graph_look_asked *asked)
 static bool graph_look_is_root(const struct sweep *sweep, const struct area *area)
 {
     const struct smaps_mapping *mapping = &sweep->asked->smaps->mappings[area->mapping];
-    return mapping->writable && (area->owner != AREA_ALLOCATOR || sweep->has_unknown) &&
+    return mapping->writable && (!area_is_allocators(area) || sweep->has_unknown) &&
            area->owner != AREA_TOOL && mapping->kind != SMAPS_DEVICE;
 }
 

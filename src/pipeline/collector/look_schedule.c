@@ -194,7 +194,8 @@ static void look_schedule_claim_mapped(void *context, const struct replay_mappin
 {
     struct look *look = context;
     size_t before = look->claim_count;
-    look_schedule_add_claim(look, mapping->start, mapping->end - mapping->start, AREA_MMAP);
+    look_schedule_add_claim(look, mapping->start, mapping->end - mapping->start,
+                            mapping->is_allocators ? AREA_ALLOCATOR : AREA_MMAP);
     if (look->claim_count == before)
         return;
     look->claims[before].kind = mapping->kind;

@@ -11,6 +11,7 @@
 
 #define OTHER_PATHS "other call paths"
 #define WHOLE_FREE  "whole free pages"
+#define TABLES      "free pages or its tables"
 #define CHANGED     "changed during the look"
 #define NO_THREAD   "no thread that is known"
 #define NAMELESS    "(unnamed)"
@@ -286,6 +287,8 @@ struct profile_owner owners_of_area(const struct owners_request *request, const 
         if (owners_is_allocators(request, area))
             return owners_key(PROFILE_OWNER_ALLOCATOR, 0, request->unknown);
         return owners_of_mapping(request, area, mapping);
+    case AREA_TABLES:
+        return owners_key(PROFILE_OWNER_ALLOCATOR, 0, TABLES);
     case AREA_SHARED:
         return owners_of_mapping(request, area, mapping);
     case AREA_FILE:

@@ -3,6 +3,7 @@
  *     area                     its live bytes           the rest
  *     allocator's              blocks, by call path     allocator, by the paths on the same pages;
  *                                                       whole free pages have no path
+ *     allocator's tables       (none)                   allocator, as that
  *     claimed mapping          blocks                   mapping, by its call path
  *     file, shared memory      blocks                   file (mapping if it is claimed or shared)
  *     stack                    blocks                   stack, by thread

@@ -415,7 +415,7 @@ static int look_make_ledger(struct look *look, struct pages *pages)
         goto done;
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
     if (!error && look->allocators)
-        area_memory_recall(look->allocators, &areas);
+        area_memory_recall(look->allocators, &areas, !look->unknown && !look->is_sample);
     if (!error && (look->wants_content || look->heat || numa_has_several()))
         areas_want_content(&areas);
     if (!error)

@@ -594,7 +594,7 @@ void residency_sum(struct residency *residency, struct smaps *smaps, struct prof
     residency_settle(residency, smaps, sample);
     sample->has_ledger = figure_known(sample->resident_bytes);
     sample->live_touched_bytes = figure_of(live);
-    sample->slack_bytes = figure_of(by_owner[AREA_ALLOCATOR]);
+    sample->slack_bytes = figure_of(by_owner[AREA_ALLOCATOR] + by_owner[AREA_TABLES]);
     sample->mmap_bytes = figure_of(by_owner[AREA_MMAP]);
     sample->file_bytes = figure_of(by_owner[AREA_FILE]);
     sample->stack_bytes = figure_of(by_owner[AREA_STACK]);

@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x485458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x495458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -136,12 +136,13 @@ static inline uint64_t wire_detail_ticks(uint64_t detail)
  * four bits, 0 where that is not known, and these. Traces from before have 0. */
 enum {
     WIRE_MAPPING_KIND = 0xf,
-    WIRE_MAPPING_RESERVED = 1 << 4,  /* PROT_NONE or MAP_NORESERVE */
-    WIRE_MAPPING_MOVED = 1 << 5,     /* by mremap. Its WIRE_MUNMAP is the record before this one,
+    WIRE_MAPPING_RESERVED = 1 << 4,   /* PROT_NONE or MAP_NORESERVE */
+    WIRE_MAPPING_MOVED = 1 << 5,      /* by mremap. Its WIRE_MUNMAP is the record before this one,
                                      * unless a signal handler has come in between */
-    WIRE_MAPPING_STACK = 1 << 6,     /* MAP_STACK or MAP_GROWSDOWN */
-    WIRE_MAPPING_FIXED = 1 << 7,     /* it may have replaced what was there */
-    WIRE_MAPPING_INHERITED = 1 << 8, /* no call: the child of a fork began with it */
+    WIRE_MAPPING_STACK = 1 << 6,      /* MAP_STACK or MAP_GROWSDOWN */
+    WIRE_MAPPING_FIXED = 1 << 7,      /* it may have replaced what was there */
+    WIRE_MAPPING_INHERITED = 1 << 8,  /* no call: the child of a fork began with it */
+    WIRE_MAPPING_ALLOCATORS = 1 << 9, /* an allocator's, for its blocks or its tables; path 0 */
 };
 
 static inline uint32_t wire_mapping_of(unsigned kind, unsigned flags)
@@ -172,6 +173,11 @@ static inline bool wire_mapping_is_fixed(uint32_t slack)
 static inline bool wire_mapping_is_inherited(uint32_t slack)
 {
     return slack & WIRE_MAPPING_INHERITED;
+}
+
+static inline bool wire_mapping_is_allocators(uint32_t slack)
+{
+    return slack & WIRE_MAPPING_ALLOCATORS;
 }
 
 /* How a WIRE_MADVISE gave pages back. */

@@ -26,6 +26,7 @@ struct object {
     uint64_t born, bytes;
     uint32_t node, thread, serial;
     bool is_reserved, is_chunk, is_segment;
+    bool is_allocators; /* a chunk that counts nowhere */
 };
 
 static struct object objects[2 * STEPS * 4];
@@ -35,7 +36,7 @@ static struct call_numbers paths[NODES];
 static uint64_t heap[NODES], heap_at_all[NODES], block_bytes[BLOCKS];
 static uint32_t block_node[BLOCKS];
 static uint64_t mapped, mapped_peak, mapped_peak_ticks, live, all_peak, all_peak_ticks;
-static uint64_t discards, discarded;
+static uint64_t discards, discarded, unmaps, moves;
 static uint32_t serials[2]; /* mappings that each thread has made */
 
 static struct replay *replay;
@@ -120,7 +121,8 @@ static const struct object *clear(size_t first, size_t count, uint32_t thread, u
         if (!number)
             continue;
         object_loses(&objects[number - 1], bytes, thread, by, is_free);
-        last = &objects[number - 1];
+        if (!objects[number - 1].is_allocators)
+            last = &objects[number - 1];
     }
     return last;
 }
@@ -129,7 +131,9 @@ static void make(size_t first, size_t count, struct object object, bool is_moved
 {
     struct call_numbers *path = &paths[object.node];
     object.bytes = count * PAGE;
-    if (object.is_reserved) {
+    if (object.is_allocators) {
+        object.is_chunk = true;
+    } else if (object.is_reserved) {
         path->reserved_bytes += object.bytes;
     } else {
         object.serial = ++serials[object.thread];
@@ -182,10 +186,27 @@ static void call_mmap(const struct call *call)
          false);
 }
 
+/* It counts nowhere, but takes out what was there. */
+static void call_allocators_mmap(const struct call *call)
+{
+    feed(call->thread,
+         record_long(
+             WIRE_MMAP, ticks, call->address, call->bytes,
+             wire_detail(0, wire_mapping_of(MAPPING_ANONYMOUS, WIRE_MAPPING_ALLOCATORS), 0)));
+    clear(call->first, call->count, call->thread, 0, false);
+    make(call->first, call->count,
+         (struct object){.born = ticks, .thread = call->thread, .is_allocators = true}, false);
+}
+
+/* Who unmaps what is an allocator's is its allocator. */
 static void call_munmap(const struct call *call)
 {
+    uint32_t number = pages[call->first];
+    bool is_allocators = number && objects[number - 1].is_allocators;
     feed_call(call, WIRE_MUNMAP, 0);
-    clear(call->first, call->count, call->thread, call->node, true);
+    clear(call->first, call->count, call->thread, call->node, !is_allocators);
+    if (!is_allocators)
+        unmaps++;
 }
 
 /* To another place, with another size; the call took a tick. */
@@ -193,6 +214,8 @@ static void call_mremap(const struct call *call)
 {
     size_t to = (size_t)rand() % PAGES, count = 1 + (size_t)rand() % 8;
     struct call moved = *call;
+    uint32_t number = pages[call->first];
+    moves += !number || !objects[number - 1].is_allocators;
     feed(call->thread, record_long(WIRE_MUNMAP, ticks, call->address, call->bytes,
                                    wire_detail_since(call->node, 1)));
     const struct object *old = clear(call->first, call->count, call->thread, call->node, false);
@@ -291,8 +314,9 @@ static void call_block(const struct call *call)
 static void any_call(void)
 {
     static void (*const calls[])(const struct call *call) = {
-        call_mmap,    call_mmap,  call_munmap, call_munmap, call_mremap, call_mprotect,
-        call_madvise, call_break, call_block,  call_block,  call_block,  call_block,
+        call_mmap,     call_mmap,    call_munmap,          call_munmap, call_mremap,
+        call_mprotect, call_madvise, call_break,           call_block,  call_block,
+        call_block,    call_block,   call_allocators_mmap,
     };
     struct call call = {.thread = (uint32_t)rand() % 2,
                         .node = 1 + (uint32_t)rand() % (NODES - 1),
@@ -341,6 +365,7 @@ static void same_piece(void *context, const struct replay_mapping *mapping)
         uint32_t number = pages[(*at - BASE) / PAGE];
         assert_true(number);
         assert_int_equal(mapping->node, objects[number - 1].node);
+        assert_int_equal(mapping->is_allocators, objects[number - 1].is_allocators);
         assert_int_equal(mapping->is_reserved, objects[number - 1].is_reserved);
         assert_int_equal(mapping->birth_ticks, objects[number - 1].born);
     }
@@ -367,6 +392,7 @@ static void same_everything(void)
     assert_int_equal(program.all_peak_bytes, all_peak);
     assert_int_equal(program.all_peak_ticks, all_peak_ticks);
     assert_int_equal(program.total.at_all_peak_bytes + program.mapped.at_all_peak_bytes, all_peak);
+    assert_int_equal(program.unmap_count, unmaps + moves);
     assert_int_equal(program.discard_count, discards);
     assert_int_equal(program.discard_bytes, discarded);
 }

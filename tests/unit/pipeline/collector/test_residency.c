@@ -812,15 +812,15 @@ static void what_was_the_allocators_stays_it(void **state)
     struct areas areas = AREAS_INIT;
     struct area_memory memory = {0};
     find_with(&areas, &smaps, BASE + PAGE, NULL);
-    area_memory_recall(&memory, &areas);
+    area_memory_recall(&memory, &areas, true);
     find_with(&areas, &smaps, BASE + 8 * PAGE, NULL);
     assert_int_equal(areas.list[0].owner, AREA_MMAP);
-    area_memory_recall(&memory, &areas);
+    area_memory_recall(&memory, &areas, true);
     assert_int_equal(areas.list[0].owner, AREA_ALLOCATOR);
     assert_int_equal(memory.count, 2);
     mappings[0].end = BASE + 2 * PAGE;
     find_with(&areas, &smaps, 0, &claim); /* by now the program's */
-    area_memory_recall(&memory, &areas);
+    area_memory_recall(&memory, &areas, true);
     assert_int_equal(areas.count, 3);
     assert_int_equal(areas.list[0].owner, AREA_MMAP);
     assert_int_equal(areas.list[1].owner, AREA_ALLOCATOR);
@@ -828,9 +828,40 @@ static void what_was_the_allocators_stays_it(void **state)
     mappings[1].start = BASE + 16 * PAGE; /* never seen with a block */
     mappings[1].end = BASE + 17 * PAGE;
     find_with(&areas, &smaps, 0, NULL);
-    area_memory_recall(&memory, &areas);
+    area_memory_recall(&memory, &areas, true);
     assert_int_equal(areas.list[0].owner, AREA_ALLOCATOR);
     assert_int_equal(areas.list[1].owner, AREA_MMAP);
+    areas_release(&areas);
+    area_memory_release(&memory);
+}
+
+/* What it has mapped itself is no mapping of the program's, whether blocks were seen in it or not. */
+static void what_an_allocator_maps_is_its_own(void **state)
+{
+    (void)state;
+    struct smaps_mapping mappings[] = {
+        {.start = BASE, .end = BASE + 4 * PAGE, .path = "", .kind = SMAPS_ANONYMOUS}};
+    struct smaps smaps = {.mappings = mappings, .count = 1};
+    struct area_claim claim = {.start = BASE + PAGE,
+                               .end = BASE + 3 * PAGE,
+                               .owner = AREA_ALLOCATOR,
+                               .kind = MAPPING_ANONYMOUS};
+    struct areas areas = AREAS_INIT;
+    struct area_memory memory = {0};
+    find_with(&areas, &smaps, 0, &claim);
+    area_memory_recall(&memory, &areas, true);
+    assert_int_equal(areas.count, 3);
+    assert_int_equal(areas.list[0].owner, AREA_MMAP);
+    assert_int_equal(areas.list[1].owner, AREA_TABLES);
+    assert_int_equal(areas.list[2].owner, AREA_MMAP);
+    find_with(&areas, &smaps, 0, &claim);
+    area_memory_recall(&memory, &areas, false); /* a sample: blocks may be in it */
+    assert_int_equal(areas.list[1].owner, AREA_ALLOCATOR);
+    find_with(&areas, &smaps, BASE + 2 * PAGE, &claim);
+    area_memory_recall(&memory, &areas, true);
+    find_with(&areas, &smaps, 0, &claim);
+    area_memory_recall(&memory, &areas, true);
+    assert_int_equal(areas.list[1].owner, AREA_ALLOCATOR);
     areas_release(&areas);
     area_memory_release(&memory);
 }
@@ -857,7 +888,7 @@ static void any_looks_are_recalled_page_by_page(void **state)
         size_t holder = (size_t)rand() % (smaps.count + 1);
         uint64_t block = holder < smaps.count ? mappings[holder].start : 0;
         find_with(&areas, &smaps, block, NULL);
-        area_memory_recall(&memory, &areas);
+        area_memory_recall(&memory, &areas, true);
         had[block ? (block - BASE) / PAGE : 0] |= block != 0;
         for (size_t i = 0; i < areas.count; i++)
             assert_int_equal(areas.list[i].owner == AREA_ALLOCATOR,
@@ -933,6 +964,7 @@ int main(void)
         cmocka_unit_test(the_recorders_library_is_the_tools),
         cmocka_unit_test(memory_that_the_kernel_joined_with_a_modules_bss_is_the_programs),
         cmocka_unit_test(what_was_the_allocators_stays_it),
+        cmocka_unit_test(what_an_allocator_maps_is_its_own),
         cmocka_unit_test(any_looks_are_recalled_page_by_page),
         cmocka_unit_test(any_list_is_sorted),
     };
