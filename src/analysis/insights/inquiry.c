@@ -373,7 +373,6 @@ static bool inquiry_collect_sites(struct inquiry *inquiry)
 {
     const struct profile *profile = inquiry->profile;
     struct frame_groups groups;
-    inquiry->hidden = frames_of_libraries(profile);
     inquiry->order = calloc(profile->site_count + 1, sizeof *inquiry->order);
     inquiry->site_of_node = malloc((profile->node_count + 1) * sizeof *inquiry->site_of_node);
     if (!inquiry->hidden || !inquiry->order || !inquiry->site_of_node ||
@@ -508,19 +507,18 @@ static bool inquiry_begin(struct inquiry *inquiry)
            !startup_find(&inquiry->startup, inquiry->profile);
 }
 
-static struct insights *insights_ask(const struct profile *profile, bool fold)
+static struct insights *insights_ask(const struct profile *profile, const bool *hidden, bool fold)
 {
     struct insights *insights = calloc(1, sizeof *insights);
     if (!insights)
         return NULL;
-    struct inquiry inquiry = {.profile = profile, .out = insights};
+    struct inquiry inquiry = {.profile = profile, .hidden = hidden, .out = insights};
     bool possible = inquiry_begin(&inquiry);
     runtime_pool_names_init(&inquiry.pool_names, profile);
     if (possible)
         inquiry_ask_all(&inquiry);
     if (possible && fold)
         rule_startup_fold(&inquiry);
-    free(inquiry.hidden);
     free(inquiry.sites);
     free(inquiry.order);
     free(inquiry.site_of_node);
@@ -532,14 +530,27 @@ static struct insights *insights_ask(const struct profile *profile, bool fold)
     return NULL;
 }
 
+static struct insights *insights_ask_alone(const struct profile *profile, bool fold)
+{
+    bool *hidden = frames_of_libraries(profile);
+    struct insights *insights = insights_ask(profile, hidden, fold);
+    free(hidden);
+    return insights;
+}
+
 struct insights *insights_find(const struct profile *profile)
 {
-    return insights_ask(profile, true);
+    return insights_ask_alone(profile, true);
+}
+
+struct insights *insights_find_hiding(const struct profile *profile, const bool *hidden)
+{
+    return insights_ask(profile, hidden, true);
 }
 
 struct insights *insights_find_all(const struct profile *profile)
 {
-    return insights_ask(profile, false);
+    return insights_ask_alone(profile, false);
 }
 
 static bool insight_passes(const struct insight *insight, const bool *passes)

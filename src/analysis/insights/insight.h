@@ -95,6 +95,8 @@ struct insights {
 /* NULL: out of memory. Findings of which all paths are of the start-up (aggregate/startup.h) are
  * folded into one, the last. */
 struct insights *insights_find(const struct profile *profile);
+/* The same, where frames_of_libraries(profile) is known already; it stays the caller's. */
+struct insights *insights_find_hiding(const struct profile *profile, const bool *hidden);
 /* Nothing is folded. */
 struct insights *insights_find_all(const struct profile *profile);
 void insights_free(struct insights *insights); /* NULL is fine */

@@ -25,7 +25,7 @@ struct site {
 struct inquiry {
     const struct profile *profile;
     const struct call_metrics *total;
-    bool *hidden;
+    const bool *hidden; /* frames_of_libraries() */
     struct site *sites;
     size_t site_count;
     uint32_t *order;        /* indices of profile->sites, site by site */

@@ -430,7 +430,8 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
     int error = call_sites_init(&writer.sites, profile, options->filter, options->hide_std);
     if (error)
         return error;
-    insights = insights_find(profile);
+    insights = options->hide_std ? insights_find_hiding(profile, writer.sites.hidden)
+                                 : insights_find(profile);
     if (!insights) {
         call_sites_release(&writer.sites);
         return -ENOMEM;

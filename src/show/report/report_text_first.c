@@ -208,7 +208,10 @@ static void report_text_first_add_lists(struct text *text, size_t insights)
 
 int report_first_screen(struct text *text, bool has_insights)
 {
-    struct insights *insights = has_insights ? insights_find(text->profile) : NULL;
+    struct insights *insights = !has_insights ? NULL
+                                : text->options->hide_std
+                                    ? insights_find_hiding(text->profile, text->sites.hidden)
+                                    : insights_find(text->profile);
     if (has_insights && !insights)
         return -ENOMEM;
     size_t wanted = insights && insights->count < FIRST_ROWS ? insights->count : FIRST_ROWS;

@@ -64,7 +64,7 @@ static int resources_write_insights(struct json *json, const struct resources *r
                                     const char *name)
 {
     (void)name;
-    struct insights *insights = insights_find(resources->profile);
+    struct insights *insights = insights_find_hiding(resources->profile, resources->hidden);
     if (!insights)
         return -ENOMEM;
     insights_write(json, insights, INSIGHT_INFO);
