@@ -130,3 +130,57 @@ if [ -n "$library" ]; then
 else # nothing to try it on
     printf 'allocator|free pages or its tables|1\nmapping|not seen when it was mapped|0\n'
 fi
+
+# While a child saves, the parent goes on: whose the pages are that one of the two has written, and are there twice.
+echo "copies:"
+cat >save.c <<'M'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+enum { MANY = 20000, MIB = 1 << 20 };
+static char *key[MANY], *value[MANY];
+static void keys(void)
+{
+    for (int i = 0; i < MANY; i++)
+        memset(key[i] = malloc(1000), 1, 1000);
+}
+static void values(void)
+{
+    for (int i = 0; i < MANY; i++)
+        memset(value[i] = malloc(2000), 1, 2000);
+}
+static char *table(void)
+{
+    char *made = mmap(NULL, 30 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memset(made, 1, 30 * MIB);
+}
+int main(int argc, char **argv)
+{
+    char byte, command[1000];
+    int to_parent[2], to_child[2];
+    if (argc < 2 || pipe(to_parent) || pipe(to_child))
+        return 1;
+    keys();
+    values();
+    char *mapped = table();
+    if (fork() == 0) {
+        for (int i = 0; i < MANY / 4; i++)
+            key[i][3] = 2;
+        _exit(write(to_parent[1], "k", 1) != 1 || read(to_child[0], &byte, 1) != 1);
+    }
+    for (int i = 0; i < MANY / 2; i++)
+        value[i][0] = 2;
+    memset(mapped, 2, 10 * MIB);
+    snprintf(command, sizeof command, "%s %d >snapshot.out 2>&1", argv[1], getpid());
+    if (read(to_parent[0], &byte, 1) != 1 || system(command) != 0 || write(to_child[1], "g", 1) != 1)
+        return 1;
+    return wait(NULL) == -1;
+}
+M
+cc -g -O1 -o save save.c
+try tidemark record -q --only=save -o save.tmk ./save "$BIN/tidemark snapshot"
+"$BIN/tidemark" report save.snap-1.tmk | grep -m 1 -A 2 'shared since' | tr -s '\n ' ' ' |
+    sed -E 's/\.[0-9]+ MiB/ MiB/g; s/^ *[0-9]+ MiB //; s/ (Held|Insights).*//; s/ *$/\n/'

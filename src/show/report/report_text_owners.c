@@ -32,6 +32,7 @@ static void report_text_owners_join(struct profile_owner *to, const struct profi
     sum.resident_bytes = figure_add(to->resident_bytes, from->resident_bytes);
     sum.proportional_bytes = figure_add(to->proportional_bytes, from->proportional_bytes);
     sum.swapped_bytes = figure_add(to->swapped_bytes, from->swapped_bytes);
+    sum.shared_bytes = figure_add(to->shared_bytes, from->shared_bytes);
     *to = sum;
 }
 
@@ -247,6 +248,74 @@ static void report_text_owners_add_moment(struct strbuf *rest, const struct prof
     else
         strbuf_addf(rest, "of %llu rank%s, each at its own moment, whose it is", looked,
                     looked == 1 ? "" : "s");
+}
+
+/* ---- Since a fork -------------------------------------------------------------------------- */
+
+enum { FORKED_NAMED = 3, FORKED_COLUMNS = 30 };
+#define FORKED_SHARE 0.1 /* of all that is resident: with less shared the first screen is silent */
+
+static bool report_text_owners_is_private(const struct profile_owner *row)
+{
+    return row->kind == PROFILE_OWNER_BLOCKS || row->kind == PROFILE_OWNER_MAPPING ||
+           row->kind == PROFILE_OWNER_ALLOCATOR || row->kind == PROFILE_OWNER_GLOBALS;
+}
+
+static struct figure report_text_owners_forked(const struct profile_owner *rows, size_t count)
+{
+    struct figure sum = figure_of(0);
+    for (size_t i = 0; i < count; i++)
+        if (report_text_owners_is_private(&rows[i]))
+            sum = figure_add(sum, figure_of(figure_or(rows[i].shared_bytes, 0)));
+    return sum;
+}
+
+static void report_text_owners_name_alone(struct strbuf *line, const struct text *text,
+                                          const struct profile_owner *row, struct figure bytes)
+{
+    const struct profile *profile = text->profile;
+    if (report_text_owners_has_path(row)) {
+        struct frame frame = call_sites_frame(&text->sites, row->path);
+        uint32_t function = profile->lines[frame.line].function;
+        name_add_short(line, profile->functions[function].name, FORKED_COLUMNS);
+    } else {
+        strbuf_add_string(line, row->name ? row->name : profile_owner_names[row->kind]);
+    }
+    strbuf_addf(line, " %s", figure_human_bytes(bytes).text);
+}
+
+/* Those that have most of what is not shared. */
+static void report_text_owners_name_unshared(struct strbuf *line, const struct text *text,
+                                             const struct profile_owner *rows, size_t count)
+{
+    struct figure *alone = calloc(count + 1, sizeof *alone);
+    for (size_t i = 0; alone && i < count; i++)
+        alone[i] = report_text_owners_is_private(&rows[i])
+                       ? figure_sub(rows[i].resident_bytes, rows[i].shared_bytes)
+                       : FIGURE_UNKNOWN;
+    uint32_t *order = alone ? order_values(alone, count) : NULL;
+    for (size_t i = 0; order && i < count && i < FORKED_NAMED && figure_positive(alone[order[i]]);
+         i++) {
+        strbuf_add_string(line, i ? ", " : ": ");
+        report_text_owners_name_alone(line, text, &rows[order[i]], alone[order[i]]);
+    }
+    free(order);
+    free(alone);
+}
+
+/* While a child runs, each page that either of the two writes is there twice from then on. */
+static void report_text_owners_add_forked(struct text *text, const struct profile_owner *rows,
+                                          size_t count, double least)
+{
+    struct strbuf line = STRBUF_INIT;
+    struct figure forked = report_text_owners_forked(rows, count);
+    if (!rows || !figure_positive(forked) || figure_double(forked) < least)
+        return;
+    strbuf_addf(&line, "%s is shared since a fork; not shared (copied since, or new)",
+                figure_human_bytes(forked).text);
+    report_text_owners_name_unshared(&line, text, rows, count);
+    report_part_note(text, line.data);
+    strbuf_release(&line);
 }
 
 /* ---- The first screen ---------------------------------------------------------------------- */
@@ -492,6 +561,7 @@ void report_first_owners(struct text *text, size_t most, bool with_callers)
         size_t shown = report_text_owners_add_top(text, first.rows, first.order, first.count, most,
                                                   first.whole, add);
         report_text_owners_add_others(text, &first, shown);
+        report_text_owners_add_forked(text, first.rows, first.count, FORKED_SHARE * first.whole);
     }
     report_text_owners_close_first(&first);
 }
@@ -514,6 +584,7 @@ static int report_text_owners_add(struct text *text, size_t most)
     int error = rows ? report_text_owners_add_rows(text, rows, kept, most,
                                                    figure_double(sample->resident_bytes))
                      : -ENOMEM;
+    report_text_owners_add_forked(text, rows, kept, 1);
     free(rows);
     strbuf_release(&rest);
     return error;
