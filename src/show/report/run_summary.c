@@ -145,23 +145,23 @@ static void run_summary_add_site(struct summary *summary, const struct site_grou
     strbuf_release(&place);
 }
 
-static int run_summary_add_sites(struct summary *summary, const char *label)
+static int run_summary_find_sites(struct call_sites *sites, const struct profile *profile)
 {
-    struct call_sites sites;
     struct startup startup;
-    const struct site_group *top[TOP + 1];
-    if (startup_find(&startup, summary->profile))
+    if (startup_find(&startup, profile))
         return -ENOMEM;
-    bool *others = startup_others(&startup, summary->profile);
+    bool *others = startup_others(&startup, profile);
     startup_release(&startup);
-    int error = others ? call_sites_init_wanted(&sites, summary->profile, others, true) : -ENOMEM;
-    if (error)
-        return error;
-    size_t count = call_sites_top(&sites, 0, top, TOP);
+    return others ? call_sites_init_wanted(sites, profile, others, true) : -ENOMEM;
+}
+
+static void run_summary_add_top(struct summary *summary, const struct call_sites *sites,
+                                const char *label)
+{
+    const struct site_group *top[TOP + 1];
+    size_t count = call_sites_top(sites, 0, top, TOP);
     for (size_t i = 0; i < count && i < TOP; i++)
         run_summary_add_site(summary, top[i], i ? "" : label);
-    call_sites_release(&sites);
-    return 0;
 }
 
 /* Before the heap where it is more, with who mapped it. */
@@ -184,16 +184,21 @@ static int run_summary_add_mapped(struct summary *summary)
     view.sites = view.mapped_sites;
     view.site_count = view.mapped_site_count;
     view.program.total = program->mapped;
+    struct call_sites sites;
+    int error = run_summary_find_sites(&sites, &view);
+    if (error)
+        return error;
     summary->profile = &view;
-    int error = run_summary_add_sites(summary, "mapped by");
+    run_summary_add_top(summary, &sites, "mapped by");
     summary->profile = profile;
-    return error;
+    call_sites_release(&sites);
+    return 0;
 }
 
 /* The first finding, if it is one to look at. */
-static int run_summary_add_insight(struct summary *summary)
+static int run_summary_add_insight(struct summary *summary, const struct call_sites *sites)
 {
-    struct insights *insights = insights_find(summary->profile);
+    struct insights *insights = insights_find_hiding(summary->profile, sites->hidden);
     if (!insights)
         return -ENOMEM;
     if (insights->count && insights->items[0].severity >= INSIGHT_WARNING) {
@@ -203,6 +208,18 @@ static int run_summary_add_insight(struct summary *summary)
     }
     insights_free(insights);
     return 0;
+}
+
+static int run_summary_add_heap(struct summary *summary)
+{
+    struct call_sites sites;
+    int error = run_summary_find_sites(&sites, summary->profile);
+    if (error)
+        return error;
+    run_summary_add_top(summary, &sites, "at the peak");
+    error = run_summary_add_insight(summary, &sites);
+    call_sites_release(&sites);
+    return error;
 }
 
 /* The first loss, whole, and whether there are more. */
@@ -240,9 +257,7 @@ int report_summary(FILE *out, const struct profile *profile, const char *path)
         error = run_summary_add_mapped(&summary);
         run_summary_add_figures(&summary);
         if (!error)
-            error = run_summary_add_sites(&summary, "at the peak");
-        if (!error)
-            error = run_summary_add_insight(&summary);
+            error = run_summary_add_heap(&summary);
         run_summary_add_losses(&summary);
     }
     strbuf_add_string(&summary.out, "  look at it   tidemark report ");
