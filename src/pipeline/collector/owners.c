@@ -165,6 +165,15 @@ static struct figure owners_watched(const struct owners_request *request,
     return knows ? figure_of(cold) : FIGURE_UNKNOWN;
 }
 
+/* The kernel fills a huge page with zeros: what still is nothing else was never touched. */
+static struct figure owners_idle(const struct owners_request *request,
+                                 const struct residency_bytes *bytes)
+{
+    if (!request->knows_huge)
+        return FIGURE_UNKNOWN;
+    return request->knows_content ? figure_of(bytes->idle) : owners_known_if(false, bytes->huge);
+}
+
 /* As the sweep has found it. */
 static struct amount owners_swept(const struct owners_request *request,
                                   const struct residency_bytes *bytes, double proportional)
@@ -176,7 +185,7 @@ static struct amount owners_swept(const struct owners_request *request,
         .proportional = proportional,
         .virtual_bytes = FIGURE_UNKNOWN,
         .huge = knows_huge ? figure_of(bytes->huge) : FIGURE_UNKNOWN,
-        .idle = knows_huge ? owners_known_if(false, bytes->huge) : FIGURE_UNKNOWN,
+        .idle = owners_idle(request, bytes),
         .forked = figure_of(bytes->forked),
         .blank = request->knows_content ? figure_of(bytes->blank) : FIGURE_UNKNOWN,
         .copy = request->knows_content ? figure_of(bytes->copy) : FIGURE_UNKNOWN,
@@ -536,12 +545,10 @@ static void owners_add_blocks(struct owners *owners, const struct owners_request
         struct profile_owner key = owners_key(PROFILE_OWNER_BLOCKS, row->path, NULL);
         amount.count = figure_or(row->live_count, 0);
         amount.virtual_bytes = row->live_bytes;
-        amount.idle = request->knows_huge ? FIGURE_OF(0) : FIGURE_UNKNOWN;
         owners_add(owners, &key, &amount);
         if (request->unknown)
             continue;
         amount = owners_swept(request, &path->free, owners_weigh(free, &path->free));
-        amount.idle = request->knows_huge ? FIGURE_OF(0) : FIGURE_UNKNOWN;
         key = owners_key(PROFILE_OWNER_ALLOCATOR, row->path, NULL);
         owners_add(owners, &key, &amount);
     }

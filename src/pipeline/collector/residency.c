@@ -136,6 +136,7 @@ void residency_bytes_add(struct residency_bytes *to, const struct residency_byte
     to->forked += from->forked;
     to->blank += from->blank;
     to->copy += from->copy;
+    to->idle += from->idle;
     to->spared += from->spared;
     to->watched += from->watched;
     to->cold_1s += from->cold_1s;
@@ -153,6 +154,7 @@ void residency_bytes_take(struct residency_bytes *to, const struct residency_byt
     to->forked -= from->forked;
     to->blank -= from->blank;
     to->copy -= from->copy;
+    to->idle -= from->idle;
     to->spared -= from->spared;
     to->watched -= from->watched;
     to->cold_1s -= from->cold_1s;
@@ -182,6 +184,7 @@ static struct residency_kinds residency_kinds_of(const struct page_table_run *ru
     residency_kinds_add(&kinds, run->forked, RESIDENCY_PLACE(forked));
     residency_kinds_add(&kinds, run->blank, RESIDENCY_PLACE(blank));
     residency_kinds_add(&kinds, run->copy, RESIDENCY_PLACE(copy));
+    residency_kinds_add(&kinds, run->huge && run->blank, RESIDENCY_PLACE(idle));
     residency_kinds_add(&kinds, run->heat & HEAT_KNOWN, RESIDENCY_PLACE(watched));
     residency_kinds_add(&kinds, run->heat & HEAT_COLD_1S, RESIDENCY_PLACE(cold_1s));
     residency_kinds_add(&kinds, run->heat & HEAT_COLD_10S, RESIDENCY_PLACE(cold_10s));

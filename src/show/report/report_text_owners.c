@@ -33,6 +33,8 @@ static void report_text_owners_join(struct profile_owner *to, const struct profi
     sum.proportional_bytes = figure_add(to->proportional_bytes, from->proportional_bytes);
     sum.swapped_bytes = figure_add(to->swapped_bytes, from->swapped_bytes);
     sum.shared_bytes = figure_add(to->shared_bytes, from->shared_bytes);
+    sum.huge_bytes = figure_add(to->huge_bytes, from->huge_bytes);
+    sum.huge_idle_bytes = figure_add(to->huge_idle_bytes, from->huge_idle_bytes);
     *to = sum;
 }
 
@@ -253,7 +255,7 @@ static void report_text_owners_add_moment(struct strbuf *rest, const struct prof
 /* ---- Since a fork -------------------------------------------------------------------------- */
 
 enum { FORKED_NAMED = 3, FORKED_COLUMNS = 30 };
-#define FORKED_SHARE 0.1 /* of all that is resident: with less shared the first screen is silent */
+#define NOTED_SHARE 0.1 /* of all that is resident: the first screen is silent of less */
 
 static bool report_text_owners_is_private(const struct profile_owner *row)
 {
@@ -314,6 +316,32 @@ static void report_text_owners_add_forked(struct text *text, const struct profil
     strbuf_addf(&line, "%s is shared since a fork; not shared (copied since, or new)",
                 figure_human_bytes(forked).text);
     report_text_owners_name_unshared(&line, text, rows, count);
+    report_part_note(text, line.data);
+    strbuf_release(&line);
+}
+
+/* ---- Huge pages ---------------------------------------------------------------------------- */
+
+/* A huge page is resident in full, whatever part of it was touched. */
+static void report_text_owners_add_huge(struct text *text, const struct profile_owner *rows,
+                                        size_t count, double least)
+{
+    struct profile_owner sum = {.huge_bytes = FIGURE_OF(0), .huge_idle_bytes = FIGURE_OF(0)};
+    struct strbuf line = STRBUF_INIT;
+    for (size_t i = 0; rows && i < count; i++)
+        if (figure_positive(rows[i].huge_bytes)) {
+            sum.huge_bytes = figure_add(sum.huge_bytes, rows[i].huge_bytes);
+            sum.huge_idle_bytes = figure_add(sum.huge_idle_bytes, rows[i].huge_idle_bytes);
+        }
+    if (!figure_positive(sum.huge_bytes) || figure_double(sum.huge_bytes) < least)
+        return;
+    strbuf_addf(&line, "%s is on huge pages; ", figure_human_bytes(sum.huge_bytes).text);
+    if (figure_known(sum.huge_idle_bytes))
+        strbuf_addf(&line, "of these %s %s never touched, or all zeros",
+                    figure_human_bytes(sum.huge_idle_bytes).text,
+                    figure_zero(sum.huge_idle_bytes) ? "were" : "was");
+    else
+        strbuf_add_string(&line, "record --page-content says how much was never touched");
     report_part_note(text, line.data);
     strbuf_release(&line);
 }
@@ -561,7 +589,8 @@ void report_first_owners(struct text *text, size_t most, bool with_callers)
         size_t shown = report_text_owners_add_top(text, first.rows, first.order, first.count, most,
                                                   first.whole, add);
         report_text_owners_add_others(text, &first, shown);
-        report_text_owners_add_forked(text, first.rows, first.count, FORKED_SHARE * first.whole);
+        report_text_owners_add_forked(text, first.rows, first.count, NOTED_SHARE * first.whole);
+        report_text_owners_add_huge(text, first.rows, first.count, NOTED_SHARE * first.whole);
     }
     report_text_owners_close_first(&first);
 }
@@ -585,6 +614,7 @@ static int report_text_owners_add(struct text *text, size_t most)
                                                    figure_double(sample->resident_bytes))
                      : -ENOMEM;
     report_text_owners_add_forked(text, rows, kept, 1);
+    report_text_owners_add_huge(text, rows, kept, 1);
     free(rows);
     strbuf_release(&rest);
     return error;

@@ -137,6 +137,7 @@ static void leave(struct outcome *outcome)
 
 struct sums {
     uint64_t resident, swapped, huge, forked, blank, copy;
+    uint64_t idle; /* of blocks and mappings */
     uint64_t nodes[PROFILE_NODES];
 };
 
@@ -271,6 +272,8 @@ static void add(struct oracle *oracle, struct whose whose, const struct page *pa
         return;
     sums->blank += page->blank ? bytes : 0;
     sums->copy += page->copy ? bytes : 0;
+    if (whose.kind == PROFILE_OWNER_BLOCKS || whose.kind == PROFILE_OWNER_MAPPING)
+        sums->idle += page->huge && page->blank ? bytes : 0;
     oracle->spared += bytes * page->spared;
     if (page->node)
         sums->nodes[page->node - 1] += bytes;
@@ -438,6 +441,8 @@ static void add_row(struct oracle *got, const struct profile_owner *row)
         return;
     sums->blank += figure_or(row->zero_bytes, 0);
     sums->copy += figure_or(row->copy_bytes, 0);
+    if (row->kind == PROFILE_OWNER_BLOCKS || row->kind == PROFILE_OWNER_MAPPING)
+        sums->idle += figure_or(row->huge_idle_bytes, 0);
     got->spared += figure_or(row->compressible_bytes, 0);
     for (int i = 0; i < PROFILE_NODES; i++)
         sums->nodes[i] += figure_or(row->node_bytes[i], 0);
