@@ -79,6 +79,91 @@ static struct profile_owner *report_text_owners_by_site(const struct text *text,
     return sums;
 }
 
+/* ---- Of which files ------------------------------------------------------------------------ */
+
+struct mapped_file {
+    const char *name;
+    struct figure bytes;
+};
+
+static int report_text_owners_by_name(const void *left, const void *right)
+{
+    return strcmp(((const struct mapped_file *)left)->name,
+                  ((const struct mapped_file *)right)->name);
+}
+
+/* The named mappings of a call site, by name. */
+static size_t report_text_owners_list_files(const struct text *text, struct mapped_file *files,
+                                            const struct profile_owner *of)
+{
+    const struct profile *profile = text->profile;
+    uint64_t key = frame_key(profile, call_sites_frame(&text->sites, of->path));
+    size_t count = 0;
+    for (size_t i = 0; i < profile->owner_count; i++) {
+        const struct profile_owner *row = &profile->owners[i];
+        if (row->sample == of->sample && row->kind == of->kind && row->name &&
+            report_text_owners_has_path(row) &&
+            frame_key(profile, call_sites_frame(&text->sites, row->path)) == key)
+            files[count++] = (struct mapped_file){row->name, row->resident_bytes};
+    }
+    qsort(files, count, sizeof *files, report_text_owners_by_name);
+    return count;
+}
+
+/* Sums of equal names; how many names there are. */
+static size_t report_text_owners_join_files(struct mapped_file *files, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (kept && !strcmp(files[kept - 1].name, files[i].name))
+            files[kept - 1].bytes = figure_add(files[kept - 1].bytes, files[i].bytes);
+        else
+            files[kept++] = files[i];
+    return kept;
+}
+
+enum { FILE_LEAST = 12 }; /* columns in which a file can be told from others */
+
+/* "pack/pack-1f3.pack, 3 more" in at most `columns`: the file with most of a call site's mappings.
+ * Nothing where they are of no file, or where it would be cut too short. */
+static void report_text_owners_add_files(struct strbuf *out, const struct text *text,
+                                         const struct profile_owner *row, size_t columns)
+{
+    struct mapped_file *files = calloc(text->profile->owner_count + 1, sizeof *files);
+    size_t count = files ? report_text_owners_list_files(text, files, row) : 0, most = 0;
+    struct strbuf more = STRBUF_INIT;
+    count = report_text_owners_join_files(files, count);
+    for (size_t i = 1; i < count; i++)
+        if (figure_less(files[most].bytes, files[i].bytes))
+            most = i;
+    if (count > 1)
+        strbuf_addf(&more, ", %zu more", count - 1);
+    if (count && columns >= more.length + FILE_LEAST) {
+        name_add_place(out, files[most].name, 0, columns - more.length);
+        strbuf_add_string(out, more.length ? more.data : "");
+    }
+    strbuf_release(&more);
+    free(files);
+}
+
+/* A call site; of mappings of files these, in place of where its code is. */
+static void report_text_owners_add_path(struct text *text, const struct profile_owner *row,
+                                        size_t used)
+{
+    struct strbuf name = STRBUF_INIT, files = STRBUF_INIT;
+    size_t room = text->style.columns > used ? text->style.columns - used : 0;
+    if (row->kind == PROFILE_OWNER_MAPPING)
+        report_text_owners_add_files(&files, text, row, room / 2);
+    if (files.length) {
+        frame_add_name(&name, text->profile, call_sites_frame(&text->sites, row->path));
+        frame_add_columns(&text->out, &text->style, name.data, files.data, used, false);
+    } else {
+        report_part_path(text, row->path, used, false);
+    }
+    strbuf_release(&name);
+    strbuf_release(&files);
+}
+
 /* ---- Lines --------------------------------------------------------------------------------- */
 
 static void report_text_owners_add_name(struct text *text, const struct profile_owner *row,
@@ -115,7 +200,7 @@ static void report_text_owners_add_row(struct text *text, const struct profile_o
     report_part_next_name(text, profile_owner_names[row->kind]);
     report_part_next(text, "");
     if (report_text_owners_has_path(row))
-        report_part_path(text, row->path, USED, false);
+        report_text_owners_add_path(text, row, USED);
     else
         report_text_owners_add_name(text, row, USED);
 }
@@ -363,7 +448,7 @@ static void report_text_owners_add_first(struct text *text, const struct profile
     report_part_next_name(text, profile_owner_names[row->kind]);
     report_part_next(text, "");
     if (report_text_owners_has_path(row))
-        report_part_path(text, row->path, FIRST_USED, false);
+        report_text_owners_add_path(text, row, FIRST_USED);
     else
         report_text_owners_add_name(text, row, FIRST_USED);
 }
