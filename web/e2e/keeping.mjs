@@ -1,10 +1,13 @@
 /* Who keeps what, and how long memory lay unused: the views have what `tidemark held --json` and
  * `tidemark report --json` say. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { serve } from "./serve.mjs";
-import { Session } from "./session.mjs";
+import { exact, Session } from "./session.mjs";
 
 const jsonOf = (world, words) =>
     JSON.parse(execFileSync(world.tidemark, words, { encoding: "utf8", maxBuffer: 1 << 28 }));
@@ -17,6 +20,30 @@ async function looked(world, file, look) {
     session.noErrors();
     await session.close();
     await server.stop();
+}
+
+/* A program that grows between two snapshots; all in its own recording, too. */
+async function grownProfiles(world) {
+    const file = join(world.work, "grown.tmk"),
+        victim = join(world.tools, "../victims/held");
+    const child = spawn(
+        world.tidemark,
+        ["record", "-q", "--separate", "-o", file, victim, "grow"],
+        { stdio: ["pipe", "pipe", "inherit"] },
+    );
+    const ended = once(child, "exit"),
+        lines = createInterface({ input: child.stdout })[Symbol.asyncIterator](),
+        snapshots = [];
+    for (let turn = 0; turn < 2; turn++) {
+        const [pid] = (await lines.next()).value.split(" ");
+        snapshots.push(
+            execFileSync(world.tidemark, ["snapshot", pid], { encoding: "utf8" }).trim(),
+        );
+        child.stdin.write("x");
+    }
+    child.stdin.end();
+    await ended;
+    return { file, snapshots };
 }
 
 export function testKeeping(world) {
@@ -57,6 +84,62 @@ export function testKeeping(world) {
             await session.rows(label).nth(deepest).click();
             const path = session.page.locator('ol[aria-label="From a root to what was chosen"] li');
             assert.equal(await path.count(), rows[deepest].level);
+        });
+    });
+
+    test("who holds what grew between two looks is what held says of their snapshots", async () => {
+        const { file, snapshots } = await grownProfiles(world);
+        const said = jsonOf(world, ["held", "--json", ...snapshots]),
+            moved = said.holders.filter((row) => row.retained_bytes || row.old_retained_bytes);
+        assert.ok(
+            moved.some(
+                (row) =>
+                    row.name === "table" && row.retained_blocks === row.old_retained_blocks + 800,
+            ),
+        );
+        const looks = jsonOf(world, [
+            "query",
+            "--json",
+            file,
+            "SELECT DISTINCT sample FROM holder",
+        ]);
+        const [a, b] = looks.map((each) => each.sample).sort((x, y) => x - y);
+        await looked(world, file, async (session) => {
+            await session.go("growth", { opt: `as:looks,subject:held,a:${a},b:${b}` });
+            const label = "Who holds what grew";
+            await session.page.getByRole("button", { name: "Unfold all" }).click();
+            await session.hasRows(label, moved.length);
+            const rows = await session.json(label);
+            assert.deepEqual(
+                sorted(
+                    rows.map((row) => [row.kind, row.change, row.before, row.after, row.blocks]),
+                ),
+                sorted(
+                    moved.map((row) => [
+                        row.kind,
+                        row.retained_bytes - row.old_retained_bytes,
+                        row.old_retained_bytes,
+                        row.retained_bytes,
+                        row.retained_blocks - row.old_retained_blocks,
+                    ]),
+                ),
+            );
+            assert.match(rows[0].holder, /^table/);
+            for (const [name, value] of [
+                ["before", said.old.held.bytes],
+                ["after", said.held.bytes],
+            ])
+                assert.equal(
+                    await session.page.locator(`[data-sum=${name}]`).getAttribute("title"),
+                    exact(value, "bytes"),
+                );
+            await session.page.getByLabel("Look A").selectOption(String(b));
+            await session.hasRows(label, said.holders.filter((row) => row.retained_bytes).length);
+            await session.accessible("who holds what grew");
+        });
+        await looked(world, world.profiles.empty, async (session) => {
+            await session.go("growth", { opt: "as:looks,subject:held" });
+            assert.match(await session.text(), /Fewer than two looks|looked at less than twice/);
         });
     });
 

@@ -119,4 +119,73 @@ export function testTrace(world) {
         await session.close();
         await server.stop();
     });
+
+    test("blocks of an age and a thread are those of tidemark blocks, in the flame graph of a trace", async () => {
+        const server = await serve(world.tidemark, [world.profiles.trace]);
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        /* a line for each block */
+        const blocksAt = (at, filter) =>
+            execFileSync(
+                world.tidemark,
+                [
+                    "blocks",
+                    "--json",
+                    "--paths-once",
+                    `--at=${at}`,
+                    "--filter",
+                    filter,
+                    world.profiles.trace,
+                ],
+                { encoding: "utf8", maxBuffer: 1 << 28 },
+            )
+                .split("\n")
+                .filter(Boolean)
+                .map((line) => JSON.parse(line));
+        const bytesOf = (blocks) => blocks.reduce((sum, each) => sum + each.size_bytes, 0);
+        const all = blocksAt("peak", "size:>=0");
+        const ages = all.map((each) => each.age_ns).sort((a, b) => a - b),
+            middle = ages[ages.length >> 1],
+            largest = all.reduce((best, each) => (each.size_bytes > best.size_bytes ? each : best)),
+            tid = largest.thread;
+        let smaller = 0;
+        for (const [words, metric, at] of [
+            [`age:>${middle}ns`, "", "peak"],
+            [`age:<=${middle}ns & thread:${tid}`, "", "peak"],
+            [`!thread:${tid} & size:>=64`, "", "peak"],
+            [`thread:${tid}`, "live_bytes", "end"],
+        ]) {
+            const bytes = bytesOf(blocksAt(at === "end" ? "100%" : at, words));
+            smaller += bytes > 0 && bytes < bytesOf(all);
+            await session.go("flame", { search: words, metric });
+            const value = bytes
+                ? (await session.saved(session.button("folded stacks"))).text
+                      .trim()
+                      .split("\n")
+                      .reduce((sum, line) => sum + Number(/ (\d+)$/.exec(line)[1]), 0)
+                : 0;
+            assert.equal(value, bytes, words);
+            assert.match(
+                await page.locator("[data-blocks]").innerText(),
+                at === "peak" ? /at the peak/ : /after/,
+            );
+            await session.go("tree", { search: words, metric, opt: "as:down" });
+            assert.equal(await page.locator("[data-search-wrong]").count(), 0);
+            await session.go("functions", { search: words, metric });
+            assert.match(await page.locator("[data-search-wrong]").innerText(), /flame graph/);
+        }
+        assert.ok(smaller >= 2, "some of the filters leave some of the blocks");
+        await session.go("flame");
+        await page.getByLabel("Thread that asked").selectOption(String(tid));
+        assert.match(
+            await session.state(),
+            new RegExp(`search=thread%3A${tid}|search=thread:${tid}`),
+        );
+        await page.getByRole("button", { name: `Take off: of thread ${tid}` }).click();
+        assert.doesNotMatch(await session.state(), /search=/);
+        await session.accessible("blocks of a thread");
+        session.noErrors();
+        await session.close();
+        await server.stop();
+    });
 }

@@ -12,6 +12,8 @@ import {
     conditions,
     failure,
     findSizes,
+    knowsBlocks,
+    showsBlocks,
     focusIsFound,
     inPart,
     profile,
@@ -35,7 +37,7 @@ import { metricGroups } from "./model/metric_groups.ts";
 import { Drop, DropArea } from "./views/drop.tsx";
 import { viewNamed, views, type View } from "./views/registry.ts";
 import { GROWTH, levelNamed, levels, type Profile } from "./model/profile.ts";
-import { withoutTerms } from "./model/search.ts";
+import { whyNotSingle, withoutTerms } from "./model/search.ts";
 
 /* Owners of resident memory have numbers of their own. */
 const focusless = { fn: -1, node: -1, sort: "", metric: "" };
@@ -369,6 +371,14 @@ function Page(): JSX.Element {
     const Show = view.show;
     const shown = of && shownIn(view, of);
     const part = inPart.value;
+    const searchWrong =
+        conditions.value.wrong ||
+        (of &&
+            whyNotSingle(
+                conditions.value,
+                showsBlocks(view.id),
+                knowsBlocks(shown && "profile" in shown ? shown.profile : of),
+            ));
     useEffect(() => {
         document.title = `${of?.summary.meta["program"] ?? "Tidemark"} · ${view.title}`;
     }, [of, view]);
@@ -386,9 +396,9 @@ function Page(): JSX.Element {
                         {failure.value}
                     </div>
                 )}
-                {conditions.value.wrong && (
+                {searchWrong && (
                     <p class="notice" role="status" data-search-wrong>
-                        The search leaves a term out: {conditions.value.wrong}
+                        The search leaves a term out: {searchWrong}
                     </p>
                 )}
                 {part?.failure && !part.region && !part.level && (

@@ -7,6 +7,7 @@ import {
     levelAt,
     raised,
     snapped,
+    sumsAt,
     type Curves,
 } from "../src/model/curves.ts";
 
@@ -61,4 +62,33 @@ test("who swings is not drawn as others: up to what the level has room for", () 
     assert.deepEqual(raised([10, 70], [9000, 70], 80), [10, 70]);
     assert.deepEqual(raised([10, 70], [9000, 70], 50), [10, 70], "no room: as the curves say");
     assert.deepEqual(raised([0, 0], [300, 100], 200), [150, 50]);
+});
+
+test("sums over rising instants are those of each curve at each instant", () => {
+    for (let round = 0; round < 100; round++) {
+        const points = Array.from({ length: 3 }, () => Math.floor(Math.random() * 6)),
+            first = [0];
+        for (const count of points) first.push(first.at(-1)! + count);
+        const time = points.flatMap((count) =>
+            Array.from({ length: count }, () => Math.floor(Math.random() * 20)).sort(
+                (a, b) => a - b,
+            ),
+        );
+        const some: Curves = {
+            node: Uint32Array.of(1, 2, 3),
+            first: Uint32Array.from(first),
+            time: Float64Array.from(time),
+            level: Float64Array.from(time, () => Math.floor(Math.random() * 1000)),
+            threshold: new Float64Array(3),
+            stretch: new Float64Array(3),
+        };
+        const instants = Float64Array.of(0, 1, 1, 4.5, 10, 19, 30);
+        for (const chosen of [[], [1], [0, 2], [0, 1, 2]])
+            assert.deepEqual(
+                [...sumsAt(some, chosen, instants)],
+                [...instants].map((ns) =>
+                    chosen.reduce((sum, curve) => sum + levelAt(some, curve, ns), 0),
+                ),
+            );
+    }
 });

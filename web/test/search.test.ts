@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { conditionsOf, searcher, withoutTerms } from "../src/model/search.ts";
+import {
+    conditionsOf,
+    searcher,
+    termText,
+    whyNotSingle,
+    withoutTerms,
+    withTerm,
+} from "../src/model/search.ts";
 
 const parse = {
     function: "std::vector<int>::push_back",
@@ -88,8 +95,10 @@ test("what cannot be told is said, and left out", () => {
         ["size:64K", /followed by/],
         ["size:>=64Q", /followed by/],
         ["size:>", /followed by/],
-        ["age:>10s", /single blocks, not of call paths/],
-        ["thread:12", /tidemark blocks/],
+        ["age:10s", /followed by/],
+        ["age:>10K", /followed by/],
+        ["thread:main", /a thread's number/],
+        ["thread:1 & thread:2", /twice/],
         ["!region:solve", /outside a region/],
         ["region:a & region:b", /twice/],
     ] as const) {
@@ -98,7 +107,29 @@ test("what cannot be told is said, and left out", () => {
         assert.equal(said.size, null, words);
     }
     assert.equal(conditionsOf("size:>=64K & age:>1s").size?.least, 65536);
-    assert.deepEqual(conditionsOf("push"), { size: null, region: "", wrong: "" });
+    assert.deepEqual(conditionsOf("push"), {
+        size: null,
+        age: null,
+        thread: null,
+        region: "",
+        wrong: "",
+    });
+});
+
+test("ages and threads are of single blocks: where nobody knows these, or shows them, that is said", () => {
+    const { age, thread } = conditionsOf("age:>=10ms & !age:>1s & !thread:12");
+    assert.deepEqual(age, { least: 1e7, most: 1e9 });
+    assert.deepEqual(thread, { tid: 12, not: true });
+    const old = conditionsOf("age:>10s");
+    assert.equal(old.age?.least, 1e10 + 1);
+    assert.match(whyNotSingle(old, true, false), /single blocks, not of call paths/);
+    assert.match(whyNotSingle(conditionsOf("thread:12"), true, false), /“thread:”.*trace/);
+    assert.match(whyNotSingle(old, false, true), /flame graph/);
+    assert.equal(whyNotSingle(old, true, true), "");
+    assert.equal(whyNotSingle(conditionsOf("push"), false, false), "");
+    assert.equal(withTerm("push & age:>1s", "age", ">2s"), "push & age:>2s");
+    assert.equal(withTerm("age:>1s", "age", ""), "");
+    assert.equal(termText("push & !age:>1s", "age"), "!>1s");
 });
 
 test("terms are taken out", () => {

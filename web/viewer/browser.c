@@ -18,6 +18,7 @@
 #include "offline/offline.h"
 #include "procfs/process.h"
 #include "profile/unnamed.h"
+#include "server/web_summary.h"
 #include "trace/trace.h"
 
 #define XXH_STATIC_LINKING_ONLY
@@ -143,6 +144,14 @@ uint64_t offline_moment_ticks(const struct trace *trace, const struct offline_mo
 {
     (void)trace, (void)moment;
     __builtin_trap();
+}
+
+int resources_make_alive(const struct resources *resources, const char *name, struct strbuf *out,
+                         struct strbuf *why)
+{
+    (void)resources, (void)name, (void)out;
+    strbuf_add_string(why, "single blocks only a trace knows, which tidemark serve shows");
+    return -ENODATA;
 }
 
 /* ---- Files: the page's directory in memory ------------------------------------------------- */

@@ -417,28 +417,70 @@ static int block_list_find(struct blocks *blocks)
     return 0;
 }
 
+/* The wanted blocks at the moment, in no order. */
+static int block_list_make(struct blocks *blocks)
+{
+    offline_clock(blocks->trace, &blocks->clock);
+    int error = block_list_find(blocks);
+    if (error)
+        return error;
+    struct heap_at_replay replay = {.trace = blocks->trace,
+                                    .clock = &blocks->clock,
+                                    .until = blocks->until,
+                                    .progress = blocks->options->progress,
+                                    .context = blocks->options->context};
+    error = heap_at_replay(&replay);
+    blocks->replay = replay.replay;
+    blocks->missing_blocks = replay.missing_blocks;
+    if (error)
+        return error;
+    block_list_take_all(blocks);
+    return blocks->no_memory ? heap_at_no_memory() : 0;
+}
+
+static int block_list_add_up(struct blocks *blocks, size_t node_count, struct block_sums *sums)
+{
+    sums->list = calloc(blocks->count + 1, sizeof *sums->list);
+    if (!sums->list)
+        return heap_at_no_memory();
+    for (size_t i = 0; i < blocks->count; i++)
+        if (blocks->all[i].block.node >= node_count)
+            blocks->all[i].block.node = 0;
+    if (blocks->count)
+        qsort(blocks->all, blocks->count, sizeof *blocks->all, block_list_by_path);
+    for (size_t i = 0; i < blocks->count; i++) {
+        const struct replay_block *block = &blocks->all[i].block;
+        if (!sums->count || sums->list[sums->count - 1].node != block->node)
+            sums->list[sums->count++].node = block->node;
+        sums->list[sums->count - 1].bytes += block->size_bytes;
+        sums->list[sums->count - 1].count++;
+    }
+    return 0;
+}
+
+int block_list_sums(const struct trace *trace, const struct blocks_options *options,
+                    size_t node_count, struct block_sums *sums)
+{
+    struct blocks_options wanted = *options;
+    struct blocks blocks = {.trace = trace, .options = &wanted};
+    wanted.tid = UINT64_MAX;
+    *sums = (struct block_sums){0};
+    int error = block_list_make(&blocks);
+    if (!error)
+        error = block_list_add_up(&blocks, node_count, sums);
+    sums->time_ns = heap_at_ns(&blocks.clock, blocks.ticks);
+    sums->missing_blocks = blocks.missing_blocks;
+    replay_free(blocks.replay);
+    free(blocks.all);
+    return error;
+}
+
 int block_list_show(FILE *out, const struct trace *trace, const struct blocks_options *options)
 {
     struct blocks blocks = {.trace = trace, .options = options};
-    int error;
-
-    offline_clock(trace, &blocks.clock);
-    error = block_list_find(&blocks);
-    if (error)
-        return error;
-    struct heap_at_replay replay = {.trace = trace,
-                                    .clock = &blocks.clock,
-                                    .until = blocks.until,
-                                    .progress = options->progress,
-                                    .context = options->context};
-    error = heap_at_replay(&replay);
-    blocks.replay = replay.replay;
-    blocks.missing_blocks = replay.missing_blocks;
-    if (!error) {
-        block_list_take_all(&blocks);
-        error =
-            blocks.no_memory ? heap_at_no_memory() : block_list_name_blocks(&blocks, blocks.count);
-    }
+    int error = block_list_make(&blocks);
+    if (!error)
+        error = block_list_name_blocks(&blocks, blocks.count);
     if (!error) {
         block_list_sort(&blocks);
         error = options->style.json ? block_list_show_json(out, &blocks)

@@ -85,6 +85,21 @@ struct blocks_options {
 /* Replays the trace up to the moment. */
 int block_list_show(FILE *out, const struct trace *trace, const struct blocks_options *options);
 
+/* The wanted blocks of a call path at the moment; a path that the trace lacks is node 0. */
+struct block_sum {
+    uint32_t node;
+    uint64_t bytes, count;
+};
+struct block_sums {
+    struct block_sum *list; /* by node, rising; the caller's to free() */
+    size_t count;
+    uint64_t time_ns, missing_blocks;
+};
+/* Of any thread but for the conditions; a pattern is not asked. 0, -ENOMEM or what the trace
+ * says. */
+int block_list_sums(const struct trace *trace, const struct blocks_options *options,
+                    size_t node_count, struct block_sums *sums);
+
 /* ---- Events -------------------------------------------------------------------------------- */
 
 struct events_options {

@@ -1,6 +1,6 @@
 /* Gathers the rows of one or two profiles (held_by.h). Rows of two profiles are one if their keys
  * are equal: numbers of call paths differ from one recording to the next, names do not. */
-#include "held_by/held_by.h"
+#include "held_by/held_by_gather.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "aggregate/facts.h"
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/map.h"
 
 static const struct profile_sample *held_by_sample_of(const struct profile *profile, uint32_t id)
 {
@@ -100,14 +99,6 @@ static uint64_t held_by_key(const struct held_by *holders, const struct held_by_
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-struct gathering {
-    struct held_by *holders;
-    const struct held_by_side *side;
-    bool is_old;
-    uint32_t *rows; /* by id of the side's holders: its row; HELD_BY_NONE: it has none */
-    struct map by_key;
-};
-
 static uint32_t held_by_row(struct gathering *gathering, const struct profile_holder *of,
                             uint32_t parent)
 {
@@ -184,7 +175,7 @@ static int held_by_add(struct gathering *gathering, const struct profile_holder 
     return 0;
 }
 
-static int held_by_gather(struct gathering *gathering)
+int held_by_gather(struct gathering *gathering)
 {
     const struct profile *profile = gathering->side->profile;
     size_t ids = profile->holder_count;
@@ -203,7 +194,7 @@ static int held_by_gather(struct gathering *gathering)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-static bool held_by_begin_side(struct held_by_side *side, const struct profile *profile)
+bool held_by_begin_side(struct held_by_side *side, const struct profile *profile)
 {
     *side = (struct held_by_side){profile, held_by_sample(profile), frames_of_libraries(profile),
                                   calloc(profile->line_count + 1, sizeof(bool))};

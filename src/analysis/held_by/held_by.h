@@ -4,8 +4,8 @@
  *   row     a holder (variable, stack, mapping), or the blocks of a call path below one
  *   key     says what a row is and what it hangs below, alike in every profile of the program
  *
- * held_by.c gathers, held_by_text.c, held_by_chain.c and held_by_json.c show. Reads struct profile
- * and nothing else. */
+ * held_by.c gathers (held_by_looks.c all looks of one profile), held_by_text.c, held_by_chain.c and
+ * held_by_json.c show. Reads struct profile and nothing else. */
 #ifndef TIDEMARK_HELD_BY_HELD_BY_H
 #define TIDEMARK_HELD_BY_HELD_BY_H
 
@@ -70,6 +70,27 @@ void held_by_release(struct held_by *holders);
  * profiles. What is held in all stays. */
 void held_by_filter(struct held_by *holders, const char *filter, const bool *now,
                     const bool *before);
+
+/* ---- All looks of one profile ---------------------------------------------------------------- */
+
+struct held_by_look {
+    const struct profile_sample *sample;
+    struct held_by_sum held, lost;
+    struct held_by_sum *retained; /* by row */
+    size_t count;                 /* later rows are not in this look */
+};
+struct held_by_looks {
+    struct held_by all; /* rows of all looks; what they keep is by look */
+    struct held_by_look *list;
+    size_t count;
+};
+/* Is there more than one? */
+bool held_by_has_looks(const struct profile *profile);
+/* 0 or -ENOMEM. */
+int held_by_looks_find(struct held_by_looks *looks, const struct profile *profile);
+void held_by_looks_release(struct held_by_looks *looks);
+/* Members of an object that is open. */
+void held_by_looks_write(struct json *json, const struct held_by_looks *looks);
 
 /* ---- Showing --------------------------------------------------------------------------------- */
 

@@ -35,19 +35,24 @@ static void held_by_json_name(struct json *json, const struct held_by_side *side
                     frame_walk_begin(&walk, side->profile, side->hidden, path));
 }
 
-static void held_by_json_row(struct json *json, const struct held_by *holders, uint32_t index)
+static void held_by_json_place(struct json *json, const struct held_by *holders, uint32_t index)
 {
     const struct held_by_row *row = &holders->rows[index];
     const struct profile_holder *of = row->of;
-    bool by_library = holders->by == HELD_BY_LIBRARY;
-    json_object(json, NULL);
     json_unsigned(json, "id", index + 1);
     json_unsigned(json, "parent", row->parent == HELD_BY_NONE ? 0 : row->parent + 1);
-    if (by_library)
+    if (holders->by == HELD_BY_LIBRARY)
         json_string(json, "library", held_by_library(of));
     else
         held_by_json_name(json, held_by_side_of(holders, row), of->kind, of->name, of->module,
                           of->thread, of->path);
+}
+
+static void held_by_json_row(struct json *json, const struct held_by *holders, uint32_t index)
+{
+    const struct held_by_row *row = &holders->rows[index];
+    json_object(json, NULL);
+    held_by_json_place(json, holders, index);
     json_unsigned(json, "merged", row->merged);
     json_unsigned(json, "own_blocks", row->own.count);
     json_unsigned(json, "own_bytes", row->own.bytes);
@@ -84,6 +89,47 @@ void held_by_write(struct json *json, const struct held_by *holders)
     for (uint32_t i = 0; i < holders->count; i++)
         if (!holders->rows[i].is_left_out)
             held_by_json_row(json, holders, i);
+    json_end(json);
+}
+
+static void held_by_json_look(struct json *json, const struct held_by_look *look)
+{
+    json_object(json, NULL);
+    json_unsigned(json, "sample", look->sample->id);
+    held_by_json_when(json, look->sample);
+    held_by_json_sum(json, "held", &look->held);
+    held_by_json_sum(json, "lost", &look->lost);
+    json_end(json);
+}
+
+/* By look, in their order. */
+static void held_by_json_kept(struct json *json, const struct held_by_looks *looks, uint32_t row,
+                              bool bytes)
+{
+    json_array(json, bytes ? "retained_bytes" : "retained_blocks");
+    for (size_t i = 0; i < looks->count; i++) {
+        const struct held_by_look *look = &looks->list[i];
+        struct held_by_sum kept = row < look->count ? look->retained[row] : (struct held_by_sum){0};
+        json_unsigned(json, NULL, bytes ? kept.bytes : kept.count);
+    }
+    json_end(json);
+}
+
+void held_by_looks_write(struct json *json, const struct held_by_looks *looks)
+{
+    json_array(json, "looks");
+    for (size_t i = 0; i < looks->count; i++)
+        held_by_json_look(json, &looks->list[i]);
+    json_end(json);
+    json_array(json, "holders");
+    for (uint32_t i = 0; i < looks->all.count; i++) {
+        json_object(json, NULL);
+        held_by_json_place(json, &looks->all, i);
+        json_unsigned(json, "merged", looks->all.rows[i].merged);
+        held_by_json_kept(json, looks, i, true);
+        held_by_json_kept(json, looks, i, false);
+        json_end(json);
+    }
     json_end(json);
 }
 

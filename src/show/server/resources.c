@@ -60,6 +60,19 @@ static int resources_write_held(struct json *json, const struct resources *resou
     return 0;
 }
 
+static int resources_write_held_looks(struct json *json, const struct resources *resources,
+                                      const char *name)
+{
+    struct held_by_looks looks;
+    (void)name;
+    int error = held_by_looks_find(&looks, resources->profile);
+    if (error)
+        return error;
+    held_by_looks_write(json, &looks);
+    held_by_looks_release(&looks);
+    return 0;
+}
+
 static int resources_write_insights(struct json *json, const struct resources *resources,
                                     const char *name)
 {
@@ -383,6 +396,10 @@ static bool resources_has_held(const struct profile *profile)
 {
     return resources_is_whole(profile) && !held_by_missing(profile);
 }
+static bool resources_has_held_looks(const struct profile *profile)
+{
+    return resources_is_whole(profile) && held_by_has_looks(profile);
+}
 static bool resources_has_globals(const struct profile *profile)
 {
     return profile->section_count || profile->variable_count;
@@ -415,6 +432,7 @@ static const struct resource {
     {"heap", has_heap, NULL, resources_add_heap, NULL},
     {"page_uses", resources_has_page_uses, resources_write_part, NULL, NULL},
     {"held", resources_has_held, resources_write_held, NULL, NULL},
+    {"held_looks", resources_has_held_looks, resources_write_held_looks, NULL, NULL},
     {"modules", resources_always, resources_write_part, NULL, NULL},
     {"threads", resources_is_whole, resources_write_part, NULL, NULL},
     {"peaks", has_peaks, resources_write_part, NULL, NULL},
@@ -514,6 +532,10 @@ int resources_make(const struct resources *resources, const char *name, struct s
     if (!strncmp(name, "at/", strlen("at/"))) {
         *type = RESOURCE_COLUMNS;
         return resources_make_at(resources, name + strlen("at/"), out, why);
+    }
+    if (!strncmp(name, "alive/", strlen("alive/"))) {
+        *type = RESOURCE_COLUMNS;
+        return resources_make_alive(resources, name + strlen("alive/"), out, why);
     }
     if (!strcmp(name, "born")) {
         *type = RESOURCE_COLUMNS;

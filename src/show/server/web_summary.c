@@ -192,6 +192,7 @@ int summary_write(struct json *json, const struct resources *resources, const ch
     if (resources->trace) {
         json_string(json, NULL, "at");
         json_string(json, NULL, "window");
+        json_string(json, NULL, "alive");
     }
     if (resources->has_regions && profile->region_count)
         json_string(json, NULL, "region");

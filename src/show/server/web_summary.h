@@ -26,6 +26,11 @@ int resources_make_at(const struct resources *resources, const char *name, struc
 /* Likewise, of a window: what began in it and is alive at its end. */
 int resources_make_born(const struct resources *resources, struct strbuf *out, struct strbuf *why);
 
+/* trace_blocks.c: likewise, of the blocks then of some sizes, ages and a thread:
+ * "NS/SIZES/AGES/THREAD". */
+int resources_make_alive(const struct resources *resources, const char *name, struct strbuf *out,
+                         struct strbuf *why);
+
 /* code.c: what call paths are made of: code, lines, functions, files, modules and their names. */
 int resources_make_code(const struct resources *resources, struct strbuf *out);
 /* look_columns.c: who had the resident memory, and of what type live blocks were, at each look. */

@@ -69,14 +69,20 @@ export function indices(document: ColumnsDocument, name: string): Int32Array {
     return result;
 }
 
+/* As Number() has each, in a twentieth of the time: of long runs there are millions. */
+export function floatsOf(values: BigUint64Array): Float64Array {
+    const halves = new Uint32Array(values.buffer, values.byteOffset, 2 * values.length),
+        result = new Float64Array(values.length);
+    for (let at = 0; at < result.length; at++)
+        result[at] = halves[2 * at + 1]! * 2 ** 32 + halves[2 * at]!;
+    return result;
+}
+
 /* Unknown: NaN. */
 export function numbers(document: ColumnsDocument, name: string): Float64Array {
     const { values, none } = find(document, name);
     if (values instanceof Float64Array) return values;
-    const result =
-        values instanceof BigUint64Array
-            ? Float64Array.from(values, Number)
-            : new Float64Array(values);
+    const result = values instanceof BigUint64Array ? floatsOf(values) : new Float64Array(values);
     if (none !== null)
         for (let i = 0; i < result.length; i++) if (result[i] === none) result[i] = NaN;
     return result;

@@ -39,6 +39,26 @@ export function levelAt(curves: Curves, curve: number, ns: number): number {
     return low === curves.first[curve]! ? 0 : curves.level[low - 1]!;
 }
 
+/* What curves hold together at instants that rise: one way along each curve. */
+export function sumsAt(
+    curves: Curves,
+    chosen: readonly number[],
+    instants: Float64Array,
+): Float64Array {
+    const sums = new Float64Array(instants.length),
+        { first, time, level } = curves;
+    for (const curve of chosen) {
+        const end = first[curve + 1]!;
+        let point = first[curve]!,
+            now = 0;
+        for (let at = 0; at < instants.length; at++) {
+            while (point < end && time[point]! <= instants[at]!) now = level[point++]!;
+            sums[at]! += now;
+        }
+    }
+    return sums;
+}
+
 /* How far from the truth that level may be. A curve of stretches was at that moment something between
  * the highest and the lowest level near it. */
 export function boundAt(curves: Curves, curve: number, ns: number): number {

@@ -52,7 +52,7 @@ class Paths {
     ): Work<Paths> {
         const { siteNode, parent, code, codeFirstLine, codeLineCount, lineKey, lineLibrary } = tree;
         const offset = new Uint32Array(siteNode.length + 1);
-        const exclusive = passes.exclusiveLines(options.hide);
+        const exclusive = yield* passes.exclusiveLinesInSlices(options.hide);
         let room = 1 << 16;
         let lines = new Uint32Array(room);
         let used = 0;
@@ -115,11 +115,13 @@ export function* flameOf(
     const chosen = new Uint32Array(count);
     let sites = 0;
     let total = 0;
-    for (let site = 0; site < count; site++)
+    for (let site = 0; site < count; site++) {
+        if ((site & 0x3fff) === 0x3fff) yield;
         if ((!wanted || wanted[site]) && column[site]! > 0) {
             chosen[sites++] = site;
             total += column[site]!;
         }
+    }
     const order = chosen.subarray(0, sites);
     yield;
     const paths = yield* Paths.of(tree, passes, order, options);

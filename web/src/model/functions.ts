@@ -1,7 +1,7 @@
 /* Makes the rows of the list of functions. Each row holds every metric that is asked for,
  * exclusive or inclusive. The sums over the call tree are made by TreePasses (tree.ts). */
 import { derive, type CallTree, type Profile } from "./profile.ts";
-import { breathe } from "./slices.ts";
+import { breathe, inSlices } from "./slices.ts";
 import type { Wanted } from "./tree.ts";
 
 export interface FunctionRow {
@@ -25,9 +25,11 @@ async function sums(
 ): Promise<Float64Array> {
     const column = more.get(metric) ?? (await profile.column(metric));
     await breathe();
-    return inclusive
-        ? of.passes.inclusiveByKey(column, wanted, hide)
-        : of.passes.exclusiveByKey(column, wanted, hide);
+    return inSlices(
+        inclusive
+            ? of.passes.inclusiveByKeyInSlices(column, wanted, hide)
+            : of.passes.exclusiveByKeyInSlices(column, wanted, hide),
+    );
 }
 
 /* Functions with anything of any of the columns. */
@@ -52,15 +54,14 @@ export async function functionRows(
             .filter((name) => !more.has(name) && profile.metric(name)?.recorded)
             .map((name) => profile.column(name)),
     );
-    if (inclusive) await of.passes.expectInSlices(of.tree.lineKey, of.tree.keyCount, hide);
     const byMetric = new Map<string, Float64Array>();
     for (const name of needed)
         if (more.has(name) || profile.metric(name)?.recorded)
             byMetric.set(name, await sums(profile, of, name, wanted, inclusive, hide, more));
     const rows: FunctionRow[] = [],
-        wrappers = inclusive ? null : of.passes.wrapperLines(hide);
-    await breathe();
+        wrappers = inclusive ? null : await inSlices(of.passes.wrapperLinesInSlices(hide));
     for (let key = 0; key < of.tree.keyCount; key++) {
+        if ((key & 0x7ff) === 0) await breathe();
         let any = false;
         for (const values of byMetric.values()) if (values[key]) any = true;
         if (!any) continue;

@@ -39,7 +39,7 @@ export function* edgesOf(
         lineLibrary,
         keyCount,
     } = tree;
-    const values = passes.inclusive(column, wanted);
+    const values = yield* passes.inclusiveInSlices(column, wanted);
     const seen = new Int32Array(nodeCount).fill(
         -1,
     ); /* by node: key of its innermost frame that is shown */

@@ -4,8 +4,12 @@
  * not known, which is no 0. */
 import { numbers, whole } from "../data/columns.ts";
 import { boundAt, levelAt, readCurves } from "./curves.ts";
+import { atOnce, breathe, inSlices, type Work } from "./slices.ts";
 import type { CallTree, Profile } from "./profile.ts";
 import type { Wanted } from "./tree.ts";
+
+/* Sites between two moments at which the work can be left. */
+const OFTEN = 0x3fff;
 
 export interface Moment {
     ns: number;
@@ -72,14 +76,16 @@ async function ofCurves(profile: Profile, of: CallTree, ns: number): Promise<Mom
     if (profile.has("curves")) {
         const curves = readCurves(await profile.columns("curves")),
             siteOf = of.passes.siteOfNode();
-        curves.node.forEach((node, curve) => {
-            const site = siteOf[node] ?? -1;
-            if (site < 0) return;
+        await breathe();
+        for (let curve = 0; curve < curves.node.length; curve++) {
+            if ((curve & 0x3ff) === 0x3ff) await breathe();
+            const site = siteOf[curves.node[curve]!] ?? -1;
+            if (site < 0) continue;
             const level = levelAt(curves, curve, ns);
             made.level[site]! += level;
             made.bound[site]! += boundAt(curves, curve, ns);
             made.known[site] = 1;
-        });
+        }
     }
     if (profile.has("timeline")) {
         const timeline = await profile.columns("timeline");
@@ -134,15 +140,24 @@ export async function growthOf(
         momentOf(profile, of, to, true),
         peaks,
     ]);
-    const known = before.known.map((is, site) => is & after.known[site]!);
-    return {
-        from: before,
-        to: after,
-        change: after.level.map((level, site) => (known[site] ? level - before.level[site]! : 0)),
-        known,
-        bound: after.bound.map((bound, site) => bound + before.bound[site]!),
-        most: Float64Array.from(known, (is, site) => (is ? 0 : (highest?.[site] ?? NaN))),
-    };
+    return inSlices(between(before, after, highest));
+}
+
+function* between(from: Moment, to: Moment, highest: Float64Array | null): Work<Growth> {
+    const count = from.level.length,
+        change = new Float64Array(count),
+        known = new Uint8Array(count),
+        bound = new Float64Array(count),
+        most = new Float64Array(count);
+    for (let site = 0; site < count; site++) {
+        if ((site & OFTEN) === OFTEN) yield;
+        const is = from.known[site]! & to.known[site]!;
+        known[site] = is;
+        change[site] = is ? to.level[site]! - from.level[site]! : 0;
+        bound[site] = to.bound[site]! + from.bound[site]!;
+        most[site] = is ? 0 : (highest?.[site] ?? NaN);
+    }
+    return { from, to, change, known, bound, most };
 }
 
 /* Of a trace, by site: what began after the first moment and is alive at the second. `born`: of the
@@ -198,13 +213,14 @@ export async function rangeLevels(
     const isPeak = best >= 0 && peak >= best * step && peak < (best + 1) * step;
     const at = isPeak ? peak : Math.min((best + 0.5) * step, to < 0 ? Infinity : to);
     const then = await ofCurves(profile, of, at),
+        known = then.level.reduce((sum, value) => sum + value, 0),
         growth = await growthOf(profile, of, from, to),
-        { grown, shrunk } = growthSums(growth, null, null);
+        { grown, shrunk } = await inSlices(growthSumsInSlices(growth, null, null));
     return {
         at,
         column: then.level,
         isKnown: then.known,
-        known: then.level.reduce((sum, value) => sum + value, 0),
+        known,
         whole: best >= 0 ? level[best]! : null,
         growth,
         grown,
@@ -236,27 +252,39 @@ export function growthRows(
     inclusive: boolean,
     hide: boolean,
 ): GrowthRow[] {
+    return atOnce(growthRowsInSlices(of, growth, born, wanted, inclusive, hide));
+}
+export function* growthRowsInSlices(
+    of: CallTree,
+    growth: Growth,
+    born: Float64Array | null,
+    wanted: Wanted,
+    inclusive: boolean,
+    hide: boolean,
+): Work<GrowthRow[]> {
     const { from, to } = growth;
     const sum = (column: ArrayLike<number>) =>
         inclusive
-            ? of.passes.inclusiveByKey(column, wanted, hide)
-            : of.passes.exclusiveByKey(column, wanted, hide);
+            ? of.passes.inclusiveByKeyInSlices(column, wanted, hide)
+            : of.passes.exclusiveByKeyInSlices(column, wanted, hide);
     const unknownSites = growth.known.map((is) => 1 - is),
         some = unknownSites.some((is) => is > 0);
     const none = new Float64Array(of.tree.keyCount);
-    const change = sum(growth.change),
-        before = sum(from.level),
-        after = sum(to.level),
-        bound = sum(growth.bound),
-        known = sum(growth.known),
-        unknown = some ? sum(unknownSites) : none,
-        most = some ? sum(growth.most) : none;
-    const knownBefore = some ? sum(from.known) : known,
-        knownAfter = some ? sum(to.known) : known;
-    const came = born && sum(born),
-        went = born && sum(goneOf(growth, born));
+    yield;
+    const change = yield* sum(growth.change),
+        before = yield* sum(from.level),
+        after = yield* sum(to.level),
+        bound = yield* sum(growth.bound),
+        known = yield* sum(growth.known),
+        unknown = some ? yield* sum(unknownSites) : none,
+        most = some ? yield* sum(growth.most) : none;
+    const knownBefore = some ? yield* sum(from.known) : known,
+        knownAfter = some ? yield* sum(to.known) : known;
+    const came = born && (yield* sum(born)),
+        went = born && (yield* sum(goneOf(growth, born)));
     const rows: GrowthRow[] = [];
     for (let key = 0; key < of.tree.keyCount; key++) {
+        if ((key & 0x7ff) === 0x7ff) yield;
         if (!before[key] && !after[key] && !unknown[key] && !came?.[key] && !went?.[key]) continue;
         rows.push({
             key,
@@ -291,6 +319,13 @@ export interface GrowthSums {
 
 /* Of all call paths that are wanted, each once. */
 export function growthSums(growth: Growth, born: Float64Array | null, wanted: Wanted): GrowthSums {
+    return atOnce(growthSumsInSlices(growth, born, wanted));
+}
+export function* growthSumsInSlices(
+    growth: Growth,
+    born: Float64Array | null,
+    wanted: Wanted,
+): Work<GrowthSums> {
     const sums: GrowthSums = {
         before: 0,
         after: 0,
@@ -305,6 +340,7 @@ export function growthSums(growth: Growth, born: Float64Array | null, wanted: Wa
     };
     const gone = born && goneOf(growth, born);
     for (let site = 0; site < growth.change.length; site++) {
+        if ((site & OFTEN) === OFTEN) yield;
         if (wanted && !wanted[site]) continue;
         const change = growth.change[site]!;
         sums.before += growth.from.level[site]!;

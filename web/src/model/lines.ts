@@ -2,7 +2,15 @@
  * src/analysis/aggregate/source_lines.h. A call path counts once for a line, however often the
  * line occurs in it. The line of the path's listed frame counts the path as its own. */
 import type { CallTree } from "./profile.ts";
+import type { Work } from "./slices.ts";
 import type { Wanted } from "./tree.ts";
+
+export interface LineSums {
+    inclusive: Float64Array; /* by group */
+    exclusive: Float64Array;
+    filesInclusive: Float64Array; /* by file + 1 */
+    filesExclusive: Float64Array;
+}
 
 export class Lines {
     readonly #of: CallTree;
@@ -35,57 +43,34 @@ export class Lines {
         this.file = Int32Array.from(files);
         this.number = Uint32Array.from(numbers);
         this.groupCount = files.length;
-        of.passes.expect(
-            [
-                [this.groups, this.groupCount],
-                [this.fileGroups, of.names.fileCount + 1],
-            ],
-            false,
-        );
     }
 
-    inclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {
-        return this.#of.passes.inclusiveBy(this.groups, this.groupCount, column, wanted);
+    /* Sums by group and by file, of a line itself and with all below it. */
+    *sums(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Work<LineSums> {
+        const { passes, names } = this.#of;
+        const byLine = [this.groups, this.groupCount] as const,
+            byFile = [this.fileGroups, names.fileCount + 1] as const;
+        yield* passes.expectInSlices([byLine, byFile], false);
+        return {
+            inclusive: yield* passes.inclusiveByInSlices(...byLine, column, wanted),
+            exclusive: yield* passes.exclusiveByInSlices(...byLine, column, wanted, hide),
+            filesInclusive: yield* passes.inclusiveByInSlices(...byFile, column, wanted),
+            filesExclusive: yield* passes.exclusiveByInSlices(...byFile, column, wanted, hide),
+        };
     }
-    exclusive(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
-        return this.#sum(this.groups, this.groupCount, column, wanted, hide);
-    }
-    filesInclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {
-        return this.#of.passes.inclusiveBy(
-            this.fileGroups,
-            this.#of.names.fileCount + 1,
-            column,
-            wanted,
-        );
-    }
-    filesExclusive(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
-        return this.#sum(this.fileGroups, this.#of.names.fileCount + 1, column, wanted, hide);
-    }
-    #sum(
-        groups: Uint32Array,
-        count: number,
-        column: ArrayLike<number>,
-        wanted: Wanted,
-        hide: boolean,
-    ): Float64Array {
-        const sums = new Float64Array(count);
-        const lines = this.#of.passes.exclusiveLines(hide);
-        for (let site = 0; site < lines.length; site++)
-            if (!wanted || wanted[site]) sums[groups[lines[site]!]!]! += column[site]!;
-        return sums;
-    }
-
     /* By site: does its path come by this line? */
-    sitesThrough(group: number): Uint8Array {
+    *sitesThrough(group: number): Work<Uint8Array> {
         const { nodeCount, parent, code, codeFirstLine, codeLineCount, siteNode } = this.#of.tree;
         const inside = new Uint8Array(nodeCount);
         for (let node = 1; node < nodeCount; node++) {
+            if ((node & 0x3fff) === 0) yield;
             inside[node] = inside[parent[node]!]!;
             const first = codeFirstLine[code[node]!]!;
             for (let i = codeLineCount[code[node]!]! - 1; i >= 0 && !inside[node]; i--)
                 inside[node] = this.groups[first + i] === group ? 1 : 0;
         }
         const sites = new Uint8Array(siteNode.length);
+        yield;
         for (let site = 0; site < sites.length; site++) sites[site] = inside[siteNode[site]!]!;
         return sites;
     }

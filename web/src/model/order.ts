@@ -1,5 +1,6 @@
 /* Sorts many numbers by radix sort, 16 bits a pass. Half a million numbers take some ten
  * milliseconds, where sorting by comparison takes most of a second. */
+import { atOnce, type Work } from "./slices.ts";
 
 const DIGIT = 16,
     DIGITS = 1 << DIGIT;
@@ -24,6 +25,9 @@ function wordsOf(keys: Float64Array): [Uint32Array, Uint32Array] {
 
 /* Indices of `keys` from the least on, or from the most on; equal ones stay as they are. */
 export function orderOf(keys: Float64Array, descending: boolean): Uint32Array {
+    return atOnce(orderInSlices(keys, descending));
+}
+export function* orderInSlices(keys: Float64Array, descending: boolean): Work<Uint32Array> {
     const count = keys.length,
         words = wordsOf(keys);
     let order = new Uint32Array(count),
@@ -39,6 +43,7 @@ export function orderOf(keys: Float64Array, descending: boolean): Uint32Array {
     ] as const) {
         const word = words[digits[0]],
             shift = digits[1];
+        yield;
         places.fill(0);
         for (let at = 0; at < count; at++) places[((word[at]! >>> shift) & (DIGITS - 1)) ^ flip]!++;
         if (count && places[((word[0]! >>> shift) & (DIGITS - 1)) ^ flip] === count)
@@ -49,6 +54,7 @@ export function orderOf(keys: Float64Array, descending: boolean): Uint32Array {
             sum += here;
         }
         for (let i = 0; i < count; i++) {
+            if ((i & 0xffff) === 0) yield;
             const at = order[i]!;
             other[places[((word[at]! >>> shift) & (DIGITS - 1)) ^ flip]!++] = at;
         }

@@ -13,6 +13,7 @@ import { Outdated, type DataSource } from "../data/source.ts";
 import type { Derived, Metric, Region, Summary } from "../data/types.ts";
 import { shortName } from "./names.ts";
 import { searcher, type Searched, type SizeRange } from "./search.ts";
+import { atOnce, breathe, inSlices, type Work } from "./slices.ts";
 import { TreePasses, type Tree, type Wanted } from "./tree.ts";
 import type { Unit } from "./units.ts";
 
@@ -229,6 +230,8 @@ export function callersOf({ tree, names }: CallTree, node: number, line: number)
 export const RANGE = "range_bytes";
 /* Likewise: how many more there are at its end than at its beginning. */
 export const GROWTH = "range_growth";
+/* Likewise: bytes of single blocks of a trace that were alive at a moment and are of some age or thread. */
+export const ALIVE = "alive_bytes";
 const WORKED = 16;
 
 /* What happened in a part of a trace's time, replayed by the server (doc/API.md, "window"); what
@@ -460,13 +463,14 @@ export class Profile {
         return result;
     }
     unitOf(name: string): Unit {
-        if (name === RANGE || name === GROWTH) return "bytes";
+        if (name === RANGE || name === GROWTH || name === ALIVE) return "bytes";
         const unit = this.metric(name)?.unit ?? this.derived(name)?.unit ?? "count";
         return unit === "moment_ns" ? "ns" : unit === "variance" ? "count" : unit;
     }
     titleOf(name: string): string {
         if (name === RANGE) return "bytes in range";
         if (name === GROWTH) return "growth in range";
+        if (name === ALIVE) return "bytes of these blocks";
         return this.metric(name)?.title ?? this.derived(name)?.title ?? name;
     }
     get durationNs(): number {
@@ -513,6 +517,7 @@ export class Profile {
                 lineCount = whole(code, "code_line_count");
             const lineFunction = whole(code, "line_function");
             const functions = indices(code, "function_name").length;
+            await breathe();
             const tree: Tree = {
                 nodeCount: whole(paths, "parent").length,
                 parent: whole(paths, "parent"),
@@ -535,8 +540,10 @@ export class Profile {
                 siteNode: whole(sites, "node"),
                 keyCount: functions + marks.length + codeModule.length,
             };
-            checkTree(tree);
-            return { tree, passes: new TreePasses(tree), names: new Names(tree, code) };
+            await inSlices(treeChecked(tree));
+            const passes = new TreePasses(tree);
+            await breathe();
+            return { tree, passes, names: new Names(tree, code) };
         });
     }
 }
@@ -551,11 +558,15 @@ function partOf({ tree: all, names }: CallTree, siteNode: Uint32Array): CallTree
 
 /* The passes run without asking; so what would lead them astray is refused here. */
 export function checkTree(tree: Tree): void {
+    atOnce(treeChecked(tree));
+}
+function* treeChecked(tree: Tree): Work<void> {
     const bad = (what: string) => {
         throw new Error(`The call tree makes no sense: ${what}.`);
     };
     if (tree.code.length !== tree.nodeCount) bad("nodes without code");
     for (let node = 1; node < tree.nodeCount; node++) {
+        if ((node & 0x3fff) === 0) yield;
         if (tree.parent[node]! >= node) bad(`node ${node} comes before its parent`);
         if (tree.code[node]! >= tree.codeFirstLine.length) bad(`node ${node} has unknown code`);
     }
@@ -565,7 +576,10 @@ export function checkTree(tree: Tree): void {
             tree.codeFirstLine[code]! + tree.codeLineCount[code]! > tree.lineKey.length
         )
             bad(`code ${code} has no lines`);
-    for (const node of tree.siteNode) if (node >= tree.nodeCount) bad("a site without a node");
+    yield;
+    const { siteNode } = tree;
+    for (let site = 0; site < siteNode.length; site++)
+        if (siteNode[site]! >= tree.nodeCount) bad("a site without a node");
 }
 
 /* A figure of merged metrics from the sums of its parts (doc/API.md, "derived"). */

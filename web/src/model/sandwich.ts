@@ -3,6 +3,7 @@
 import { levelAt, type Curves } from "./curves.ts";
 import type { Edge } from "./graph.ts";
 import type { CallTree } from "./profile.ts";
+import type { Work } from "./slices.ts";
 import type { Wanted } from "./tree.ts";
 
 /* By site: does its path lead through the function? And: is it listed under it? */
@@ -11,18 +12,20 @@ export interface Through {
     exclusive: Uint8Array;
 }
 
-export function throughFunction(
+export function* throughFunction(
     { tree, passes }: CallTree,
     key: number,
     wanted: Wanted,
     hide: boolean,
-): Through {
+): Work<Through> {
     const matches = new Uint8Array(tree.keyCount);
     matches[key] = 1;
-    const inclusive = passes.through(matches),
-        lines = passes.exclusiveLines(hide),
+    const inclusive = passes.through(matches);
+    yield;
+    const lines = yield* passes.exclusiveLinesInSlices(hide),
         exclusive = new Uint8Array(inclusive.length);
     for (let site = 0; site < inclusive.length; site++) {
+        if ((site & 0x3fff) === 0x3fff) yield;
         if (wanted && !wanted[site]) inclusive[site] = 0;
         else if (tree.lineKey[lines[site]!] === key) exclusive[site] = 1;
     }

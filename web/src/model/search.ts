@@ -2,8 +2,7 @@
  * a part of a name; "!" in front takes what does not match, "function:", "file:" or "module:" behind
  * it says where alone to look. Several, with " & " between them, have to hold together. Letters match
  * in either case. searcher() has the terms about names. conditionsOf() has those about blocks:
- * "size:>=64K" and "region:NAME"; "age:" and "thread:" are refused in a sentence, because figures of
- * call paths do not tell them. */
+ * "size:>=64K", "region:NAME", and of single blocks "age:>10s" and "thread:TID", which only a trace knows. */
 
 const places = ["function", "file", "module"] as const;
 type Place = (typeof places)[number];
@@ -25,7 +24,7 @@ function expression(words: string): RegExp | null {
 }
 
 const aboutBlocks = ["size", "region", "age", "thread"] as const;
-type AboutBlocks = (typeof aboutBlocks)[number];
+export type AboutBlocks = (typeof aboutBlocks)[number];
 
 const begins = (words: string, word: string) =>
     words.startsWith(`${word}:`) && words[word.length + 1] !== ":";
@@ -66,8 +65,14 @@ export interface SizeRange {
     least: number;
     most: number;
 }
+export interface ThreadTerm {
+    tid: number;
+    not: boolean;
+}
 export interface Conditions {
     size: SizeRange | null; /* null: any */
+    age: SizeRange | null; /* in ns */
+    thread: ThreadTerm | null;
     region: string; /* "": any */
     wrong: string; /* why a term cannot be taken; "": all can */
 }
@@ -77,10 +82,27 @@ const unitOfSize: Record<string, number> = { "": 1, b: 1 };
     for (const behind of ["", "b", "ib"]) unitOfSize[letter + behind] = 1024 ** (at + 1);
 });
 
-/* ">=64K", as src/analysis/aggregate/match.c reads it, and what of it "!" leaves. */
-function sizeRange(text: string, not: boolean): SizeRange | null {
-    const parts = /^([<>])(=?)(\d+\.?\d*|\.\d+)\s*([a-z]*)$/i.exec(text),
-        unit = parts && unitOfSize[parts[4]!.toLowerCase()];
+const unitOfAge: Record<string, number> = {
+    "": 1e9,
+    s: 1e9,
+    sec: 1e9,
+    ms: 1e6,
+    us: 1e3,
+    µs: 1e3,
+    ns: 1,
+    m: 6e10,
+    min: 6e10,
+    h: 36e11,
+};
+
+/* ">=64K" or ">10s", as src/analysis/aggregate/match.c reads it, and what of it "!" leaves. */
+function rangeIn(
+    text: string,
+    not: boolean,
+    units: Readonly<Record<string, number>>,
+): SizeRange | null {
+    const parts = /^([<>])(=?)(\d+\.?\d*|\.\d+)\s*([a-zµ]*)$/i.exec(text),
+        unit = parts && units[parts[4]!.toLowerCase()];
     if (!parts || !unit) return null;
     const number = Math.round(Number(parts[3]) * unit),
         isLess = (parts[1] === "<") !== not,
@@ -91,19 +113,45 @@ function sizeRange(text: string, not: boolean): SizeRange | null {
 }
 
 function wrongWith(about: AboutBlocks, text: string, not: boolean, had: Conditions): string {
-    if (about === "age" || about === "thread")
-        return `“${about}:” is known of single blocks, not of call paths: ask a trace (tidemark blocks, events).`;
+    if (about === "thread") {
+        if (had.thread) return "“thread:” is there twice.";
+        return /^\d{1,10}$/.test(text) ? "" : "“thread:” is followed by a thread's number.";
+    }
+    if (about === "age")
+        return rangeIn(text, not, unitOfAge)
+            ? ""
+            : "“age:” is followed by <, <=, > or >= and a time, as in age:>10s.";
     if (about === "size")
-        return sizeRange(text, not)
+        return rangeIn(text, not, unitOfSize)
             ? ""
             : "“size:” is followed by <, <=, > or >= and a size, as in size:>=64K.";
     if (not) return "What lies outside a region is not known.";
     return had.region ? "“region:” is there twice." : "";
 }
 
+const narrowed = (a: SizeRange | null, b: SizeRange): SizeRange => ({
+    least: Math.max(a?.least ?? 0, b.least),
+    most: Math.min(a?.most ?? Infinity, b.most),
+});
+
+/* Why terms about single blocks are left out; "": there are none, or they are not. */
+export function whyNotSingle(
+    { age, thread }: Conditions,
+    viewShowsThem: boolean,
+    isKnown: boolean,
+): string {
+    if (!age && !thread) return "";
+    const word = age ? "age:" : "thread:";
+    if (!isKnown)
+        return `“${word}” is known of single blocks, not of call paths: of the heap of a trace (record --trace; tidemark serve FILE.tmt, blocks, events).`;
+    return viewShowsThem
+        ? ""
+        : `“${word}” is known of single blocks: the flame graph and the call tree show them.`;
+}
+
 /* Terms that are wrong are left out, and the first of them is said. */
 export function conditionsOf(words: string): Conditions {
-    const all: Conditions = { size: null, region: "", wrong: "" };
+    const all: Conditions = { size: null, age: null, thread: null, region: "", wrong: "" };
     for (const each of termsOf(words)) {
         const found = blockTerm(each);
         if (!found) continue;
@@ -112,18 +160,29 @@ export function conditionsOf(words: string): Conditions {
         all.wrong ||= wrong;
         if (wrong) continue;
         if (about === "region") all.region = text;
-        const range = about === "size" ? sizeRange(text, not)! : null;
-        if (range)
-            all.size = {
-                least: Math.max(range.least, all.size?.least ?? 0),
-                most: Math.min(range.most, all.size?.most ?? Infinity),
-            };
+        if (about === "thread") all.thread = { tid: Number(text), not };
+        if (about === "size") all.size = narrowed(all.size, rangeIn(text, not, unitOfSize)!);
+        if (about === "age") all.age = narrowed(all.age, rangeIn(text, not, unitOfAge)!);
     }
     return all;
 }
 
+/* The words with one term about blocks of this kind; "": with none. */
+export function withTerm(words: string, about: AboutBlocks, text: string): string {
+    const rest = withoutTerms(words, about);
+    return [...(rest ? [rest] : []), ...(text ? [`${about}:${text}`] : [])].join(" & ");
+}
+/* What a term about blocks of this kind says; "": there is none. */
+export function termText(words: string, about: AboutBlocks): string {
+    for (const each of termsOf(words)) {
+        const found = blockTerm(each);
+        if (found?.about === about) return `${found.not ? "!" : ""}${found.text}`;
+    }
+    return "";
+}
+
 /* The words without the terms about blocks of this kind. */
-export function withoutTerms(words: string, about: "size" | "region"): string {
+export function withoutTerms(words: string, about: AboutBlocks): string {
     return termsOf(words)
         .filter((each) => blockTerm(each)?.about !== about)
         .join(" & ");

@@ -5,7 +5,7 @@
  * code), which stands for one frame or more (lines: inlined calls, innermost first). What is listed
  * as one function has a key (src/analysis/aggregate/functions.h): an index of `functions`, or a
  * number behind them. */
-import { atOnce, inSlices, type Work } from "./slices.ts";
+import { atOnce, type Work } from "./slices.ts";
 
 export interface Tree {
     nodeCount: number;
@@ -22,6 +22,9 @@ export interface Tree {
     siteNode: Uint32Array; /* by site */
     keyCount: number;
 }
+
+/* Nodes or sites between two moments at which a pass can be left: a millisecond at most. */
+const OFTEN = 0x3fff;
 
 /* Which sites count; null: all. By site. */
 export type Wanted = Uint8Array | null;
@@ -58,11 +61,13 @@ export class TreePasses {
     }
 
     /* A column of sites, by node. */
-    ofNodes(column: ArrayLike<number>, wanted: Wanted): Float64Array {
+    *#ofNodes(column: ArrayLike<number>, wanted: Wanted): Work<Float64Array> {
         const values = new Float64Array(this.tree.nodeCount);
         const { siteNode } = this.tree;
-        for (let site = 0; site < siteNode.length; site++)
+        for (let site = 0; site < siteNode.length; site++) {
+            if ((site & OFTEN) === OFTEN) yield;
             if (!wanted || wanted[site]) values[siteNode[site]!]! += column[site]!;
+        }
         return values;
     }
 
@@ -70,12 +75,17 @@ export class TreePasses {
      * several groupings are made of one. */
     #inclusive: { column: ArrayLike<number>; wanted: Wanted; values: Float64Array } | null = null;
     inclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {
+        return atOnce(this.inclusiveInSlices(column, wanted));
+    }
+    *inclusiveInSlices(column: ArrayLike<number>, wanted: Wanted): Work<Float64Array> {
         if (this.#inclusive?.column === column && this.#inclusive.wanted === wanted)
             return this.#inclusive.values;
-        const values = this.ofNodes(column, wanted);
+        const values = yield* this.#ofNodes(column, wanted);
         const { parent, nodeCount } = this.tree;
-        for (let node = nodeCount - 1; node > 0; node--)
+        for (let node = nodeCount - 1; node > 0; node--) {
+            if ((node & OFTEN) === 0) yield;
             if (values[node] !== 0) values[parent[node]!]! += values[node]!;
+        }
         this.#inclusive = { column, wanted, values };
         return values;
     }
@@ -87,11 +97,15 @@ export class TreePasses {
     /* By site: the line that its path is listed under: the innermost frame that is not hidden, or
      * the innermost of all where every frame is. */
     exclusiveLines(hide: boolean): Uint32Array {
+        return atOnce(this.exclusiveLinesInSlices(hide));
+    }
+    *exclusiveLinesInSlices(hide: boolean): Work<Uint32Array> {
         const known = this.#exclusive.get(hide);
         if (known) return known;
         const { siteNode, parent, code, codeFirstLine, codeLineCount } = this.tree;
         const lines = new Uint32Array(siteNode.length);
         for (let site = 0; site < siteNode.length; site++) {
+            if ((site & OFTEN) === OFTEN) yield;
             const leaf = siteNode[site]!;
             lines[site] = codeFirstLine[code[leaf]!]!;
             search: for (let node = leaf; node; node = parent[node]!) {
@@ -127,10 +141,14 @@ export class TreePasses {
     /* By key: the line of the wrapper that all paths listed under it asked through; -1: they have none
      * in common. */
     wrapperLines(hide: boolean): Int32Array {
+        return atOnce(this.wrapperLinesInSlices(hide));
+    }
+    *wrapperLinesInSlices(hide: boolean): Work<Int32Array> {
         const { siteNode, keyCount, lineKey } = this.tree;
-        const lines = this.exclusiveLines(hide),
+        const lines = yield* this.exclusiveLinesInSlices(hide),
             wrappers = new Int32Array(keyCount).fill(-2);
         for (let site = 0; site < siteNode.length; site++) {
+            if ((site & OFTEN) === OFTEN) yield;
             const key = lineKey[lines[site]!]!,
                 had = wrappers[key]!;
             if (had === -1) continue;
@@ -142,24 +160,19 @@ export class TreePasses {
 
     /* By node, a bit for each of its first 32 lines: is it the first line of its group on the way
      * from the root here? (Recursion counts once: only there the inclusive value is added.) */
-    #firstOnWay(groups: Uint32Array, groupCount: number, hide: boolean): Uint32Array {
-        if (!this.#flags[hide ? 1 : 0].has(groups)) this.expect([[groups, groupCount]], hide);
+    *#firstOnWay(groups: Uint32Array, groupCount: number, hide: boolean): Work<Uint32Array> {
+        yield* this.expectInSlices([[groups, groupCount]], hide);
         return this.#flags[hide ? 1 : 0].get(groups)!;
     }
 
     /* Walks the tree once for several groupings of lines that are going to be asked for. Written
      * out, where walk() would call for each node: a million nodes in a third of the time. */
-    expect(
+    *expectInSlices(
         groupings: readonly (readonly [groups: Uint32Array, groupCount: number])[],
         hide: boolean,
-    ): void {
-        atOnce(this.#expected(groupings, hide));
-    }
-
-    /* The same, where the page shall answer meanwhile; once. */
-    async expectInSlices(groups: Uint32Array, groupCount: number, hide: boolean): Promise<void> {
-        if (!this.#flags[hide ? 1 : 0].has(groups))
-            await inSlices(this.#expected([[groups, groupCount]], hide));
+    ): Work<void> {
+        const left = groupings.filter(([groups]) => !this.#flags[hide ? 1 : 0].has(groups));
+        if (left.length) yield* this.#expected(left, hide);
     }
 
     *#expected(
@@ -244,18 +257,45 @@ export class TreePasses {
 
     /* By key: what a function asks for itself. */
     exclusiveByKey(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
-        const { siteNode, lineKey, keyCount } = this.tree;
-        const sums = new Float64Array(keyCount);
-        const lines = this.exclusiveLines(hide);
-        for (let site = 0; site < siteNode.length; site++)
-            if (!wanted || wanted[site]) sums[lineKey[lines[site]!]!]! += column[site]!;
+        return atOnce(this.exclusiveByKeyInSlices(column, wanted, hide));
+    }
+    exclusiveByKeyInSlices(
+        column: ArrayLike<number>,
+        wanted: Wanted,
+        hide: boolean,
+    ): Work<Float64Array> {
+        const { lineKey, keyCount } = this.tree;
+        return this.exclusiveByInSlices(lineKey, keyCount, column, wanted, hide);
+    }
+    /* The same by any grouping of lines. */
+    *exclusiveByInSlices(
+        groups: Uint32Array,
+        groupCount: number,
+        column: ArrayLike<number>,
+        wanted: Wanted,
+        hide: boolean,
+    ): Work<Float64Array> {
+        const sums = new Float64Array(groupCount);
+        const lines = yield* this.exclusiveLinesInSlices(hide);
+        for (let site = 0; site < lines.length; site++) {
+            if ((site & OFTEN) === OFTEN) yield;
+            if (!wanted || wanted[site]) sums[groups[lines[site]!]!]! += column[site]!;
+        }
         return sums;
     }
 
     /* By key: with all that is asked for below it, each path once. Hidden frames have nothing, but
      * where a path has no other. */
     inclusiveByKey(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
-        return this.inclusiveListed(this.tree.lineKey, this.tree.keyCount, column, wanted, hide);
+        return atOnce(this.inclusiveByKeyInSlices(column, wanted, hide));
+    }
+    inclusiveByKeyInSlices(
+        column: ArrayLike<number>,
+        wanted: Wanted,
+        hide: boolean,
+    ): Work<Float64Array> {
+        const { lineKey, keyCount } = this.tree;
+        return this.#inclusiveListed(lineKey, keyCount, column, wanted, hide);
     }
 
     /* The same of functions that are grouped otherwise. */
@@ -266,29 +306,41 @@ export class TreePasses {
         wanted: Wanted,
         hide: boolean,
     ): Float64Array {
+        return atOnce(this.#inclusiveListed(groups, groupCount, column, wanted, hide));
+    }
+    *#inclusiveListed(
+        groups: Uint32Array,
+        groupCount: number,
+        column: ArrayLike<number>,
+        wanted: Wanted,
+        hide: boolean,
+    ): Work<Float64Array> {
         const { siteNode, lineLibrary } = this.tree;
-        const sums = this.inclusiveBy(groups, groupCount, column, wanted, hide);
+        const sums = yield* this.inclusiveByInSlices(groups, groupCount, column, wanted, hide);
         if (!hide) return sums;
-        const lines = this.exclusiveLines(true);
-        for (let site = 0; site < siteNode.length; site++)
+        const lines = yield* this.exclusiveLinesInSlices(true);
+        for (let site = 0; site < siteNode.length; site++) {
+            if ((site & OFTEN) === OFTEN) yield;
             if (siteNode[site] && lineLibrary[lines[site]!] && (!wanted || wanted[site]))
                 sums[groups[lines[site]!]!]! += column[site]!;
+        }
         return sums;
     }
 
     /* The same by any grouping of lines. */
-    inclusiveBy(
+    *inclusiveByInSlices(
         groups: Uint32Array,
         groupCount: number,
         column: ArrayLike<number>,
         wanted: Wanted,
         hide = false,
-    ): Float64Array {
+    ): Work<Float64Array> {
         const { nodeCount, code, codeFirstLine } = this.tree;
         const sums = new Float64Array(groupCount);
-        const values = this.inclusive(column, wanted);
-        const flags = this.#firstOnWay(groups, groupCount, hide);
+        const values = yield* this.inclusiveInSlices(column, wanted);
+        const flags = yield* this.#firstOnWay(groups, groupCount, hide);
         for (let node = 1; node < nodeCount; node++) {
+            if ((node & OFTEN) === 0) yield;
             let bits = flags[node]!;
             if (!bits || !values[node]) continue;
             const first = codeFirstLine[code[node]!]!;
@@ -297,6 +349,7 @@ export class TreePasses {
         }
         /* what was recorded without a call path stands at the root and is listed as such */
         const root = codeFirstLine[code[0]!]!;
+        yield;
         for (let site = 0; site < this.tree.siteNode.length; site++)
             if (this.tree.siteNode[site] === 0 && (!wanted || wanted[site]))
                 sums[groups[root]!]! += column[site]!;

@@ -2,10 +2,19 @@
  * of the page selects of them. `inPart` is the part in the chosen range of time or region, which
  * is fetched when the choice rests. */
 import { computed, effect, signal } from "@preact/signals";
+import { numbers, whole } from "../data/columns.ts";
 import { Outdated, Unanswered, type DataSource } from "../data/source.ts";
 import { rangeLevels, type RangeLevels } from "../model/growth.ts";
 import { findFocus } from "../model/focus.ts";
-import { GROWTH, levelNamed, Profile, RANGE, type CallTree, type Level } from "../model/profile.ts";
+import {
+    ALIVE,
+    GROWTH,
+    levelNamed,
+    Profile,
+    RANGE,
+    type CallTree,
+    type Level,
+} from "../model/profile.ts";
 import { conditionsOf } from "../model/search.ts";
 import type { Unit } from "../model/units.ts";
 import { both, type Wanted } from "../model/tree.ts";
@@ -344,6 +353,7 @@ function followFocus(): void {
 export const conditions = computed(() => conditionsOf(state.value.search));
 
 const sizeKey = () => JSON.stringify(conditions.value.size);
+const singleKey = () => JSON.stringify([conditions.value.age, conditions.value.thread]);
 
 /* By profile and by call tree: the sites with blocks of the size that was last looked for. */
 interface Sized {
@@ -351,6 +361,45 @@ interface Sized {
     sites: Uint8Array;
 }
 const sized = new WeakMap<Profile | CallTree, Sized>();
+
+/* Single blocks that are asked for: of whom and by what name; null: none are, or nobody knows. At the end of
+ * the range that is chosen, or of the run if what is alive then is shown, or else at the peak. */
+const blockViews: readonly string[] = ["flame", "tree"];
+export const showsBlocks = (view: string): boolean => blockViews.includes(view);
+export function knowsBlocks(of: Profile): boolean {
+    return !of.region && !of.level && (of.part?.of ?? of).has("alive");
+}
+export interface SingleBlocks {
+    of: Profile; /* the whole run */
+    name: string; /* doc/API.md, "alive" */
+    when: "peak" | number;
+}
+export function singleBlocks(of: Profile): SingleBlocks | null {
+    const { size, age, thread } = conditions.value;
+    if ((!age && !thread) || !showsBlocks(state.value.view) || !knowsBlocks(of)) return null;
+    const number = (value: number) => Math.min(value, Number.MAX_SAFE_INTEGER);
+    const range = (of: { least: number; most: number } | null) =>
+        !of ? "any" : of.most < of.least ? "1-0" : `${number(of.least)}-${number(of.most)}`;
+    const end = of.window?.to ?? (state.value.metric === "live_bytes" ? of.durationNs : null),
+        when = end === null ? "peak" : Math.ceil(end);
+    const by = thread ? `${thread.not ? "not-" : ""}${thread.tid}` : "any";
+    return {
+        of: of.part?.of ?? of,
+        name: `alive/${when}/${range(size)}/${range(age)}/${by}`,
+        when,
+    };
+}
+async function bytesOfBlocks({ of, name }: SingleBlocks, tree: CallTree): Promise<Float64Array> {
+    const found = await of.columns(name),
+        bytes = numbers(found, "bytes"),
+        siteOf = tree.passes.siteOfNode(),
+        column = new Float64Array(tree.tree.siteNode.length);
+    whole(found, "node").forEach((node, row) => {
+        const site = siteOf[node] ?? -1;
+        if (site >= 0) column[site]! += bytes[row]!;
+    });
+    return column;
+}
 
 /* Finds them. To be awaited before a view of the profile asks for sites. */
 export async function findSizes(of: Profile): Promise<void> {
@@ -411,22 +460,25 @@ export function rangeOf(of: Profile, tree: CallTree): Promise<RangeLevels> {
 /* What views of call paths show: the metric, or the levels at the highest moment of the range, or its growth. */
 export async function shownColumn(of: Profile, tree: CallTree, usual: string): Promise<Shown> {
     const metric = shownMetric(of, usual);
-    const column =
-        metric === RANGE
-            ? (await rangeOf(of, tree)).column
-            : metric === GROWTH
-              ? (await rangeOf(of, tree)).growth.change
-              : await of.column(metric);
+    const blocks = singleBlocks(of);
+    const column = blocks
+        ? await bytesOfBlocks(blocks, tree)
+        : metric === RANGE
+          ? (await rangeOf(of, tree)).column
+          : metric === GROWTH
+            ? (await rangeOf(of, tree)).growth.change
+            : await of.column(metric);
     return { metric, title: of.titleOf(metric), unit: of.unitOf(metric), column };
 }
 export function shownMetric(of: Profile, usual: string): string {
+    if (singleBlocks(of)) return ALIVE;
     return rangeShown(of) ? state.value.metric || RANGE : metricOr(of, usual);
 }
 
 /* What pathSites() and the figures depend on: for keys of Profile.work and inputs of effects. */
 export function pathKey(): string {
     const { node, from, to, hide } = state.value;
-    return [node, from, to, hide, sizeKey()].join();
+    return [node, from, to, hide, sizeKey(), singleKey()].join();
 }
 /* Likewise, and the function in focus. */
 export const focusKey = () => [state.value.fn, pathKey()].join();

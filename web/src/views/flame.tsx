@@ -8,11 +8,12 @@ import { flameOf, frameAddress, frameOfAddress, nameMark, type Flame } from "../
 import { isStriped, moduleColour } from "../model/palette.ts";
 import { differenceColour } from "../model/compare.ts";
 import { baseName, GROWTH, type CallTree, type Names, type Profile } from "../model/profile.ts";
-import { searcher } from "../model/search.ts";
+import { conditionsOf, searcher, termText, withTerm } from "../model/search.ts";
 import { breathe, inSlices } from "../model/slices.ts";
 import { duration, exact, format, share, signed } from "../model/units.ts";
 import {
     focusKey,
+    knowsBlocks,
     profileNames,
     rangeOf,
     rangeShown,
@@ -32,6 +33,7 @@ import { functionMark } from "../model/focus.ts";
 import { functionMenu } from "./functions.tsx";
 import { idleOf, type PageUse } from "./heat.tsx";
 import { Sandwich } from "./sandwich.tsx";
+import type { Thread } from "./threads.tsx";
 import type { ViewProps } from "./registry.ts";
 
 const lifeColumns = ["lifetime_sum_ns", "free_count", "alloc_count", "realloc_count"];
@@ -262,6 +264,7 @@ function Choices({ profile, metric }: ViewProps & { metric: string }): JSX.Eleme
             </button>
             <OrderChoice profile={profile} />
             <ColourChoice profile={profile} />
+            {knowsBlocks(profile) && <BlocksChoice profile={profile} />}
             <span class="dim">click: zoom · Esc: out · right click: more</span>
         </div>
     );
@@ -302,6 +305,77 @@ function OrderChoice({ profile }: ViewProps): JSX.Element {
             </select>
             {why && <span class="dim"> {why}</span>}
         </label>
+    );
+}
+
+const ages: readonly string[] = [
+    ">1ms",
+    ">10ms",
+    ">100ms",
+    ">1s",
+    ">10s",
+    ">1min",
+    ">10min",
+    ">1h",
+];
+
+/* Of a trace: how old blocks are, and which thread asked for them. What is chosen stands in the search. */
+function BlocksChoice({ profile }: ViewProps): JSX.Element {
+    const { search } = state.value;
+    const whole = profile.part?.of ?? profile;
+    const said = useLoaded(
+        async () =>
+            whole.has("threads")
+                ? ((await whole.json<{ threads: Thread[] | null }>("threads")).threads ?? [])
+                : [],
+        [whole],
+    );
+    const threads = said.state === "there" ? said.value : [];
+    const choice = (about: "age" | "thread", options: readonly [string, string][]) => {
+        const chosen = termText(search, about);
+        return (
+            <label>
+                {about}{" "}
+                <select
+                    class="behind-word"
+                    aria-label={about === "age" ? "Age of blocks" : "Thread that asked"}
+                    value={chosen}
+                    onChange={(event) =>
+                        go(
+                            { search: withTerm(search, about, event.currentTarget.value) },
+                            "replace",
+                        )
+                    }>
+                    <option value="">any</option>
+                    {chosen && !options.some(([text]) => text === chosen) && (
+                        <option value={chosen}>{chosen}</option>
+                    )}
+                    {options.map(([text, title]) => (
+                        <option key={text} value={text}>
+                            {title}
+                        </option>
+                    ))}
+                </select>
+            </label>
+        );
+    };
+    const limit = whole.durationNs;
+    return (
+        <>
+            {choice(
+                "age",
+                ages
+                    .filter((each) => (conditionsOf(`age:${each}`).age?.least ?? 0) < limit)
+                    .map((each) => [each, each.replace(">", "over ")]),
+            )}
+            {threads.length > 1 &&
+                choice(
+                    "thread",
+                    threads
+                        .slice(0, 200)
+                        .map(({ tid, name }) => [String(tid), `${tid} ${name ?? ""}`.trim()]),
+                )}
+        </>
     );
 }
 

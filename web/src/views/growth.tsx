@@ -6,12 +6,12 @@ import type { JSX } from "preact";
 import { numbers, whole } from "../data/columns.ts";
 import type { Mark } from "../data/types.ts";
 import type { DiffFlame } from "../model/compare.ts";
-import { buildFlame } from "../model/flame.ts";
+import { flameOf } from "../model/flame.ts";
 import {
     bornOf,
     growthOf,
-    growthRows,
-    growthSums,
+    growthRowsInSlices,
+    growthSumsInSlices,
     type Growth,
     type GrowthRow,
     type GrowthSums,
@@ -26,7 +26,8 @@ import { focusKey, inPart, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Plot, type PlotSeries } from "../widgets/plot.tsx";
-import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { NotRecorded, Ready, useInSlices, useLoaded } from "../widgets/states.tsx";
+import type { Work } from "../model/slices.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import { toneOf } from "./compare_figures.tsx";
@@ -374,12 +375,47 @@ function Sums({
 
 function Lens({ profile, of, growth }: ViewProps & { of: CallTree; growth: Growth }): JSX.Element {
     const { inclusive, hide } = state.value;
-    const shown = getOption(state.value, "as") ?? "table";
     const { born, why, waits } = useBorn(profile, of, growth);
     const wanted = wantedSites(of);
     const inputs = [growth, born, inclusive, focusKey()];
-    const sums = useMemo(() => growthSums(growth, born, wanted), inputs);
-    const rows = useMemo(() => growthRows(of, growth, born, wanted, inclusive, hide), inputs);
+    const worked = useInSlices(
+        function* () {
+            return {
+                of,
+                growth,
+                born,
+                sums: yield* growthSumsInSlices(growth, born, wanted),
+                rows: yield* growthRowsInSlices(of, growth, born, wanted, inclusive, hide),
+            };
+        },
+        growth.change.length > MANY_SITES,
+        inputs,
+    );
+    if (!worked.value) return <div class="empty" aria-busy="true" />;
+    return (
+        <LensOf profile={profile} value={worked.value} waits={waits || worked.waits} why={why} />
+    );
+}
+
+const MANY_SITES = 20_000;
+
+function LensOf({
+    profile,
+    value: { of, growth, born, sums, rows },
+    waits,
+    why,
+}: ViewProps & {
+    value: {
+        of: CallTree;
+        growth: Growth;
+        born: Float64Array | null;
+        sums: GrowthSums;
+        rows: GrowthRow[];
+    };
+    waits: boolean;
+    why: string;
+}): JSX.Element {
+    const shown = getOption(state.value, "as") ?? "table";
     return (
         <>
             <Sums growth={growth} sums={sums} waits={waits} why={why} />
@@ -441,16 +477,19 @@ function OnlyChanges(): JSX.Element {
 }
 
 /* One tree, path by path as wide as the larger of the two levels, or as the change. */
-function flameOf(of: CallTree, growth: Growth, only: boolean): DiffFlame {
+function* growthFlame(of: CallTree, growth: Growth, only: boolean): Work<DiffFlame> {
     const { hide, collapse } = state.value;
     const masked = (level: Float64Array) =>
         level.map((value, site) => (growth.known[site] ? value : 0));
-    const before = masked(growth.from.level),
-        after = masked(growth.to.level);
+    const before = masked(growth.from.level);
+    yield;
+    const after = masked(growth.to.level);
+    yield;
     const width = before.map((value, site) =>
         only ? Math.abs(after[site]! - value) : Math.max(value, after[site]!),
     );
-    const flame = buildFlame(of.tree, of.passes, width, wantedSites(of), {
+    yield;
+    const flame = yield* flameOf(of.tree, of.passes, width, wantedSites(of), {
         hide,
         collapse,
         inverted: false,
@@ -469,10 +508,12 @@ function flameOf(of: CallTree, growth: Growth, only: boolean): DiffFlame {
 
 function GrowthFlame({ of, growth }: { of: CallTree; growth: Growth }): JSX.Element {
     const only = getOption(state.value, "only") === "1";
-    const flame = useMemo(
-        () => flameOf(of, growth, only),
+    const { value: flame } = useInSlices(
+        () => growthFlame(of, growth, only),
+        growth.change.length > MANY_SITES,
         [of, growth, only, state.value.collapse, focusKey()],
     );
+    if (!flame) return <div class="empty" aria-busy="true" />;
     if (flame.frames.length < 2)
         return <div class="empty">No call path whose level is known at both moments.</div>;
     return (

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { indices, numbers, Strings, whole } from "../data/columns.ts";
 import type { Sample } from "../data/types.ts";
+import type { HeldLooks } from "../model/held.ts";
 import {
     changeOf,
     foundInMappings,
@@ -19,21 +20,26 @@ import { baseName } from "../model/profile.ts";
 import type { Mapping } from "../model/space.ts";
 import { searcher } from "../model/search.ts";
 import { bytes, exact, signed } from "../model/units.ts";
-import { go, link, state } from "../state/state.ts";
+import { go, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { LookOptions } from "../widgets/look_options.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { toneOf } from "./compare_figures.tsx";
+import { HeldGrowth } from "./growth_held.tsx";
 import type { ViewProps } from "./registry.ts";
 
-const subjects: readonly { id: Subject; title: string; resource: string }[] = [
+/* Who holds what is a tree; all else is rows of looks. */
+type Shown = Subject | "held";
+
+const subjects: readonly { id: Shown; title: string; resource: string }[] = [
     { id: "owners", title: "resident, by owner", resource: "look_owners" },
     { id: "resident", title: "resident, by file", resource: "mappings" },
     { id: "mapped", title: "mapped, by file", resource: "mappings" },
     { id: "blocks", title: "resident of blocks, by function", resource: "residency" },
     { id: "types", title: "live blocks, by type", resource: "look_types" },
     { id: "lost", title: "lost blocks, by function", resource: "islands" },
+    { id: "held", title: "who holds live blocks", resource: "held_looks" },
 ];
 
 /* Owners unless another is chosen, or no look has found owners. */
@@ -170,6 +176,22 @@ function knowsOf(subject: Subject, samples: readonly Sample[], found: readonly F
     };
 }
 
+type Said = { held: HeldLooks } | { subject: Subject; found: Found[] } | null;
+
+/* Null: no look looked for it. */
+async function whatLooksSay(
+    profile: ViewProps["profile"],
+    subject: Shown,
+    isThere: boolean,
+    hide: boolean,
+    looked: () => boolean,
+): Promise<Said> {
+    if (subject === "held")
+        return isThere ? { held: await profile.json<HeldLooks>("held_looks") } : null;
+    if (isThere) return { subject, found: await foundOf(profile, subject, hide) };
+    return looked() ? { subject, found: [] } : null;
+}
+
 export function LooksGrowth({ profile }: ViewProps): JSX.Element {
     const samples = profile.summary.samples ?? [];
     const { hide } = state.value,
@@ -181,14 +203,17 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(
         () =>
             profile.work(["looks", subject.id, hide].join(), async () =>
-                profile.has(subject.resource)
-                    ? foundOf(profile, subject.id, hide)
-                    : samples.some(looked)
-                      ? []
-                      : null,
+                whatLooksSay(profile, subject.id, profile.has(subject.resource), hide, () =>
+                    samples.some(looked),
+                ),
             ),
         [profile, subject.id, hide],
     );
+    const said = loaded.state === "there" ? loaded.value : null,
+        held = said && "held" in said ? said.held : null;
+    const choices = held
+        ? samples.filter(({ sample }) => held.looks.some((each) => each.sample === sample))
+        : samples;
     if (profile.summary.meta["job_ranks"] !== undefined)
         return (
             <NotRecorded
@@ -204,9 +229,9 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
             />
         );
     const lookOf = (name: string, usual: Sample) =>
-        samples.find((each) => String(each.sample) === getOption(state.value, name)) ?? usual;
-    const a = lookOf("a", samples[0]!),
-        b = lookOf("b", samples.at(-1)!);
+        choices.find((each) => String(each.sample) === getOption(state.value, name)) ?? usual;
+    const a = lookOf("a", choices[0]!),
+        b = lookOf("b", choices.at(-1)!);
     const choice = (letter: "a" | "b", look: Sample) => (
         <label>
             {letter.toUpperCase()}{" "}
@@ -220,7 +245,7 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
                         "replace",
                     )
                 }>
-                <LookOptions samples={samples} />
+                <LookOptions samples={choices} />
             </select>
         </label>
     );
@@ -257,23 +282,40 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
             <p class="dim remark">
                 Exact at each look, to the page. A look at a peak tells the largest call paths one
                 by one, and the others together: what then has no row of its own is not known. Who
-                holds what is known of one look of a recording:{" "}
-                <a href={link({ view: "compare", sort: "", opt: "" })}>compare</a> two recordings
-                for that.
+                holds what is found out at snapshots and at the end.
             </p>
             <Ready of={loaded}>
-                {(found) =>
-                    found ? (
-                        <LookTable found={found} a={a} b={b} subject={subject.id} all={samples} />
+                {(said) =>
+                    !said ? (
+                        <NotLookedFor subject={subject.id} />
+                    ) : "held" in said ? (
+                        <HeldGrowth looks={said.held} a={a.sample} b={b.sample} />
                     ) : (
-                        <NotRecorded
-                            what="No look of this recording looked for it."
-                            how="They are looked for at peaks, at snapshots and at the end, unless with --no-looks or of samples."
+                        <LookTable
+                            found={said.found}
+                            a={a}
+                            b={b}
+                            subject={said.subject}
+                            all={samples}
                         />
                     )
                 }
             </Ready>
         </>
+    );
+}
+
+function NotLookedFor({ subject }: { subject: Shown }): JSX.Element {
+    return subject === "held" ? (
+        <NotRecorded
+            what="Fewer than two looks of this recording found out who holds what."
+            how="It is found out at snapshots (`tidemark snapshot PID`, record --snapshot-at), and at the end with record --held or where it is cheap. Two recordings can be compared by `tidemark held OLD NEW`."
+        />
+    ) : (
+        <NotRecorded
+            what="No look of this recording looked for it."
+            how="They are looked for at peaks, at snapshots and at the end, unless with --no-looks or of samples."
+        />
     );
 }
 

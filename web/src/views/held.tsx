@@ -2,34 +2,28 @@
  * if it let go. Of the chosen row it is shown through what it is held, from a root on. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { shortName } from "../model/names.ts";
+import {
+    childrenOf,
+    nameOf,
+    pathTo,
+    placeOf,
+    treeRows,
+    type Placed,
+    type Sum,
+    type TreeRow,
+} from "../model/held.ts";
 import { bytes, count, duration } from "../model/units.ts";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
+import { Twig } from "../widgets/twig.tsx";
 import type { ViewProps } from "./registry.ts";
 
 /* doc/HELD.md. */
-interface Named {
-    kind: string;
-    name: string | null;
-    of: string | null;
-    thread: number | null;
-    function?: string | null;
-    file?: string | null;
-    line?: number | null;
-}
-interface Holder extends Named {
-    id: number;
-    parent: number;
-    merged: number;
+interface Holder extends Placed {
     own_blocks: number;
     own_bytes: number;
     retained_blocks: number;
     retained_bytes: number;
-}
-interface Sum {
-    blocks: number;
-    bytes: number;
 }
 interface Held {
     at: string;
@@ -39,65 +33,7 @@ interface Held {
     holders: Holder[];
 }
 
-type Row = Holder & { level: number; hasBelow: boolean; says: string };
-
-const baseName = (path: string) => path.slice(path.lastIndexOf("/") + 1);
-
-function nameOf(row: Named): string {
-    if (row.function) return shortName(row.function);
-    const of = row.of ? ` of ${baseName(row.of)}` : "";
-    return row.name ? `${row.name}${of}` : `${row.kind}${of}`;
-}
-
-/* As the command has them: those that keep most first, and what is summed up last. */
-function childrenOf(holders: readonly Holder[]): Map<number, Holder[]> {
-    const children = new Map<number, Holder[]>();
-    for (const each of holders) {
-        const list = children.get(each.parent);
-        if (list) list.push(each);
-        else children.set(each.parent, [each]);
-    }
-    for (const list of children.values())
-        list.sort(
-            (a, b) =>
-                Number(a.merged > 0) - Number(b.merged > 0) ||
-                b.retained_bytes - a.retained_bytes ||
-                a.id - b.id,
-        );
-    return children;
-}
-
-/* The rows below what is open, each behind its parent; a chain of holders may be long. */
-function rowsOf(
-    children: ReadonlyMap<number, readonly Holder[]>,
-    isOpen: (id: number) => boolean,
-): Row[] {
-    const rows: Row[] = [],
-        waiting = (children.get(0) ?? []).map((of) => ({ of, level: 1 })).reverse();
-    for (let next = waiting.pop(); next; next = waiting.pop()) {
-        const { of, level } = next,
-            below = children.get(of.id) ?? [];
-        rows.push({
-            ...of,
-            level,
-            hasBelow: below.length > 0,
-            says: of.merged ? `${count(of.merged)} more` : nameOf(of),
-        });
-        if (below.length && isOpen(of.id))
-            for (let at = below.length - 1; at >= 0; at--)
-                waiting.push({ of: below[at]!, level: level + 1 });
-    }
-    return rows;
-}
-
-/* A parent's number is smaller than its children's, so this ends. */
-function pathTo(holders: readonly Holder[], chosen: number): Holder[] {
-    const byId = new Map(holders.map((each) => [each.id, each])),
-        path: Holder[] = [];
-    for (let at = byId.get(chosen); at; at = at.parent < at.id ? byId.get(at.parent) : undefined)
-        path.unshift(at);
-    return path;
-}
+type Row = TreeRow<Holder>;
 
 export function HeldView({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(
@@ -162,17 +98,7 @@ function columnsOf(
             title: "holder",
             width: "minmax(260px, 3fr)",
             text: (row) => row.says,
-            show: (row) => (
-                <span
-                    class="indented"
-                    style={{ "--level": Math.min(row.level, 60) }}
-                    onClick={() => row.hasBelow && toggle(row, !isOpen(row.id))}>
-                    <span aria-hidden="true" class="twig">
-                        {row.hasBelow ? (isOpen(row.id) ? "▾" : "▸") : ""}
-                    </span>
-                    {row.says}
-                </span>
-            ),
+            show: (row) => <Twig row={row} isOpen={isOpen(row.id)} onToggle={toggle} />,
         },
         { id: "kind", title: "kind", width: "100px", text: (row) => row.kind },
         {
@@ -185,7 +111,7 @@ function columnsOf(
 }
 
 function Holders({ held }: { held: Held }): JSX.Element {
-    const children = useMemo(() => childrenOf(held.holders), [held]);
+    const children = useMemo(() => childrenOf(held.holders, (row) => row.retained_bytes), [held]);
     const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
     const isOpen = (id: number) => open.has(id);
     const toggle = (row: Row, next: boolean) => {
@@ -194,7 +120,7 @@ function Holders({ held }: { held: Held }): JSX.Element {
         else changed.delete(row.id);
         setOpen(changed);
     };
-    const rows = useMemo(() => rowsOf(children, isOpen), [children, open]);
+    const rows = useMemo(() => treeRows(children, isOpen), [children, open]);
     const whole = held.held.bytes + held.lost.bytes;
     const [chosen, setChosen] = useState(0);
     const path = useMemo(() => pathTo(held.holders, chosen), [held, chosen]);
@@ -250,7 +176,7 @@ function HeldThrough({ path }: { path: readonly Holder[] }): JSX.Element {
                         <span class="dim">
                             {[
                                 each.kind,
-                                each.file && `${baseName(each.file)}:${each.line ?? "?"}`,
+                                placeOf(each),
                                 `keeps ${bytes(each.retained_bytes)} in ${count(each.retained_blocks)} blocks`,
                             ]
                                 .filter(Boolean)

@@ -9,6 +9,7 @@ import { numbers, whole } from "../data/columns.ts";
 import { baseName, callersOf, wrapperOf, type CallTree, type Profile } from "../model/profile.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { parseSuppressions, type Suppression } from "../model/suppressions.ts";
+import { atOnce, breathe, inSlices, type Work } from "../model/slices.ts";
 import type { Wanted } from "../model/tree.ts";
 import { bytes, count, duration, exact, isKnown } from "../model/units.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -19,7 +20,7 @@ import { go, link, state } from "../state/state.ts";
 import { saveText } from "../widgets/save.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Through } from "../widgets/through.tsx";
-import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { NotRecorded, Ready, useInSlices, useLoaded } from "../widgets/states.tsx";
 import { functionMenu } from "./functions.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import type { ViewProps } from "./registry.ts";
@@ -87,8 +88,9 @@ async function leaksOf(
     )) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
     const error = varianceOf(profile, "live_bytes"),
         variance = error ? await profile.column(error) : null;
-    const wanted = wantedSites(of),
-        lines = of.passes.exclusiveLines(hide);
+    const wanted = wantedSites(of);
+    await breathe();
+    const lines = await inSlices(of.passes.exclusiveLinesInSlices(hide));
     const roots = profile.has("held")
         ? rootsByLine((await profile.json<{ holders: HolderRow[] }>("held")).holders)
         : null;
@@ -101,6 +103,7 @@ async function leaksOf(
         );
     const leaks: Leak[] = [];
     for (let site = 0; site < live.length; site++) {
+        if ((site & 0x3fff) === 0x3fff) await breathe();
         if (!(live[site]! > 0) || (wanted && !wanted[site])) continue;
         const line = lines[site]!,
             made = allocs[site]! + reallocs[site]!;
@@ -126,13 +129,38 @@ interface Listed {
     node: number;
 }
 
-function found<Row extends Listed>(
+function* found<Row extends Listed>(
     rows: readonly Row[],
     { names }: CallTree,
     search: string,
-): Row[] {
-    const has = names.finder(search);
-    return rows.filter((row) => has(row.line));
+): Work<readonly Row[]> {
+    if (!search) return rows;
+    const has = names.finder(search),
+        list: Row[] = [];
+    for (let at = 0; at < rows.length; at++) {
+        if ((at & 0xff) === 0xff) yield;
+        if (has(rows[at]!.line)) list.push(rows[at]!);
+    }
+    return list;
+}
+
+/* What is shown of the blocks that are alive, and what it sums up to. */
+interface Alive {
+    shown: readonly Leak[];
+    bytes: number;
+    count: number;
+    variance: number;
+}
+function* aliveOf(left: readonly Leak[], of: CallTree, search: string): Work<Alive> {
+    const alive = { shown: yield* found(left, of, search), bytes: 0, count: 0, variance: 0 };
+    for (let at = 0; at < alive.shown.length; at++) {
+        if ((at & 0x3fff) === 0x3fff) yield;
+        const leak = alive.shown[at]!;
+        alive.bytes += leak.bytes;
+        alive.count += leak.count;
+        alive.variance += leak.variance;
+    }
+    return alive;
 }
 
 /* Lost blocks of one call path, and what hangs below them. */
@@ -470,6 +498,8 @@ function Islands({ of, islands }: { of: CallTree; islands: readonly Island[] }):
     );
 }
 
+const MANY = 20_000; /* rows that are not searched while one waits */
+
 function Leaks({
     profile,
     of,
@@ -483,26 +513,25 @@ function Leaks({
     const [chosen, choose] = useState<number | null>(null);
     const { list, errors } = useMemo(() => parseSuppressions(text), [text]);
     const left = useMemo(() => unsuppressed(leaks, of, list), [leaks, list]);
-    const shown = useMemo(() => (!search ? left : found(left, of, search)), [left, search]);
-    const lostShown = useMemo(() => {
-        const rows = unsuppressed(islands, of, list);
-        return search ? found(rows, of, search) : rows;
-    }, [islands, list, search]);
-    const most = leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1);
+    const alive = useInSlices(() => aliveOf(left, of, search), left.length > MANY, [left, search]);
+    const lostShown = useMemo(
+        () => atOnce(found(unsuppressed(islands, of, list), of, search)),
+        [islands, list, search],
+    );
+    const most = useMemo(
+        () => leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1),
+        [leaks],
+    );
     const columns = useMemo(() => columnsOf(profile, of, most), [leaks]);
     const suppress = (leak: Leak) =>
         save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
-    const total = shown.reduce((sum, leak) => sum + leak.bytes, 0),
-        sure = sureTo(
-            profile,
-            "live_bytes",
-            total,
-            shown.reduce((sum, leak) => sum + leak.variance, 0),
-        );
+    if (!alive.value) return <div class="empty" aria-busy="true" />;
+    const { shown, bytes: total, count: blocks, variance } = alive.value,
+        sure = sureTo(profile, "live_bytes", total, variance);
     return (
         <>
             <VerdictRow profile={profile} />
-            <div class="bar-row">
+            <div class="bar-row" aria-busy={alive.waits}>
                 <b title={exact(total, "bytes")}>{bytes(total)}</b>
                 {sure && (
                     <span class="dim" data-sure title={sureHint}>
@@ -510,7 +539,7 @@ function Leaks({
                     </span>
                 )}
                 <span class="dim">
-                    in {count(shown.reduce((sum, leak) => sum + leak.count, 0))} blocks alive{" "}
+                    in {count(blocks)} blocks alive{" "}
                     {profile.summary.state === "recording" ? "now" : "at the end"}, after{" "}
                     {duration(profile.durationNs)}
                 </span>

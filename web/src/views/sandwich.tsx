@@ -40,7 +40,7 @@ export function Sandwich({
                     inSlices(edgesOf(of.tree, of.passes, column, wanted, hide)),
                 );
                 await breathe();
-                const through = throughFunction(of, chosen, wanted, hide);
+                const through = await inSlices(throughFunction(of, chosen, wanted, hide));
                 await breathe();
                 const sums = new Map<string, { own: number; all: number }>();
                 const needed = new Set(

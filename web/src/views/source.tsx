@@ -5,11 +5,12 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { functionMark } from "../model/focus.ts";
-import { linesOf, type Lines } from "../model/lines.ts";
+import { linesOf, type Lines, type LineSums } from "../model/lines.ts";
 import { functionRows } from "../model/functions.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, derive, type CallTree, type Profile } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
+import { inSlices } from "../model/slices.ts";
 import { both } from "../model/tree.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -58,16 +59,8 @@ export function SourceView({ profile }: ViewProps): JSX.Element {
                 const lines = linesOf(of),
                     { column } = await shownColumn(profile, of, metric),
                     wanted = wantedSites(of);
-                return {
-                    of,
-                    lines,
-                    column,
-                    wanted,
-                    inclusive: lines.inclusive(column, wanted),
-                    exclusive: lines.exclusive(column, wanted, hide),
-                    filesInclusive: lines.filesInclusive(column, wanted),
-                    filesExclusive: lines.filesExclusive(column, wanted, hide),
-                };
+                const sums = await inSlices(lines.sums(column, wanted, hide));
+                return { of, lines, column, wanted, ...sums };
             }),
         [profile, metric, focusKey()],
     );
@@ -78,14 +71,10 @@ export function SourceView({ profile }: ViewProps): JSX.Element {
     );
 }
 
-interface Data {
+interface Data extends LineSums {
     of: CallTree;
     lines: Lines;
     column: Float64Array;
-    inclusive: Float64Array;
-    exclusive: Float64Array;
-    filesInclusive: Float64Array;
-    filesExclusive: Float64Array;
     wanted: Uint8Array | null;
 }
 
@@ -549,7 +538,7 @@ async function sumsOf(profile: Profile, sites: Uint8Array): Promise<Map<string, 
  * paths. */
 async function whatOfLine(profile: Profile, data: Data, group: number): Promise<LineFacts> {
     const { of, lines } = data;
-    const sites = both(lines.sitesThrough(group), data.wanted)!;
+    const sites = both(await inSlices(lines.sitesThrough(group)), data.wanted)!;
     const sums = await sumsOf(profile, sites);
     const sure = (name: string) =>
         sureTo(profile, name, sums.get(name) ?? 0, sums.get(varianceOf(profile, name) ?? "") ?? 0);

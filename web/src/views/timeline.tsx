@@ -7,6 +7,7 @@ import type { Mark, Peak, Region, Sample } from "../data/types.ts";
 import {
     crests,
     highestNear,
+    sumsAt,
     levelAt,
     raised,
     readCurves,
@@ -936,8 +937,6 @@ function stack(
     const { edges, level } = intervalsOf(timeline, range);
     const all = groups.flatMap((group) => group.curves);
     const x = crests(curves, all, edges, profile.summary.program?.["peak_ns"] ?? -1);
-    const at = (chosen: readonly number[], levelOf: typeof levelAt) =>
-        x.map((ns) => chosen.reduce((sum, curve) => sum + levelOf(curves, curve, ns), 0));
     const sum = new Float64Array(x.length);
     const series: PlotSeries[] = [];
     const add = (title: string, tone: string, own: Float64Array) => {
@@ -962,10 +961,12 @@ function stack(
         ...largest.map((group) => group.curves),
         groups.slice(tones.length).flatMap((group) => group.curves),
     ];
-    const held = parts.map((part) => at(part, levelAt)),
+    const held = parts.map((part) => sumsAt(curves, part, x)),
         isWhole = level && !wantedSites(of);
     if (isWhole && curves.stretch.some((stretch) => stretch > 0)) {
-        const highest = parts.map((part) => at(part, highestNear));
+        const highest = parts.map((part) =>
+            x.map((ns) => part.reduce((sum, curve) => sum + highestNear(curves, curve, ns), 0)),
+        );
         level.forEach((value, point) =>
             raised(
                 held.map((own) => own[point]!),

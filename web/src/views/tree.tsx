@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { ComponentChildren, JSX } from "preact";
 import { assetUrl } from "../data/embedded.ts";
 import { childrenOf, downRows, type DownRow } from "../model/down.ts";
-import { buildFlame, type Flame } from "../model/flame.ts";
+import { flameOf, type Flame } from "../model/flame.ts";
 import { functionMark } from "../model/focus.ts";
 import { edgesOf, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
 import { shortName } from "../model/names.ts";
@@ -56,11 +56,15 @@ function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
                 const { column } = await shownColumn(profile, of, metric);
                 /* the focus on a function chooses what is drawn, not which paths count */
                 const wanted = pathSites(of);
-                const exclusive = of.passes.exclusiveByKey(column, wanted, hide);
+                const exclusive = await inSlices(
+                    of.passes.exclusiveByKeyInSlices(column, wanted, hide),
+                );
                 return {
                     of,
                     edges: await inSlices(edgesOf(of.tree, of.passes, column, wanted, hide)),
-                    inclusive: of.passes.inclusiveByKey(column, wanted, hide),
+                    inclusive: await inSlices(
+                        of.passes.inclusiveByKeyInSlices(column, wanted, hide),
+                    ),
                     exclusive,
                     total: exclusive.reduce((a, b) => a + b, 0),
                 };
@@ -526,13 +530,15 @@ function DownView({ profile }: ViewProps): JSX.Element {
             profile.work(["down", metric, collapse, focusKey()].join(), async () => {
                 const of = await profile.callTree();
                 const { column } = await shownColumn(profile, of, metric);
-                const flame = buildFlame(of.tree, of.passes, column, wantedSites(of), {
-                    hide,
-                    collapse,
-                    inverted: false,
-                    least: 0.0002,
-                    most: 100_000,
-                });
+                const flame = await inSlices(
+                    flameOf(of.tree, of.passes, column, wantedSites(of), {
+                        hide,
+                        collapse,
+                        inverted: false,
+                        least: 0.0002,
+                        most: 100_000,
+                    }),
+                );
                 return { of, flame, children: childrenOf(flame) };
             }),
         [profile, metric, collapse, focusKey()],

@@ -6,7 +6,14 @@ import { shortName } from "../model/names.ts";
 import { GROWTH, levels, type Profile } from "../model/profile.ts";
 import { withoutTerms, type SizeRange } from "../model/search.ts";
 import { bytes, duration } from "../model/units.ts";
-import { conditions, profileNames, profileOfRank, rangeOf, rangeShown } from "../state/profiles.ts";
+import {
+    conditions,
+    profileNames,
+    profileOfRank,
+    rangeOf,
+    rangeShown,
+    singleBlocks,
+} from "../state/profiles.ts";
 import type { View } from "../views/registry.ts";
 import { notes } from "../state/notes.ts";
 import { go, link, state } from "../state/state.ts";
@@ -119,6 +126,15 @@ function sizeWords({ least, most }: SizeRange): string {
     return `blocks of ${parts.join(", ") || "any size"}`;
 }
 
+function ageWords({ least, most }: SizeRange): string {
+    if (most < least) return "blocks of no age";
+    const parts = [
+        ...(least > 0 ? [`${duration(least)} old at least`] : []),
+        ...(Number.isFinite(most) ? [`${duration(most)} old at most`] : []),
+    ];
+    return `blocks ${parts.join(", ") || "of any age"}`;
+}
+
 /* What somebody has noted of the function in focus. */
 function notesAbout(name: string | null): JSX.Element | null {
     const here = notes.value.notes.filter((note) => name !== null && note.function === name);
@@ -135,7 +151,8 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
     const { fn, node, from, to, thread, rank, region } = state.value;
     const level = levels.find((each) => each.level && each.level === state.value.of);
     const { search } = state.value,
-        { size } = conditions.value;
+        { size, age, thread: asker } = conditions.value;
+    const blocks = of && singleBlocks(of);
     const needNames = fn >= 0 || node >= 0;
     const tree = useLoaded(async () => (of && needNames ? of.callTree() : null), [of, needNames]);
     const chips: [string, () => void][] = [];
@@ -174,6 +191,13 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
             sizeWords(size),
             () => go({ search: withoutTerms(search, "size") }, "replace"),
         ]);
+    if (age && blocks)
+        chips.push([ageWords(age), () => go({ search: withoutTerms(search, "age") }, "replace")]);
+    if (asker && blocks)
+        chips.push([
+            `${asker.not ? "not of" : "of"} thread ${asker.tid}`,
+            () => go({ search: withoutTerms(search, "thread") }, "replace"),
+        ]);
     if (region) chips.push([`region ${region}`, () => go({ region: "" })]);
     if (level) chips.push([`of ${level.title}`, () => go({ of: "", fn: -1, node: -1 })]);
     if (!chips.length) return null;
@@ -193,7 +217,13 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
             {rank >= 0 && view.job && <span class="dim">This view shows all of the job.</span>}
             {view.id !== "notes" &&
                 notesAbout(names && fn >= 0 && fn < names.tree.keyCount ? names.ofKey(fn) : null)}
-            {size && (
+            {blocks && (
+                <span class="dim" data-blocks>
+                    Bytes of the blocks that are so, of those alive{" "}
+                    {blocks.when === "peak" ? "at the peak" : `after ${duration(blocks.when)}`}.
+                </span>
+            )}
+            {size && !blocks && (
                 <span class="dim">
                     {view.sizes
                         ? "Call paths on which a block of such a size was asked for, with all that they have."

@@ -1,10 +1,11 @@
 /* What a view shows while its data comes, when there is none, and when fetching failed.
  * useLoaded() turns a promise into such a state. Card is the frame of one part of a view. */
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 
 export type Loaded<T> =
     { state: "waiting" } | { state: "there"; value: T } | { state: "failed"; why: string };
+import { atOnce, breathe, inSlices, type Work } from "../model/slices.ts";
 
 /* How many things are awaited: <html data-busy> says that there are any (the end-to-end suite waits
  * for it to go). */
@@ -40,6 +41,36 @@ export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[])
         return end;
     }, inputs as unknown[]);
     return loaded;
+}
+
+/* What `make` works out. What is much is worked out in slices: until it is there the last stays, null at
+ * first. */
+export function useInSlices<T>(
+    make: () => Work<T>,
+    isMuch: boolean,
+    inputs: readonly unknown[],
+): { value: T | null; waits: boolean } {
+    const turn = useMemo(() => ({}), inputs as unknown[]);
+    const [late, setLate] = useState<{ turn: object; value: T } | null>(null);
+    const last = useRef<T | null>(null);
+    const now = useMemo(() => (isMuch ? null : { value: atOnce(make()) }), [turn]);
+    useEffect(() => {
+        if (now) return;
+        let wanted = true;
+        const work = make();
+        void breathe()
+            .then(() => inSlices(work))
+            .then((value) => {
+                if (wanted) setLate({ turn, value });
+            });
+        return () => {
+            wanted = false;
+            work.return(undefined as never); /* nobody waits for it any more */
+        };
+    }, [turn]);
+    const there = now ?? (late?.turn === turn ? late : null);
+    if (there) last.current = there.value;
+    return { value: last.current, waits: !there };
 }
 
 export function Ready<T>({

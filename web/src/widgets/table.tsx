@@ -2,11 +2,12 @@
  * the document. It sorts, follows keys, shows bars in cells, and saves all rows as CSV or JSON. */
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX, RefObject } from "preact";
-import { orderOf } from "../model/order.ts";
-import { atOnce, breathe, inSlices, sortedTexts, type Work } from "../model/slices.ts";
+import { orderInSlices } from "../model/order.ts";
+import { atOnce, sortedTexts, type Work } from "../model/slices.ts";
 import { exact, format, isKnown, type Known, type Unit } from "../model/units.ts";
 import { saveText } from "./save.ts";
 import { csvCell } from "./save_chart.tsx";
+import { useInSlices } from "./states.tsx";
 
 export interface Column<Row> {
     id: string;
@@ -49,11 +50,19 @@ export function sortRows<Row>(
     columns: readonly Column<Row>[],
     sort: string,
 ): Row[] {
+    return atOnce(sortInSlices(rows, columns, sort));
+}
+
+function* sortInSlices<Row>(
+    rows: readonly Row[],
+    columns: readonly Column<Row>[],
+    sort: string,
+): Work<Row[]> {
     const descending = sort.startsWith("-");
     const column = columns.find((each) => each.id === (descending ? sort.slice(1) : sort));
     if (!column) return [...rows];
-    if (column.number) return sortByNumber(rows, column.number, descending);
-    return atOnce(sortByText(rows, column.text ?? (() => ""), descending));
+    if (column.number) return yield* sortByNumber(rows, column.number, descending);
+    return yield* sortByText(rows, column.text ?? (() => ""), descending);
 }
 
 /* Texts are asked for once too, and compared once where many rows have the same. */
@@ -63,35 +72,47 @@ function* sortByText<Row>(
     descending: boolean,
 ): Work<Row[]> {
     const texts = new Array<string>(rows.length),
+        distinct = new Set<string>(),
         place = new Map<string, number>();
     for (let at = 0; at < rows.length; at++) {
         texts[at] = text(rows[at]!) ?? "";
+        distinct.add(texts[at]!);
         if ((at & 0xff) === 0xff) yield;
     }
-    (yield* sortedTexts([...new Set(texts)])).forEach((each, at) => place.set(each, at));
-    yield;
-    const keys = Float64Array.from(texts, (each) => place.get(each)!);
-    yield;
-    return inOrder(rows, orderOf(keys, descending));
+    const sorted = yield* sortedTexts([...distinct]);
+    for (let at = 0; at < sorted.length; at++) {
+        if ((at & 0xfff) === 0xfff) yield;
+        place.set(sorted[at]!, at);
+    }
+    const keys = new Float64Array(texts.length);
+    for (let at = 0; at < texts.length; at++) {
+        if ((at & 0x3fff) === 0x3fff) yield;
+        keys[at] = place.get(texts[at]!)!;
+    }
+    return yield* inOrder(rows, yield* orderInSlices(keys, descending));
 }
 
 /* Of hundreds of thousands: numbers are asked for once. What is not known is the least. */
-function sortByNumber<Row>(
+function* sortByNumber<Row>(
     rows: readonly Row[],
     number: (row: Row) => Known,
     descending: boolean,
-): Row[] {
+): Work<Row[]> {
     const keys = new Float64Array(rows.length);
     for (let at = 0; at < rows.length; at++) {
+        if ((at & 0xfff) === 0xfff) yield;
         const value = number(rows[at]!);
         keys[at] = isKnown(value) ? value : -Infinity;
     }
-    return inOrder(rows, orderOf(keys, descending));
+    return yield* inOrder(rows, yield* orderInSlices(keys, descending));
 }
 
-function inOrder<Row>(rows: readonly Row[], order: Uint32Array): Row[] {
+function* inOrder<Row>(rows: readonly Row[], order: Uint32Array): Work<Row[]> {
     const sorted = new Array<Row>(rows.length);
-    for (let at = 0; at < order.length; at++) sorted[at] = rows[order[at]!]!;
+    for (let at = 0; at < order.length; at++) {
+        if ((at & 0x3fff) === 0x3fff) yield;
+        sorted[at] = rows[order[at]!]!;
+    }
     return sorted;
 }
 
@@ -105,40 +126,26 @@ function sortOnce<Row>(rows: readonly Row[], columns: readonly Column<Row>[], so
     return sorted;
 }
 
-const MANY = 20_000; /* rows whose texts are not sorted while one waits */
+const MANY = 5_000; /* rows that are not sorted while one waits */
 
-/* By text many rows are sorted in slices: until they are they stay as they were. */
+/* Many rows are sorted in slices: until they are what was shown stays. */
 function useSorted<Row>({ rows, columns, sort, ordered }: TableProps<Row>): {
     sorted: readonly Row[];
     isBusy: boolean;
 } {
-    const descending = sort.startsWith("-"),
-        id = descending ? sort.slice(1) : sort;
-    const text = columns.find((each) => each.id === id && !each.number)?.text;
-    const isSlow = !ordered && !!text && rows.length > MANY && kept.get(rows)?.sort !== sort;
-    const [late, setLate] = useState<{ rows: readonly Row[]; sort: string; sorted: Row[] } | null>(
-        null,
+    const isSlow = !ordered && rows.length > MANY && kept.get(rows)?.sort !== sort;
+    const { value, waits } = useInSlices<readonly Row[]>(
+        function* () {
+            if (ordered) return rows;
+            if (!isSlow) return sortOnce(rows, columns, sort);
+            const sorted = yield* sortInSlices(rows, columns, sort);
+            kept.set(rows, { sort, sorted });
+            return sorted;
+        },
+        isSlow,
+        [rows, columns, sort, ordered],
     );
-    const isLate = late !== null && late.rows === rows && late.sort === sort;
-    useEffect(() => {
-        if (!isSlow || isLate) return;
-        let wanted = true;
-        void breathe()
-            .then(() => inSlices(sortByText(rows, text, descending)))
-            .then((sorted) => {
-                kept.set(rows, { sort, sorted });
-                if (wanted) setLate({ rows, sort, sorted });
-            });
-        return () => {
-            wanted = false;
-        };
-    }, [rows, sort, isSlow, isLate]);
-    const now = useMemo(
-        () => (isSlow ? null : ordered ? rows : sortOnce(rows, columns, sort)),
-        [rows, columns, sort, ordered, isSlow],
-    );
-    const before = late?.rows === rows ? late.sorted : ((kept.get(rows)?.sorted as Row[]) ?? rows);
-    return { sorted: now ?? before, isBusy: isSlow && !isLate };
+    return { sorted: value ?? [], isBusy: waits };
 }
 
 function plain<Row>(column: Column<Row>, row: Row): string {
@@ -407,7 +414,9 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
                 </div>
                 <div role="presentation" class="room" style={{ "--count": sorted.length }} />
                 {shown}
-                {sorted.length === 0 && <div class="empty">{props.empty ?? "Nothing here."}</div>}
+                {sorted.length === 0 && !isBusy && (
+                    <div class="empty">{props.empty ?? "Nothing here."}</div>
+                )}
             </div>
             <Foot name={props.name} rows={sorted} columns={columns} foot={props.foot} />
         </div>

@@ -1,0 +1,21 @@
+/* How rows are gathered (held_by.c): for held_by_looks.c, which does it once for each look. */
+#ifndef TIDEMARK_HELD_BY_HELD_BY_GATHER_H
+#define TIDEMARK_HELD_BY_HELD_BY_GATHER_H
+
+#include "base/map.h"
+#include "held_by/held_by.h"
+
+struct gathering {
+    struct held_by *holders;
+    const struct held_by_side *side;
+    bool is_old;
+    uint32_t *rows; /* by id of the side's holders: its row; HELD_BY_NONE: it has none */
+    struct map by_key;
+};
+
+/* What the side's sample has is added to the rows. 0 or -ENOMEM. */
+int held_by_gather(struct gathering *gathering);
+/* false: no memory. */
+bool held_by_begin_side(struct held_by_side *side, const struct profile *profile);
+
+#endif

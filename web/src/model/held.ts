@@ -1,0 +1,136 @@
+/* Who keeps what, as the command `held` has it (doc/HELD.md): its names, its order, and the rows of a tree
+ * that is open in places. Of two looks a row has what it kept at each. */
+import { count } from "./units.ts";
+import { shortName } from "./names.ts";
+
+export interface Named {
+    kind: string;
+    name: string | null;
+    of: string | null;
+    thread: number | null;
+    function?: string | null;
+    file?: string | null;
+    line?: number | null;
+}
+export interface Placed extends Named {
+    id: number;
+    parent: number; /* smaller than its own; 0: none */
+    merged: number;
+}
+export interface Sum {
+    blocks: number;
+    bytes: number;
+}
+
+/* The resource `held_looks` (doc/API.md). */
+export interface HeldLooks {
+    looks: { sample: number; at: string; time_ns: number; held: Sum; lost: Sum }[];
+    holders: (Placed & { retained_bytes: number[]; retained_blocks: number[] })[];
+}
+
+/* What two looks say of a holder. */
+export interface Grown extends Placed {
+    change: number;
+    before: number;
+    after: number;
+    blocks: number; /* how many more */
+}
+
+export type TreeRow<Row> = Row & { level: number; hasBelow: boolean; says: string };
+
+const baseName = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+
+export function nameOf(row: Named): string {
+    if (row.function) return shortName(row.function);
+    const of = row.of ? ` of ${baseName(row.of)}` : "";
+    return row.name ? `${row.name}${of}` : `${row.kind}${of}`;
+}
+export const placeOf = (row: Named): string =>
+    row.file ? `${baseName(row.file)}:${row.line ?? "?"}` : "";
+
+/* As the command has them: those with most first, and what is summed up last. */
+export function childrenOf<Row extends Placed>(
+    holders: readonly Row[],
+    figure: (row: Row) => number,
+): Map<number, Row[]> {
+    const children = new Map<number, Row[]>();
+    for (const each of holders) {
+        const list = children.get(each.parent);
+        if (list) list.push(each);
+        else children.set(each.parent, [each]);
+    }
+    for (const list of children.values())
+        list.sort(
+            (a, b) =>
+                Number(a.kind === "rest") - Number(b.kind === "rest") ||
+                figure(b) - figure(a) ||
+                a.id - b.id,
+        );
+    return children;
+}
+
+/* The rows below what is open, each behind its parent; a chain of holders may be long. */
+export function treeRows<Row extends Placed>(
+    children: ReadonlyMap<number, readonly Row[]>,
+    isOpen: (id: number) => boolean,
+): TreeRow<Row>[] {
+    const rows: TreeRow<Row>[] = [],
+        waiting = (children.get(0) ?? []).map((of) => ({ of, level: 1 })).reverse();
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const { of, level } = next,
+            below = children.get(of.id) ?? [];
+        rows.push({
+            ...of,
+            level,
+            hasBelow: below.length > 0,
+            says: of.merged ? `${count(of.merged)} more` : nameOf(of),
+        });
+        if (below.length && isOpen(of.id))
+            for (let at = below.length - 1; at >= 0; at--)
+                waiting.push({ of: below[at]!, level: level + 1 });
+    }
+    return rows;
+}
+
+/* What the holders of either look kept at A and at B: what was not there kept nothing. Null: one of the two
+ * looks did not find out who holds what. */
+export function grownBetween(
+    { looks, holders }: HeldLooks,
+    a: number,
+    b: number,
+): { before: HeldLooks["looks"][0]; after: HeldLooks["looks"][0]; rows: Grown[] } | null {
+    const [from, to] = [a, b].map((sample) => looks.findIndex((each) => each.sample === sample));
+    if (from! < 0 || to! < 0) return null;
+    const rows = holders.flatMap((each): Grown[] => {
+        const { retained_bytes: kept, retained_blocks: blocks, ...placed } = each;
+        const [before, after] = [kept[from!]!, kept[to!]!],
+            [had, has] = [blocks[from!]!, blocks[to!]!];
+        return before || after || had || has
+            ? [{ ...placed, before, after, change: after - before, blocks: has - had }]
+            : [];
+    });
+    return { before: looks[from!]!, after: looks[to!]!, rows };
+}
+
+/* Rows that a test passes, and those that they stand below. */
+export function withParents<Row extends Placed>(
+    rows: readonly Row[],
+    passes: (row: Row) => boolean,
+): Row[] {
+    const wanted = new Set<number>();
+    for (let at = rows.length - 1; at >= 0; at--) {
+        const row = rows[at]!;
+        if (!wanted.has(row.id) && !passes(row)) continue;
+        wanted.add(row.id).add(row.parent);
+    }
+    return rows.filter((row) => wanted.has(row.id));
+}
+
+/* A parent's number is smaller than its children's, so this ends. */
+export function pathTo<Row extends Placed>(holders: readonly Row[], chosen: number): Row[] {
+    const byId = new Map(holders.map((each) => [each.id, each])),
+        path: Row[] = [];
+    for (let at = byId.get(chosen); at; at = at.parent < at.id ? byId.get(at.parent) : undefined)
+        path.unshift(at);
+    return path;
+}

@@ -1,0 +1,94 @@
+/* Who holds what grew between two looks of one recording, and what numbers of a document read as. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { floatsOf } from "../src/data/columns.ts";
+import {
+    childrenOf,
+    grownBetween,
+    treeRows,
+    withParents,
+    type HeldLooks,
+} from "../src/model/held.ts";
+
+const holder = (id: number, parent: number, name: string, kept: number[], kind = "blocks") => ({
+    id,
+    parent,
+    kind,
+    name,
+    of: null,
+    thread: null,
+    merged: kind === "rest" ? 3 : 0,
+    retained_bytes: kept,
+    retained_blocks: kept.map((bytes) => bytes / 10),
+});
+const look = (sample: number, bytes: number) => ({
+    sample,
+    at: "at a snapshot",
+    time_ns: sample,
+    held: { blocks: bytes / 10, bytes },
+    lost: { blocks: 0, bytes: 0 },
+});
+const looks: HeldLooks = {
+    looks: [look(3, 100), look(5, 400), look(6, 300)],
+    holders: [
+        holder(1, 0, "shrinks", [90, 50, 0]),
+        holder(2, 0, "grows", [10, 330, 0]),
+        holder(3, 2, "below", [0, 300, 0]),
+        holder(4, 0, "rest", [0, 20, 0], "rest"),
+        holder(5, 0, "later", [0, 0, 300]),
+    ],
+};
+
+test("between two looks each holder has what it kept at both, and who came later is not there", () => {
+    const grown = grownBetween(looks, 3, 5)!;
+    assert.deepEqual(
+        grown.rows.map(({ name, before, after, change, blocks }) => [
+            name,
+            before,
+            after,
+            change,
+            blocks,
+        ]),
+        [
+            ["shrinks", 90, 50, -40, -4],
+            ["grows", 10, 330, 320, 32],
+            ["below", 0, 300, 300, 30],
+            ["rest", 0, 20, 20, 2],
+        ],
+    );
+    assert.deepEqual([grown.before.held.bytes, grown.after.held.bytes], [100, 400]);
+    assert.equal(grownBetween(looks, 3, 4), null);
+});
+
+test("what grew most stands first, and what is summed up last", () => {
+    const { rows } = grownBetween(looks, 3, 5)!;
+    const names = (open: boolean) =>
+        treeRows(
+            childrenOf(rows, (row) => row.change),
+            () => open,
+        ).map((row) => [row.says, row.level]);
+    assert.deepEqual(names(false), [
+        ["grows", 1],
+        ["shrinks", 1],
+        ["3 more", 1],
+    ]);
+    assert.deepEqual(names(true)[1], ["below", 2]);
+    assert.deepEqual(
+        withParents(rows, (row) => row.name === "below").map((row) => row.name),
+        ["grows", "below"],
+    );
+});
+
+test("numbers of 64 bits are those that Number() has", () => {
+    const values = BigUint64Array.of(
+        0n,
+        1n,
+        2n ** 32n - 1n,
+        2n ** 32n,
+        2n ** 53n - 1n,
+        2n ** 53n + 1n,
+        2n ** 63n + 1025n,
+        2n ** 64n - 1n,
+    );
+    assert.deepEqual([...floatsOf(values)], [...values].map(Number));
+});
