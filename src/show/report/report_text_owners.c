@@ -339,7 +339,7 @@ static void report_text_owners_add_moment(struct strbuf *rest, const struct prof
 
 /* ---- Since a fork -------------------------------------------------------------------------- */
 
-enum { FORKED_NAMED = 3, FORKED_COLUMNS = 30 };
+enum { NAMED = 3, NAMED_COLUMNS = 30 };
 #define NOTED_SHARE 0.1 /* of all that is resident: the first screen is silent of less */
 
 static bool report_text_owners_is_private(const struct profile_owner *row)
@@ -357,14 +357,14 @@ static struct figure report_text_owners_forked(const struct profile_owner *rows,
     return sum;
 }
 
-static void report_text_owners_name_alone(struct strbuf *line, const struct text *text,
-                                          const struct profile_owner *row, struct figure bytes)
+static void report_text_owners_add_short(struct strbuf *line, const struct text *text,
+                                         const struct profile_owner *row, struct figure bytes)
 {
     const struct profile *profile = text->profile;
     if (report_text_owners_has_path(row)) {
         struct frame frame = call_sites_frame(&text->sites, row->path);
         uint32_t function = profile->lines[frame.line].function;
-        name_add_short(line, profile->functions[function].name, FORKED_COLUMNS);
+        name_add_short(line, profile->functions[function].name, NAMED_COLUMNS);
     } else {
         strbuf_add_string(line, row->name ? row->name : profile_owner_names[row->kind]);
     }
@@ -381,10 +381,9 @@ static void report_text_owners_name_unshared(struct strbuf *line, const struct t
                        ? figure_sub(rows[i].resident_bytes, rows[i].shared_bytes)
                        : FIGURE_UNKNOWN;
     uint32_t *order = alone ? order_values(alone, count) : NULL;
-    for (size_t i = 0; order && i < count && i < FORKED_NAMED && figure_positive(alone[order[i]]);
-         i++) {
+    for (size_t i = 0; order && i < count && i < NAMED && figure_positive(alone[order[i]]); i++) {
         strbuf_add_string(line, i ? ", " : ": ");
-        report_text_owners_name_alone(line, text, &rows[order[i]], alone[order[i]]);
+        report_text_owners_add_short(line, text, &rows[order[i]], alone[order[i]]);
     }
     free(order);
     free(alone);
@@ -429,6 +428,32 @@ static void report_text_owners_add_huge(struct text *text, const struct profile_
         strbuf_add_string(&line, "record --page-content says how much was never touched");
     report_part_note(text, line.data);
     strbuf_release(&line);
+}
+
+/* ---- Swap ---------------------------------------------------------------------------------- */
+
+/* What is in swap is not resident, and comes back as it is touched. */
+static void report_text_owners_add_swapped(struct text *text, const struct profile_owner *rows,
+                                           size_t count, double least)
+{
+    struct figure *swapped = calloc(count + 1, sizeof *swapped), sum = FIGURE_OF(0);
+    struct strbuf line = STRBUF_INIT;
+    for (size_t i = 0; swapped && rows && i < count; i++) {
+        swapped[i] = rows[i].swapped_bytes;
+        sum = figure_add(sum, figure_of(figure_or(swapped[i], 0)));
+    }
+    uint32_t *order = swapped && rows ? order_values(swapped, count) : NULL;
+    if (order && figure_positive(sum) && figure_double(sum) >= least) {
+        strbuf_addf(&line, "%s more is in swap, most of it", figure_human_bytes(sum).text);
+        for (size_t i = 0; i < count && i < NAMED && figure_positive(swapped[order[i]]); i++) {
+            strbuf_add_string(&line, i ? ", " : ": ");
+            report_text_owners_add_short(&line, text, &rows[order[i]], swapped[order[i]]);
+        }
+        report_part_note(text, line.data);
+    }
+    strbuf_release(&line);
+    free(order);
+    free(swapped);
 }
 
 /* ---- The first screen ---------------------------------------------------------------------- */
@@ -676,6 +701,7 @@ void report_first_owners(struct text *text, size_t most, bool with_callers)
         report_text_owners_add_others(text, &first, shown);
         report_text_owners_add_forked(text, first.rows, first.count, NOTED_SHARE * first.whole);
         report_text_owners_add_huge(text, first.rows, first.count, NOTED_SHARE * first.whole);
+        report_text_owners_add_swapped(text, first.rows, first.count, NOTED_SHARE * first.whole);
     }
     report_text_owners_close_first(&first);
 }

@@ -105,6 +105,43 @@ static void a_heap_that_is_a_small_part_gives_way(void **state)
     free(screen);
 }
 
+/* Pages of special kinds are said where they are a tenth of what is resident. */
+static void kinds_of_pages_have_a_line(void **state)
+{
+    (void)state;
+    own((const unsigned[]){60, 40, 0});
+    for (size_t i = 0; i < 2; i++) {
+        owners[i].kind = PROFILE_OWNER_MAPPING;
+        owners[i].huge_bytes = owners[i].huge_idle_bytes = figure_of(0);
+        owners[i].shared_bytes = owners[i].swapped_bytes = figure_of(0);
+    }
+    char *screen = first_screen(80);
+    assert_null(strstr(screen, "huge pages"));
+    assert_null(strstr(screen, "swap"));
+    assert_null(strstr(screen, "fork"));
+    free(screen);
+    owners[0].huge_bytes = figure_of(20 * MIB);
+    owners[0].huge_idle_bytes = figure_of(15 * MIB);
+    owners[1].swapped_bytes = figure_of(12 * MIB);
+    owners[0].swapped_bytes = figure_of(1 * MIB);
+    owners[1].shared_bytes = figure_of(10 * MIB);
+    screen = first_screen(120);
+    assert_non_null(strstr(screen,
+                           "  10.0 MiB is shared since a fork; not shared (copied since, or "
+                           "new): file0 60.0 MiB, file1 30.0 MiB\n"));
+    assert_non_null(strstr(screen, "  20.0 MiB is on huge pages; of these 15.0 MiB was never "
+                                   "touched, or all zeros\n"));
+    assert_non_null(
+        strstr(screen, "  13.0 MiB more is in swap, most of it: file1 12.0 MiB, file0 1.00 MiB\n"));
+    free(screen);
+    owners[1].huge_bytes = figure_of(20 * MIB);
+    owners[1].huge_idle_bytes = FIGURE_UNKNOWN;
+    screen = first_screen(120);
+    assert_non_null(strstr(screen, "40.0 MiB is on huge pages; record --page-content says"));
+    free(screen);
+    memset(owners, 0, sizeof owners);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +149,7 @@ int main(void)
         cmocka_unit_test(one_owner_of_most_stands_alone),
         cmocka_unit_test(many_small_owners_are_one_line),
         cmocka_unit_test(a_heap_that_is_a_small_part_gives_way),
+        cmocka_unit_test(kinds_of_pages_have_a_line),
     };
     return cmocka_run_group_tests(tests, open_owned, close_owned);
 }
