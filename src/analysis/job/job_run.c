@@ -38,9 +38,11 @@ static void job_run_read_file(const struct job_files *files, uint32_t index,
     const char *note = files->files[index].note;
     struct profile *profile;
     if (!source.path) {
-        job_digest_of_none(digest, &source,
-                           files->files[index].is_running ? JOB_BEGUN : JOB_MISSING,
-                           note ? note : "there is no profile");
+        bool is_running = files->files[index].is_running;
+        job_digest_of_none(digest, &source, is_running ? JOB_BEGUN : JOB_MISSING,
+                           note         ? note
+                           : is_running ? "its recording goes on, and nothing is written yet"
+                                        : "there is no profile");
         return;
     }
     if (job_run_read_profile(&profile, source.path, files->level)) {

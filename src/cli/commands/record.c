@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/error.h"
@@ -780,6 +781,12 @@ static int cmd_record_stand_in(struct job *job, const struct record_options *opt
 
 /* ---- A rank of a job ---- */
 
+static bool cmd_record_has_room(const char *directory)
+{
+    struct statvfs disk;
+    return statvfs(directory, &disk) < 0 || !disk.f_blocks || disk.f_bavail;
+}
+
 /* Once for a whole job. */
 static void cmd_record_announce(const struct record_options *options, const struct launcher *rank)
 {
@@ -790,6 +797,8 @@ static void cmd_record_announce(const struct record_options *options, const stru
             "tidemark: recording the ranks' profiles into %s%s%s: tidemark job %s shows "
             "them\n",
             options->job, *id ? "/" : "", id, options->job);
+    if (!cmd_record_has_room(options->job))
+        fprintf(stderr, "tidemark: no room is left there: profiles will be missing\n");
 }
 
 /* This process becomes the program. */

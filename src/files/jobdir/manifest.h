@@ -59,6 +59,7 @@ struct manifest_job {
     struct manifest_process *processes;
     const char *recorded_ranks; /* of a rank's entry: the choice of --ranks; NULL: all */
     size_t missing;             /* ranks of which nothing is here: (ranks, if known) - rank_count */
+    uint64_t finishing_until_ns; /* of the scan: so long it waits for ranks that have ended */
 };
 
 struct manifest {

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,10 @@
 /* A recording commits every two seconds. Where locks do not say whether it goes on, files that have
  * been still for so long do: thirty times that, for clocks and file systems of clusters. */
 enum { STILL_S = 60 };
+
+/* How long a job's ranks that have ended are waited for, all together, until their collectors have
+ * written the end. */
+#define FINISHING_NS 5000000000u
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
@@ -256,6 +261,35 @@ static void scan_add_damaged(struct manifest_process *process, const char *name)
         process->entry.rank = scan_rank_in_name(name);
 }
 
+/* Is the process gone, while its collector still writes? */
+static bool scan_is_finishing(const struct manifest_process *process)
+{
+    const struct entry *entry = &process->entry;
+    return !entry->end && entry->pid > 0 && entry->pid <= INT32_MAX &&
+           scan_is_of_this_boot(entry) && kill((pid_t)entry->pid, 0) < 0 && errno == ESRCH &&
+           entry_is_held(process->entry_path);
+}
+
+/* `mpirun …; tidemark job …`: what a collector writes last is there a moment after its rank has
+ * ended. */
+static void scan_wait_for_end(struct manifest_job *job, struct manifest_process *process)
+{
+    const struct timespec pause = {0, 20000000};
+    struct entry again;
+    while (scan_is_finishing(process)) {
+        uint64_t now = now_monotonic_ns();
+        if (!job->finishing_until_ns)
+            job->finishing_until_ns = now + FINISHING_NS;
+        if (now >= job->finishing_until_ns)
+            return;
+        nanosleep(&pause, NULL);
+        if (entry_read(&again, process->entry_path) == 0) {
+            entry_release(&process->entry);
+            process->entry = again;
+        }
+    }
+}
+
 /* It may come to its end between our reading the entry and asking for the lock: then the entry
  * says so by now. */
 static void scan_see_state(struct manifest_process *process)
@@ -281,6 +315,7 @@ static void scan_add_entry(struct manifest_job *job, const char *directory, cons
         scan_add_damaged(process, name);
         return;
     }
+    scan_wait_for_end(job, process);
     process->profile_path = scan_existing(directory, process->entry.profile);
     process->trace_path = scan_existing(directory, process->entry.trace);
     scan_see_state(process);

@@ -6,11 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -276,6 +278,7 @@ static void who_runs_and_who_was_cut_short(void **state)
     age("a/rank-00004.14.entry");
     assert_int_equal(entry_read(&entry, path_of("a/rank-00000.10.entry")), 0);
     unlink(path_of("a/rank-00000.10.entry"));
+    entry.pid = getpid(); /* it runs: nobody waits for its end */
     assert_int_equal(entry_writer_open(&writer, path_of("a/rank-00000.10.entry"), &entry), 0);
     struct manifest *manifest = opened(root);
     static const enum manifest_state expected[] = {MANIFEST_RUNNING, MANIFEST_CUT, MANIFEST_RUNNING,
@@ -284,6 +287,51 @@ static void who_runs_and_who_was_cut_short(void **state)
         assert_int_equal(manifest->jobs[0].processes[i].state, expected[i]);
     entry_writer_close(writer);
     entry_release(&entry);
+    manifest_free(manifest);
+    free(boot);
+}
+
+struct last_words {
+    struct entry_writer *writer;
+    struct entry entry;
+};
+
+static void *write_the_end(void *context)
+{
+    struct last_words *words = context;
+    usleep(100000);
+    words->entry.end = strdup("exit");
+    words->entry.end_status = 3;
+    entry_writer_update(words->writer, &words->entry);
+    entry_writer_close(words->writer);
+    return NULL;
+}
+
+/* Its process is gone, and its collector still holds the entry. */
+static void a_rank_that_has_ended_is_waited_for(void **state)
+{
+    (void)state;
+    struct last_words words;
+    char *boot, more[256];
+    pthread_t collector;
+    pid_t gone = fork();
+    if (gone == 0)
+        _exit(0);
+    waitpid(gone, NULL, 0);
+    assert_int_equal(process_boot_id(&boot), 0);
+    snprintf(more, sizeof more, "boot %s\nlocked 1\n", boot);
+    add("a", 0, 1, 10, more);
+    assert_int_equal(entry_read(&words.entry, path_of("a/rank-00000.10.entry")), 0);
+    unlink(path_of("a/rank-00000.10.entry"));
+    words.entry.pid = gone;
+    assert_int_equal(
+        entry_writer_open(&words.writer, path_of("a/rank-00000.10.entry"), &words.entry), 0);
+    assert_int_equal(pthread_create(&collector, NULL, write_the_end, &words), 0);
+    struct manifest *manifest = opened(root);
+    pthread_join(collector, NULL);
+    assert_int_equal(manifest->jobs[0].processes[0].state, MANIFEST_ENDED);
+    assert_int_equal(manifest->jobs[0].processes[0].entry.end_status, 3);
+    entry_release(&words.entry);
     manifest_free(manifest);
     free(boot);
 }
@@ -313,6 +361,7 @@ int main(void)
         TEST(a_profile_speaks_for_a_damaged_entry),
         TEST(profiles_by_name_are_a_job),
         TEST(who_runs_and_who_was_cut_short),
+        TEST(a_rank_that_has_ended_is_waited_for),
         TEST(where_nothing_is_a_sentence_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
