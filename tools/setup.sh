@@ -55,6 +55,7 @@ libmimalloc2.0  an allocator to compare with others
 python3         recorded as a real program
 perl            recorded as a real program
 php-cli         its call paths beside its own backtraces
+ruby            its call paths beside its own backtraces
 ghostscript     recorded as a real program
 redis-tools     recorded as a real program: redis-server, without the service
 chromium-headless-shell tests look at the web view: Chromium without windows

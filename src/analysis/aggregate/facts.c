@@ -659,7 +659,7 @@ static void facts_add_unfollowed(struct strbuf *out, const struct profile *profi
 
 static void facts_add_native_scripts(struct strbuf *out, const struct profile *profile)
 {
-    static const char *const names[] = {"Python", "Perl", "PHP"};
+    static const char *const names[] = {"Python", "Perl", "PHP", "Ruby"};
     uint64_t which = facts_number(profile, PROFILE_META_NATIVE_SCRIPTS);
     const char *between = "call paths have no functions of scripts: frames of this version of ";
 
@@ -671,7 +671,7 @@ static void facts_add_native_scripts(struct strbuf *out, const struct profile *p
             between = " and of ";
         }
     strbuf_add_string(out, " cannot be read (Python 3.11 to 3.13, Perl 5.28 to 5.40, PHP 8.1 to "
-                           "8.4 without threads can)\n");
+                           "8.4 without threads, Ruby 2.7 to 3.4 can)\n");
 }
 
 /* Whose blocks they were: a program that is recorded from its beginning has no others than its

@@ -275,6 +275,22 @@ static bool name_is_php_library(const char *file)
     return name_starts_with(file, "[internal function]") || strstr(file, "/usr/share/php/");
 }
 
+/* Ruby's own: methods that are native, what it brings, and what loads files; not gems. */
+static bool name_is_ruby_library(const char *file)
+{
+    const char *own = strstr(file, "/lib/ruby/");
+
+    return name_starts_with(file, "[C function]") || name_starts_with(file, "<internal:") ||
+           (own && own[10] >= '2' && own[10] <= '9') || strstr(file, "/rubygems/core_ext/") ||
+           strstr(file, "/vendor_ruby/rubygems");
+}
+
+/* Extension modules of Ruby: json/ext/parser.so. */
+static bool name_is_ruby_extension(const char *module)
+{
+    return strstr(module, ".so") && (strstr(module, "/ruby/") || strstr(module, "/gems/"));
+}
+
 /* Extension modules of Python: whoever imports them wants the line that calls them. */
 static bool name_is_python_extension(const char *module)
 {
@@ -331,16 +347,17 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "g_try_malloc0_n", "g_try_realloc", "g_try_realloc_n", "g_strndup", "g_memdup", "g_memdup2",
         "g_slice_alloc", "g_slice_alloc0", "g_slice_free1", NULL};
     if (module && (name_any_prefix(name_base(module), modules) ||
-                   name_is_python_extension(name_base(module)) || name_is_perl_extension(module)))
+                   name_is_python_extension(name_base(module)) || name_is_perl_extension(module) ||
+                   name_is_ruby_extension(module)))
         return true;
     for (size_t i = 0; function && wrappers[i]; i++)
         if (!strcmp(function, wrappers[i]))
             return true;
     if (linkage && name_any_prefix(linkage, symbols))
         return true;
-    if (file &&
-        ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/") ||
-         name_is_python_library(file) || name_is_perl_library(file) || name_is_php_library(file)))
+    if (file && ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/") ||
+                 name_is_python_library(file) || name_is_perl_library(file) ||
+                 name_is_php_library(file) || name_is_ruby_library(file)))
         return true;
     if (!function)
         return false;

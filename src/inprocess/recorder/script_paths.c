@@ -19,6 +19,7 @@
 #include "runtimes/perl.h"
 #include "runtimes/php.h"
 #include "runtimes/python.h"
+#include "runtimes/ruby.h"
 #include "unwind/paths.h"
 #include "unwind/signal_lock.h"
 #include "unwind/unwind_modules.h"
@@ -449,6 +450,14 @@ static uint32_t script_paths_capture_php(struct unwind_memory *memory,
     return node;
 }
 
+static uint32_t script_paths_capture_ruby(struct unwind_memory *memory,
+                                          const struct unwind_start *start)
+{
+    uint64_t key;
+
+    return script_paths_capture_by(memory, start, ruby_stack_key, &key);
+}
+
 /* ---- Finding the interpreter ---- */
 
 /* Is the program called python…, perl…? Then its own frames are the interpreter's beginning. */
@@ -500,7 +509,8 @@ static void script_paths_tell_unread(const struct dl_phdr_info *info)
 {
     uint32_t unread = (python_is_unread(info) ? WIRE_SCRIPTS_PYTHON : 0) |
                       (perl_is_unread(info) ? WIRE_SCRIPTS_PERL : 0) |
-                      (php_is_unread(info) ? WIRE_SCRIPTS_PHP : 0);
+                      (php_is_unread(info) ? WIRE_SCRIPTS_PHP : 0) |
+                      (ruby_is_unread(info) ? WIRE_SCRIPTS_RUBY : 0);
 
     if (unread)
         script_paths_tell(unread);
@@ -514,6 +524,7 @@ static const struct interpreter {
     {&python_runtime, python_see_module, script_paths_capture_python},
     {&perl_runtime, perl_see_module, script_paths_capture_perl},
     {&php_runtime, php_see_module, script_paths_capture_php},
+    {&ruby_runtime, ruby_see_module, script_paths_capture_ruby},
 };
 enum { INTERPRETERS = sizeof interpreters / sizeof *interpreters };
 

@@ -471,7 +471,12 @@ struct wire_range {
     _Atomic uint64_t start, bytes;
 };
 
-enum wire_scripts { WIRE_SCRIPTS_PYTHON = 1, WIRE_SCRIPTS_PERL = 2, WIRE_SCRIPTS_PHP = 4 };
+enum wire_scripts {
+    WIRE_SCRIPTS_PYTHON = 1,
+    WIRE_SCRIPTS_PERL = 2,
+    WIRE_SCRIPTS_PHP = 4,
+    WIRE_SCRIPTS_RUBY = 8
+};
 
 /* ---- What is not seen ----------------------------------------------------------------------
  * Allocators that the recorder knows to be there and does not stand in for. */

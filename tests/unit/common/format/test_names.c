@@ -128,6 +128,17 @@ static void library_frames_are_known(void **state)
     assert_true(
         name_is_library("x", NULL, "/usr/share/php/Symfony/Component/Yaml/Parser.php", NULL));
     assert_false(name_is_library("x", NULL, "/srv/www/vendor/a/b.php", NULL));
+    /* Ruby's own, and what loads files; not gems. */
+    assert_true(name_is_library("map", NULL, "[C function]", NULL));
+    assert_true(name_is_library("tap", NULL, "<internal:kernel>", NULL));
+    assert_true(name_is_library("parse", NULL, "/usr/lib/ruby/3.1.0/csv/parser.rb", NULL));
+    assert_true(name_is_library(
+        "require", NULL, "/usr/lib/ruby/vendor_ruby/rubygems/core_ext/kernel_require.rb", NULL));
+    assert_true(name_is_library("x", NULL, NULL,
+                                "/usr/lib/x86_64-linux-gnu/ruby/3.1.0/json/ext/parser.so"));
+    assert_false(
+        name_is_library("x", NULL, "/usr/local/lib/ruby/gems/3.3.0/gems/a-1/lib/a.rb", NULL));
+    assert_false(name_is_library("x", NULL, "/usr/lib/ruby/vendor_ruby/nokogiri.rb", NULL));
     assert_true(name_is_library("strdup", NULL, NULL, "/lib/x86_64-linux-gnu/libc.so.6"));
     assert_true(
         name_is_library("_gfortran_internal_pack", NULL, NULL, "/usr/lib/libgfortran.so.5"));
