@@ -34,6 +34,14 @@ until_true test -s public/pid
 tidemark snapshot "$(cat public/pid)" | sed 's,.*/,,'
 as 1 bin/tidemark snapshot "$(cat public/pid)" 2>&1 | grep -c 'another one.s'
 touch looked3 && wait
+# Of a process that nobody records it is said at once, whoever listens and takes nobody.
+setpriv --reuid=65534 --regid=65534 --clear-groups ./stranger --full "tidemark-$(printf e%031d 0)" >full &
+stranger=$!
+until_true test -s full
+sleep 100 &
+sleeper=$!
+timeout 20 tidemark snapshot $sleeper 2>&1 | sed "s/$sleeper/PID/"
+kill_hard $stranger $sleeper
 # A collector that was killed leaves its name to anybody. A program that starts later does not tell him the key.
 (exec tidemark record -q -o dead.tmk sh -c 'echo $TIDEMARK_SESSION >dead; while [ ! -e looked4 ]; do sleep 0.05; done; /bin/true; touch tried4' 2>/dev/null) &
 dead=$!

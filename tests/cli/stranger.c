@@ -1,7 +1,8 @@
 /* stranger SESSION: calls a collector as a recorded program does that starts, and says what became
  * of it. SESSION is the name of its socket, with :KEY or without. stranger --listen NAME ANSWER:
  * listens by such a name, says so, and gives everyone who calls that answer, until it is killed.
- * stranger --overhear NAME: says what the first who calls tells. */
+ * stranger --overhear NAME: says what the first who calls tells. stranger --full NAME: listens, and
+ * has a queue that is full. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -52,6 +53,17 @@ static int overhear(const char *name)
     return 0;
 }
 
+/* One place in the queue, which is ours. */
+static int take_nobody(const char *name)
+{
+    int fd = socket_at(name, strlen(name), bind);
+    if (fd < 0 || listen(fd, 0) < 0 || socket_at(name, strlen(name), connect) < 0)
+        return 2;
+    puts("listening");
+    fflush(stdout);
+    return pause();
+}
+
 int main(int argc, char **argv)
 {
     struct wire_hello hello = {.magic = WIRE_MAGIC, .reason = WIRE_HELLO_START};
@@ -60,7 +72,7 @@ int main(int argc, char **argv)
     if (argc == 4)
         return answer_all(argv[2], argv[3]);
     if (argc == 3)
-        return overhear(argv[2]);
+        return strcmp(argv[1], "--full") ? overhear(argv[2]) : take_nobody(argv[2]);
     int fd = argc > 1 ? socket_at(argv[1], strcspn(argv[1], ":"), connect) : -1;
     if (fd < 0) {
         puts("nobody there");

@@ -21,6 +21,7 @@
 #include "base/now.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "procfs/process.h"
 #include "wire/wire.h"
 
 enum { AGAIN_MS = 50 }; /* for who could not be called: its queue was full */
@@ -239,6 +240,24 @@ static bool ask_snapshot_complain_gone(const struct ask_snapshot *ask)
     return true;
 }
 
+/* ---- Who is not asked for ------------------------------------------------------------------- */
+
+/* The recorder's library, or a collector's executable: one may ask for a collector too. */
+static int ask_snapshot_see_mapping(const struct process_mapping *mapping, void *context)
+{
+    const char *slash = strrchr(mapping->path, '/');
+    bool *maps = context;
+    *maps = true;
+    return slash && (!strncmp(slash + 1, "libtidemark", 11) || !strncmp(slash + 1, "tidemark", 8));
+}
+
+/* Nothing of ours is mapped there, so that no collector has it. False where that is not known. */
+static bool ask_snapshot_is_unrecorded(pid_t pid)
+{
+    bool maps = false;
+    return process_maps(pid, ask_snapshot_see_mapping, &maps) == 0 && maps;
+}
+
 static void ask_snapshot_say_nobody(const struct asking *asking)
 {
     const char *command = asking->ask->command;
@@ -259,7 +278,8 @@ int ask_snapshot(const struct ask_snapshot *ask)
     /* Not asked for: whoever listens by such a name and takes nobody would be waited for. */
     if (ask_snapshot_complain_gone(ask))
         return -1;
-    ask_snapshot_ask_all(&asking);
+    if (!ask_snapshot_is_unrecorded(ask->pid))
+        ask_snapshot_ask_all(&asking);
     if (!asking.written && !asking.failed)
         ask_snapshot_say_nobody(&asking);
     return asking.written && !asking.failed ? 0 : -1;
