@@ -132,8 +132,10 @@ read -r _ <mutes
 commanded -q -o m.tmk
 say a 7 1000
 tidemark snapshot --timeout 100s $recorder
-try tidemark snapshot --timeout 100ms $$
+kill -STOP "$(collector_of $recorder)"
+try tidemark snapshot --timeout 100ms "$(pgrep -P $recorder cli_commanded)"
 sentence "no answer in time"
+kill -CONT "$(collector_of $recorder)"
 kill -KILL $mute
 say x 0
 ended
