@@ -481,7 +481,8 @@ static void report_text_owners_add_first(struct text *text, const struct profile
 /* ---- Through whom -------------------------------------------------------------------------- */
 
 enum { THROUGH_CALLERS = 3, THROUGH_COLUMNS = 26 };
-#define THROUGH_SHARE 0.1 /* of all that is resident: a row with less has no callers below it */
+#define THROUGH_SHARE 0.1  /* of all that is resident: a row with less has no callers below it */
+#define CALLER_SHARE  0.01 /* of the row: a caller with less is not named */
 
 /* The callers of a call site by what they have of its resident bytes, by index of function. */
 struct through {
@@ -526,7 +527,7 @@ static void report_text_owners_add_callers(struct strbuf *line, const struct tex
     size_t shown = 0;
     for (size_t i = 0; order && i < profile->function_count && shown < THROUGH_CALLERS; i++) {
         struct figure bytes = through->bytes[order[i]];
-        if (!order[i] || !figure_positive(bytes))
+        if (!order[i] || figure_double(bytes) < CALLER_SHARE * through->whole)
             continue;
         strbuf_add_string(line, shown++ ? ", " : "through ");
         name_add_short(line, profile->functions[order[i]].name, THROUGH_COLUMNS);

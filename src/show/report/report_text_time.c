@@ -133,7 +133,7 @@ static uint64_t report_text_time_prominence(const struct peak *peaks, size_t cou
  * to it. To be freed; NULL: no memory. */
 static uint32_t *report_text_time_peaks_by_height(const struct profile *profile, size_t *notable)
 {
-    struct figure heights[PEAKS_MAX];
+    struct figure heights[PEAKS_MAX] = {figure_of(0)};
     uint64_t most = 0;
     size_t count = profile->peak_count < PEAKS_MAX ? profile->peak_count : PEAKS_MAX;
     for (size_t i = 0; i < count; i++)
