@@ -58,9 +58,9 @@ static const struct curve_point detail_waves[] = {
 /* Of the site of the waves too: in turns with them, and at 500 ms what one gives the other gets. */
 static const struct curve_point detail_turns[] = {
     {300 * MS, MIB}, {500 * MS, 8 * MIB}, {700 * MS, 0}};
-static struct curve detail_curves[] = {{3, 4, FIGURE_OF(8192), detail_rise, MEMORY_HEAP},
-                                       {5, 7, FIGURE_OF(16384), detail_waves, MEMORY_HEAP},
-                                       {10, 3, FIGURE_OF(8192), detail_turns, MEMORY_HEAP}};
+static struct curve detail_curves[] = {{3, 4, FIGURE_OF(8192), detail_rise, MEMORY_HEAP, 0},
+                                       {5, 7, FIGURE_OF(16384), detail_waves, MEMORY_HEAP, 0},
+                                       {10, 3, FIGURE_OF(8192), detail_turns, MEMORY_HEAP, 0}};
 
 #define NOT_KNOWN FIGURE_UNKNOWN
 static struct thread_metrics detail_threads[] = {
