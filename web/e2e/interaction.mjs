@@ -420,7 +420,16 @@ export function testInteraction(world) {
         const rows = page.locator("table[aria-label='Separate peaks'] tr"),
             most = Math.max(...said.peaks.map((peak) => peak.bytes));
         /* the four highest, in order of time */
-        const notable = said.peaks.filter((peak) => peak.bytes >= 0.1 * most),
+        /* From the higher one of its saddles, the lowest levels on the ways to higher peaks. */
+        const prominence = (of) => {
+            const saddles = said.peaks.flatMap((other, at) => {
+                const isHigher = other.bytes > said.peaks[of].bytes;
+                const way = said.peaks.slice(Math.min(at, of), Math.max(at, of));
+                return isHigher ? [Math.min(...way.map((peak) => peak.valley_bytes))] : [];
+            });
+            return said.peaks[of].bytes - Math.max(0, ...saddles);
+        };
+        const notable = said.peaks.filter((_, at) => prominence(at) >= 0.1 * most),
             shown = [...notable].sort((a, b) => b.bytes - a.bytes).slice(0, 4);
         said.peaks = notable.filter((peak) => shown.includes(peak));
         assert.equal(await rows.count(), said.peaks.length);
