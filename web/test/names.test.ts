@@ -41,6 +41,21 @@ test("a function's name has neither parameters nor arguments by default", () => 
     assert.ok(shortName("ns::deep<int, char>::".repeat(50_000)).length <= 2000);
 });
 
+test("methods of Go keep their receivers", () => {
+    for (const [name, short] of [
+        ["runtime.(*mheap).grow", "runtime.(*mheap).grow"],
+        [
+            "github.com/evanw/esbuild/internal/js_parser.(*parser).visitStmts",
+            "js_parser.(*parser).visitStmts",
+        ],
+        ["github.com/evanw/esbuild/internal/js_parser.Parse", "js_parser.Parse"],
+        ["net/http.(*Server).Serve", "net/http.(*Server).Serve"],
+        ["/srv/a/main.php", "/srv/a/main.php"],
+        ["a.b::f(c/d)", "a.b::f"],
+    ])
+        assert.equal(shortName(name!), short);
+});
+
 test("names in brackets are ours, and whole", () => {
     for (const name of ["[the program]", "[file] libc.so.6", "[libz.so]", "[stack] of thread 3"])
         assert.equal(shortName(name), name);

@@ -9,8 +9,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "format/names.h"
+#include "model/figure_human.h"
 
-enum { MAX_DEPTH = 2, PARTS_TOLD = 3 };
+enum { MAX_DEPTH = 2, PARTS_TOLD = 3, FEW_CALLS = 100 /* below, a share says too much */ };
 
 /* ---- Adding up ----------------------------------------------------------------------------- */
 
@@ -70,6 +71,21 @@ static int unwalked_compare(const void *left, const void *right)
     return order ? order : a->module < b->module ? -1 : a->module > b->module;
 }
 
+/* Go's run-time ends its own walks there, too (TOPFRAME): behind it is what started the thread. */
+static bool unwalked_is_beginning(const struct profile *profile, uint32_t code)
+{
+    static const char *const names[] = {"runtime.rt0_go", "runtime.mstart"};
+    const struct profile_code *of = &profile->codes[code];
+    if (!code || of->mark || !of->line_count)
+        return false;
+    const struct profile_line *line = &profile->lines[of->first_line + of->line_count - 1];
+    const char *function = profile->functions[line->function].name;
+    for (size_t i = 0; function && i < sizeof names / sizeof *names; i++)
+        if (strcmp(function, names[i]) == 0)
+            return true;
+    return false;
+}
+
 void unwalked_find(struct unwalked *unwalked, const struct profile *profile)
 {
     struct origin *origins = unwalked_origins(profile);
@@ -78,6 +94,10 @@ void unwalked_find(struct unwalked *unwalked, const struct profile *profile)
         struct origin origin = origins[profile->sites[i].path];
         if (!origin.mark || origin.mark == MAX_DEPTH)
             continue;
+        if (unwalked_is_beginning(profile, origin.code)) {
+            unwalked->beginnings++;
+            continue;
+        }
         enum unwalked_reason reason =
             origin.mark < UNWALKED_REASONS ? (enum unwalked_reason)origin.mark : UNWALKED_UNKNOWN;
         uint32_t module = origin.code ? profile->codes[origin.code].module : UINT32_MAX;
@@ -170,8 +190,12 @@ static void unwalked_add_share(struct strbuf *out, const struct profile *profile
     double count = figure_double(part->alloc_count), bytes = figure_double(part->alloc_bytes);
     if (!profile->has_program || !(figure_double(total->alloc_count) > 0) || !(count >= 0))
         return;
-    strbuf_addf(out, ", %s of the allocations",
-                human_percent(count, figure_double(total->alloc_count)).text);
+    if (figure_double(total->alloc_count) < FEW_CALLS)
+        strbuf_addf(out, ", %s of %s allocations", human_exact((uint64_t)count).text,
+                    figure_human_exact(total->alloc_count).text);
+    else
+        strbuf_addf(out, ", %s of the allocations",
+                    human_percent(count, figure_double(total->alloc_count)).text);
     if (figure_double(total->alloc_bytes) > 0 && bytes >= 0)
         strbuf_addf(out, " (%s of the bytes)",
                     human_percent(bytes, figure_double(total->alloc_bytes)).text);

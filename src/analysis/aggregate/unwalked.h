@@ -32,6 +32,7 @@ struct unwalked {
     struct unwalked_part *parts; /* most allocations first */
     size_t count, room;
     struct unwalked_part all; /* reason and module mean nothing */
+    uint64_t beginnings;      /* paths besides: they end where a run-time's threads begin */
 };
 
 void unwalked_find(struct unwalked *unwalked, const struct profile *profile);

@@ -89,14 +89,15 @@ static struct losses rule_loss_of(const struct profile *profile)
     };
 }
 
-static bool rule_loss_badly_walked(const struct profile *profile, uint64_t unwalkable)
+static bool rule_loss_badly_walked(const struct profile *profile, uint64_t *unwalkable)
 {
     struct unwalked unwalked;
     unwalked_find(&unwalked, profile);
+    *unwalkable -= *unwalkable < unwalked.beginnings ? *unwalkable : unwalked.beginnings;
     double part = figure_double(unwalked.all.alloc_count);
     double all = profile->has_program ? figure_double(profile->program.total.alloc_count) : NAN;
     unwalked_release(&unwalked);
-    return inquiry_share_of(unwalkable, profile->site_count) >= UNWALKABLE_SHARE ||
+    return inquiry_share_of(*unwalkable, profile->site_count) >= UNWALKABLE_SHARE ||
            (all > 0 && part / all >= UNWALKABLE_SHARE);
 }
 
@@ -113,7 +114,7 @@ void rule_loss(struct inquiry *inquiry)
     const struct profile *profile = inquiry->profile;
     struct losses losses = rule_loss_of(profile);
     uint64_t events = profile->program.events;
-    bool badly_walked = rule_loss_badly_walked(profile, losses.unwalkable);
+    bool badly_walked = rule_loss_badly_walked(profile, &losses.unwalkable);
     if (!profile->damage && !losses.unseen && !losses.lost && !losses.malformed && !losses.rings &&
         !losses.unattributed && !losses.replaced && !losses.sample_bytes && !badly_walked)
         return;

@@ -36,8 +36,28 @@ static const char *name_skip_brackets(const char *at)
     return NULL;
 }
 
+/* Go's "github.com/user/project/pkg.(*T).Method", "….Function": from the package's last word on.
+ * The import path has a host first. NULL: it is not a name of that kind. */
+static const char *name_go_core(const char *name)
+{
+    const char *receiver = strstr(name, ".(*");
+    size_t path = receiver ? (size_t)(receiver - name) : strcspn(name, " ()<>:\\");
+    if (!receiver && name[path])
+        return NULL;
+    const char *slash = memrchr(name, '/', path), *first = strchr(name, '/');
+    const char *dot = memchr(name, '.', path);
+    if (!slash || !dot || dot > first || dot == name || *name == '/' || !strchr(slash, '.'))
+        return receiver ? name : NULL;
+    return slash + 1;
+}
+
 const char *name_core(const char *name, size_t *length)
 {
+    const char *go = name_go_core(name);
+    if (go) {
+        *length = strlen(go);
+        return go;
+    }
     const char *start = name, *at = name;
     int angles = 0;
     bool after_operator = false;
@@ -291,6 +311,14 @@ static bool name_is_ruby_extension(const char *module)
     return strstr(module, ".so") && (strstr(module, "/ruby/") || strstr(module, "/gems/"));
 }
 
+/* Go's run-time, and what cgo puts between Go and C. */
+static bool name_is_go_library(const char *function, const char *file)
+{
+    return name_starts_with(function, "_cgo_") || name_starts_with(function, "x_cgo_") ||
+           strstr(function, "._Cfunc_") || strstr(function, "._cgo_") ||
+           (name_starts_with(function, "runtime.") && file && strstr(file, "runtime/"));
+}
+
 /* Extension modules of Python: whoever imports them wants the line that calls them. */
 static bool name_is_python_extension(const char *module)
 {
@@ -361,6 +389,8 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         return true;
     if (!function)
         return false;
+    if (name_is_go_library(function, file))
+        return true;
     if (!strcmp(function, "<eval>")) /* Perl's strings: who evaluates is the site */
         return true;
     size_t length;

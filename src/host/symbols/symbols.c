@@ -12,6 +12,7 @@
 
 #include "symbols/assigned_types.h"
 #include "symbols/dwarf_index.h"
+#include "symbols/go_table.h"
 #include "symbols/object_file.h"
 #include "symbols/jit.h"
 #include "symbols/name_memory.h"
@@ -25,11 +26,13 @@ struct module {
     size_t build_id_bytes;
     bool opened;
     bool has_quality; /* it was open once */
-    bool is_packed;   /* some of it was not unpacked (unpack_limit.h) */
+    bool has_dwarf;
+    bool is_packed; /* some of it was not unpacked (unpack_limit.h) */
     enum symbols_quality quality;
     struct object_file image;
     struct symbol_table table;
     struct dwarf_index dwarf;
+    struct go_table go; /* without DWARF */
 };
 
 struct symbols {
@@ -89,7 +92,8 @@ static void symbols_module_forget(struct module *module)
     dwarf_index_release(&module->dwarf);
     symbol_table_release(&module->table);
     object_file_release(&module->image);
-    module->opened = false;
+    module->go = (struct go_table){0};
+    module->opened = module->has_dwarf = false;
 }
 
 static void symbols_module_close(struct module *module)
@@ -155,7 +159,11 @@ static void symbols_module_read(struct symbols *symbols, struct module *module)
     Dwarf_Addr bias;
     Dwarf *dwarf = dwfl_module_getdwarf(module->image.module, &bias);
     symbol_table_read(&module->table, &module->image, &symbols->pool);
-    if (dwarf && dwarf_index_open(&module->dwarf, dwarf, bias - module->image.bias, &symbols->pool))
+    module->has_dwarf =
+        dwarf && dwarf_index_open(&module->dwarf, dwarf, bias - module->image.bias, &symbols->pool);
+    if (!module->has_dwarf)
+        go_table_open(&module->go, &module->image);
+    if (module->has_dwarf || module->go.bytes)
         module->quality = SYMBOLS_LINES;
     else if (module->table.full)
         module->quality = SYMBOLS_FUNCTIONS;
@@ -253,6 +261,18 @@ static void symbols_complete(struct symbols *symbols, struct module *module, uin
         frame->linkage = pool_intern(&symbols->pool, symbol->linkage);
 }
 
+/* Names outlive the image. */
+static size_t symbols_go_resolve(struct symbols *symbols, struct module *module, uint64_t address,
+                                 struct symbols_frame *frame)
+{
+    if (!go_table_find(&module->go, address, frame))
+        return 0;
+    frame->function = frame->linkage = pool_intern(&symbols->pool, frame->function);
+    if (frame->file)
+        frame->file = pool_intern(&symbols->pool, frame->file);
+    return 1;
+}
+
 size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t address,
                        struct symbols_frame *frames, size_t max)
 {
@@ -260,11 +280,13 @@ size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t addr
     size_t count = 0;
     if (max == 0)
         return 0;
-    if (module && module->quality == SYMBOLS_LINES) {
+    if (module && module->has_dwarf) {
         struct guarded_open before = object_file_guard(&module->image);
         count = dwarf_index_resolve(&module->dwarf, address, frames, max);
         guarded_open_restore(before);
     }
+    if (module && count == 0)
+        count = symbols_go_resolve(symbols, module, address, frames);
     if (count == 0)
         frames[count++] = (struct symbols_frame){0};
     if (module && module->quality >= SYMBOLS_EXPORTS)
@@ -276,7 +298,7 @@ bool symbols_type_of_call(struct symbols *symbols, int module_number, uint64_t a
                           struct symbols_call_type *type)
 {
     struct module *module = symbols_module_at(symbols, module_number);
-    if (!module || module->quality != SYMBOLS_LINES)
+    if (!module || !module->has_dwarf)
         return false;
     struct guarded_open before = object_file_guard(&module->image);
     bool is_known = assigned_types_find(&module->dwarf, &module->image, address, type);

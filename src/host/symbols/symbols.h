@@ -1,7 +1,8 @@
 /* Addresses → functions, inline frames, files and lines, with names as people write them.
  * Sources: DWARF (in the file, in separate debug files by build-id or .gnu_debuglink, from
- * debuginfod where DEBUGINFOD_URLS is set), else the ELF symbol tables (.symtab, .gnu_debugdata
- * where present, .dynsym); perf-style maps (/tmp/perf-PID.map) for JIT code; the vdso.
+ * debuginfod where DEBUGINFOD_URLS is set), else Go's own table, else the ELF symbol tables
+ * (.symtab, .gnu_debugdata where present, .dynsym); perf-style maps (/tmp/perf-PID.map) for JIT
+ * code; the vdso.
  *
  * One thread at a time. Strings belong to the symbols object and live as long as it does.
  *
@@ -35,7 +36,7 @@ enum symbols_quality {
     SYMBOLS_EXPORTS,   /* only .dynsym: names of exported functions, others by nearest are wrong,
                           so an address outside every symbol's size stays unnamed */
     SYMBOLS_FUNCTIONS, /* full symbol table, no lines */
-    SYMBOLS_LINES,     /* DWARF */
+    SYMBOLS_LINES,     /* DWARF, or Go's table */
     SYMBOLS_PACKED,    /* exports or functions, for what is packed would take too much memory */
 };
 

@@ -178,8 +178,21 @@ function operatorAt(text: string, at: number): string {
     );
 }
 
+/* Go's names, from the package's last word on: src/common/format/names.c, name_go_core(). */
+function goName(name: string): string | undefined {
+    const receiver = name.indexOf(".(*");
+    if (receiver < 0 && /[ ()<>:\\]/.test(name)) return undefined;
+    const path = receiver < 0 ? name : name.slice(0, receiver);
+    const host = /^[^./][^/]*\.[^/]*\//.test(path);
+    const slash = path.lastIndexOf("/");
+    if (!host || !name.includes(".", slash)) return receiver < 0 ? undefined : name;
+    return name.slice(slash + 1);
+}
+
 /* "int ns::f<int>(char)" → "ns::f<int>": no parameters, no return type. */
 function withoutParameters(name: string): string {
+    const go = goName(name);
+    if (go !== undefined) return go;
     if (name === "main program") return name; /* of Fortran */
     if (name.startsWith("[")) return name; /* of ours: "[the program]", "[file] libc.so.6" */
     const anonymous = "(anonymous namespace)";

@@ -66,6 +66,26 @@ static void whole_paths_are_not_spoken_of(void **state)
     assert_string_equal(said(), "");
 }
 
+/* A thread of Go's begins in functions that go no further, by their names. */
+static void a_walk_that_ends_where_go_begins_is_whole(void **state)
+{
+    (void)state;
+    static struct profile_function functions[] = {{.name = "runtime.rt0_go"}, {.name = "main.run"}};
+    static struct profile_line lines[] = {{.function = 0}, {.function = 1}};
+    begin();
+    profile.functions = functions;
+    profile.function_count = 2;
+    profile.lines = lines;
+    profile.line_count = 2;
+    codes[8].line_count = codes[9].line_count = 1;
+    codes[8].first_line = 0;
+    codes[9].first_line = 1;
+    site(node(node(node(0, 3), 8), 9), 60, 900);
+    assert_string_equal(said(), "");
+    site(node(node(0, 3), 9), 40, 100);
+    assert_non_null(strstr(said(), "1 call path could not be walked to its end, 40.0 % of"));
+}
+
 static void one_reason_has_the_share_of_all(void **state)
 {
     (void)state;
@@ -128,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_paths_are_not_spoken_of),
+        cmocka_unit_test(a_walk_that_ends_where_go_begins_is_whole),
         cmocka_unit_test(one_reason_has_the_share_of_all),
         cmocka_unit_test(reasons_are_told_most_allocations_first),
         cmocka_unit_test(what_is_not_counted_has_no_share),

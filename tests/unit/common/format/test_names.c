@@ -42,6 +42,20 @@ static void return_types_and_parameters_go_first(void **state)
     assert_short("C::operator std::string() const", 40, "C::operator std::string");
 }
 
+static void methods_of_go_keep_their_receivers(void **state)
+{
+    (void)state;
+    assert_short("runtime.(*mheap).grow", 40, "runtime.(*mheap).grow");
+    assert_short("github.com/evanw/esbuild/internal/js_parser.(*parser).visitStmts", 60,
+                 "js_parser.(*parser).visitStmts");
+    assert_short("github.com/evanw/esbuild/internal/js_parser.Parse", 60, "js_parser.Parse");
+    assert_short("gopkg.in/yaml.v3.(*Node).Decode.func1", 60, "yaml.v3.(*Node).Decode.func1");
+    assert_short("net/http.(*Server).Serve", 40, "net/http.(*Server).Serve");
+    assert_short("main.main.func1", 40, "main.main.func1");
+    assert_short("/srv/a/main.php", 40, "/srv/a/main.php");
+    assert_short("a.b::f(c/d)", 40, "a.b::f");
+}
+
 static void outlined_functions_keep_whose_part_they_are(void **state)
 {
     (void)state;
@@ -92,6 +106,11 @@ static void places_lose_their_leading_directories(void **state)
 static void library_frames_are_known(void **state)
 {
     (void)state;
+    assert_true(name_is_library("runtime.mallocgc", NULL, "runtime/malloc.go", "/usr/bin/x"));
+    assert_true(name_is_library("main._Cfunc__CMalloc", NULL, "_cgo_gotypes.go", "/usr/bin/x"));
+    assert_true(name_is_library("x_cgo_mmap", NULL, NULL, "/usr/bin/x"));
+    assert_false(name_is_library("runtime.main", NULL, "/srv/x.cc", "/usr/bin/x"));
+    assert_false(name_is_library("main.(*store).fill", NULL, "/srv/x.go", "/usr/bin/x"));
     assert_true(name_is_library("std::vector<int>::push_back(int)", NULL, NULL, NULL));
     assert_true(name_is_library("void std::__sort<int*>(int*, int*)", NULL, NULL, NULL));
     assert_true(name_is_library("operator new(unsigned long)", NULL, NULL, NULL));
@@ -190,6 +209,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(return_types_and_parameters_go_first),
+        cmocka_unit_test(methods_of_go_keep_their_receivers),
         cmocka_unit_test(outlined_functions_keep_whose_part_they_are),
         cmocka_unit_test(template_arguments_go_from_the_inside_out),
         cmocka_unit_test(names_are_safe_on_a_terminal),

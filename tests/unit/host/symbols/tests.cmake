@@ -59,7 +59,7 @@ add_custom_command(OUTPUT ${fixtures}/stripped DEPENDS ${fixtures}/shapes
     WORKING_DIRECTORY ${fixtures})
 add_custom_target(symbols_fixtures DEPENDS ${built} ${fixtures}/stripped)
 
-foreach(test resolve demangle jit damage range_map static_variables call_result)
+foreach(test resolve demangle jit damage range_map static_variables call_result go_table)
     tidemark_unit_test(symbols ${test})
     add_dependencies(test_symbols_${test} symbols_fixtures)
     target_compile_definitions(test_symbols_${test} PRIVATE
