@@ -463,9 +463,10 @@ static uint32_t ruby_stack(struct script_frame *frames, uint32_t max)
     struct stack_walk walk;
     uint32_t count = 0;
 
-    script_memory_forget();
     if (!ruby_walk_begin(&walk, ruby_context()))
         return 0;
+    if (ruby.is_collecting() || !ruby.has_lock())
+        script_memory_forget(); /* pages may be protected while what is in them moves */
     bool may_ask = ruby_may_ask();
     while (count < max && ruby_walk_next(&walk, &frames[count])) {
         uintptr_t place = script_word(walk.frame - ruby.layout->frame_bytes + FRAME_PLACE);
