@@ -12,6 +12,7 @@ import { testAccess } from "./access.mjs";
 import { testCompare } from "./compare.mjs";
 import { testCurves } from "./curves.mjs";
 import { testFile } from "./file.mjs";
+import { testDamaged } from "./damaged.mjs";
 import { testFigures } from "./figures.mjs";
 import { testGrowth } from "./growth.mjs";
 import { testHeap } from "./heap.mjs";
@@ -83,6 +84,7 @@ describe("the web view", { concurrency: false }, () => {
     testHeap(world);
     testSpace(world);
     testHostile(world);
+    testDamaged(world);
     testLive(world);
     testMany(world);
     testNameless(world);

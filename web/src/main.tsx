@@ -3,7 +3,7 @@
  * opens the data source and renders the page once; signals render it anew. */
 import { addsUp } from "./data/types.ts";
 import { render } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { dropped, isViewer } from "./data/dropped.ts";
 import { isSingleFile, openEmbedded } from "./data/embedded.ts";
@@ -365,6 +365,32 @@ function Sized({
     );
 }
 
+/* One view that fails, of a damaged profile say, is not all of the page: the others stay, and this one is
+ * tried again where something else is chosen. */
+function Guarded({
+    title,
+    children,
+}: {
+    title: string;
+    children: ComponentChildren;
+}): ComponentChildren {
+    const [error, again] = useErrorBoundary((error: unknown) => console.error(error));
+    const chosen = state.value;
+    useEffect(() => again(), [chosen]);
+    if (!error) return children;
+    return (
+        <div class="empty">
+            <p role="alert" class="bad">
+                <b>{title} cannot be shown of this profile.</b>
+            </p>
+            <p>
+                It may be damaged: tidemark report FILE says what of it can be read. Other views may
+                do. ({error instanceof Error ? error.message : String(error)})
+            </p>
+        </div>
+    );
+}
+
 function Page(): JSX.Element {
     const view = viewNamed(state.value.view);
     const of = view.job ? wholeJob.value : profile.value;
@@ -420,7 +446,9 @@ function Page(): JSX.Element {
                     focusIsFound.value &&
                     ("profile" in shown ? (
                         <Sized of={shown.profile} view={view} key={view.id}>
-                            <Show profile={shown.profile} />
+                            <Guarded title={view.title}>
+                                <Show profile={shown.profile} />
+                            </Guarded>
                         </Sized>
                     ) : "waits" in shown ? (
                         <div class="view" key="waits">

@@ -41,9 +41,18 @@ export function GlobalsView({ profile }: ViewProps): JSX.Element {
         if (!profile.has("globals")) return null;
         const [{ globals }, { modules }] = await Promise.all([
             profile.json<{ globals: Globals | null }>("globals"),
-            profile.json<{ modules: { path: string }[] }>("modules"),
+            profile.json<{ modules: { path: string }[] | null }>("modules"),
         ]);
-        return globals && { globals, modules };
+        return (
+            globals && {
+                globals: {
+                    ...globals,
+                    sections: globals.sections ?? [],
+                    variables: globals.variables ?? [],
+                },
+                modules: modules ?? [],
+            }
+        );
     }, [profile]);
     return (
         <Ready of={loaded}>

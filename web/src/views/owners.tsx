@@ -109,18 +109,20 @@ export function HolderBars({
                         {show(each.bytes)}
                     </b>
                     <span class="number dim">{whole ? share(each.bytes / whole) : ""}</span>
-                    <div class="track">
-                        <div
-                            class="bar"
-                            style={{
-                                "--share": `${(100 * each.bytes) / most}%`,
-                                "--tone": `var(--${each.tone})`,
-                            }}
-                        />
+                    <div class="under">
+                        <div class="track">
+                            <div
+                                class="bar"
+                                style={{
+                                    "--share": `${(100 * each.bytes) / most}%`,
+                                    "--tone": `var(--${each.tone})`,
+                                }}
+                            />
+                        </div>
+                        <span class="dim nowrap says" title={each.says}>
+                            {each.says}
+                        </span>
                     </div>
-                    <span class="dim nowrap says" title={each.says}>
-                        {each.says}
-                    </span>
                 </li>
             ))}
         </ol>

@@ -34,7 +34,7 @@ type Row = Thread & { index: number };
 export function StacksView({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(
         async () =>
-            (await profile.json<{ threads: Thread[] }>("threads")).threads.map(
+            ((await profile.json<{ threads: Thread[] | null }>("threads")).threads ?? []).map(
                 (thread, index): Row => ({ ...thread, index }),
             ),
         [profile],
@@ -158,7 +158,7 @@ function Stacks({ threads, profile }: ViewProps & { threads: Row[] }): JSX.Eleme
 /* To the byte, by function: the deepest thread's, or the one that is chosen. */
 function ExactStacks({ profile, threads }: ViewProps & { threads: Row[] }): JSX.Element {
     const loaded = useLoaded(
-        async () => (await profile.json<{ stacks: Exact[] }>("stacks")).stacks,
+        async () => (await profile.json<{ stacks: Exact[] | null }>("stacks")).stacks ?? [],
         [profile],
     );
     const [chosen, choose] = useState<number | null>(null);
@@ -313,7 +313,9 @@ function DeepestPath({ profile, of }: ViewProps & { of: Row }): JSX.Element {
 function OverTime({ profile, of }: ViewProps & { of: Row }): JSX.Element {
     const exact = useLoaded(
         async () =>
-            profile.has("stacks") ? (await profile.json<{ stacks: Exact[] }>("stacks")).stacks : [],
+            profile.has("stacks")
+                ? ((await profile.json<{ stacks: Exact[] | null }>("stacks")).stacks ?? [])
+                : [],
         [profile],
     );
     const growth = (exact.state === "there" ? exact.value : []).find(

@@ -69,7 +69,7 @@ const numberColumns: readonly [keyof Thread & string, string, "bytes" | "count" 
 
 export function ThreadsView({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(async () => {
-        const { threads } = await profile.json<{ threads: Thread[] }>("threads");
+        const threads = (await profile.json<{ threads: Thread[] | null }>("threads")).threads ?? [];
         const exchanges = profile.has("exchanges")
             ? (await profile.json<{ exchanges: Exchange[] | null }>("exchanges")).exchanges
             : null;

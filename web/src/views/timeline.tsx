@@ -252,7 +252,7 @@ function useThreadsAlive(profile: Profile, timeline: Timeline): Float64Array | n
             profile.has("threads")
                 ? threadsOver(
                       timeline,
-                      (await profile.json<{ threads: Thread[] }>("threads")).threads,
+                      (await profile.json<{ threads: Thread[] | null }>("threads")).threads ?? [],
                   )
                 : null,
         [profile, timeline],

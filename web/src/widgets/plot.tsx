@@ -52,7 +52,8 @@ export interface PlotProps {
     }[]; /* stretches of x, as strips at the bottom */
 }
 
-const binarySteps = Array.from({ length: 50 }, (_, at) => 2 ** at);
+/* As far as a number of 64 bits goes, which a damaged profile may have. */
+const binarySteps = Array.from({ length: 65 }, (_, at) => 2 ** at);
 
 function list(values: ArrayLike<number | null>): (number | null)[] {
     return Array.from(values, (value) => (value === null || Number.isNaN(value) ? null : value));
