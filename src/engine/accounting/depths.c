@@ -19,7 +19,8 @@ size_t depths_memory_bytes(const struct depths *depths)
            depths->layer_room * sizeof *depths->layers;
 }
 
-/* Threads that have just grown come again, and those that grow at all are the young ones. */
+/* The thread that was asked for last is tried first, then the youngest threads: their stacks
+ * grow. */
 static struct stack_growth *depths_growth_of(struct depths *depths, uint32_t thread)
 {
     if (depths->last < depths->growth_count && depths->growths[depths->last].thread == thread)
@@ -49,7 +50,7 @@ void depths_add_peak(struct depths *depths, const struct stack_peak *peak)
     if (growth->count && peak->bytes <= growth->peaks[growth->count - 1].bytes)
         return;
     if (growth->count && (growth->seen - 1) % growth->stride)
-        growth->count--; /* it was there as the last one only */
+        growth->count--; /* it was kept only because it was the last one */
     if (growth->count == STACK_PEAKS_MAX) {
         for (uint32_t i = 0; i < STACK_PEAKS_MAX / 2; i++)
             growth->peaks[i] = growth->peaks[2 * i];

@@ -7,11 +7,11 @@
 #include <stdint.h>
 #include "model/detail.h"
 
-#define STACK_LAYERS_MAX (1u << 20) /* of all threads; what comes after them is left out */
+#define STACK_LAYERS_MAX (1u << 20) /* of all threads; later ones are left out */
 
 struct stack_growth {
     uint32_t thread, count;
-    uint64_t seen, stride; /* kept: every stride-th of those seen, and the last */
+    uint64_t seen, stride; /* of `seen` maxima every stride-th is kept, and the last */
     struct stack_peak peaks[STACK_PEAKS_MAX]; /* time and bytes rise */
 };
 

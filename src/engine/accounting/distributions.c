@@ -20,7 +20,7 @@ struct distributions *distributions_new(uint64_t start_ticks, unsigned bucket_sh
     return distributions;
 }
 
-/* All that was written, where columns were never merged: a short process writes a few of them. */
+/* Clears what was written. Columns were never merged, so only the first ones were written. */
 static void distributions_clear(struct distributions *distributions)
 {
     uint64_t lives = distributions->lives_used, reallocs = distributions->reallocs_used;
@@ -167,7 +167,7 @@ void distributions_scale(struct distributions *distributions, unsigned shift)
         distributions_scale_bins(distributions->columns[i], COARSE_SIZES, shift);
 }
 
-/* ---- What came out ------------------------------------------------------------------------- */
+/* ---- Listing -------------------------------------------------------------------------------- */
 
 struct listing {
     void (*visit)(void *context, const struct distribution_row *row);
@@ -262,7 +262,8 @@ distributions_column_bin(const struct distributions *distributions,
     return bin;
 }
 
-/* The timeline may have halved its resolution already for a reading of /proc that ran ahead. */
+/* A reading of /proc may have run ahead of the events, so that the timeline has halved its
+ * resolution already and these columns have not. */
 static void distributions_list_columns(const struct distributions *distributions,
                                        unsigned bucket_shift, const struct listing *listing)
 {

@@ -66,14 +66,14 @@ struct distributions {
                                          * most programs use few of them */
     struct distribution_bin lives[COARSE_SIZES][FINE_BINS];
     struct distribution_bin reallocs[COARSE_SIZES][COARSE_SIZES];
-    /* Births by time; the current column lacks those since `before`. */
+    /* Births by time. Those of the current column are added when it ends. */
     struct distribution_bin columns[DISTRIBUTIONS_COLUMNS][COARSE_SIZES];
-    struct distribution_bin before[COARSE_SIZES]; /* all births until then */
+    struct distribution_bin before[COARSE_SIZES]; /* all births until the current column began */
     uint64_t start_ticks;
     size_t current;
     unsigned shift;      /* a column is 1 << shift ticks */
     bool merged;         /* all columns were used once */
-    struct arena memory; /* where this lies: resident as far as it is used */
+    struct arena memory; /* that holds this struct; only used pages are resident */
 };
 
 /* `bucket_shift`: the timeline's. */
@@ -81,10 +81,11 @@ struct distributions *distributions_new(uint64_t start_ticks, unsigned bucket_sh
 void distributions_free(struct distributions *distributions);
 size_t distributions_memory_bytes(const struct distributions *distributions);
 
-/* Events go on at `ticks`. To be called when a bucket of the timeline has ended, at least. */
+/* Moves on to the column of `ticks`. Called at least whenever a bucket of the timeline has
+ * ended. */
 void distributions_advance(struct distributions *distributions, uint64_t ticks);
 
-/* `count`: blocks, in whatever unit (replay/weight.h). Bytes come in the same one. */
+/* `count`: blocks, or 1024ths of blocks (weight.h). Bytes are added in the same unit. */
 static inline void distribution_count(struct distribution_bin *bin, uint64_t size_bytes,
                                       uint64_t count)
 {
@@ -123,7 +124,8 @@ static inline void distributions_realloc(struct distributions *distributions, ui
         tally_add(&distributions->shrinks, old_bytes - new_bytes, count);
 }
 
-/* All counts and bytes so far times 2^shift: from here on they come in that unit. */
+/* Multiplies all counts and bytes so far by 2^shift, because later ones come in that smaller
+ * unit. */
 void distributions_scale(struct distributions *distributions, unsigned shift);
 
 /* Each row that is not zero, by kind, x and y ascending. `bucket_shift`: the timeline's now. */

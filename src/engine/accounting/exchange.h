@@ -18,7 +18,7 @@ void exchanges_init(struct exchanges *exchanges);
 void exchanges_release(struct exchanges *exchanges);
 size_t exchanges_memory_bytes(const struct exchanges *exchanges);
 
-/* Where to look for a pair first. */
+/* The slot where the search for a pair begins. */
 static inline size_t exchanges_home(const struct exchanges *exchanges, uint32_t owner,
                                     uint32_t freer)
 {
@@ -28,7 +28,7 @@ static inline size_t exchanges_home(const struct exchanges *exchanges, uint32_t 
 /* The row of a pair; a new one has no count yet. */
 struct exchange *exchanges_find(struct exchanges *exchanges, uint32_t owner, uint32_t freer);
 
-/* `freer` has ended the lives of `count` blocks of `owner`'s, in whatever unit. */
+/* `freer` has freed `count` blocks of `owner`'s (or 1024ths of blocks: weight.h). */
 static inline void exchanges_add(struct exchanges *exchanges, uint32_t owner, uint32_t freer,
                                  uint64_t count, uint64_t bytes)
 {
@@ -40,10 +40,10 @@ static inline void exchanges_add(struct exchanges *exchanges, uint32_t owner, ui
     row->bytes += bytes;
 }
 
-/* All counts so far times 2^shift: from here on they come in that unit. */
+/* Multiplies all counts so far by 2^shift, because later ones come in that smaller unit. */
 void exchanges_scale(struct exchanges *exchanges, unsigned shift);
 
-/* In no order; the row of the others last, if there are any. */
+/* Each pair, in no order, and last the row of all pairs beyond EXCHANGE_MAX, if there are any. */
 void exchanges_visit(const struct exchanges *exchanges,
                      void (*visit)(void *context, const struct exchange *exchange), void *context);
 

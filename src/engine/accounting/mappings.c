@@ -1,13 +1,12 @@
 /* The pieces of mappings by address (mappings.h): a sorted array of leaves, which are sorted
- * arrays. Each change finds its place anew, by address, so no place must be kept right over a
- * change. */
+ * arrays. Each change searches its place by address, because a change may move all places. */
 #include "accounting/mappings.h"
 #include "base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the smallest page there is: the end of a larger one is nobody else's. */
+/* The smallest page size. The rest of a larger page belongs to no other mapping. */
 #define PAGE_BYTES 4096u
 
 struct mapping_place {
@@ -59,7 +58,7 @@ static size_t mappings_piece_of(const struct mapping_leaf *leaf, uint64_t addres
     return first;
 }
 
-/* Where a piece at the address is to stand: behind all that end at or below it. */
+/* The place of a piece at the address: behind all pieces that end at or below it. */
 static struct mapping_place mappings_place_of(const struct mappings *mappings, uint64_t address)
 {
     struct mapping_place place = {mappings_leaf_of(mappings, address), 0};
@@ -130,7 +129,8 @@ static void mappings_split_leaf(struct mappings *mappings, size_t at, uint32_t k
     mappings->leaves[at + 1].start = to->pieces[0].start;
 }
 
-/* Programs map ever lower or ever higher addresses: then one half stays full. */
+/* Many programs map ever lower or ever higher addresses. Then the full half is never filled again,
+ * so the new leaf gets one piece only. */
 static struct mapping_place mappings_make_room(struct mappings *mappings,
                                                struct mapping_place place)
 {

@@ -1,5 +1,5 @@
-/* What the program has mapped itself, by address. /proc alone cannot tell that from the allocator's
- * memory, because the kernel joins neighbours.
+/* What the program has mapped itself, by address. /proc alone cannot tell these mappings from the
+ * allocator's memory, because the kernel joins neighbouring mappings.
  *
  *   leaves   │ start, leaf │ start, leaf │ …          sorted array, searched by halves
  *                      ▼
@@ -7,8 +7,8 @@
  *                            ▼
  *   all      │ mapping │ mapping │ …                   what one call mapped, by number
  *
- * A call maps one *mapping*. Unmapping the middle of it leaves two *pieces* of the mapping. Its
- * life is over with its last piece.
+ * A call maps one *mapping*. Unmapping the middle of it leaves two *pieces*. The life of a mapping
+ * ends with its last piece.
  *
  * Invariants
  *   pieces are disjoint and ascending, over all leaves; no leaf is empty
@@ -30,16 +30,16 @@
 enum { MAPPINGS_LEAF = 128, MAPPINGS_JOIN = 112 };
 
 struct mapping {
-    uint64_t start; /* that the call gave it */
+    uint64_t start; /* as the call returned it */
     uint64_t born;  /* ticks */
-    uint64_t bytes; /* not unmapped yet */
+    uint64_t bytes; /* that are not unmapped yet */
     uint32_t site;
     uint32_t pieces; /* 0: the number is free, and `site` is the next free one + 1 */
-    uint32_t thread; /* that mapped it */
+    uint32_t thread; /* index of the thread that mapped it */
     uint8_t kind;    /* enum mapping_kind */
     bool is_reserved;
-    bool is_chunk;      /* of a pool: its blocks count in its place */
-    bool is_allocators; /* so it is nobody's: it counts nowhere, and `site` means nothing */
+    bool is_chunk;      /* of a pool, whose blocks are counted instead */
+    bool is_allocators; /* an allocator's: it is not counted, and `site` means nothing */
 };
 
 struct mapping_piece {
@@ -67,21 +67,21 @@ struct mappings {
 void mappings_release(struct mappings *mappings);
 size_t mappings_memory_bytes(const struct mappings *mappings);
 
-/* The end of [address, address + bytes) in whole pages, as the kernel takes it. */
+/* The end of [address, address + bytes), rounded up to a page as the kernel does. */
 uint64_t mappings_end_of(uint64_t address, uint64_t bytes);
 
-/* [made->start, end), start < end, where nothing is. Returns its number. */
+/* Adds [made->start, end), start < end, which must be free. Returns the mapping's number. */
 uint32_t mappings_add(struct mappings *mappings, const struct mapping *made, uint64_t end);
 
-/* So many bytes of the mapping went. If those were all, its bytes are 0 and its number is free as
- * soon as this returns. */
+/* Called when `bytes` of a mapping were unmapped. When none are left, mapping->bytes is 0 and the
+ * number is free as soon as this function returns. */
 typedef void mappings_gone(void *context, uint32_t number, const struct mapping *mapping,
                            uint64_t bytes);
-/* Nothing of [start, end) is mapped any more, but for what was born after `before`: the call that
- * unmaps may be told of later than another thread's that was given the addresses meanwhile. */
+/* Unmaps [start, end), except for mappings born after `before`: the record of an unmapping may come
+ * after that of another thread's mapping which got the same addresses. */
 void mappings_cut(struct mappings *mappings, uint64_t start, uint64_t end, uint64_t before,
                   mappings_gone *gone, void *context);
-/* All pieces of a mapping, which begin at or above `from`, where its first one is. */
+/* Unmaps all pieces of a mapping. The first one begins at or above `from`. */
 void mappings_end(struct mappings *mappings, uint32_t number, uint64_t from, mappings_gone *gone,
                   void *context);
 

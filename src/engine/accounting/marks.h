@@ -1,4 +1,4 @@
-/* Marks and regions as a replay tells of them. Times are ticks until the collector turns them to
+/* Marks and regions as a replay reports them. Times are ticks; the collector converts them to
  * ns. */
 #ifndef TIDEMARK_ACCOUNTING_MARKS_H
 #define TIDEMARK_ACCOUNTING_MARKS_H
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include "model/figure.h"
 
-/* Names are numbers of the wire (replay_name()): below this. */
+/* Names are numbers of the wire (replay_name()), below this limit. */
 #define MARKS_NAMES (1u << 14)
 #define MARKS_MAX   65536 /* the first ones are kept, the others counted */
 
@@ -39,15 +39,15 @@ struct marks {
     struct replay_mark *all;
     size_t count, room;
     uint64_t lost;
-    char **names; /* NULL: none is told */
+    char **names; /* by number; NULL: none is known */
 };
 
 void marks_release(struct marks *marks);
 void marks_add(struct marks *marks, const struct replay_mark *mark);
-/* A window begins: they are forgotten, their names are not. */
+/* A window begins: forgets the marks and keeps the names. */
 void marks_restart(struct marks *marks);
 void marks_name(struct marks *marks, uint32_t number, const char *text);
-/* "?" if it was not told; of number 0, which is nobody's, "". */
+/* "?" if the name is not known; "" for number 0, which stands for no name. */
 const char *marks_name_of(const struct marks *marks, uint32_t number);
 
 #endif

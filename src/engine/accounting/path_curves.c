@@ -59,7 +59,7 @@ static size_t curves_room_of(const struct site_curve *curve)
     return curve->piece ? (size_t)SMALLEST_POINTS << curve->size : 0;
 }
 
-/* Of how many sizes a curve may have its next piece. */
+/* How many sizes a curve's next piece may have. */
 static unsigned curves_sizes(const struct curves *curves)
 {
     bool room = curves->used < CURVES_EXACT_BYTES / PIECE_BYTES;
@@ -137,7 +137,7 @@ static void curves_drop(struct site_curve *curve, struct curve_point *points,
     curve->highest = (uint16_t)highest;
 }
 
-/* The largest threshold that says something of this curve. */
+/* The largest threshold that still shows the shape of this curve. */
 static uint64_t curves_plain_threshold(const struct site_curve *curve,
                                        const struct curve_point *points)
 {
@@ -145,7 +145,8 @@ static uint64_t curves_plain_threshold(const struct site_curve *curve,
     return part > CURVE_PLAIN_BYTES ? part : CURVE_PLAIN_BYTES;
 }
 
-/* Doubles the threshold until enough points can go. False: as far as it may, in vain. */
+/* Doubles the threshold until a quarter of the points can go. False: not even the largest threshold
+ * is enough. */
 static bool curves_raise_threshold(struct site_curve *curve, struct curve_point *points)
 {
     bool kept[CURVE_EXACT_POINTS], enough = false;
@@ -187,7 +188,7 @@ static void curves_find_highest(struct site_curve *curve, const struct curve_poi
             curve->highest = (uint16_t)i;
 }
 
-/* How many points behind the first one are of its stretch, and it. */
+/* How many points from the first one on are in its stretch. */
 static size_t curves_stretch_points(const struct site_curve *curve, const struct curve_point *first,
                                     size_t left)
 {
@@ -210,7 +211,8 @@ static void curves_merge_stretches(struct site_curve *curve, struct curve_point 
     curve->count = (uint16_t)kept;
 }
 
-/* Stretches double until a quarter of the points goes: at last all are one stretch. */
+/* Stretches double until a quarter of the points is dropped: in the end all points are one
+ * stretch. */
 static void curves_lengthen_stretches(struct site_curve *curve, struct curve_point *points)
 {
     size_t enough = curve->count * 3u / 4;
@@ -270,12 +272,12 @@ static struct curve_band curves_band_now(const struct curves *curves,
     static const struct curve_band everything = {0, UINT64_MAX};
 
     if (!curve->piece)
-        return everything; /* the arena was full when it began */
+        return everything; /* the arena was full when the curve began */
     uint64_t bytes =
         curve->count ? curves_piece_at(curves, curve->piece)[curve->count - 1].bytes : 0;
     struct curve_band band = curves_band_of(bytes, curve->threshold_bytes);
     if (curve->threshold_bytes > CURVE_THRESHOLD_BYTES && bytes && !band.low)
-        band.low = 1; /* that a path has nothing any more is seen, however coarse its curve is */
+        band.low = 1; /* 0 is a point of even the coarsest curve */
     return band;
 }
 

@@ -11,8 +11,8 @@
  * Invariants of a curve with a piece. p is the bytes of the last point, or 0 if there is none;
  * e(p) = max(threshold_bytes, p / CURVE_PART), or 0 while threshold_bytes is 0.
  *   band = [p - e(p), p + e(p)],   and live is in the band: |live - p| <= e(p)
- *   but for its lowest value, 0, where p > 0 and the threshold is above CURVE_THRESHOLD_BYTES: a
- *   path that has nothing any more says so
+ *   except for 0 where p > 0 and the threshold is above CURVE_THRESHOLD_BYTES: that a path holds
+ *   nothing any more is always a point
  *   count <= 8 << size <= CURVE_POINTS, or CURVE_EXACT_POINTS
  *   points[highest].bytes >= points[i].bytes for all i
  *
@@ -42,7 +42,7 @@
 
 #define CURVES_MAX_BYTES   ((size_t)64 << 20) /* of the arena; curves are thinned earlier then */
 #define CURVES_EXACT_BYTES ((size_t)4 << 20) /* of the arena, until a curve has CURVE_POINTS only */
-#define CURVE_PLAIN_BYTES  ((uint64_t)64 << 10) /* a threshold that no curve minds */
+#define CURVE_PLAIN_BYTES  ((uint64_t)64 << 10) /* a threshold that is low enough for any curve */
 #define CURVE_PLAIN_PART   16
 #define CURVE_PIECES       6  /* 8 16 … CURVE_POINTS */
 #define CURVE_EXACT_PIECES 10 /* … CURVE_EXACT_POINTS */
@@ -55,19 +55,19 @@ struct site_curve {
     uint64_t threshold_bytes;
     struct curve_band band;
     uint32_t site;
-    uint32_t piece; /* in the arena, in units of 8 points; + 1, 0: has none */
+    uint32_t piece; /* place in the arena + 1, in units of 8 points; 0: has none */
     uint16_t count;
-    uint16_t highest; /* the point, the earliest of the highest ones */
+    uint16_t highest; /* index of the highest point, the earliest of equal ones */
     uint8_t size;     /* of the piece: 8 << size points */
     uint8_t stretch_log;
-    bool changed; /* since it was visited */
+    bool changed; /* since the last visit */
 };
 
 struct curves {
     struct site_curve *all;
     uint32_t count;
     uint32_t used;                     /* pieces of 8 points */
-    uint32_t free[CURVE_EXACT_PIECES]; /* + 1; the next one stands in the piece's first word */
+    uint32_t free[CURVE_EXACT_PIECES]; /* a free piece + 1; its first word has the next one */
     bool begin_exact;
     struct arena all_memory, arena;
 };

@@ -27,7 +27,7 @@ static void regions_make_room(void *array, uint32_t count, uint32_t more, uint32
 #define ROOM(array, count, more, room)                                                             \
     regions_make_room(&(array), count, more, &(room), sizeof(*(array)))
 
-/* What a slot's item is known by. */
+/* The key of an item. */
 typedef uint64_t index_key(const struct regions *regions, uint32_t item);
 
 static uint64_t regions_context_key(const struct regions *regions, uint32_t item)
@@ -397,7 +397,7 @@ void regions_list(const struct regions *regions, const struct threads *threads, 
 
 /* ---- Windows ------------------------------------------------------------------------------- */
 
-/* Whose blocks are alive. */
+/* Keeps the cuts that have live blocks. */
 static void regions_keep_cuts(struct regions *regions, const bool *keep, uint64_t now_ticks)
 {
     bool *kept = arena_calloc(regions->cuts.count + (size_t)1, sizeof *kept);
@@ -412,7 +412,8 @@ static void regions_keep_cuts(struct regions *regions, const bool *keep, uint64_
     free(kept);
 }
 
-/* Labels keep their numbers, which blocks have; the index forgets those of no more use. */
+/* Labels keep their numbers, because live blocks store them. The index drops labels without live
+ * blocks. */
 static void regions_keep_labels(struct regions *regions, const bool *keep, const uint32_t *numbers)
 {
     uint32_t *slot;

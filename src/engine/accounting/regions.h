@@ -54,7 +54,7 @@ struct regions {
     struct replay_region *all; /* in the order of their first beginnings */
     uint32_t count, room;
     uint32_t *of_name; /* by name: number + 1; NULL: there are none */
-    uint32_t *open;    /* those that a thread is in, in no order */
+    uint32_t *open;    /* numbers of those that a thread is in, in no order */
     uint32_t open_count, open_room;
     uint64_t lost, unmatched;
 
@@ -79,20 +79,20 @@ struct regions {
 void regions_release(struct regions *regions);
 size_t regions_memory_bytes(const struct regions *regions);
 
-/* `sites`: the replay's. The cuts know what those know (frees, times, samples). */
+/* `sites`: the replay's. The cuts keep the same figures as these (frees, times, samples). */
 void regions_enter(struct regions *regions, const struct sites *sites, struct thread *thread,
                    uint32_t name, uint64_t now_ticks, uint64_t live_bytes);
-/* name 0: the innermost. */
+/* Leaves the innermost region of that name; name 0: the innermost of all. */
 void regions_leave(struct regions *regions, struct thread *thread, uint32_t name,
                    uint64_t now_ticks);
 /* The thread has ended: leaves all regions that it is in. */
 void regions_thread_ends(struct regions *regions, struct thread *thread, uint64_t now_ticks);
 
-/* The label of what happens at a call path in a context that is not REGIONS_OUTSIDE. */
+/* The label of (call path, context); the context is not REGIONS_OUTSIDE. */
 uint32_t regions_label(struct regions *regions, const struct sites *sites, uint32_t context,
                        uint32_t site);
 
-/* The call path of what may be a label. */
+/* The site of a block's `site` field, which may hold a label. */
 static inline uint32_t regions_site(const struct regions *regions, uint32_t site)
 {
     return __builtin_expect(site & REGIONS_LABEL, 0) ? regions->labels[site & ~REGIONS_LABEL].site
@@ -108,7 +108,7 @@ struct cut {
     struct regions *regions;
     uint32_t left, at;
     uint32_t site;                /* in regions->cuts */
-    struct replay_region *region; /* that it is of */
+    struct replay_region *region; /* the cut's region */
 };
 /* The first cut of a label; none if `label` is a site. `sites`: the replay's sites, whose peak
  * stamp is copied to the cuts. */
@@ -121,10 +121,10 @@ static inline bool cut_is_there(const struct cut *cut)
 
 void region_grew(struct replay_region *region, uint64_t bytes, uint64_t now_ticks);
 
-/* The program's level while regions are open. */
+/* Raises the program's peak of each open region to this level. */
 void regions_see_level(struct regions *regions, uint64_t live_bytes, uint64_t now_ticks);
 
-/* With the time of those that are open; `at` has `count` places. */
+/* Copies all regions to `at`, which has `count` places. Open regions include the time until now. */
 void regions_list(const struct regions *regions, const struct threads *threads, uint64_t now_ticks,
                   struct replay_region *at);
 

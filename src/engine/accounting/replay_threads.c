@@ -180,6 +180,7 @@ static void threads_restart_thread(struct thread *thread, uint64_t now_ticks)
                                      .seen_node = old.seen_node};
     memcpy(counts->name, old.name, sizeof counts->name);
     thread->newest_address = 0;
+    thread->newest_mapping = 0;
     if (thread->spent_on != SPENT_ON_NOTHING)
         thread_spends_on(thread, thread->spent_on, SPENT_NO_SITE);
 }

@@ -12,15 +12,15 @@
 
 enum realloc_old {
     REALLOC_OLD_LIVE,    /* block: out of the address table, but counted as live */
-    REALLOC_OLD_UNKNOWN, /* a block, but its allocation was not seen */
+    REALLOC_OLD_UNKNOWN, /* a block whose allocation was not recorded */
     REALLOC_OLD_NONE,    /* realloc(NULL, …) */
 };
 
 struct pending_realloc {
     struct live_block block; /* in any case its address */
     enum realloc_old old;
-    bool newest;     /* it was the newest block of the thread that it was born by */
-    uint64_t births; /* of that thread, then: its alloc_count */
+    bool newest;     /* the block was the newest one of the thread that allocated it */
+    uint64_t births; /* the alloc_count of that thread at this time */
 };
 
 /* What the thread's last record did. A WIRE_SPENT record that follows says how long that call took,
@@ -64,14 +64,14 @@ struct thread {
     bool announced; /* its WIRE_THREAD_START was seen */
     enum spent_on spent_on;
     uint32_t spent_site;
-    uint32_t context;            /* that its blocks are born in: 0 outside all regions */
+    uint32_t context;            /* in which its blocks are born: 0 outside all regions */
     struct region_frame *frames; /* the innermost last */
     uint32_t frame_count, frame_room;
     /* Since the program asked for it: the high-water mark of counts.live_bytes. */
     bool is_watched;
     uint64_t watched_peak_bytes;
     uint32_t newest_mapping; /* its number + 1 */
-    uint8_t unmapped_kind;   /* of what it unmapped last: an mremap's kind */
+    uint8_t unmapped_kind; /* of the mapping that it unmapped last: the kind of what mremap moves */
     bool unmapped_reserved;
 };
 
@@ -81,19 +81,19 @@ struct threads {
     uint32_t *streams; /* the thread that each stream serves now */
     size_t stream_count, stream_room;
     size_t pending_bytes;
-    bool timed; /* how long calls took is told */
+    bool timed; /* the duration of calls is recorded */
 };
 
 /* A new stream, serving a new thread; returns the stream's number. */
 uint32_t threads_add_stream(struct threads *threads, uint32_t tid, uint64_t ticks);
 
-/* The stream says whom it serves from here on. Moves threads. */
+/* From here on the stream serves this thread. Moves threads in memory. */
 void threads_announce(struct threads *threads, uint32_t stream, uint32_t tid, uint64_t ticks);
 
-/* From here on it is told how long calls took. */
+/* From here on the duration of calls is recorded. */
 void threads_know_times(struct threads *threads);
 
-/* A window begins: what they have done is forgotten, not what they have. */
+/* A window begins: forgets what threads have done, and keeps what they hold. */
 void threads_restart(struct threads *threads, uint64_t now_ticks);
 
 void threads_release(struct threads *threads);
@@ -107,7 +107,7 @@ static inline struct thread *threads_of_stream(const struct threads *threads, ui
 /* Where in thread_counts a call is counted that made a block, by its kind (enum wire_kind). */
 extern const uint8_t thread_counters[256];
 
-/* One allocation was recorded, which stands for so many blocks and bytes. */
+/* Counts one recorded allocation, which stands for `blocks` blocks of `bytes` bytes in all. */
 static inline void thread_born(struct thread *thread, unsigned kind, uint64_t blocks,
                                uint64_t bytes)
 {
@@ -119,13 +119,13 @@ static inline void thread_born(struct thread *thread, unsigned kind, uint64_t bl
     counts->live_bytes += bytes;
 }
 
-/* A block of this thread's lives no more. */
+/* A block that this thread allocated has ended. */
 static inline void thread_ended(struct thread *owner, uint64_t bytes)
 {
     owner->counts.live_bytes -= bytes;
 }
 
-/* A step is done in which the thread has made a block: is this its high-water mark? */
+/* At the end of a step in which the thread made a block: raises its high-water mark. */
 static inline void thread_crest(struct thread *thread, uint64_t now_ticks)
 {
     if (thread->counts.live_bytes > thread->counts.peak_bytes) {
@@ -140,13 +140,14 @@ static inline void thread_spends_on(struct thread *thread, enum spent_on what, u
     thread->spent_site = site;
 }
 
-/* As figures. */
+/* The thread's metrics as figures. */
 struct thread_metrics threads_tell(const struct threads *threads, size_t index);
 
 /* The youngest thread with this id, or NULL. */
 struct thread *threads_find(const struct threads *threads, uint32_t tid);
 
-/* What is learned of a thread's stack, any number of times; 0: not known. The deepest counts. */
+/* Notes a thread's stack; may be called any number of times, and the deepest counts. 0: not
+ * known. */
 void thread_stack(struct thread *thread, uint64_t deepest_bytes, uint64_t touched_bytes,
                   uint32_t node);
 

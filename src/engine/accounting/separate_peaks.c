@@ -57,7 +57,7 @@ static void peaks_rank_all_sites(struct peak *peak, struct peaks_view view, enum
         peaks_rank_site(peak, view.sites, site, source);
 }
 
-/* Only sites that were never large are missing: could one of them belong there? */
+/* True: no site that was never large can be among the largest shares. */
 static bool peaks_is_settled(const struct peak *peak)
 {
     return peak->share_count == PEAK_SHARES_MAX &&
@@ -120,7 +120,7 @@ static size_t peaks_lowest(const struct peaks *peaks)
     return lowest;
 }
 
-/* The valley behind it becomes one with that before it. */
+/* The valleys before and behind the peak become one. */
 static void peaks_remove(struct peaks *peaks, size_t index)
 {
     if (index)
@@ -168,13 +168,13 @@ static enum peak_source peaks_source_of_crest(const struct peaks *peaks)
 
 /* ---- Rise and fall ------------------------------------------------------------------------- */
 
-/* level - level / PEAK_FALL, rounded down: as low as that is a fall of 1/PEAK_FALL. */
+/* The highest level that is a fall of 1/PEAK_FALL from this one: rounded down. */
 static uint64_t peaks_fallen(uint64_t level_bytes)
 {
     return level_bytes - level_bytes / PEAK_FALL - (level_bytes % PEAK_FALL != 0);
 }
 
-/* The lowest level that a fall to `level_bytes` is 1/PEAK_FALL of. */
+/* The lowest level from which `level_bytes` is a fall of 1/PEAK_FALL. */
 static uint64_t peaks_risen(uint64_t level_bytes)
 {
     uint64_t part = level_bytes / (PEAK_FALL - 1) + (level_bytes % (PEAK_FALL - 1) != 0);

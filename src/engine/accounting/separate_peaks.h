@@ -38,10 +38,10 @@
 #include "model/detail.h"
 #include "accounting/sites.h"
 
-#define PEAKS_FREE_LOOKS    (1u << 20) /* sites that may be looked at, and … */
-#define PEAKS_EVENTS_A_LOOK 8          /* … one more every so many events */
+#define PEAKS_FREE_LOOKS    (1u << 20) /* sites that all harvests may read, and … */
+#define PEAKS_EVENTS_A_LOOK 8          /* … one more for every so many events */
 
-/* Where the shares of a peak still are. */
+/* Where the shares of a peak are kept. */
 enum peak_source { PEAK_AT_CREST, PEAK_AT_GLOBAL, PEAK_SETTLED };
 
 struct kept_peak {
@@ -56,13 +56,13 @@ struct peaks {
     uint64_t valley_bytes; /* the lowest since the crest */
     uint64_t turn_bytes;   /* rising: a fall begins at or below it; falling: a rise at or above */
     uint64_t global_bytes; /* of the closed peak with PEAK_AT_GLOBAL; UINT64_MAX: none */
-    bool crest_kept;       /* a closed peak's source is PEAK_AT_CREST: the last one's */
+    bool crest_kept;       /* the last closed peak's source is PEAK_AT_CREST */
     size_t count;
     struct kept_peak kept[PEAKS_MAX]; /* in the order of time */
     uint64_t looks;
 };
 
-/* What a harvest looks at. */
+/* What a harvest reads. */
 struct peaks_view {
     struct sites *sites;
     const struct curves *curves;

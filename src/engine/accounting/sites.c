@@ -16,7 +16,7 @@ void sites_init(struct sites *sites)
 void sites_release(struct sites *sites)
 {
     for (uint32_t page = 0; page < sites->page_count; page++)
-        if (sites->pages[page]) /* a directory may be large and nearly empty */
+        if (sites->pages[page]) /* spares calls: a directory may be large and nearly empty */
             free(sites->pages[page]);
     free(sites->pages);
     free(sites->seeds);
@@ -112,7 +112,7 @@ void sites_know_times(struct sites *sites)
 
 /* ---- Wide sites ---- */
 
-/* The figures of a site, whichever it is, as a wide one has them. */
+/* The figures of a site, wide or not, as those of a wide one. */
 static struct site_wide sites_figures_of(const struct sites *sites, uint32_t site)
 {
     const struct site_hot *hot = &sites->hot[site];
@@ -242,6 +242,7 @@ uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_tick
     uint32_t *numbers = arena_calloc(old.count + (size_t)1, sizeof *numbers);
 
     sites_init(sites);
+    sites->levels_only = old.levels_only;
     if (old.freed)
         sites_know_frees(sites);
     if (old.samples)
@@ -256,7 +257,7 @@ uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_tick
         if (numbers[site] != UINT32_MAX)
             sites_carry(sites, &old, site, now_ticks);
     }
-    sites_peak(sites); /* the level that it begins with is the first one */
+    sites_peak(sites); /* the level at the window's beginning is its first peak */
     sites_all_peak(sites);
     sites_release(&old);
     return numbers;
@@ -344,7 +345,7 @@ struct site_view {
     const struct site_times *times;     /* NULL: calls were not timed */
     const struct site_samples *samples; /* NULL: every allocation was recorded */
     struct site_seed seed;
-    bool behind; /* what is alive now is what was alive at the peak */
+    bool behind; /* not changed since the peak: what is alive now was alive then */
     uint64_t at_all_peak_bytes;
 };
 
@@ -381,14 +382,14 @@ static uint64_t site_blocks(const struct site_view *site, uint64_t count)
     return site->samples ? weight_whole(count) : count;
 }
 
-/* Allocations, reallocations and what a window began with: each ended or is alive. */
+/* Blocks that ended or are alive: by allocations, reallocations, or alive when a window began. */
 static uint64_t site_lives(const struct site_view *site)
 {
     return site_blocks(site, site->now.born_count - site->rare->realloc_count) +
            site_blocks(site, site->rare->realloc_count) + site_blocks(site, site->seed.count);
 }
 
-/* Rounded each for itself, more could seem to live than were made. */
+/* Both numbers are rounded, so more blocks could seem to live than were made. */
 static uint64_t site_alive(const struct site_view *site)
 {
     uint64_t alive = site_blocks(site, site->now.live_count), lives = site_lives(site);

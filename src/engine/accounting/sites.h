@@ -58,7 +58,7 @@ struct site_hot {
     uint64_t born_bytes; /* a wide site's: its place in `wide` */
     uint32_t born_count; /* a wide site's: SITE_WIDE; none of the following is used then */
     uint32_t live_count, live_bytes;
-    uint32_t quiet_low, quiet_span; /* live bytes in [low, low + span] are; a wide site's: never */
+    uint32_t quiet_low, quiet_span; /* live bytes in [low, low + span] are quiet; not if wide */
     uint32_t born_slack, live_slack;
     uint32_t size_min, size_max;
     uint32_t temporary_count;
@@ -125,15 +125,15 @@ struct sites {
     struct site_times *times;     /* NULL: calls were not timed */
     struct site_samples *samples; /* NULL: every allocation is recorded */
     uint64_t *all_peaks;          /* NULL: the program has mapped nothing */
-    bool has_more;                /* one of the two before */
+    bool has_more;                /* there are samples or all_peaks */
     struct site_seed *seeds;      /* of the first seed_count sites; the others have none */
     uint32_t seed_count;
     uint32_t count, wide_count, rare_count;
-    bool levels_only; /* what is alive is known, not what happened */
-    uint64_t stamp;   /* of changes; raised by a peak, by a crest, and when all sites were seen: */
-    uint64_t peak_stamp, crest_stamp, seen_stamp, all_peak_stamp; /* what it then became */
-    struct call_metrics *sums; /* of SITES_SUM_COUNT sites each, when all sites were seen, and */
-    bool are_summed;           /* no site has changed since */
+    bool levels_only; /* only what is alive is known, not what happened (replay_pages()) */
+    uint64_t stamp;   /* of changes; raised by a peak, by a crest, and when all sites were seen */
+    uint64_t peak_stamp, crest_stamp, seen_stamp, all_peak_stamp; /* the stamp's value then */
+    struct call_metrics *sums; /* of SITES_SUM_COUNT sites each, as of when all sites were seen */
+    bool are_summed;           /* no site has changed since then */
     uint32_t **pages;          /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;
     struct arena hot_memory, cold_memory, wide_memory, rare_memory;
@@ -144,21 +144,21 @@ void sites_init(struct sites *sites);
 void sites_release(struct sites *sites);
 size_t sites_memory_bytes(const struct sites *sites);
 
-/* From now on, and before the first site is made: what is freed is counted where it is freed. */
+/* Before the first site is made: frees are counted at the call paths that free. */
 void sites_know_frees(struct sites *sites);
-/* Likewise: allocations are sampled. */
+/* Before the first site is made: allocations are sampled. */
 void sites_sample(struct sites *sites);
 /* From here on allocations are sampled; all before were recorded. Counts become 1024ths. */
 void sites_begin_samples(struct sites *sites);
-/* Before the first site is made: how long calls took is told. */
+/* Before the first site is made: the duration of calls is recorded. */
 void sites_know_times(struct sites *sites);
-/* The program has begun to map: until now a site's share in the peak of blocks and mappings
- * together was that in the peak of these sites. */
+/* The program begins to map. Until now a site's share in the peak of blocks and mappings together
+ * was its share in the peak of blocks. */
 void sites_know_all_peaks(struct sites *sites);
 
-/* Forgets what has happened, not what is alive: sites that have no live blocks (those not to keep)
- * are no more, the others are numbered anew in the old order. Returns the new numbers by the old
- * ones, malloc'd; UINT32_MAX: none. Curves must be begun anew too. */
+/* Forgets what has happened, and keeps what is alive: sites without live blocks (those that `keep`
+ * does not name) are removed, the others are numbered anew in the old order. Returns the new
+ * numbers by the old ones, malloc'd; UINT32_MAX: removed. The caller must begin curves anew too. */
 uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_ticks);
 
 /* Makes the site of a node that has none. */
@@ -181,8 +181,8 @@ static inline uint32_t sites_of_node(struct sites *sites, uint32_t node)
     return number ? number - 1 : sites_add(sites, node);
 }
 
-/* By numbers, for there may be no sites yet: prefetching from anywhere is allowed, pointing is
- * not. */
+/* Computed with integers, because there may be no sites yet: a prefetch of any address is allowed,
+ * a pointer outside an array is not. */
 static inline void site_prefetch(const struct sites *sites, uint32_t site)
 {
     __builtin_prefetch((const void *)((uintptr_t)sites->hot + site * sizeof *sites->hot), 1);
@@ -262,7 +262,8 @@ static inline void site_born_wide(struct site_wide *wide, uint64_t size_bytes, s
         wide->size_max = size_bytes;
 }
 
-/* Would the sums be too wide with this block? Of bytes it is enough to look at those that live. */
+/* True: with this block a counter would need more than 32 bits. Of bytes only the live ones are
+ * kept in 32 bits. */
 static inline bool site_is_full(const struct site_hot *hot, struct weight weight)
 {
     uint64_t count = hot->born_count + weight.count;
@@ -324,7 +325,7 @@ static inline void site_ended(struct sites *sites, uint32_t site, struct weight 
     }
 }
 
-/* A part of a block has ended, which lives on. */
+/* A part of a block has ended, and the rest lives on. */
 static inline void site_shrunk(struct sites *sites, uint32_t site, uint64_t bytes)
 {
     struct site_hot *hot = site_change(sites, site);
@@ -335,7 +336,7 @@ static inline void site_shrunk(struct sites *sites, uint32_t site, uint64_t byte
         hot->live_bytes -= (uint32_t)bytes;
 }
 
-/* So many of the blocks that ended were temporary. */
+/* `count` of the blocks that ended were temporary. */
 static inline void site_temporary(struct sites *sites, uint32_t site, uint64_t count)
 {
     struct site_hot *hot = &sites->hot[site];
@@ -346,7 +347,7 @@ static inline void site_temporary(struct sites *sites, uint32_t site, uint64_t c
         hot->temporary_count += (uint32_t)count;
 }
 
-/* What is rare, of a site that is about to change. */
+/* The rare figures of a site, which is about to change; made if it has none. */
 struct site_rare *site_rare(struct sites *sites, uint32_t site);
 
 static inline uint32_t site_curve(const struct sites *sites, uint32_t site)
@@ -379,8 +380,8 @@ static inline bool site_is_quiet(const struct sites *sites, uint32_t site)
     return hot->live_bytes - hot->quiet_low <= hot->quiet_span || site_is_quiet_wide(sites, site);
 }
 
-/* They are not: raises the site's own high-water mark if necessary, and sets the quiet range to the
- * part of [low, high], the band of its curve, that is not above that mark. */
+/* The site's live bytes are not quiet: raises its high-water mark if necessary, and sets the quiet
+ * range to the part of [low, high], the band of its curve, that is not above that mark. */
 void site_crest(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
                 uint64_t now_ticks);
 
@@ -400,7 +401,7 @@ void sites_keep_sum(struct sites *sites, uint32_t block, const struct replay_sit
 static inline void sites_seen(struct sites *sites)
 {
     sites->seen_stamp = ++sites->stamp;
-    sites->are_summed = true; /* until one catches up with the stamp, or is new */
+    sites->are_summed = true; /* until a site changes or is added */
 }
 
 /* The metrics of all sites as one. The own peaks, which do not add up, stay 0. */

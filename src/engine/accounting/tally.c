@@ -10,7 +10,7 @@
 #include "blocks/arena.h"
 
 #define FIRST_SLOTS 256
-#define TALLY_GROUP 16 /* counters that are looked at at once */
+#define TALLY_GROUP 16 /* counters that are tested together */
 
 static bool tally_is_group_empty(const uint64_t *counters)
 {
@@ -74,7 +74,7 @@ static void tally_grow(struct tally *tally)
     free(old);
 }
 
-/* A place for one more value; NULL: it finds no room. */
+/* A slot for a new value; NULL: the table is full. */
 static struct tally_entry *tally_admit(struct tally *tally, uint64_t value)
 {
     struct tally_entry *slot;

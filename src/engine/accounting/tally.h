@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define TALLY_DIRECT 4096u
-#define TALLY_VALUES 65536u /* as many from TALLY_DIRECT on; 2 MiB of slots */
+#define TALLY_VALUES 65536u /* distinct values from TALLY_DIRECT on; 2 MiB of slots */
 
 struct tally_entry {
     uint64_t value, count;
@@ -30,11 +30,11 @@ struct tally {
 };
 
 void tally_release(struct tally *tally);
-/* As it was before the first value, once it is released. */
+/* Makes a released tally empty again. */
 void tally_clear(struct tally *tally);
 size_t tally_memory_bytes(const struct tally *tally);
 
-/* All counts so far times 2^shift. */
+/* Multiplies all counts so far by 2^shift. */
 void tally_scale(struct tally *tally, unsigned shift);
 
 /* For values from TALLY_DIRECT on. */

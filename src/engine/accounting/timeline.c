@@ -4,7 +4,7 @@
 
 #include "blocks/arena.h"
 
-#define FIRST_BUCKET_NS 10000.0 /* 20 ms of program before the first halving */
+#define FIRST_BUCKET_NS 10000.0 /* the first halving comes after 20 ms of the program */
 
 static const struct interval_level never_sampled = {.min = UINT64_MAX, .max = 0};
 
@@ -68,7 +68,8 @@ static void timeline_halve(struct timeline *timeline)
     timeline_set_current(timeline, timeline->current / 2);
 }
 
-/* The bucket's index, with the resolution halved until there is one and all up to it made. */
+/* The index of the bucket of `ticks`. Halves the resolution until there is one, and makes all
+ * buckets up to it. */
 static size_t timeline_reach(struct timeline *timeline, uint64_t ticks)
 {
     uint64_t offset = ticks < timeline->start_ticks ? 0 : ticks - timeline->start_ticks;

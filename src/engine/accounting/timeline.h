@@ -13,8 +13,8 @@
  *   end_ticks  = start_ticks + ((current + 1) << shift), saturated at UINT64_MAX
  *   buckets[i] covers [start_ticks + (i << shift), start_ticks + ((i + 1) << shift))
  *   level.min <= level.max; a level that was never sampled has min = UINT64_MAX, max = 0
- *   `mapped` and `all` (requested + mapped) of buckets are kept only where is_mapped: else they are
- *   told as 0 and as `requested` */
+ *   `mapped` and `all` (requested + mapped) of buckets are kept only where is_mapped; else
+ *   timeline_tell() gives 0 and `requested` for them */
 #ifndef TIDEMARK_ACCOUNTING_TIMELINE_H
 #define TIDEMARK_ACCOUNTING_TIMELINE_H
 
@@ -39,7 +39,7 @@ struct interval {
 struct timeline {
     struct interval *buckets;
     struct arena memory;      /* of them: resident only as far as they are used */
-    struct arena told_memory; /* as many as figures; made of `buckets` when somebody asks */
+    struct arena told_memory; /* the buckets as figures, filled by timeline_tell() */
     bool halved;              /* all buckets were used once */
     size_t count;
     size_t current;
@@ -52,11 +52,11 @@ struct timeline {
 };
 
 void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_ns);
-/* Begins anew; what is mapped stays so. */
+/* Begins anew, with what is mapped now. */
 void timeline_restart(struct timeline *timeline, uint64_t start_ticks, double tick_ns);
 void timeline_release(struct timeline *timeline);
 
-/* Events go on at `ticks`; until then the levels were these. */
+/* Moves on to the bucket of `ticks`; until then the levels were these. */
 void timeline_advance(struct timeline *timeline, uint64_t ticks, uint64_t requested_bytes,
                       uint64_t blocks);
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include "wire/wire.h"
 
-/* Recorded with the probability p. */
+/* Of a block that is recorded with the probability p. */
 static struct weight weight_of_chance(double p, double interval, uint64_t size_bytes,
                                       uint64_t slack_bytes)
 {
@@ -51,7 +51,7 @@ struct weight weight_of_level(unsigned level, uint64_t size_bytes, uint64_t slac
 {
     if (level == 0)
         return (struct weight){1u << WEIGHT_SHIFT, size_bytes, slack_bytes, 0};
-    if (level >= WIRE_LEVELS) /* nonsense of a program that scribbles over its records */
+    if (level >= WIRE_LEVELS) /* the program has overwritten its records */
         level = WIRE_LEVELS - 1;
     struct weight weight = weight_of_sample(wire_level_bytes(level), size_bytes, slack_bytes);
     weight.variance <<= 4 * (level - 1); /* four times the interval each */

@@ -22,13 +22,13 @@ struct weight {
 /* Of a sampled block. */
 struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint64_t slack_bytes);
 
-/* Of a block of a recording of pages (wire.h, "Pages"). A small one stands for as many as a page
- * record holds of its class, one in the middle for as many as its chance says, a large one for
- * itself; the interval of the variance is the record. */
+/* Of a block of a recording of pages (wire.h, "Pages"). A small block stands for as many as a page
+ * record holds of its class, a middle one for 1 / p, a large one for itself. The interval of the
+ * variance is WIRE_PAGE_BYTES. */
 struct weight weight_of_page_block(uint64_t size_bytes, uint64_t slack_bytes);
-/* Of a sampled block where the interval changed while recording (wire.h): of a block that was drawn
- * at a level, 0 being certain. Variances are in squares of WIRE_LEVEL_UNIT whatever the level, so
- * they add up. */
+/* Of a sampled block where the interval changed while recording (wire.h). `level`: at which the
+ * block was drawn; at level 0 every block is. Variances are in squares of WIRE_LEVEL_UNIT at every
+ * level, so they add up. */
 struct weight weight_of_level(unsigned level, uint64_t size_bytes, uint64_t slack_bytes);
 
 static inline uint64_t weight_whole(uint64_t count)

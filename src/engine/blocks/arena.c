@@ -11,11 +11,11 @@
 
 #define SMALLEST_BYTES ((size_t)1 << 16)
 #define HUGE_FROM      ((size_t)4 << 20)
-/* What is kept: of each size from SMALLEST_BYTES on so many, if no more than that has to be
- * cleared. */
+/* Arenas that are kept: KEPT_OF_A_SIZE of each of KEPT_SIZES sizes from SMALLEST_BYTES on, if no
+ * more than KEPT_USED_MOST bytes of them have to be cleared. */
 #define KEPT_SIZES     5
 #define KEPT_OF_A_SIZE 32
-#define KEPT_USED_MOST ((size_t)256 << 10) /* to map it anew costs a fault a page */
+#define KEPT_USED_MOST ((size_t)256 << 10) /* a new mapping costs a fault for each page */
 
 static struct {
     pthread_mutex_t lock;
@@ -35,7 +35,7 @@ static void *arena_or_die(void *memory, size_t bytes)
     return memory;
 }
 
-/* KEPT_SIZES: arenas as large as that are not kept. */
+/* KEPT_SIZES: arenas of that size are not kept. */
 static unsigned arena_size_class(size_t bytes)
 {
     unsigned size = 0;
@@ -45,7 +45,7 @@ static unsigned arena_size_class(size_t bytes)
     return size;
 }
 
-/* All of it is zero. NULL: there is none. */
+/* A kept arena, all zero. NULL: none of that size is kept. */
 static void *arena_take_kept(size_t bytes)
 {
     unsigned size = arena_size_class(bytes);
@@ -60,7 +60,7 @@ static void *arena_take_kept(size_t bytes)
     return base;
 }
 
-/* False: there are enough. */
+/* False: enough are kept, or arenas of that size are not kept. */
 static bool arena_keep(void *base, size_t bytes)
 {
     unsigned size = arena_size_class(bytes);
@@ -104,7 +104,7 @@ void arena_grow(struct arena *region, size_t bytes)
 
 void arena_release_used(struct arena *region, size_t used_bytes)
 {
-    /* who counts one element more than there is room for means all of it */
+    /* callers may count one element more than there is room for */
     size_t used = used_bytes < region->bytes ? used_bytes : region->bytes;
     bool keep = region->base && used <= KEPT_USED_MOST;
 

@@ -18,7 +18,7 @@ struct arena {
 /* Grows to at least `bytes`, at least doubling; what is new is zero. The base may move. */
 void arena_grow(struct arena *region, size_t bytes);
 void arena_release(struct arena *region);
-/* The same, where nothing behind the first `used_bytes` was ever written. */
+/* The same for an arena in which only the first `used_bytes` were ever written. */
 void arena_release_used(struct arena *region, size_t used_bytes);
 
 /* Like calloc and realloc, but they do not fail. */

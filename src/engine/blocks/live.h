@@ -30,8 +30,8 @@
 #include "base/hash.h"
 #include "blocks/arena.h"
 
-#define LIVE_MAX_SIZE ((1ull << 48) - 1) /* no address space holds more; larger sizes saturate */
-#define LIVE_NO_OWNER 0xffffffu          /* as are all threads from here on */
+#define LIVE_MAX_SIZE ((1ull << 48) - 1) /* larger sizes are cut to it */
+#define LIVE_NO_OWNER 0xffffffu          /* also kept for every thread number above it */
 
 struct live_block {
     uint64_t address; /* 0: the slot is empty */
@@ -72,7 +72,7 @@ void live_table_release(struct live_table *table);
 
 size_t live_table_memory_bytes(const struct live_table *table);
 
-/* Behind the last slot, for who looks at all of them. */
+/* Behind the last slot: the end of a loop over all slots. */
 static inline struct live_block *live_table_end(const struct live_table *table)
 {
     return table->slots + (table->mask + 1) * LIVE_PLACES;

@@ -5,7 +5,7 @@
  *
  *   1. A realloc is two records. Between them the old block is out of the address table, because
  *      another thread may be given its address, but the block is alive. A realloc whose end never
- *      comes keeps its block alive. The block of a failed realloc is put back. An end without a
+ *      comes keeps its block alive. A realloc that fails puts its block back. An end without a
  *      beginning is the realloc of a block that is not known.
  *   2. Two blocks at one address: the life of the block with the older birth is over, and one free
  *      of the address is *owed*. A free, or a beginning of a realloc, that is older than the birth
@@ -23,8 +23,8 @@
  *                       birth_ticks: the birth that showed the last of them missing
  *   chunks   address: a pool's chunk
  *
- * Each life ends by one call of `ended`, but for those of reallocs without an end. Out of memory
- * ends the process (blocks/arena.h). One thread at a time. */
+ * Each life ends by one call of `ended`, except for the blocks of reallocs without an end. Out of
+ * memory ends the process (blocks/arena.h). One thread at a time. */
 #ifndef TIDEMARK_BLOCKS_WALKER_H
 #define TIDEMARK_BLOCKS_WALKER_H
 
@@ -37,7 +37,7 @@
 struct walker_stream {
     bool announced; /* its WIRE_THREAD_START was seen */
     struct walker_realloc {
-        bool is_live; /* the block is known, */
+        bool is_live; /* the old block is known */
         struct live_block block;
     } * pending; /* reallocs under way, the innermost last */
     size_t pending_count, pending_room;
@@ -73,7 +73,7 @@ enum walker_miss {
     WALKER_NULL,    /* a free of NULL */
 };
 
-/* What happens, in this order within a step; NULL: nobody wants to know. */
+/* Called for what happens, in this order within a step; NULL: not called. */
 struct walker_sink {
     /* The record has taken this block out of the table: `ended` follows, but not if it is the
      * beginning of a realloc. */
@@ -87,12 +87,12 @@ struct walker_sink {
     /* A free, or a beginning of a realloc, that means no block that lives. */
     void (*missed)(void *context, const struct walker_step *step, enum walker_miss why);
     void (*failed)(void *context, const struct walker_step *step); /* a call returned NULL */
-    void (*other)(void *context, const struct walker_step *step);  /* no block's business */
+    void (*other)(void *context, const struct walker_step *step);  /* concerns no block */
 };
 
-/* Enters a thread's stream, which may have come before. */
+/* The stream of that number, made if it is new. */
 struct walker_stream *walker_stream(struct walker *walker, uint32_t number);
-/* A realloc more in a stream. */
+/* Room for one more realloc under way in the stream. */
 struct walker_realloc *walker_push(struct walker_stream *stream);
 
 /* ---- The rule. Inlined into each of its users, whose sinks are constants. ---- */
@@ -148,13 +148,13 @@ static inline bool walker_settle(struct walker *walker, const struct walker_step
     return true;
 }
 
-/* Does the step mean a pool's chunk? It is none any more. */
+/* True: the address was a pool's chunk, which has ended. */
 static inline bool walker_ends_chunk(struct walker *walker, uint64_t address)
 {
     return __builtin_expect(walker->chunks.count, 0) && live_table_drop(&walker->chunks, address);
 }
 
-/* A block takes its address. `is_birth`: else it is put back. */
+/* Puts a block into the table. `is_birth`: the block is new; else a failed realloc puts it back. */
 WALKER_INLINE void walker_place(struct walker *walker, const struct walker_sink *sink,
                                 void *context, const struct walker_step *step,
                                 const struct live_block *old, struct live_block block,
@@ -179,7 +179,7 @@ WALKER_INLINE void walker_place(struct walker *walker, const struct walker_sink 
         WALKER_TELL(sink, ended, context, step, slot, WALKER_REPLACED);
 }
 
-/* The block that the step means goes out of the table. */
+/* Takes the block at the step's address out of the table. */
 WALKER_INLINE bool walker_take(struct walker *walker, const struct walker_sink *sink, void *context,
                                const struct walker_step *step, struct live_block *out)
 {
@@ -211,7 +211,7 @@ WALKER_INLINE bool walker_free(struct walker *walker, const struct walker_sink *
     return true;
 }
 
-/* Memory of a pool that is no block (a mapping) is nobody's business. */
+/* A chunk that is no block (but part of a mapping) is not followed here. */
 WALKER_INLINE void walker_begin_chunk(struct walker *walker, const struct walker_sink *sink,
                                       void *context, const struct walker_step *step)
 {
@@ -236,7 +236,7 @@ WALKER_INLINE void walker_begin_realloc(struct walker *walker, const struct walk
         pending->is_live = walker_take(walker, sink, context, step, &pending->block);
 }
 
-/* Without a beginning: of a block that is not known. */
+/* The innermost realloc under way; without a beginning, one of a block that is not known. */
 static inline struct walker_realloc walker_pop(struct walker *walker,
                                                const struct walker_step *step)
 {

@@ -90,7 +90,7 @@ static uint32_t graph_find_large(const struct graph *graph, uint64_t address)
                : GRAPH_NONE;
 }
 
-/* The last block from `low` on, of those below `high`, that begins at the address or before. */
+/* The last block of [low, high) that begins at the address or before; `low` if none does. */
 static uint32_t graph_last_before(const struct graph *graph, uint32_t low, uint32_t high,
                                   uint64_t address)
 {
@@ -105,8 +105,8 @@ static uint32_t graph_find_of_few(const struct graph *graph, uint64_t address)
     return graph_holds(&graph->blocks[found], address) ? found : GRAPH_NONE;
 }
 
-/* Behind the last block that may begin in a page: the first one that reaches into the next page, or
- * one at each byte. */
+/* The end of the blocks that may hold an address of the page: behind the first block that reaches
+ * into the next page, or behind as many blocks as a page has bytes. */
 static uint32_t graph_end_of_page(const struct graph *graph, const uint32_t *leaf, uint64_t page,
                                   uint32_t first)
 {
@@ -172,7 +172,7 @@ static void graph_widen(struct graph *graph, uint64_t start, uint64_t end)
     graph->span = high - low;
 }
 
-/* Addresses in ranges are looked up too, so the graph's span has them. */
+/* Words that point into ranges are looked up too, so `low` and `span` include the ranges. */
 int graph_keep_holders(struct graph *graph, const struct graph_block *ranges, size_t count)
 {
     if (count > GRAPH_MAX_COUNT - graph->count)

@@ -1,5 +1,5 @@
-/* Edges that hold nothing (graph.h). They are edges until all that can be reached is known. Then
- * the others close up over them. */
+/* Weak references (graph.h). They stay among the edges while graph_reach() needs them. Then they
+ * are removed, and the other edges move together. */
 #include "graph/graph_edges.h"
 
 void graph_borrow(struct graph *graph, uint32_t block, const uint8_t *marks, uint8_t mask)
@@ -12,15 +12,15 @@ void graph_borrow(struct graph *graph, uint32_t block, const uint8_t *marks, uin
     }
 }
 
-/* Edges stand in the order of their words. A word has one unless it leads nowhere, or to its own
+/* Edges stand in the order of their words. A word has no edge if it points nowhere, or to its own
  * block. */
 void graph_borrow_last(struct graph *graph, uint32_t block, const uint64_t *words, size_t count)
 {
     uint32_t edges = 0;
     graph_edges_finish(graph);
     for (size_t i = 0; i < count; i++) {
-        uint32_t to = graph_find(graph, words[i]);
-        edges += to == GRAPH_NONE ? graph_find_range(graph, words[i]) != GRAPH_NONE : to != block;
+        uint32_t edge = graph_scan_edge(graph, words[i]);
+        edges += edge != GRAPH_NONE && graph_edge_block(edge) != block;
     }
     uint32_t first = graph->first[block], end = graph->first[block + 1];
     for (uint32_t at = end - first > edges ? end - edges : first; at < end; at++)

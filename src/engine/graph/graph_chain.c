@@ -1,5 +1,5 @@
-/* The shortest chain of pointers from a root to a block: all roots of the lowest rank that leads
- * there are searched from at once, in breadth. */
+/* The shortest chain of pointers from a root to a block: a breadth-first search from all roots of
+ * one rank, beginning with the lowest rank. */
 #include "graph/graph.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 struct chase {
     const struct graph *graph;
-    uint32_t *from;  /* by node: the node + 1 that it was met from, or ROOTS + root; 0: not met */
+    uint32_t *from;  /* by node: the node + 1 before it, or CHAIN_ROOT | root; 0: not found */
     uint32_t *queue; /* of nodes */
     uint32_t head, tail, target;
 };
@@ -43,7 +43,7 @@ static bool graph_chain_reaches(struct chase *chase)
     return chase->from[chase->target] != 0;
 }
 
-/* Rank by rank, then ranges that nothing has led to. */
+/* Searches rank by rank, and then from the ranges that were not found. */
 static bool graph_chain_search(struct chase *chase, const uint8_t *ranks)
 {
     const struct graph *graph = chase->graph;

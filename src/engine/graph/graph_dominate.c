@@ -3,20 +3,21 @@
  * by path compression, then each node's dominator as the nearest common ancestor in the tree of
  * the search.
  *
- * The search meets holders in the order of their ranks, so the orders of a rank are a range. An
- * edge from a higher order's rank to a lower one does not count (graph.h):
+ * The search finds holders in the order of their ranks, so the orders of a rank are a range. An
+ * edge to a node of a lower rank does not count (graph.h):
  *
  *     orders   0 │ 1 ─ ─ ─ rank 0 ─ ─ ─ │ ─ ─ rank 1 ─ ─ │ … │ ranges that nothing points to ─
  *            root                  ▲───────X (dropped)
  *
- * Arrays take the places of those that are done with, 4 bytes a number:
+ * Arrays use the memory of earlier arrays that are no longer needed, 4 bytes a number:
  *
  *   search        ┊ nodes ┊ orders ┊ tree ┊ followed     ┊ the graph's edges ┊
  *   turned round  ┊       ┊ orders ┊ tree ┊ before_first ┊ the graph's edges ┊ before ┊
  *   dominators    ┊ best  ┊ orders ┊ tree ┊ dominators   ┊ semi              ┊ before ┊
  *   afterwards    ┊ nodes ┊ orders ┊      ┊ dominators   ┊
  *
- * Memory: 16 bytes a node beside the graph's edges, which go, or 20 and 4 an edge without them. */
+ * Memory: 16 bytes a node beside the graph's edges, or 20 a node and 4 an edge once these are
+ * freed. */
 #include "graph/graph.h"
 
 #include <errno.h>
@@ -32,11 +33,11 @@ struct way {
     struct graph_dominators *out;
     uint32_t *root_first; /* by holder, count + 1: where its roots begin in `root_to` */
     uint32_t *root_to;    /* nodes, by holder */
-    uint32_t *tree;       /* by order: the order that it was met from; then the way up, shortened */
+    uint32_t *tree;       /* by order: the order it was found from; later the shortened way up */
     uint32_t *followed;   /* by order: how many of its edges the search has followed */
-    uint32_t *best;       /* by order: which above it has the least `semi` */
+    uint32_t *best;       /* by order: the order above it with the least `semi` */
     uint32_t *semi;       /* by order */
-    uint32_t *before_first, *before; /* by order: predecessors, as orders. In `followed` */
+    uint32_t *before_first, *before; /* predecessors by order, in the memory of `followed` */
     uint32_t starts[RANKS + 1];      /* where ranks begin: orders, rising */
     uint32_t start_count, linked;
     bool has_ranges; /* the search has begun at ranges */
@@ -49,13 +50,13 @@ static uint32_t *graph_dominate_array(size_t count)
 
 /* ---- Edges ----------------------------------------------------------------------------------- */
 
-/* Of what an edge of the graph leads to. */
+/* The node that an edge of the graph points to. */
 static uint32_t graph_dominate_node(const struct way *way, uint32_t edge)
 {
     return 1 + way->holders->count + graph_edge_block(edge);
 }
 
-/* Roots by holder, by counting. */
+/* Sorts the roots by holder, with a counting sort. */
 static int graph_dominate_sort_roots(struct way *way)
 {
     const struct graph_edges *roots = &way->graph->roots;
@@ -89,7 +90,7 @@ static uint32_t graph_dominate_edge_of_holder(const struct way *way, uint32_t ho
     return place < way->root_first[holder + 1] ? way->root_to[place] : GRAPH_NONE;
 }
 
-/* The node that the edge of that number leads to; GRAPH_NONE: there are fewer. */
+/* The node that the edge of that number points to; GRAPH_NONE: the node has fewer edges. */
 static uint32_t graph_dominate_edge(const struct way *way, uint32_t node, uint32_t number)
 {
     const struct graph *graph = way->graph;
@@ -156,7 +157,7 @@ static uint32_t graph_dominate_rank_start(const struct way *way, uint32_t order)
     return 0;
 }
 
-/* The root's edge to a range that something else has led to does not count. */
+/* The root's edge to a range counts only if the search found the range by it. */
 static bool graph_dominate_counts(const struct way *way, uint32_t from, uint32_t to, uint32_t start)
 {
     if (from == 0)
@@ -209,9 +210,10 @@ static int graph_dominate_find_predecessors(struct way *way)
 
 /* ---- Dominators ------------------------------------------------------------------------------ */
 
-/* Lets each order on the way up from `order`, as far as the tree is linked, point above that, and
- * know the least semidominator between. On the way up each points to the one below it, so that no
- * stack is needed for the way back. */
+/* Path compression: each order on the way up from `order`, as far as the tree is linked, gets the
+ * first order above the linked part as its parent, and the least semidominator on the way in
+ * `best`. On the way up each `tree` entry points to the order below, so that the way back needs no
+ * stack. */
 static void graph_dominate_compress(struct way *way, uint32_t order)
 {
     uint32_t below = GRAPH_NONE, at = order;
@@ -237,8 +239,8 @@ static uint32_t graph_dominate_least(struct way *way, uint32_t order)
     return way->best[order];
 }
 
-/* Nobody asks for the predecessors of what is behind `order` any more, and the way up from it is
- * not shortened yet: its place behind `before_first[order]` takes where it was met from. */
+/* The predecessors of all later orders are not read again, so before_first[order + 1] is free: it
+ * stores the order's parent in the search tree, before compression changes `tree`. */
 static void graph_dominate_find_semi(struct way *way, uint32_t order)
 {
     for (uint32_t at = way->before_first[order]; at < way->before_first[order + 1]; at++) {
@@ -267,7 +269,8 @@ static void graph_dominate_solve(struct way *way)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* What the search needs. The rest is made when it is known how many are reached. */
+/* Allocates what the search needs. The other arrays are made when the number of reached nodes is
+ * known. */
 static int graph_dominate_begin(struct way *way)
 {
     struct graph_dominators *out = way->out;
@@ -288,7 +291,8 @@ static void graph_dominate_drop(uint32_t **array)
     *array = NULL;
 }
 
-/* The search is over: nodes follow from orders, edges from predecessors. */
+/* After the search: frees what can be computed again (nodes from orders, edges from
+ * predecessors). */
 static int graph_dominate_turn(struct way *way)
 {
     graph_dominate_drop(&way->out->nodes);

@@ -14,7 +14,7 @@ static inline void graph_edges_finish(struct graph *graph)
         graph->range_first[graph->next_range++] = (uint32_t)graph->range_edges.count;
 }
 
-/* Roots, blocks and ranges stay. */
+/* Keeps the roots, blocks and ranges. */
 static inline void graph_edges_release(struct graph *graph)
 {
     uint32_t **const arrays[] = {&graph->first, &graph->edges.to, &graph->range_first,
@@ -26,11 +26,14 @@ static inline void graph_edges_release(struct graph *graph)
     graph->edges = graph->range_edges = (struct graph_edges){0};
 }
 
-/* Roots that say what can be reached. */
+/* The number of roots that graph_reach() uses: all but the names. */
 static inline size_t graph_edges_root_count(const struct graph *graph)
 {
     return graph->roots.count - graph->name_count;
 }
+
+/* The edge that a word makes (graph_scan.c); GRAPH_NONE: it points to no block and no range. */
+uint32_t graph_scan_edge(struct graph *graph, uint64_t word);
 
 static inline uint32_t graph_edge_block(uint32_t edge)
 {

@@ -7,7 +7,7 @@
  *   Rust's Vec    │ capacity │▶ begin │ length │                         or begin, capacity, length
  *   Rust's map    │▶ control bytes │ buckets - 1 │ room left │ elements │  behind the elements of a block
  *
- * A block that two holders say different things of counts for none: one of them is a remnant. */
+ * A block of which two owners say different things is left out: one of the owners is a remnant. */
 #include "graph/graph.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { WORD = sizeof(uint64_t), SMALLEST_STRING = 17, MOST_UNIT = 1 << 20 };
 
-/* The words around a pointer: `at` of `count`. */
+/* A pointer, words[at], and the words around it. */
 struct around {
     const struct graph_block *block;
     const uint64_t *words;
@@ -55,7 +55,8 @@ static bool graph_fill_is_string(const struct around *around, struct graph_fill 
     return true;
 }
 
-/* _Prime_rehash_policy: the largest load, behind it when to grow. */
+/* _Prime_rehash_policy of libstdc++: the largest load, then the number of elements at which to
+ * grow. */
 static bool graph_fill_is_policy(const uint64_t *words, uint64_t buckets)
 {
     float load;
@@ -136,7 +137,7 @@ static bool graph_fill_find(const struct around *around, struct graph_fill *fill
            graph_fill_is_hash(around, fill) || graph_fill_is_rust_vec(around, fill);
 }
 
-/* Most words are no owner's: what each shape needs at least is looked at first. */
+/* A quick test of what each shape needs, because most words are part of none. */
 static inline bool graph_fill_may_be(const struct graph_block *block, const uint64_t *words,
                                      size_t at, size_t count)
 {
@@ -180,8 +181,8 @@ static bool graph_fill_is_like(const struct graph_fill *a, const struct graph_fi
     return a->shape == b->shape && a->unit == b->unit && a->used_bytes == b->used_bytes;
 }
 
-/* Of the findings [first, end) of one block: the one that they agree in. Rust's Vec is the weakest
- * and the last; it counts only if there is nothing else. */
+/* The finding in which all of [first, end), those of one block, agree; NULL: they do not. Rust's
+ * Vec is the weakest shape and sorted last; it counts only if there is no other. */
 static const struct graph_fill *graph_fill_agreed(const struct graph_fill *first,
                                                   const struct graph_fill *end)
 {

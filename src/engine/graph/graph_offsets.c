@@ -1,11 +1,11 @@
-/* Offsets that stand for pointers. fontconfig keeps patterns and sets of characters in files that
- * it maps, and so it has offsets in those of the heap too, from where the structure begins:
+/* Offsets that stand for pointers. fontconfig maps patterns and sets of characters from files. So
+ * these structures have offsets from their own beginning in place of pointers, in the heap too:
  *
  *   pattern       { int elements, room; intptr_t to_elements; int references }
  *   characters    { int references, leaves; intptr_t to_leaves, to_numbers }
- *                 whose leaves are offsets themselves, from where their array begins
+ *                 and the leaves are offsets themselves, from the beginning of their array
  *
- * What an offset leads to has to be the beginning of a block of just the right size. */
+ * An offset counts only if it points to the beginning of a block of the right size. */
 #include "graph/graph.h"
 
 enum {

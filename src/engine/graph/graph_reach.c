@@ -1,8 +1,8 @@
-/* Which blocks can be reached, and how: the classes of memcheck. First everything that the roots
- * lead to, with the better class winning. Then the rest is taken in the order of addresses: each
- * block that was not reached yet becomes the head of an island, and takes in what it leads to,
- * heads of earlier islands with their islands too. So of a ring of lost blocks one is the head.
- * What hangs below each is summed up at the end, when heads no longer change. */
+/* Which blocks can be reached, and how: the classes of memcheck. First comes what the roots lead
+ * to; a block gets the best class of all ways to it. Then the other blocks are gone through by
+ * address: each that was not reached yet becomes the head of an island, and takes in what it leads
+ * to, also the heads of earlier islands with their islands. So a ring of lost blocks has one head.
+ * The sums of islands are made at the end, when heads do not change any more. */
 #include "graph/graph.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static inline void graph_reach_push(struct search *search, uint32_t block)
 
 /* ---- From the roots -------------------------------------------------------------------------- */
 
-/* An edge from what has that class. */
+/* Follows an edge from a block of the class `from`. */
 static void graph_reach_follow(struct search *search, uint32_t edge, uint8_t from)
 {
     uint32_t block = graph_edge_block(edge);
@@ -57,7 +57,7 @@ static void graph_reach_from_roots(struct search *search)
 
 /* ---- Islands --------------------------------------------------------------------------------- */
 
-/* Start and interior pointers are alike here. */
+/* Among lost blocks start and interior pointers make no difference. */
 static void graph_reach_take_in(struct search *search, uint32_t head, uint32_t block)
 {
     struct graph_reach *reach = search->reach;
@@ -86,7 +86,7 @@ static void graph_reach_find_islands(struct search *search)
             graph_reach_from_head(search, i);
 }
 
-/* The head that a block was given may have been taken in later by another one. */
+/* The block's final head: its first head may have been taken into a later island. */
 static uint32_t graph_reach_last_head(const struct graph_reach *reach, uint32_t block)
 {
     while (reach->classes[block] == GRAPH_INDIRECT)
@@ -107,7 +107,7 @@ static void graph_reach_settle_heads(struct graph_reach *reach, uint32_t count)
     }
 }
 
-/* Heads know the places of their islands, for as long as these are filled. */
+/* Meanwhile heads[] of a head is the index of its island. */
 static int graph_reach_list_islands(const struct search *search)
 {
     struct graph_reach *reach = search->reach;

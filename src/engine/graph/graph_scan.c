@@ -1,24 +1,24 @@
-/* Adds words to a graph: each that is an address in a block becomes an edge. An address inside a
- * block counts as one of its beginning where C++ or a well-known allocator's header makes it so:
+/* Adds words to a graph: each word that is an address in a block becomes an edge. An address inside
+ * a block counts as a start pointer where C++ or a common allocator's header explains it:
  *
  *   length64       a length of 8 bytes before what the program sees (SQLite, xmalloc of many tools)
  *   array          new T[n] keeps n before the first element
  *   old string     libstdc++'s std::string of before C++11: length, capacity, references
  *   second base    an object of two bases with virtual functions, seen as the second base
+ *   GLib's object  an instance, whose private data lies before it in the same block
  *
- *   GLib's object      an instance, whose private data lies before it in the same block
+ * All but the last are the heuristics of memcheck (--leak-check-heuristics=all), which calls them
+ * length64, newarray, stdstring and multipleinheritance.
  *
- * A word whose highest 16 bits are no address counts without them if the rest is the beginning of a
- * block: a lock-free list's counter, a NaN that stands for an object.
- *
- * The others are the heuristics of memcheck (--leak-check-heuristics=all), which names them
- * length64, newarray, stdstring and multipleinheritance. */
+ * A word whose highest 16 bits are not 0 is taken without them if the rest is the beginning of a
+ * block: the bits are the counter of a lock-free list, or a NaN that stands for an object. */
 #include "graph/graph.h"
 
 #include <stdlib.h>
 #include "base/array.h"
+#include "graph/graph_edges.h"
 
-/* Of a block: what its first words say. */
+/* Flags of a block, from its first words. */
 enum {
     KNOWN = 1, /* they were looked at */
     KNOWN_HEADER = 2,
@@ -64,9 +64,9 @@ static bool graph_scan_is_second_base(const struct graph *graph, uint64_t addres
            memory->is_vtable(memory->context, word);
 }
 
-/* GObjectClass of GLib, since 2.0: its type, a list, and pointers to functions, of which
- * construct(), dispose() and finalize() are always there. The type is the address of a block of
- * GLib's. */
+/* The address is a GLib object if its first word points to a GObjectClass (since 2.0): a type, a
+ * list, and pointers to functions, of which construct(), dispose() and finalize() are never NULL.
+ * The type is the address of a block. */
 static bool graph_scan_is_instance(struct graph *graph, uint64_t address)
 {
     enum { TYPE = 0, CONSTRUCT = 2, DISPOSE = 5, FINALIZE = 6, CLASS_WORDS = 7 };
@@ -99,7 +99,7 @@ static bool graph_scan_is_start(struct graph *graph, uint32_t number, uint64_t a
            graph_scan_is_instance(graph, address);
 }
 
-/* By chance a number's lowest 48 bits are hardly ever just where a block begins. */
+/* The lowest 48 bits of a number are hardly ever the beginning of a block by chance. */
 static uint32_t graph_scan_tagged_edge(const struct graph *graph, uint64_t word)
 {
     uint32_t number = graph_find(graph, word & ADDRESS_BITS);
@@ -107,8 +107,7 @@ static uint32_t graph_scan_tagged_edge(const struct graph *graph, uint64_t word)
     return is_start ? number : GRAPH_NONE;
 }
 
-/* GRAPH_NONE: the word is no pointer to a block or a range. */
-static uint32_t graph_scan_edge(struct graph *graph, uint64_t word)
+uint32_t graph_scan_edge(struct graph *graph, uint64_t word)
 {
     if (word & ~ADDRESS_BITS)
         return graph_scan_tagged_edge(graph, word);
@@ -152,9 +151,10 @@ static inline void graph_scan_see_fill(struct graph *graph, uint32_t edge, const
         graph_fill_see(graph, number, words, at, count);
 }
 
-/* The next word from `at` on that may be an address in a block; `count`: there is none. Most of
- * memory has none, so it is passed over eight words at a time. The loader chooses the clone before
- * ThreadSanitizer's runtime is there, which the choosing function would call. */
+/* The index of the next word from `at` on that may be an address in a block; `count`: there is
+ * none. Most words are none, so eight are tested at a time. No clones with ThreadSanitizer: the
+ * loader chooses a clone before that runtime is ready, and the choosing function would call the
+ * runtime. */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 __attribute__((target_clones("avx2", "default")))
 #endif
@@ -174,7 +174,7 @@ graph_scan_next(uint64_t low, uint64_t span, const uint64_t *words, size_t at, s
     return at;
 }
 
-/* A few words are looked at in place: blocks are small as a rule. */
+/* Tests the first words inline, because most blocks are small. */
 static inline size_t graph_scan_find(const struct graph *graph, const uint64_t *words, size_t at,
                                      size_t count)
 {
@@ -201,7 +201,7 @@ void graph_add_roots(struct graph *graph, uint64_t address, const uint64_t *word
     }
 }
 
-/* `self`: where the words lie. What points to itself holds nothing by that. */
+/* `self`: the node that has the words. A pointer to the node itself is no edge. */
 static void graph_scan_words(struct graph *graph, struct graph_edges *edges, uint32_t self,
                              const uint64_t *words, size_t count)
 {

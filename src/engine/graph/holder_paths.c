@@ -1,6 +1,6 @@
-/* What each call path retains (holder_tree.h). The tree of dominators is gone through from above
- * once, with a running sum of all that was met: what a path retains is what comes to the sum
- * between the first block of it and the way back from there. */
+/* What each call path retains (holder_tree.h). One walk goes through the tree of dominators from
+ * the top, with a running sum of the blocks that it has entered. What a path retains is what the
+ * sum grows by between entering a topmost block of the path and leaving that block. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
@@ -12,10 +12,10 @@ struct walk {
     const struct graph *graph;
     const struct graph_dominators *dominators;
     const struct holder_names *names;
-    uint32_t *rows;            /* by order: its path's; GRAPH_NONE: it is no block */
-    uint32_t *first, *next;    /* by order: what it dominates, as a list; 0: none */
-    uint32_t *open;            /* by row: how many of its blocks are above */
-    uint64_t bytes, count;     /* met so far */
+    uint32_t *rows;            /* by order: the row of its path; GRAPH_NONE: it is no block */
+    uint32_t *first, *next;    /* by order: the list of what it dominates; 0: none */
+    uint32_t *open;            /* by row: how many blocks of the path the walk is inside of */
+    uint64_t bytes, count;     /* of the blocks entered so far */
     struct holder_path *paths; /* rows */
     size_t path_count, path_room;
     struct map by_path;
@@ -35,7 +35,7 @@ static uint32_t holder_paths_row(struct walk *walk, uint32_t path)
     return (uint32_t)walk->path_count++;
 }
 
-/* The block of an order; GRAPH_NONE: it is none. */
+/* The block of an order; GRAPH_NONE: the order is no block's. */
 static uint32_t holder_paths_block(const struct walk *walk, uint32_t order)
 {
     uint32_t node = walk->dominators->nodes[order], holders = walk->dominators->holder_count;
@@ -68,7 +68,7 @@ static void holder_paths_link(struct walk *walk)
     }
 }
 
-/* Less than nothing, by what was met before, until the path is left again. */
+/* Subtracts the sum so far (modulo 2^64); leaving the block adds the sum of then. */
 static void holder_paths_enter(struct walk *walk, uint32_t order)
 {
     uint32_t row = walk->rows[order];

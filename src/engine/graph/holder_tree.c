@@ -1,5 +1,5 @@
-/* Groups the tree of dominators by call path (holder_tree.h). Orders are gone through once: what
- * dominates a node has its group before the node comes. */
+/* Groups the tree of dominators by call path (holder_tree.h). Nodes are taken by their orders, so
+ * the dominator of a node has its group before the node. */
 #include "graph/holder_tree.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 
-/* Deeper ones are one group with all that is below. */
+/* Deeper groups, and those beyond MOST_GROUPS, are one HOLDER_REST with all that is below them. */
 enum { MOST_DEPTH = 24, MOST_GROUPS = 1 << 20 };
 
 struct making {
@@ -19,7 +19,7 @@ struct making {
     const struct holder_names *names;
     uint32_t *of_orders; /* by order: its group */
     struct map by_key;   /* of groups */
-    uint32_t first;      /* the holder that the search came from last; GRAPH_NONE: a range */
+    uint32_t first;      /* the holder of the last order that was one; GRAPH_NONE: a range */
     uint32_t last;       /* the group that was found last */
     bool no_memory;
 };
@@ -65,7 +65,8 @@ static uint32_t holder_tree_add(struct making *making, const struct holder_group
     return making->last = (uint32_t)tree->count++;
 }
 
-/* The group of that name at or above `parent`, or below it. */
+/* The group of that name at or above `parent`; if there is none, the one right below it, made if
+ * needed. */
 static uint32_t holder_tree_below(struct making *making, uint32_t parent, enum holder_kind kind,
                                   uint32_t name)
 {
@@ -84,7 +85,8 @@ static uint32_t holder_tree_below(struct making *making, uint32_t parent, enum h
 
 /* ---- Whose group ----------------------------------------------------------------------------- */
 
-/* What the root dominates and is no holder: a range that nothing points to stands alone. */
+/* The parent of a node that the root dominates and that is no holder. A range that nothing points
+ * to has no parent. */
 static uint32_t holder_tree_top_of(struct making *making, bool is_range)
 {
     if (is_range && making->first == GRAPH_NONE)
@@ -174,11 +176,11 @@ void holder_tree_release(struct holder_tree *tree)
 
 struct cutting {
     struct holder_tree *from, to;
-    uint32_t *moved; /* by group: where it is now; of one cut off, where its rest is */
-    uint32_t *rests; /* by group of `to`: its rest + 1; the top's is the last one */
+    uint32_t *moved; /* by group: its number in `to`; if it is cut off, the number of its rest */
+    uint32_t *rests; /* by group of `to`: the number of its rest + 1; the last entry: the top's */
 };
 
-/* The rest below a group of the new tree; GRAPH_NONE: at the top. */
+/* The rest below a group of the new tree, made if needed. `parent` GRAPH_NONE: at the top. */
 static uint32_t holder_tree_rest_of(struct cutting *cutting, uint32_t parent)
 {
     uint32_t *rest = &cutting->rests[parent == GRAPH_NONE ? 2 * cutting->from->count : parent];
@@ -210,7 +212,7 @@ static void holder_tree_keep(struct cutting *cutting, uint32_t number, bool stay
     to->own_bytes += group->own_bytes;
 }
 
-/* Retained bytes of what stays were right before; of a rest they are those of its groups. */
+/* Groups that stay retain what they did; a rest retains what its groups own. */
 static void holder_tree_settle(struct holder_tree *tree)
 {
     for (size_t i = 0; i < tree->count; i++) {

@@ -1,13 +1,13 @@
-/* The tree of dominators (graph.h) as people can read it: blocks of one call path that hang below
- * the same thing are one *group*.
+/* The tree of dominators (graph.h) as people can read it: blocks of one call path that are held by
+ * the same parent are one *group*.
  *
  *   holder `table`  ── 40 nodes, make_node() ─┬─ 40 names, strdup()
  *                                             └─ 12 lists, make_list()
  *   `table` and others ── 3 blocks, share()           no holder alone keeps them
  *
- * A group takes in what hangs below it with its own call path, however deep: a list is one group.
- * Each block that can be reached is in exactly one group, so the own bytes of all groups are those
- * of all reachable blocks.
+ * A group also has the blocks of its call path that lie below it, however deep: a list is one
+ * group. Each block that can be reached is in exactly one group, so the own bytes of all groups are
+ * those of all reachable blocks.
  *
  * Invariants
  *   groups[i].parent < i, or GRAPH_NONE
@@ -21,9 +21,9 @@
 
 enum holder_kind {
     HOLDER_ROOT,    /* `key`: the holder */
-    HOLDER_SEVERAL, /* what no holder keeps alone. `key`: the first of them, or GRAPH_NONE: only
-                       ranges lead there */
-    HOLDER_RANGE,   /* `key`: the caller's number of it */
+    HOLDER_SEVERAL, /* blocks that several holders hold. `key`: the first of these; GRAPH_NONE: they
+                       are ranges */
+    HOLDER_RANGE,   /* `key`: the caller's number of the range */
     HOLDER_BLOCKS,  /* `key`: the call path */
     HOLDER_REST,    /* groups that were cut off. `key`: 0 */
 };
@@ -43,23 +43,23 @@ struct holder_tree {
     size_t count, room;
 };
 
-/* What blocks and ranges are called. */
+/* The caller's numbers for the call paths of blocks, and for ranges. */
 struct holder_names {
     uint32_t (*path)(void *context, uint32_t block);
-    uint32_t (*range)(void *context, uint32_t range); /* equal ones are one group */
+    uint32_t (*range)(void *context, uint32_t range); /* ranges of one number are one group */
     void *context;
 };
 
 /* 0 or -ENOMEM. */
 int holder_tree_make(struct holder_tree *tree, const struct graph *graph,
                      const struct graph_dominators *dominators, const struct holder_names *names);
-/* Keeps the groups that retain `least_bytes` or more and lie at most `depth` below the top; of all
- * others there is one HOLDER_REST below each that had some, and one at the top. */
+/* Keeps the groups that retain `least_bytes` or more and lie at most `depth` levels below the top.
+ * All other groups of one parent become one HOLDER_REST. 0 or -ENOMEM. */
 int holder_tree_cut(struct holder_tree *tree, uint64_t least_bytes, unsigned depth);
 void holder_tree_release(struct holder_tree *tree);
 
-/* What each call path retains: its blocks, and what one of them dominates. A block counts once for
- * a path, however many blocks of the path lie above it. */
+/* What each call path retains: its blocks, and all blocks that these dominate. A block counts once
+ * for a path, however many blocks of the path dominate it. */
 struct holder_path {
     uint32_t path;
     uint64_t own_count, own_bytes, retained_count, retained_bytes;

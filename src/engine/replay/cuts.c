@@ -6,7 +6,7 @@ void cuts_crest(struct replay *replay, uint32_t label)
 {
     for
         EACH_CUT(replay, label)
-    if (!site_is_quiet(&replay->regions.cuts, cut.site)) /* they have no curves */
+    if (!site_is_quiet(&replay->regions.cuts, cut.site)) /* cuts have no curves */
         site_crest(&replay->regions.cuts, cut.site, 0, UINT64_MAX, replay->last_ticks);
 }
 

@@ -3,13 +3,13 @@
  * and set the range of levels that change neither. */
 #include "replay/life.h"
 
-/* The levels that the interval has had already. */
+/* The range of levels that the interval has had already. */
 static struct quiet levels_quiet_of(const struct interval_level *level)
 {
     return (struct quiet){level->min, level->max - level->min + 1};
 }
 
-/* The part of them that does not change the peaks either. */
+/* The part of that range which does not change the peaks either. */
 static struct quiet levels_quiet_for_both(const struct interval_level *level,
                                           const struct peaks *peaks)
 {
@@ -19,7 +19,7 @@ static struct quiet levels_quiet_for_both(const struct interval_level *level,
     return (struct quiet){low, high - low + 1};
 }
 
-/* The part of them that changes no extreme of blocks and mappings together. */
+/* The part of a quiet range which changes no extreme of blocks and mappings together. */
 static struct quiet levels_quiet_with_mapped(struct quiet quiet, const struct interval_level *all,
                                              uint64_t mapped_bytes)
 {

@@ -11,7 +11,7 @@
 
 /* ---- Levels -------------------------------------------------------------------------------- */
 
-/* Of live bytes or blocks. */
+/* Is a level of bytes or of blocks in its quiet range? */
 static inline bool life_is_quiet(const struct quiet *quiet, uint64_t level)
 {
     return level - quiet->low < quiet->width;
@@ -42,7 +42,7 @@ static inline void life_listen_to_levels(struct replay *replay)
     (struct cut cut = cut_first(&(replay)->regions, &(replay)->sites, label); cut_is_there(&cut);  \
      cut_next(&cut))
 
-/* What a birth is besides its weight. */
+/* What is counted of a birth besides its weight. */
 struct birth {
     uint64_t size_bytes;
     bool aligned, reallocated, moved;
@@ -74,8 +74,8 @@ static inline uint32_t life_label_here(struct replay *replay, uint32_t site)
                : site;
 }
 
-/* The site's live bytes have left the site's quiet range: a new peak of the site, or a new point of
- * its curve. */
+/* The live bytes of the site have left its quiet range: they are a new peak of the site, or a new
+ * point of its curve. */
 void site_stirs(struct replay *replay, uint32_t site);
 
 /* Called once for a call path at the end of a step. */
@@ -117,7 +117,7 @@ static inline uint64_t life_lifetime_of(const struct live_block *block, uint64_t
     return end_ticks > block->birth_ticks ? end_ticks - block->birth_ticks : 0;
 }
 
-/* The thread that the block was born by; NULL: not known any more. */
+/* The thread that allocated the block; NULL: not known. */
 static inline struct thread *life_owner_of(struct replay *replay, const struct live_block *block)
 {
     uint32_t owner = live_block_owner(block) & replay->owner_mask;
@@ -179,7 +179,7 @@ EVENT void life_credit_free(struct replay *replay, struct thread *owner,
         life_add_exchange(replay, owner, weight, mode);
 }
 
-/* The block is no longer the newest one of the thread that it was born by. True if it was. */
+/* The block is not the newest one of its owner any more. True if it was. */
 static inline bool life_forget_newest_of(struct thread *owner, const struct live_block *block)
 {
     if (!owner || owner->newest_address != block->address)
@@ -205,8 +205,8 @@ static inline void life_owe_free(struct replay *replay, uint64_t address, uint64
     replay->program.replaced_blocks++;
 }
 
-/* True if a free or the beginning of a realloc is one that is owed: its time is before the birth of
- * the block that took the address. */
+/* True if a free, or the beginning of a realloc, is one that was owed: it is older than the birth
+ * of the block that took the address. */
 static inline bool life_settle_owed(struct replay *replay, uint64_t address, uint64_t ticks)
 {
     struct live_block *debt;
@@ -266,7 +266,8 @@ EVENT bool life_take_block(struct replay *replay, uint64_t address, const struct
         return false;
     slot = live_table_find_near(&replay->live, address, clue->hash, clue->slot);
     if (!slot) {
-        replay->program.foreign_frees += mode == EVERY; /* one that was not sampled is none */
+        replay->program.foreign_frees +=
+            mode == EVERY; /* in a sample: a block that was not drawn */
         return false;
     }
     *out = *slot;

@@ -70,7 +70,7 @@ static void mapped_see_levels(struct replay *replay)
     levels_changed(replay);
 }
 
-/* Until now the peak of both was that of the blocks. */
+/* The first mapping. Until now the peak of blocks and mappings together was that of the blocks. */
 static void mapped_begin(struct replay *replay)
 {
     if (replay->timeline.is_mapped)
@@ -92,7 +92,7 @@ struct mapped_taking {
     struct replay *replay;
     uint32_t site; /* of the call */
     uint64_t ticks;
-    bool is_free; /* it unmaps; else what it takes goes on elsewhere, or as a pool's chunk */
+    bool is_free; /* it unmaps; else the memory moves (mremap), or becomes a pool's chunk */
 };
 
 static void mapped_credit(const struct mapped_taking *taking, const struct mapping *mapping,
@@ -113,7 +113,7 @@ static bool mapped_was_newest(const struct replay *replay, uint32_t number,
            replay->running->newest_mapping == number + 1;
 }
 
-/* So many bytes of a mapping are over, and all of it if `is_over`. */
+/* `bytes` of a mapping have ended, and the whole mapping if `is_over`. */
 static void mapped_shrink(const struct mapped_taking *taking, uint32_t number,
                           const struct mapping *mapping, uint64_t bytes, bool is_over)
 {
@@ -248,7 +248,7 @@ void mapped_on_mmap(struct replay *replay, const struct wire_record *record)
     mapped_see_levels(replay);
 }
 
-/* A whole segment of System V, which begins there. */
+/* Unmaps the segment of System V that begins at the address. */
 static void mapped_detach(struct replay *replay, struct mapped_taking *taking, uint64_t address)
 {
     struct mappings *mappings = &replay->mapped.mappings;
@@ -284,8 +284,8 @@ void mapped_on_munmap(struct replay *replay, const struct wire_record *record, b
         mapped_see_levels(replay);
 }
 
-/* A piece becomes reserved, or memory: a mapping of its own. What is reserved again stays its call
- * path's. */
+/* A part of a mapping becomes reserved, or usable memory: a mapping of its own. What becomes usable
+ * counts for the call path of mprotect; what becomes reserved stays with its call path. */
 static void mapped_protect(struct replay *replay, struct mapped_taking *taking, struct mapping made,
                            uint64_t end)
 {
@@ -330,7 +330,7 @@ void mapped_on_madvise(struct replay *replay, const struct wire_record *record)
     replay->mapped.discard_bytes += bytes;
 }
 
-/* The record has the new break. */
+/* The record's address is the new break. */
 void mapped_on_break(struct replay *replay, const struct wire_record *record, bool has_grown)
 {
     struct mapped_taking taking = mapped_taking_of(replay, record);

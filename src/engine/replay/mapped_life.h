@@ -26,10 +26,10 @@ struct mapped_state {
     struct mappings mappings;
     struct sites sites;
     struct curves curves;
-    uint64_t peak_bytes, peak_ticks;         /* of what is mapped */
-    uint64_t all_peak_bytes, all_peak_ticks; /* with the live blocks */
+    uint64_t peak_bytes, peak_ticks;         /* of mapped bytes */
+    uint64_t all_peak_bytes, all_peak_ticks; /* of mapped and live bytes together */
     uint64_t discard_count, discard_bytes;
-    bool has_allocators; /* any mapping ever was one's */
+    bool has_allocators; /* a mapping was ever an allocator's */
 };
 
 void mapped_init(struct mapped_state *mapped);
@@ -42,13 +42,13 @@ void mapped_on_munmap(struct replay *replay, const struct wire_record *record, b
 void mapped_on_mprotect(struct replay *replay, const struct wire_record *record);
 void mapped_on_madvise(struct replay *replay, const struct wire_record *record);
 void mapped_on_break(struct replay *replay, const struct wire_record *record, bool has_grown);
-/* Memory at the address is a pool's chunk: the mapping that it lies in counts no more. */
+/* The memory at the address is a pool's chunk: the mapping around it is not counted any more. */
 void mapped_on_chunk(struct replay *replay, const struct wire_record *record);
 
-/* Whether what is mapped at the address is known to be an allocator's. */
+/* Is the mapping at the address known to be an allocator's? */
 bool mapped_is_allocators(const struct mapped_state *mapped, uint64_t address);
 
-/* A window begins: what is mapped stays so. */
+/* A window begins: forgets what has happened, and keeps the mappings. */
 void mapped_restart(struct replay *replay, uint64_t start_ticks);
 
 /* The level of blocks and mappings together has changed. */

@@ -15,7 +15,7 @@ static bool outcome_settle_block(struct sites *sites, uint32_t first, uint32_t e
     return changed;
 }
 
-/* The sites of the largest block that there is. */
+/* How many sites the largest block has, at least 1. */
 static size_t outcome_block_room(const struct sites *sites)
 {
     return sites->count < REPLAY_BLOCK_SITES ? (size_t)sites->count + 1 : REPLAY_BLOCK_SITES;
@@ -132,7 +132,7 @@ const struct timeline_bucket *replay_timeline(const struct replay *replay, size_
     return timeline_tell(&replay->timeline);
 }
 
-/* Rows of a sample: their counts, and the bytes that follow from those, are in 1024ths. */
+/* Converts the rows of a sample, whose counts (and bytes computed from counts) are in 1024ths. */
 struct whole_rows {
     void (*visit_row)(void *context, const struct distribution_row *row);
     void (*visit_exchange)(void *context, const struct exchange *exchange);

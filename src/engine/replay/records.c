@@ -1,5 +1,5 @@
-/* What each record does, and the table that says which one does what; those that nearly all are
- * have a header of their own (steps.h). */
+/* The functions that replay records, and the table from kinds of records to functions. The two
+ * commonest kinds have a header of their own (steps.h). */
 #include "replay/steps.h"
 #include "wire/record_kinds.h"
 
@@ -48,7 +48,7 @@ EVENT void records_on_failure(struct replay *replay, const struct wire_record *r
     records_fail(replay, record, life_weigh_record(replay, record, mode).count);
 }
 
-/* Never sampled. */
+/* Mappings are never sampled: one failure counts as one. */
 EVENT void records_on_mmap_failed(struct replay *replay, const struct wire_record *record,
                                   enum mode mode)
 {
@@ -64,7 +64,8 @@ EVENT void records_on_pool_free(struct replay *replay, const struct wire_record 
     steps_free_of(replay, record, &clue, mode);
 }
 
-/* Counts a freed block where it was freed. A thread that is not known any more is no other one. */
+/* Counts a freed block at the path that freed it. An owner that is not known does not count as
+ * another thread. */
 static void records_credit_freeing_path(struct replay *replay, const struct wire_record *record,
                                         const struct live_block *block)
 {
@@ -130,8 +131,8 @@ EVENT void records_on_realloc_begin(struct replay *replay, const struct wire_rec
     }
 }
 
-/* Has the owner of the block, whoever reallocates it, allocated nothing since the realloc began?
- * Not known of a sample. */
+/* True if the owner of the block, which may be another thread than the one that reallocates, has
+ * allocated nothing since the realloc began. Not known of a sample. */
 static bool records_still_newest(struct replay *replay, const struct pending_realloc *pending)
 {
     return pending->newest && !replay->sample_bytes &&
@@ -156,7 +157,7 @@ EVENT void records_on_realloc_failed(struct replay *replay, const struct wire_re
 {
     struct pending_realloc pending = records_pop_realloc(replay, record);
 
-    if (mode == SAMPLED && !record->size_bytes) /* that it failed is not in the sample */
+    if (mode == SAMPLED && !record->size_bytes) /* the failure was not drawn */
         life_take_time(replay, record->ticks);
     else
         records_on_failure(replay, record, mode);
@@ -224,7 +225,7 @@ EVENT void records_on_realloc_end(struct replay *replay, const struct wire_recor
         steps_allocate(replay, record, &clue, mode);
     } else if (life_address_of(record)) {
         records_reallocate(replay, record, &pending, mode);
-    } else if (mode == SAMPLED && record->size_bytes) { /* the new block is not in the sample */
+    } else if (mode == SAMPLED && record->size_bytes) { /* the new block was not drawn */
         records_end_old(replay, record, &pending, mode);
         if (pending.old == REALLOC_OLD_LIVE)
             life_look_at_site(replay, pending.block.site);
@@ -339,7 +340,8 @@ static void records_spend(struct replay *replay, uint32_t label, bool freed, uin
     records_spend_at(&replay->regions.cuts, cut.site, freed, ticks);
 }
 
-/* The call that the thread's last record was of took so long; never longer than time itself. */
+/* The duration of the call of the thread's last record. A duration beyond the record's own time is
+ * malformed. */
 static void records_on_spent(struct replay *replay, const struct wire_record *record)
 {
     struct thread *thread = replay->running;
@@ -425,7 +427,7 @@ EVENT void records_on_mark(struct replay *replay, const struct wire_record *reco
 static void records_on_region_begin(struct replay *replay, const struct wire_record *record)
 {
     life_take_time(replay, record->ticks);
-    life_listen_to_levels(replay); /* the region does */
+    life_listen_to_levels(replay); /* so that the region's peaks are kept from here on */
     if (life_address_of(record) >= MARKS_NAMES)
         steps_count_malformed(replay);
     else
@@ -443,8 +445,8 @@ static void records_on_region_end(struct replay *replay, const struct wire_recor
                       replay->last_ticks);
 }
 
-/* The block's life as one is over: its path has it among those that were freed. A mapping
- * that a pool cuts up counts no more either (mapped_life.h). */
+/* The life of the block ends, and its path counts it as freed. A mapping that a pool cuts up is not
+ * counted any more either (mapped_life.h). */
 EVENT void records_on_pool_chunk(struct replay *replay, const struct wire_record *record,
                                  enum mode mode)
 {
@@ -464,7 +466,7 @@ EVENT void records_on_pool_chunk(struct replay *replay, const struct wire_record
     steps_free_block(replay, &block, record->ticks, false, mode);
 }
 
-/* Those that weigh blocks. */
+/* The functions that exist for both modes, because they weigh blocks. */
 /* clang-format off */
 #define HANDLERS(X)                                                                                \
     X(records_on_free) X(records_on_realloc_begin) X(records_on_allocation)                        \
@@ -543,7 +545,7 @@ enum {
 };
 #undef RECORD
 
-/* By the first byte of a record. What has no handler makes no sense. */
+/* By the first byte of a record; NULL: no such kind. */
 #define HAS_FLAG(mode, kind)                                                                       \
     ((int)FLAG_OF_##kind == (int)RECORD_FLAG_FAILED ||                                             \
      ((int)FLAG_OF_##kind == (int)RECORD_FLAG_NEWEST && (mode) == SAMPLED))

@@ -123,7 +123,7 @@ void replay_memory_sample(struct replay *replay, uint64_t ticks, uint64_t physic
     timeline_level_see(&bucket->tool, tool_bytes);
 }
 
-/* ---- Threads, as others see them ----------------------------------------------------------- */
+/* ---- Threads, from other sources ------------------------------------------------------------ */
 
 void replay_thread_named(struct replay *replay, uint32_t tid, const char *name)
 {

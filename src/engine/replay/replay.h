@@ -8,9 +8,10 @@
  *   not a peak. A realloc is one step: its two blocks are never both counted.
  *   A block whose address another block has taken is counted as freed at the younger's birth, by no
  *   thread.
- *   A block is of the regions that its thread was in when it was born, for ever (regions.h).
- *   A free counts at the path it was made from if it ended a life: not if the block is unknown, not
- *   if it settles what was owed. A realloc that returned no block and ended a life is such a free.
+ *   A block belongs for ever to the regions that its thread was in when it was born (regions.h).
+ *   A free counts at the call path that made it only if it ended a life: not if the block is
+ *   unknown, and not if it settles an owed free. A realloc that returned no block and ended a life
+ *   counts as a free.
  *   Births and lifetimes go by the records' own times; all else happens at the time of the newest
  *   record so far.
  *
@@ -51,14 +52,13 @@ void replay_sample(struct replay *replay, uint64_t sample_bytes);
 /* The records are of pages (wire.h, "Pages"). Before the first of them. What is alive, and its
  * peaks, are estimates as of a sample, with an interval of WIRE_PAGE_BYTES. What happened in all
  * (counts and bytes of calls and frees, sizes, lifetimes, distributions, exchanges) is unknown, or
- * has no rows; but what replay_thread() and replay_timeline() give, which is nonsense then, is to
- * be forgotten by who takes it (metrics.h). */
+ * has no rows. But replay_thread() and replay_timeline() still give counts of calls, which have no
+ * meaning then: the caller replaces them by unknown (metrics.h). */
 void replay_pages(struct replay *replay);
 bool replay_knows_calls(const struct replay *replay);
 /* The same as replay_sample() for records whose interval adapts (WIRE_SAMPLE_ADAPTS): each was
- * drawn with that of its own level. While all are of level 0 everything is exact: no weight is but
- * a block's own, no variance but
- * 0. Variances are in squares of WIRE_LEVEL_UNIT. */
+ * drawn with the interval of its own level. While all are of level 0 everything is exact: each
+ * block counts for itself, and variances are 0. Variances are in squares of WIRE_LEVEL_UNIT. */
 void replay_adapt(struct replay *replay);
 
 /* Records of a recording of every allocation go on as those of replay_adapt(), at any time: what
@@ -68,8 +68,8 @@ void replay_adapt(struct replay *replay);
 void replay_begin_to_adapt(struct replay *replay);
 /* Call paths with events of their own so far. */
 size_t replay_site_count(const struct replay *replay);
-/* How much more memory than now the replay will have in use for a moment, when `births` blocks and
- * a few more live beside those of now; 0: the live blocks have room enough. */
+/* How much more memory the replay will need for a moment if `births` more blocks and a few others
+ * come to life; 0: the table of live blocks has room for them. */
 size_t replay_growth_bytes(const struct replay *replay, size_t births);
 
 /* A thread begins to write events; returns the number of its stream for the calls below. A stream
@@ -96,9 +96,9 @@ struct replay_run {
 void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,
                  const void *records);
 
-/* The same for one thread's records of which it is known where they begin but not where the last
- * one ends: those that begin in the first `bytes`, a multiple of 16. Returns the end of the last
- * one, at most 16 bytes later, which must be readable. Nothing is cut off. */
+/* The same for those records of one thread that begin in the first `bytes`, a multiple of 16. The
+ * last one may end up to 16 bytes later, and these bytes must be readable. Returns the end of the
+ * last record. No record is cut off. */
 size_t replay_stretch(struct replay *replay, uint32_t thread, const void *records, size_t bytes);
 
 /* From here on as if the recording began now: counts, sizes, lifetimes, peaks and the timeline are
@@ -109,10 +109,10 @@ size_t replay_stretch(struct replay *replay, uint32_t thread, const void *record
  * live_count. */
 void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns);
 
-/* The text of a name's number, cut at no length; before or after the records that have it. */
+/* The text of a name's number, of any length; before or after the records with that number. */
 void replay_name(struct replay *replay, uint32_t number, const char *text);
 
-/* What the recorder says it lost without a trace in any ring. */
+/* Events that the recorder lost without a record of it in any ring. */
 void replay_lost(struct replay *replay, uint64_t events);
 
 /* A reading of /proc, in bytes, the tool's own memory taken out of the first two. It may run ahead
@@ -177,7 +177,7 @@ const char *replay_name_of(const struct replay *replay, uint32_t number); /* "?"
 
 /* Regions as of now, in the order of their first beginnings; malloc'd, the caller frees it. */
 struct replay_region *replay_regions(const struct replay *replay, size_t *count);
-/* What could not be told of them: beginnings beyond all limits; ends without a beginning; marks
+/* What was left out: beginnings of regions beyond the limits; ends without a beginning; marks
  * beyond MARKS_MAX. */
 struct replay_untold {
     uint64_t regions, ends, marks;
@@ -190,15 +190,15 @@ typedef void replay_visit_regions(void *context, uint32_t first, struct replay_r
 size_t replay_changed_region_blocks(struct replay *replay, replay_visit_regions *visit,
                                     void *context);
 
-/* What the program asks about itself: of all of it (tid 0) or of a thread of it. False: there is no
- * such thread. */
+/* Counters of the whole program (tid 0) or of one of its threads. False: there is no such
+ * thread. */
 struct replay_counters {
     uint64_t current_bytes, peak_bytes, total_bytes, count;
-    /* UINT64_MAX: not known (of threads). What is mapped: by the program itself. */
+    /* UINT64_MAX: not known (of threads). Mapped bytes: by the program itself. */
     uint64_t live_count, mapped_bytes, mapped_peak_bytes;
 };
 bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_counters *out);
-/* From here on peak_bytes in there is the highest level since now. */
+/* From here on `peak_bytes` of these counters is the highest level since this call. */
 void replay_watch_peak(struct replay *replay, uint32_t tid);
 
 /* Every block that is alive, in no order. The blocks of reallocs under way are among them. */

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include "replay/life.h"
 
-/* The upper bits of an owner are the level where it adapts. */
+/* Frees the highest bits of the owner for the level, and sets the level to 0. */
 static void replay_adapting_mark(const struct replay *replay, struct live_block *block)
 {
     uint32_t owner = live_block_owner(block);
@@ -54,8 +54,8 @@ void replay_begin_to_adapt(struct replay *replay)
     replay_adapting_scale(replay);
 }
 
-/* The table that takes the place of one that is full has twice its size, and both are there while
- * the blocks are copied. */
+/* A full table is replaced by one of twice its size, and both are in memory while the blocks are
+ * copied. */
 size_t replay_growth_bytes(const struct replay *replay, size_t births)
 {
     const struct live_table *live = &replay->live;

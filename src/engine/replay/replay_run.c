@@ -1,15 +1,16 @@
 /* The way through the records.
  *
  * Speed is a matter of cache misses: a block's slot and its call path's metrics are somewhere in
- * tens of megabytes. So records go in batches through three stages, of which two only ask for
- * memory, the second for what the first has led it to:
+ * tens of megabytes. So records go in batches through three stages. The first two only prefetch;
+ * the second needs what the first has prefetched:
  *
  *     gather ─▶ the block's slot, by the table's guess, and the number of the call path
  *     reach ─▶ the metrics of the call path that made the block, or makes it
  *     replay
  *
- * While a batch is replayed the two behind it are under way. Stages that ask have no branch that
- * depends on the blocks: a wrong guess would wait for the memory that they ask for. */
+ * While a batch is replayed the next two are being prefetched. The first two stages have no branch
+ * that depends on the blocks: a mispredicted branch would wait for the memory that they
+ * prefetch. */
 #include <assert.h>
 #include <string.h>
 #include "replay/steps.h"
@@ -17,8 +18,8 @@
 enum { BATCH = 16, BATCHES = 3 };
 enum { RECORD_LEAST = 16, RECORD_MOST = 32 }; /* bytes: wire_record_bytes() */
 
-/* A record, or (at NULL) the beginning of a run of the stream `clue.number`; NO_STREAM: what is
- * left of a run is no whole record. */
+/* A record; or, where `at` is NULL, the beginning of a run of the stream `clue.number`. NO_STREAM:
+ * the run ended with a part of a record. */
 struct step {
     const unsigned char *at;
     struct clue clue;
@@ -30,9 +31,9 @@ struct batch {
     unsigned count;
 };
 
-/* What is left to gather; [at, end) of the run before `next`. Nothing is assumed of its alignment.
- * A record begins where at least `least` bytes are left, and reaches at most `beyond` bytes over
- * the end. */
+/* What is left to gather: [at, end) of the run before `next`, of any alignment, and the runs from
+ * `next` on. A record begins only where at least `least` bytes are left, and may reach `beyond`
+ * bytes over the end. */
 struct way {
     const unsigned char *at, *end;
     ptrdiff_t least, beyond;
@@ -47,7 +48,7 @@ static inline uint64_t replay_run_word(const unsigned char *at)
     return value;
 }
 
-/* ---- Stages that ask ----------------------------------------------------------------------- */
+/* ---- Prefetching ---------------------------------------------------------------------------- */
 
 /* The path of a long record. */
 static inline uint32_t replay_run_node_at(const unsigned char *at)
@@ -96,7 +97,7 @@ static inline void replay_gather(const struct replay *replay, struct way *way, s
     batch->count = (unsigned)(step - batch->steps);
 }
 
-/* What it finds in the slot may be of another block, or of none: it is for asking only. */
+/* The slot may hold another block, or none, so the result is good for prefetching only. */
 static inline uint32_t replay_run_site_in_slot(const struct replay *replay, size_t slot)
 {
     uint32_t site = replay->live.slots[slot].site, label = site & ~REGIONS_LABEL;

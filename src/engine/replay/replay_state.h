@@ -71,7 +71,7 @@ struct replay {
     uint64_t peak_bytes, peak_ticks; /* the first moment of the highest live_bytes */
     struct quiet quiet_bytes, quiet_count;
     uint64_t last_ticks;
-    struct thread *running; /* whose record is being replayed */
+    struct thread *running; /* the thread of the record that is replayed */
     uint32_t stream;
     struct live_table live;
     struct sites sites;
@@ -87,10 +87,10 @@ struct replay {
     struct program_counts program;
     uint64_t sample_bytes;          /* 0: every allocation is in the records */
     bool pages;                     /* the sample is of pages */
-    bool adapts;                    /* and each record says with which interval it was drawn */
+    bool adapts;                    /* each record has the level at which it was drawn */
     uint32_t owner_mask;            /* of a block's owner; above it lies the level where it
                                      * adapts */
-    uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
+    uint32_t alloc_rest, free_rest; /* of the timeline's counts, like those of struct thread */
     struct depths depths;
     struct regions regions;
     struct marks marks;
@@ -135,7 +135,7 @@ EVENT struct weight replay_state_weigh(const struct replay *replay, uint64_t siz
                           : weight_of_sample(replay->sample_bytes, size_bytes, slack_bytes);
 }
 
-/* Where levels change an owner has three bits less, and they hold the block's. */
+/* Where levels change, the highest three bits of a block's owner hold the block's level. */
 enum { OWNER_LEVEL_SHIFT = 21 };
 _Static_assert(WIRE_LEVELS <= 8 && 8u << OWNER_LEVEL_SHIFT == LIVE_NO_OWNER + 1,
                "the bits of an owner");
@@ -174,7 +174,7 @@ static inline enum mode replay_state_mode_of(const struct replay *replay)
     return replay->sample_bytes ? SAMPLED : EVERY;
 }
 
-/* Of as many blocks as it stands for; what 63 bits do not hold is cut off. */
+/* The sum of the lifetimes of all blocks that this one stands for, at most INT64_MAX. */
 EVENT uint64_t replay_state_lifetimes_of(struct weight weight, uint64_t lifetime, enum mode mode)
 {
     unsigned __int128 sum;

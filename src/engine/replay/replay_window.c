@@ -66,7 +66,7 @@ static void replay_window_forget_newest_blocks(struct threads *threads)
             threads->all[i].pending[k].newest = false;
 }
 
-/* The frees that are still owed can still be settled. */
+/* Frees that are owed stay owed in the window. */
 static uint64_t replay_window_owed_frees(const struct replay *replay)
 {
     uint64_t count = 0;
@@ -112,7 +112,7 @@ void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns)
         levels_begin_interval(replay);
     replay->peak_bytes = replay->live_bytes;
     replay->peak_ticks = start_ticks;
-    replay->running = NULL; /* whoever it was */
+    replay->running = NULL; /* the next run sets it */
     life_listen_to_levels(replay);
     life_see_levels(replay, replay_state_mode_of(replay));
 }

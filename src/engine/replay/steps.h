@@ -74,7 +74,7 @@ EVENT void steps_free_block(struct replay *replay, const struct live_block *bloc
     steps_free_block_of(replay, life_owner_of(replay, block), block, ticks, newest, mode);
 }
 
-/* In a sample the recorder says so in the record, because the records between are missing. */
+/* In a sample the recorder sets a flag in the record, because the records between are missing. */
 EVENT bool steps_was_newest(struct thread *owner, const struct wire_record *record,
                             const struct live_block *block, enum mode mode)
 {
@@ -83,7 +83,7 @@ EVENT bool steps_was_newest(struct thread *owner, const struct wire_record *reco
     return mode == EVERY ? newest : wire_kind(record->kind_address) & WIRE_NEWEST;
 }
 
-/* Does a free, or the beginning of a realloc, mean a pool's chunk? It is none any more. */
+/* True: the free, or the beginning of a realloc, was of a pool's chunk, which has ended. */
 EVENT bool steps_ends_chunk(struct replay *replay, const struct wire_record *record)
 {
     return __builtin_expect(replay->chunks.count, 0) && life_address_of(record) &&

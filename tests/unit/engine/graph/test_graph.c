@@ -577,6 +577,25 @@ static uint64_t offset_of(const struct process *process, size_t from, size_t to)
 
 /* 0 is a pattern with its elements in 1; 2 are characters with leaves in 3 (5 and 6) and numbers in
  * 4; 7 looks like a pattern, but has room for more elements than 8. */
+/* Block 0 has four words; what the last two point to it has let go of. */
+static void the_last_words_of_a_block_hold_nothing_whatever_their_highest_bits(void **state)
+{
+    (void)state;
+    struct process process;
+    struct graph graph;
+    known_process(&process, 5);
+    uint64_t words[] = {process.blocks[1].address, process.blocks[2].address,
+                        process.blocks[3].address, process.blocks[4].address | 0xfff8000000000000};
+    memcpy(process.words[0], words, sizeof words);
+    process_graph(&process, &graph);
+    graph_borrow_last(&graph, 0, words + 2, 2);
+    graph_forget_borrowed(&graph);
+    assert_int_equal(graph.first[1] - graph.first[0], 2);
+    assert_int_equal(graph.edges.to[graph.first[0]], 1);
+    assert_int_equal(graph.edges.to[graph.first[0] + 1], 2);
+    graph_release(&graph);
+}
+
 static void fontconfig_points_by_offsets(void **state)
 {
     (void)state;
@@ -660,6 +679,7 @@ int main(void)
         cmocka_unit_test(long_runs_of_words_lose_no_pointer),
         cmocka_unit_test(an_object_of_glib_is_held_by_its_instance),
         cmocka_unit_test(highest_bits_of_a_pointer_may_be_something_else),
+        cmocka_unit_test(the_last_words_of_a_block_hold_nothing_whatever_their_highest_bits),
         cmocka_unit_test(fontconfig_points_by_offsets),
         cmocka_unit_test(no_character_set_has_more_leaves_than_there_are_characters),
         cmocka_unit_test(nothing_at_all),

@@ -233,8 +233,53 @@ static void a_window_has_what_happens_in_it(void **unused)
     free(brute);
 }
 
+static void put(struct replay *replay, struct wire_record record)
+{
+    char bytes[32];
+    replay_records(replay, 0, bytes, record_write(bytes, &record));
+}
+
+/* What happened is not known of a recording of pages, and a window does not change that. */
+static void a_window_of_pages_knows_levels_and_nothing_else(void **unused)
+{
+    (void)unused;
+    struct replay *replay = replay_new(START, 1);
+    struct program_numbers program;
+    replay_pages(replay);
+    replay_thread_begin(replay, 1, START);
+    put(replay, record_long(WIRE_MALLOC, START + 1, 0x1000, 40, wire_detail(1, 8, 0)));
+    replay_restart(replay, START + 2, 1);
+    put(replay, record_long(WIRE_MALLOC, START + 3, 0x2000, 40, wire_detail(2, 8, 0)));
+    put(replay, record_short(WIRE_FREE, START + 4, 0x1000));
+    numbers_program(replay, &program);
+    assert_true(program.total.live_bytes > 0 && program.total.live_bytes < UINT64_MAX);
+    assert_true(program.total.alloc_count == UINT64_MAX && program.total.alloc_bytes == UINT64_MAX);
+    assert_true(program.total.free_count == UINT64_MAX && program.total.size_max == UINT64_MAX);
+    replay_free(replay);
+}
+
+static void a_mapping_from_before_a_window_is_not_temporary_in_it(void **unused)
+{
+    (void)unused;
+    struct replay *replay = replay_new(START, 1);
+    struct program_numbers program;
+    replay_thread_begin(replay, 1, START);
+    put(replay, record_long(WIRE_MMAP, START + 1, 0x10000, 4096, wire_detail(1, 0, 0)));
+    replay_restart(replay, START + 2, 1);
+    put(replay, record_long(WIRE_MUNMAP, START + 3, 0x10000, 4096, wire_detail(1, 0, 0)));
+    numbers_program(replay, &program);
+    assert_int_equal(program.mapped.alloc_count, 0);
+    assert_int_equal(program.mapped.free_count, 1);
+    assert_int_equal(program.mapped.temporary_count, 0);
+    replay_free(replay);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_window_has_what_happens_in_it)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_window_has_what_happens_in_it),
+        cmocka_unit_test(a_window_of_pages_knows_levels_and_nothing_else),
+        cmocka_unit_test(a_mapping_from_before_a_window_is_not_temporary_in_it),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
