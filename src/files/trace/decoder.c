@@ -252,6 +252,18 @@ static bool decoder_decode_raw(struct decoder *decoder, size_t bytes)
     return true;
 }
 
+/* What is cut off holds no whole record, as that would be one more than the block says. */
+static bool decoder_decode_cut(struct decoder *decoder, size_t bytes)
+{
+    const unsigned char *at = decoder->records + decoder->bytes;
+    uint64_t word = 0;
+
+    if (!decoder_decode_raw(decoder, bytes))
+        return false;
+    memcpy(&word, at, bytes < sizeof word ? bytes : sizeof word);
+    return bytes < 16 || wire_record_bytes(word) > bytes || decoder_damaged(decoder);
+}
+
 /* A record kept as it is says itself how long it is. */
 static bool decoder_decode_raw_record(struct decoder *decoder)
 {
@@ -335,7 +347,7 @@ static bool decoder_decode_runs(struct decoder *decoder, const struct decoded_ki
         for (; records; records--)
             if (!decoder_decode_record(decoder, kinds))
                 return false;
-        if (cut && !decoder_decode_raw(decoder, cut))
+        if (cut && !decoder_decode_cut(decoder, cut))
             return false;
         decoder->runs[decoder->run_count++] =
             (struct replay_run){(uint32_t)stream, (uint32_t)(decoder->bytes - begin)};

@@ -77,8 +77,8 @@ void encoder_release(struct encoder *encoder)
     free(encoder->model);
 }
 
-/* The first blocks are short, so that several threads have something to read of a short trace. Who
- * has filled one works; of a hundred processes that sleep each would have 6 MB. */
+/* The first blocks are short, so that several threads can read a short trace, and so that a process
+ * with few events does not hold the 6 MB of a long block. A process that fills one is busy. */
 static void encoder_grow(struct encoder *encoder)
 {
     if (encoder->room_events == FIRST_BLOCK_EVENTS) {

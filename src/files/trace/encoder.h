@@ -12,14 +12,14 @@
 
 enum { ENCODER_TIMES = 2048 };
 
-/* Times wait a while: the clock's step is seen from the first of a block, and many in a row are
- * told faster. They are few enough to stay in the nearest caches. */
+/* Times that wait to be encoded. The clock's step is found from the first ones of a block, and many
+ * in a row are encoded faster. They are few enough to stay in the nearest caches. */
 struct encoder_times {
     uint64_t ticks[ENCODER_TIMES];
     unsigned char contexts[ENCODER_TIMES]; /* prediction_time_context() of each */
     uint32_t count;
-    bool has_step; /* the block's first times have been told, */
-    uint32_t step; /* on this grid: that of the clock */
+    bool has_step; /* `step` has been found from the block's first times */
+    uint32_t step; /* of the clock: times are multiples of it */
     uint64_t grid;
     uint32_t on_grid; /* records since the last one that was not */
     uint64_t off;     /* of the record before; 0: it was on the grid */

@@ -17,14 +17,13 @@ enum {
     NODES_TURNS, /* varints: nodes that go on, or end a chain, as their caller did the last time,
                     up to one that does not */
     NODES_UP_T,
-    NODES_UP_R, /* where a chain begins: ancestors up from the node before; 0:
-                                 * told */
+    NODES_UP_R, /* where a chain begins: ancestors up from the node before; 0: BACK says it */
     NODES_BACK_T,
-    NODES_BACK_R, /* told: how far back the parent is */
+    NODES_BACK_R, /* how far back the parent is */
     NODES_FIRST,  /* of a chain: the address: a guess, told by its number, or new */
     NODES_NEXT,   /* of all other nodes */
     NODES_NAME_T,
-    NODES_NAME_R, /* told: how many addresses have become known since */
+    NODES_NAME_R, /* how many addresses have become known since */
     NODES_IP_T,
     NODES_IP_R, /* new: zigzag against the last new one */
     NODES_COLUMNS

@@ -1,6 +1,6 @@
 /* A map from call-path nodes to their state in one block of events: open addressing, linear
  * probing. Most blocks name a few thousand nodes, so the map begins small and grows. A slot of an
- * earlier block counts as empty, because its stamp is older; so nobody clears the slots. Four slots
+ * earlier block counts as empty, because its stamp is older, so slots need no clearing. Four slots
  * fill a cache line, and four nodes of neighbouring numbers share a line: a program that reaches
  * paths together has often numbered them together.
  *

@@ -119,8 +119,11 @@ static int trace_state_add_digests(struct summing *summing, size_t limit)
             event = next;
             continue;
         }
-        if (i == limit)
+        if (i == limit) {
+            /* Blocks are lost right before the limit; after the trace's end none are known of. */
+            summing->missing_blocks += until != UINT64_MAX;
             break;
+        }
         if (trace_block(trace, i)->first_event > event) {
             summing->missing_blocks++;
             event = trace_block(trace, i)->first_event;
@@ -345,6 +348,7 @@ static size_t trace_state_find_block(const struct trace *trace, enum trace_when 
                                      uint64_t value, struct limit *limit)
 {
     size_t count = trace_block_count(trace), index;
+    uint64_t first;
 
     *limit = (struct limit){when, value};
     if (!count)
@@ -352,10 +356,10 @@ static size_t trace_state_find_block(const struct trace *trace, enum trace_when 
     switch (when) {
     case TRACE_AT_EVENT:
         index = trace_block_of_event(trace, value);
-        limit->value = value - trace_block(trace, index)->first_event;
-        return value < trace_block(trace, index)->first_event      ? 0
-               : limit->value >= trace_block(trace, index)->events ? index + 1
-                                                                   : index;
+        first = trace_block(trace, index)->first_event;
+        limit->value = value > first ? value - first : 0; /* 0: blocks before it are lost */
+        return limit->value > 0 && limit->value >= trace_block(trace, index)->events ? index + 1
+                                                                                     : index;
     case TRACE_AT_TICKS:
         return value == UINT64_MAX ? count : trace_block_at(trace, value + 1);
     default:
@@ -390,7 +394,7 @@ static void trace_state_begin_at(const struct trace *trace, size_t index, struct
     state->live_count += block->net_count;
 }
 
-/* Behind the last block there is none that says it. */
+/* After the last block no header says the threads; they are counted here. */
 static void trace_state_count_threads_at_end(const struct trace *trace, struct trace_state *state)
 {
     struct trace_events events = {0};

@@ -129,7 +129,7 @@ static int trace_writer_write_all(struct trace_writer *writer, const void *bytes
     return 0;
 }
 
-/* Part of a block is of no use to anybody, and its room may be. Can do no harm where it fails. */
+/* Cuts off a block that was written in part, to give its room back. A failure does no harm. */
 static void trace_writer_cut_off(struct trace_writer *writer, uint64_t offset)
 {
     if (writer->fd >= 0 && ftruncate(writer->fd, (off_t)offset) == 0)
@@ -239,7 +239,7 @@ static int trace_writer_pack_paths(struct trace_writer *writer, const struct net
     return error ? trace_writer_fail(writer, error) : 0;
 }
 
-/* A copy, since `lives` knows its own by their places. */
+/* Copies, since `lives` refers to its own net deltas by position. */
 static int trace_writer_copy_deltas(struct net_deltas *deltas, const struct live_set *lives)
 {
     if (deltas->room < lives->net_count) {
@@ -361,7 +361,7 @@ static int trace_writer_write_events(struct trace_writer *writer)
     return writer->error;
 }
 
-/* What events may name comes first. */
+/* Facts, modules and nodes come before the events that may name them. */
 int trace_writer_flush(struct trace_writer *writer)
 {
     if (writer->error)

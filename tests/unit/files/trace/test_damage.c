@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include "sample.h"
+#include "trace/decoder.h"
 #include "trace/trace_format.h"
 #include <cmocka.h>
 #include "base/alive.h"
@@ -247,6 +248,45 @@ static void a_damaged_block_in_the_middle_of_a_file_without_index(void **state)
     }
 }
 
+/* The next block's beginning is known, but not what the lost one changed of each path. */
+static void a_state_behind_a_lost_block_says_what_it_lacks(void **state)
+{
+    size_t ends[64], count = block_ends(ends);
+    unsigned char header[FORMAT_BLOCK_BYTES];
+    struct trace_format_block lost;
+
+    (void)state;
+    for (size_t i = 0; i + 2 < count; i++) {
+        size_t at = i ? ends[i - 1] : FORMAT_HEADER_BYTES, next = 0;
+        struct trace_state found;
+        struct trace *trace;
+        memcpy(header, file + at, sizeof header);
+        if (!trace_format_get_block(header, &lost) || lost.kind != FORMAT_EVENTS)
+            continue;
+        memset(file + at, 0x55, sizeof header);
+        write_file(broken_path, file, ends[count - 2]);
+        memcpy(file + at, header, sizeof header);
+        assert_int_equal(trace_open(&trace, broken_path), 0);
+        while (next < trace_block_count(trace) &&
+               trace_block(trace, next)->first_event < lost.first)
+            next++;
+        if (next < trace_block_count(trace)) {
+            const struct trace_block *block = trace_block(trace, next);
+            assert_int_equal(trace_state_at(trace, TRACE_AT_EVENT, block->first_event, &found), 0);
+            assert_int_equal(found.missing_blocks, 1);
+            trace_state_release(&found);
+        }
+        if (!lost.first) { /* before all that is left */
+            assert_int_equal(trace_state_at(trace, TRACE_AT_EVENT, 1, &found), 0);
+            assert_int_equal(found.event, trace_block(trace, 0)->first_event);
+            assert_int_equal(found.live_bytes, trace_block(trace, 0)->live_bytes);
+            assert_int_equal(found.missing_blocks, 1);
+            trace_state_release(&found);
+        }
+        trace_close(trace);
+    }
+}
+
 /* More blocks than an index can list: it is left empty, and the blocks are walked. */
 static void too_many_blocks_for_an_index_are_walked(void **state)
 {
@@ -349,6 +389,37 @@ static void bodies_of_noise_are_refused(void **state)
         trace_format_put_block(stored + at, &block);
     }
     free(stored);
+}
+
+/* A run without records, and a short record where the bytes of one that is cut off may be. */
+static void bytes_of_a_cut_off_record_are_no_whole_record(void **state)
+{
+    static const struct {
+        uint64_t kind;
+        size_t bytes;
+        int expected;
+    } cases[] = {{WIRE_FREE, 16, -EBADMSG}, {WIRE_FREE, 15, 0}, {WIRE_MALLOC, 31, 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char runs[] = {0, 0, (unsigned char)cases[i].bytes}, offs[] = {1, 0},
+                      raw[32] = {0};
+        struct byte_sink columns[COLUMNS] = {
+            [COLUMN_RUNS] = {runs, sizeof runs, sizeof runs},
+            [COLUMN_OFFS] = {offs, sizeof offs, sizeof offs},
+            [COLUMN_RAW] = {raw, cases[i].bytes, sizeof raw},
+        };
+        struct packer packer;
+        struct decoder decoder = {0};
+        raw[7] = (unsigned char)cases[i].kind;
+        assert_int_equal(packer_init(&packer, PACK_STORED, 0), 0);
+        assert_int_equal(packer_pack(&packer, columns, COLUMNS, 0, 0), 0);
+        assert_int_equal(
+            decoder_decode(&decoder, FORMAT_VERSION, packer.out.data, packer.out.count, 0),
+            cases[i].expected);
+        decoder_release(&decoder);
+        packer_release(&packer);
+    }
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -476,9 +547,11 @@ int main(void)
         cmocka_unit_test(cut_off_anywhere_it_reads_up_to_the_last_whole_block),
         cmocka_unit_test(a_changed_byte_costs_one_block_and_is_noticed),
         cmocka_unit_test(a_damaged_block_in_the_middle_of_a_file_without_index),
+        cmocka_unit_test(a_state_behind_a_lost_block_says_what_it_lacks),
         cmocka_unit_test(too_many_blocks_for_an_index_are_walked),
         cmocka_unit_test(huge_counts_are_not_believed),
         cmocka_unit_test(bodies_of_noise_are_refused),
+        cmocka_unit_test(bytes_of_a_cut_off_record_are_no_whole_record),
         cmocka_unit_test(a_file_that_is_there_is_not_overwritten),
         cmocka_unit_test(a_full_disk_is_told),
         cmocka_unit_test(nodes_out_of_order_are_refused),
