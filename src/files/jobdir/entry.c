@@ -19,7 +19,7 @@
 #define FIRST_LINE "tidemark entry "
 enum { FORMAT_VERSION = 1 };
 
-/* The last line: what lacks it was cut off. */
+/* The last line. An entry without it was cut off. */
 #define LAST_LINE "."
 
 enum kind { TEXT, FILE_NAME, NUMBER };
@@ -135,7 +135,7 @@ static int entry_parse_text(const char *bytes, size_t count, char **value)
     return 0;
 }
 
-/* A name that leads out of the directory is no name. */
+/* A name with a directory in it is refused, since it could lie outside the job. */
 static bool entry_is_file_name(const char *name)
 {
     return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
@@ -204,7 +204,8 @@ static int entry_parse_lines(struct entry *entry, const char *at, const char *en
     }
 }
 
-/* What no process can be: a rank outside its job, an entry without the job or the process. */
+/* False for what no process can be: a rank outside its job, an entry without the job or the
+ * process. */
 static bool entry_makes_sense(const struct entry *entry)
 {
     return entry->job && entry->pid > 0 && entry->profile && entry->pid <= INT32_MAX &&
@@ -297,7 +298,7 @@ static int entry_draft_replace(const struct entry_writer *writer, struct new_fil
     return error;
 }
 
-/* Do locks of this file system reach others who open the file? */
+/* Are locks of this file system seen through another descriptor of the file? */
 static bool entry_lock_is_seen(int fd)
 {
     char path[40];
@@ -309,8 +310,8 @@ static bool entry_lock_is_seen(int fd)
     return is;
 }
 
-/* The first state is the one whose file is locked: when the last takes its place, what the lock
- * says has been said. */
+/* Only the file of the first state is locked. The last state replaces it, and says itself how the
+ * process ended. */
 static int entry_publish_first(struct entry_writer *writer, struct entry *entry)
 {
     struct new_file draft;

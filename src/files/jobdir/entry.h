@@ -1,6 +1,6 @@
 /* The entry of one process in a job's directory (doc/FORMAT-job.md): a small text beside its
- * profile that says who the process is and how it ended. One writer per file, and no other file
- * shared by any two: hundreds of ranks on a shared file system have nothing to wait for. Each state
+ * profile that says who the process is and how it ended. Each file has one writer, and processes
+ * share no other file, so hundreds of ranks on a shared file system never wait. Each state
  * of an entry is written whole under another name and renamed in place, so a reader sees the state
  * before or the state after. */
 #ifndef TIDEMARK_JOBDIR_ENTRY_H
@@ -13,7 +13,7 @@
 
 #define ENTRY_SUFFIX ".entry"
 
-enum { ENTRY_MOST_BYTES = 1 << 18 }; /* longer ones are none of ours */
+enum { ENTRY_MOST_BYTES = 1 << 18 }; /* a longer file is no entry */
 
 /* Texts are malloc'd and owned, NULL: not said. Numbers are never negative, -1: not known. */
 struct entry {
@@ -58,17 +58,17 @@ int entry_read(struct entry *entry, const char *path);
 
 struct entry_writer;
 
-/* Creates the file, that must not exist: -EEXIST, and another name is to be tried. Sets
- * entry->locked. 0 or -errno, with error_text()'s sentence. */
+/* Creates the file and sets entry->locked. -EEXIST: there is such a file, so the caller tries
+ * another name. 0 or -errno, with error_text()'s sentence. */
 int entry_writer_open(struct entry_writer **out, const char *path, struct entry *entry);
 /* Puts the entry as it is now in the place of the one before. 0 or -errno with a sentence. */
 int entry_writer_update(struct entry_writer *writer, const struct entry *entry);
 void entry_writer_close(struct entry_writer *writer);
-/* Takes the entry back, as if there had been none, and closes. */
+/* Removes the entry's file and closes. */
 void entry_writer_discard(struct entry_writer *writer);
 
-/* Does its recorder hold the lock now? False too where the file system has no locks, or does not
- * share them with this machine. */
+/* Does the process's recorder hold the lock now? False too where the file system has no locks, or
+ * does not share them with this machine. */
 bool entry_is_held(const char *path);
 
 #endif

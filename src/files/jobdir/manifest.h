@@ -1,7 +1,7 @@
 /* What a job's directory holds (doc/FORMAT-job.md): its jobs, their ranks, the processes of each
  * rank with their profiles, how they ended, and who is missing. Made of the entries that each
- * process has beside its profile, of profiles without one, or of a list of profiles. Nothing in the
- * files is believed: a damaged entry costs only itself.
+ * process has beside its profile, of profiles without one, or of a list of profiles. The files are
+ * not trusted: a damaged entry costs only itself.
  *
  *     DIR ─┬─ openmpi-12345-1/ ─┬─ rank-00000.app.host.812.entry, .tmk, .tmt     a process
  *          │                    └─ rank-00001.app.host.813.entry, .tmk

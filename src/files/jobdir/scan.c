@@ -1,5 +1,5 @@
-/* See scan.h. Entries are the first witness, the meta of a profile the second: of a process whose
- * entry is damaged or missing it says nearly as much. */
+/* Reads the processes of a directory (scan.h). A process is read from its entry. Where the entry is
+ * damaged or missing, the meta of its profile says nearly as much. */
 #include "jobdir/scan.h"
 
 #include <dirent.h>
@@ -106,7 +106,7 @@ static void scan_note_damage(struct manifest_process *process, const char *sente
         process->damage = strdup(sentence);
 }
 
-/* ---- How it stands ------------------------------------------------------------------------- */
+/* ---- States -------------------------------------------------------------------------------- */
 
 static bool scan_is_of_this_boot(const struct entry *entry)
 {
@@ -143,7 +143,7 @@ static enum manifest_state scan_state_of_end(const char *end)
     return !strcmp(end, "detached") ? MANIFEST_LEFT : MANIFEST_ENDED;
 }
 
-/* Of a process whose end nobody has said. */
+/* The state of a process whose entry and profile say no end. */
 static enum manifest_state scan_state_without_end(const struct manifest_process *process)
 {
     const struct entry *entry = &process->entry;
@@ -290,8 +290,8 @@ static void scan_wait_for_end(struct manifest_job *job, struct manifest_process 
     }
 }
 
-/* It may come to its end between our reading the entry and asking for the lock: then the entry
- * says so by now. */
+/* The process may end after its entry was read and before the lock is asked for. So an entry
+ * without a lock is read again. */
 static void scan_see_state(struct manifest_process *process)
 {
     struct entry again;

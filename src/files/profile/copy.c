@@ -15,8 +15,8 @@
 #include "profile/sqlite_errno.h"
 #include "profile/unnamed.h"
 
-/* A copy says of itself what its source said: that it has a log beside it. To say otherwise SQLite
- * would begin that log, under a name. */
+/* The header of the copy, like that of its source, says that there is a log. It is changed here:
+ * SQLite itself would first create that log, under a name. */
 static int copy_say_without_log(int fd)
 {
     enum { VERSIONS_AT = 18 }; /* of the database's header: to write, and to read */

@@ -1,5 +1,5 @@
-/* What a profile says beyond sums, out of the tables of detail_tables.h. A table that is not there
- * leaves its array empty; a row that refers to what is not there is left out and noted. */
+/* Reads what a profile has beside sums, from the tables of detail_tables.h. A table that is not
+ * there leaves its array empty; a row that refers to what is not there is left out and noted. */
 #include "profile/profile.h"
 
 #include <math.h>
@@ -82,7 +82,7 @@ static const struct place places[DETAIL_TABLES] = {
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-/* Also what makes no sense is not known. */
+/* UINT64_MAX where the number is NULL or makes no sense. */
 static uint64_t detail_maybe(struct reader *reader, sqlite3_stmt *row, int at)
 {
     int type = sqlite3_column_type(row, at);
@@ -125,7 +125,7 @@ static void detail_take_text(struct reader *reader, sqlite3_stmt *row, int at,
         memcpy(field + sizeof text, &(size_t){strlen(text)}, sizeof(size_t));
 }
 
-/* False: the row can be no row. */
+/* False: the value cannot be, and the row is left out. */
 static bool detail_take(struct reader *reader, sqlite3_stmt *row, int at,
                         const struct detail_column *column, void *out)
 {
@@ -260,7 +260,7 @@ static void detail_keep_share(struct reader *reader, const struct detail_share *
     peak->shares[peak->share_count++] = row->share;
 }
 
-/* Points of a curve come one after the other. */
+/* Points of a curve come one after the other, and curves of one level by path. */
 static void detail_keep_point(struct reader *reader, const struct detail_point *row)
 {
     struct profile *profile = reader->profile;
@@ -269,7 +269,7 @@ static void detail_keep_point(struct reader *reader, const struct detail_point *
     if (row->level > MEMORY_MAPPED) /* of a newer version */
         return;
     if (!curve || curve->node != row->path || curve->level != row->level) {
-        if (curve && curve->node > row->path) {
+        if (row->path < own->curve_ends[row->level]) {
             profile_reading_note(reader, "curves are out of order");
             return;
         }
@@ -281,6 +281,7 @@ static void detail_keep_point(struct reader *reader, const struct detail_point *
                                 .level = row->level,
                                 .threshold_bytes = row->threshold_bytes,
                                 .stretch_ticks = row->stretch_ns};
+        own->curve_ends[row->level] = (uint64_t)row->path + 1;
     } else if (own->points[own->point_count - 1].ticks > row->point.ticks ||
                curve->count == UINT32_MAX) {
         profile_reading_note(reader, "a curve goes back in time");
@@ -333,8 +334,9 @@ static void detail_read_detail_row(struct reader *reader, sqlite3_stmt *row)
         detail_keep(reader, &read);
 }
 
-/* What takes no bytes in a body shall be no rows: residencies are of paths that rise, ranks have
- * steps and the heap addresses that do, the points of curves count as rows of the file. */
+/* Columns of equal numbers take no bytes, so a small damaged file could ask for any number of rows.
+ * Hence the paths of residencies, the steps of ranks and the addresses of heap pages have to rise,
+ * and the points of curves count as rows of the file. */
 static bool detail_is_bounded(struct reader *reader, const struct blocks *blocks)
 {
     static const char *const that_rise[DETAIL_TABLES] = {[DETAIL_RESIDENCIES] = "path",
@@ -459,7 +461,7 @@ static void detail_put_in_order(struct reader *reader)
                                         sizeof *profile->sources, detail_compare_sources);
 }
 
-/* Only now do the points stay where they are. */
+/* Called when all points have been read, since their array moves while it grows. */
 static void detail_hang_points(struct reader *reader)
 {
     const struct curve_point *points = reader->own->points;
@@ -469,7 +471,7 @@ static void detail_hang_points(struct reader *reader)
     }
 }
 
-/* Those of mappings stand behind those of blocks, and are counted by themselves. */
+/* Sorts the curves of mappings behind those of blocks; they have a count of their own. */
 static void detail_part_curves(struct reader *reader)
 {
     struct profile *profile = reader->profile;

@@ -932,10 +932,18 @@ void detail_find_columns(const struct detail_table *table, const struct blocks *
         columns[i] = path_blocks_column(blocks, table->columns[i].name);
 }
 
+/* What stands in the first column of the block's rows. */
+static uint64_t detail_key_of(const struct detail_table *table, uint64_t key)
+{
+    bool is_of_mappings = table == &detail_tables[DETAIL_CURVES] && key >= DETAIL_MAPPED_CURVE;
+    return is_of_mappings ? key - DETAIL_MAPPED_CURVE : key;
+}
+
 bool detail_from_block(const struct detail_table *table, const struct blocks *blocks,
                        const uint64_t *const columns[DETAIL_BLOCK_COLUMNS], size_t row, void *out)
 {
-    bool fits = blocks->key >= 0 && detail_set(&table->columns[0], (uint64_t)blocks->key, out);
+    uint64_t key = detail_key_of(table, (uint64_t)blocks->key);
+    bool fits = blocks->key >= 0 && detail_set(&table->columns[0], key, out);
     for (size_t i = 1; i < table->count; i++) {
         enum detail_type type = table->columns[i].type;
         uint64_t absent = type == DETAIL_PLAIN || type == DETAIL_SMALL ? 0 : UINT64_MAX;

@@ -28,6 +28,10 @@ void detail_select(struct strbuf *sql, const struct detail_table *table,
 struct values;
 void detail_values(struct values *values, const struct detail_table *table, const void *row);
 
+/* A call path may have a curve of its blocks and one of its mappings. The key of a block with the
+ * curve of mappings is the path plus this; in files from before it is the path alone. */
+#define DETAIL_MAPPED_CURVE (1ull << 32)
+
 /* Puts a number into a field; UINT64_MAX: NULL. False: it is too large for it. */
 bool detail_set(const struct detail_column *column, uint64_t value, void *row);
 

@@ -1,5 +1,5 @@
-/* What a profile says beyond sums, into its tables: see detail_tables.h. All of it is little,
- * except for curves and residencies: these are blocks of columns. */
+/* Writes what a profile has beside sums into the tables of detail_tables.h. Curves and residencies
+ * are many and become blocks of columns; all else becomes rows. */
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -104,7 +104,8 @@ int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, s
     return error;
 }
 
-/* Modules mostly come once, their numbers rising: one that may have been here is looked for. */
+/* Removes the rows of a module that is written again. Modules mostly come once, with rising
+ * numbers, so nothing is looked for where the number is above all before. */
 static int detail_writer_begin_module(struct profile_writer *writer, enum detail which,
                                       int64_t module)
 {
@@ -241,14 +242,14 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
 /* `number`: of the block; NULL where blocks have none of their own. */
-static int detail_writer_put_block(struct profile_writer *writer, enum detail which, uint32_t key,
+static int detail_writer_put_block(struct profile_writer *writer, enum detail which, uint64_t key,
                                    const void *rows, size_t count, const uint64_t *number)
 {
     struct values values;
     values_begin(&values);
     struct strbuf body = STRBUF_INIT;
     detail_encode(&body, &detail_tables[which], rows, count);
-    values_number(&values, key);
+    values_number(&values, (int64_t)key);
     values_number(&values, (int64_t)count);
     values_blob(&values, body.data, body.length);
     if (number)
@@ -260,8 +261,9 @@ static int detail_writer_put_block(struct profile_writer *writer, enum detail wh
 
 int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
 {
+    uint64_t key = curve->node + (curve->level == MEMORY_MAPPED ? DETAIL_MAPPED_CURVE : 0);
     if (!curve->count)
-        return detail_writer_drop_of(writer, DETAIL_CURVES, curve->node);
+        return detail_writer_drop_of(writer, DETAIL_CURVES, (int64_t)key);
     if (curve->count > COLUMNS_MAX_ROWS)
         return error_set(-EINVAL, "a curve of %u points: at most %d are kept", curve->count,
                          COLUMNS_MAX_ROWS);
@@ -271,8 +273,7 @@ int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
     for (uint32_t i = 0; i < curve->count; i++)
         rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes,
                                         curve->level, curve->stretch_ticks};
-    int error =
-        detail_writer_put_block(writer, DETAIL_CURVES, curve->node, rows, curve->count, NULL);
+    int error = detail_writer_put_block(writer, DETAIL_CURVES, key, rows, curve->count, NULL);
     free(rows);
     return error;
 }
@@ -304,8 +305,8 @@ static int detail_writer_put_residencies(struct profile_writer *writer,
     return detail_writer_put_block(writer, DETAIL_RESIDENCIES, rows->sample, rows, count, &number);
 }
 
-/* Each block is of one sample, and the paths in it rise: what bounds the rows that a reader can be
- * made to believe in. */
+/* Each block is of one sample, and the paths in it rise. A reader relies on that to bound the rows
+ * of a damaged file. */
 static size_t detail_writer_block_length(const struct profile_residency *rows, size_t count)
 {
     size_t length = 1;

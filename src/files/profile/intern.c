@@ -1,5 +1,5 @@
-/* Numbers for byte strings, by a hash table with open addressing that is at most half full
- * (intern.h). Each key is copied and its hash kept, so that growth compares no keys. */
+/* Numbers for byte strings (intern.h). The entries are an array in the order of their numbers, and
+ * a map (base/map.h) finds them by hash. Each key is copied. */
 #include "profile/intern.h"
 
 #include <stdlib.h>

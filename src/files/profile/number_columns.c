@@ -1,6 +1,6 @@
-/* See number_columns.h. Encoding is on the way of the events (the collector's replay waits for it),
- * so an encoding is chosen by a sample of the rows; what it would cost counts bytes, and each
- * number that is not 0 once more, because packing makes next to nothing of zeros. */
+/* Encodes and decodes columns (number_columns.h). The collector's replay waits while a body is
+ * encoded, so the encoding of a column is chosen by a sample of its rows. The cost of an encoding
+ * is its bytes, and each number that is not 0 once more, because zeros pack to almost nothing. */
 #include "profile/number_columns.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Columns of whole numbers as bytes: how call paths and their metrics stand in the blocks of a
- * profile (doc/FORMAT-profile.md, "Blocks"). Knows nothing of what the columns mean.
+ * profile (doc/FORMAT-profile.md, "Blocks"). The meaning of the columns is path_blocks.h's.
  *
  *   body    column column …                            in the order of their numbers, from 0
  *

@@ -154,8 +154,8 @@ static enum blocks_result path_blocks_decode(struct blocks *blocks)
 {
     int64_t first = sqlite3_column_int64(blocks->row, 0);
     int64_t count = sqlite3_column_int64(blocks->row, 1);
-    if (first < 0 || first > UINT32_MAX || count < 1 || count > COLUMNS_MAX_ROWS ||
-        (!blocks->is_keyed && first + count - 1 > UINT32_MAX) ||
+    if (first < 0 || count < 1 || count > COLUMNS_MAX_ROWS ||
+        (!blocks->is_keyed && (first > UINT32_MAX || first + count - 1 > UINT32_MAX)) ||
         sqlite3_column_type(blocks->row, 2) != SQLITE_BLOB)
         return BLOCKS_BAD;
     const void *body = sqlite3_column_blob(blocks->row, 2);

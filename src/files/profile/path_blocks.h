@@ -17,12 +17,12 @@ enum {
     BLOCKS_PATHS = 4096, /* call paths in a block, the last one's fewer */
 };
 
-/* Is that how paths and sites are kept? Otherwise they are rows of `path` and `site`. */
+/* Are paths and sites kept as blocks? Otherwise they are rows of `path` and `site`. */
 bool path_blocks_are_there(struct sqlite3 *database);
 
 /* The blocks of one table, one after the other, in the order of their first numbers. */
 struct blocks {
-    int64_t key;    /* of what the block is, where it is said: see path_blocks_begin_keyed() */
+    int64_t key;    /* what the block belongs to; only after path_blocks_begin_keyed() */
     uint64_t first; /* number of the block's first row; that of its last is at most UINT32_MAX */
     struct columns columns;
     char *names[COLUMNS_MAX]; /* of the columns, NULL: not told */
@@ -41,8 +41,8 @@ enum blocks_result {
 
 /* Never fails: what is wrong shows at the first path_blocks_next(). */
 void blocks_begin(struct blocks *blocks, struct sqlite3 *database, const char *table);
-/* For tables that say of what each block is, in the column `key`; in the order of their rowids.
- * There are no metrics in them. */
+/* For tables whose column `key` says what each block belongs to. The blocks come in the order of
+ * their rowids and have no metrics. */
 void path_blocks_begin_keyed(struct blocks *blocks, struct sqlite3 *database, const char *table,
                              const char *key);
 enum blocks_result path_blocks_next(struct blocks *blocks);

@@ -223,7 +223,8 @@ int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, s
 int profile_put_exchanges(struct profile_writer *writer, const struct exchange *rows, size_t count);
 int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *peaks,
                        size_t peak_count, const struct stack_layer *layers, size_t layer_count);
-/* Replaces one path's curve; without points it goes. -EINVAL: more than 4096 points. */
+/* Replaces the path's curve of that level; without points it goes. -EINVAL: more than 4096
+ * points. */
 int profile_put_curve(struct profile_writer *writer, const struct curve *curve);
 
 /* What the program said of itself (replay/marks.h). Each call replaces all of its kind. */
@@ -856,9 +857,10 @@ bool profile_has_level(const struct profile *profile, enum memory_level level);
 void profile_region_total(const struct profile *profile, uint32_t region,
                           struct call_metrics *total);
 
-/* Gives back what there is by the hundred thousand: nodes, sites (those of regions too), curves,
- * residencies and pages of the heap; their counts are 0 then. For who has taken what is needed of
- * them, and wants the rest. */
+/* Frees the arrays that can be large, for a caller that has taken what it needs of them; their
+ * counts are 0 then. These are the nodes and all that refers to nodes, blocks or pages: sites,
+ * curves, residencies, pages and uses of the heap, owners, holders, chains, types and fills; also
+ * the machine's moments. */
 void profile_drop_paths(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
 /* A copy of `text` that lives as long as the profile. NULL: out of memory, or a profile that only

@@ -1,6 +1,6 @@
 /* Makes a profile one of a level of memory: what the program mapped itself, that and its blocks
  * together, or what was resident. Call paths, totals, timeline and curves are replaced, so that
- * every presenter shows the level without a word about it. What is known of blocks alone goes. */
+ * no presenter has to know of levels. What is known of blocks alone is removed. */
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static void profile_levels_replace_sites(struct profile *profile, struct profile
 
 /* ---- Mapped -------------------------------------------------------------------------------- */
 
-/* Its figures are sums over ranks, of one kind of memory. */
+/* A job's profile holds sums over ranks, of one level of memory. */
 static int profile_levels_refuse_job(enum memory_level level)
 {
     return error_set(-ENOENT,
@@ -141,7 +141,8 @@ static int profile_levels_take_all(struct profile *profile)
         profile->buckets[i].blocks = (struct timeline_level){FIGURE_UNKNOWN, FIGURE_UNKNOWN};
         timeline_bucket_forget_calls(&profile->buckets[i]);
     }
-    profile->curve_count = 0; /* those of mappings are taken by powers of their own */
+    /* Curves of blocks and of mappings change at different times, so they are not added up. */
+    profile->curve_count = 0;
     return 0;
 }
 

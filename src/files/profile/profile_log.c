@@ -1,5 +1,6 @@
-/* See profile_log.h. Rows of one statement mostly come one after the other and are alike: a bit
- * stands for a value that is as before, and a number is told as its difference. */
+/* Writes rows as a log (profile_log.h). Rows of one statement mostly come one after the other and
+ * are alike: a bit stands for a value that is as before, and a number is written as its
+ * difference. */
 #include "profile/profile_log.h"
 
 #include <endian.h>

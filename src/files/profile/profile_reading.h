@@ -37,6 +37,7 @@ struct profile_private {
     const char **file_paths;  /* by index of files */
     size_t capacity[ARRAYS];  /* of the public arrays that have no ids */
     size_t detail_capacity[DETAIL_TABLES];
+    uint64_t curve_ends[MEMORY_MAPPED + 1]; /* by level: the path of the last curve + 1 */
     size_t point_count, point_capacity;
     struct curve_point *points; /* of all curves, one after the other */
     char damage[256];

@@ -141,10 +141,14 @@ static void profile_regions_leave_out_the_rest(struct profile *profile)
     profile->block_type_count = profile->block_fill_count = profile->page_use_count = 0;
     profile->variable_count = profile->section_count = profile->machine_moment_count = 0;
     profile->stack_peak_count = profile->stack_layer_count = profile->mark_count = 0;
+    profile->mapped_site_count = profile->mapped_curve_count = 0;
     struct program_metrics *program = &profile->program;
     program->live_peak_count = FIGURE_UNKNOWN;
     program->unmap_count = program->unmap_bytes = FIGURE_UNKNOWN;
     program->brk_count = program->brk_bytes = FIGURE_UNKNOWN;
+    program->all_peak_bytes = program->all_peak_ticks = FIGURE_UNKNOWN;
+    program->discard_count = program->discard_bytes = FIGURE_UNKNOWN;
+    call_metrics_know_nothing(&program->mapped);
 }
 
 static int profile_regions_no_such(const struct profile *profile, const char *name)

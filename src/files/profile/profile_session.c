@@ -1,5 +1,5 @@
-/* Opens one small process of a session file as if it were a profile (profile_session.h). The row is
- * replayed like a log, by the layout that this version's logs have. */
+/* Opens a session file to write rows into (profile_session.h). The file begins with this version's
+ * layout, which names the tables and columns of the logs that its rows hold. */
 #include "profile/profile_session.h"
 
 #include "base/strbuf.h"

@@ -1,6 +1,6 @@
 /* The relational database of a profile: a copy of the recorded one, in which the blocks of call
- * paths and sites have become rows, with the views over them. All else in it stays as it is,
- * known to us or not. */
+ * paths and sites have become rows, with the views over them. All else in it stays as it
+ * is, also tables that this version does not have. */
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -295,7 +295,7 @@ static int profile_unpack_fail_to_create(const struct unpacking *unpacking, int 
     return error_set(error, "cannot create %s: %s", unpacking->to, strerror(-error));
 }
 
-/* It has its name when it is whole. */
+/* The file gets its name when it is whole. */
 static int profile_unpack_create_and_fill(struct unpacking *unpacking)
 {
     struct new_file file;
@@ -315,16 +315,18 @@ static int profile_unpack_create_and_fill(struct unpacking *unpacking)
 
 /* ---- Into a file of a name, and into one that never has any ---------------------------------- */
 
-/* A database that only has to be read: who opened it is the last to know the file. */
+/* Opens the filled database to read. Its file has no name and goes when it is closed. */
 static int profile_unpack_open_filled(struct unpacking *unpacking, sqlite3 **database)
 {
     int result = sqlite3_open_v2(
         unnamed_begin(unpacking->fd), database,
         SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
     unnamed_end();
-    return result == SQLITE_OK ? 0
-                               : error_set(-EIO, "cannot open the database of the profile: %s",
-                                           sqlite3_errstr(result));
+    if (result == SQLITE_OK)
+        return 0;
+    sqlite3_close(*database);
+    *database = NULL;
+    return error_set(-EIO, "cannot open the database of the profile: %s", sqlite3_errstr(result));
 }
 
 static int profile_unpack_fill_unnamed(struct unpacking *unpacking, sqlite3 **database)

@@ -1,12 +1,12 @@
-/* Rows and blocks into SQLite, while the program runs. What makes it fast and safe at once:
+/* Writes rows and blocks into SQLite while the program runs. These make it fast and safe:
  *
  *   - WAL, synchronous=OFF: a commit is a few writes into the page cache and no fsync. The kernel
  *     keeps what a killed collector wrote; only the machine's own crash can lose it.
  *   - After each commit the log is copied back into the database as far as no reader stands in the
  *     way, so the file alone is at most one commit behind.
- *   - What there is by the hundred thousand, call paths and their metrics, comes in blocks of
- *     columns: thousands to a row. All else comes in the order of its keys, and there are no
- *     secondary indices: every insert is an append. (tests/unit/profile/bench_writer.c measures.)
+ *   - Call paths and their metrics, by the hundred thousand, are written as blocks of columns:
+ *     thousands to a row. All else is written in the order of its keys, and there are no secondary
+ *     indices, so every insert is an append. (tests/unit/profile/bench_writer.c measures.)
  *   - The page cache is small: nothing that was written is read again.
  *   - A lock beyond the file's end says to readers that the writer lives.
  */
@@ -268,7 +268,7 @@ static int profile_writer_open_database(struct profile_writer *writer)
     if (result != SQLITE_OK)
         return writer->database ? profile_writer_fail_sqlite(writer)
                                 : profile_writer_fail_memory(writer);
-    /* Where SQLite may not write it reads, and says nothing. */
+    /* Where SQLite may not write, it opens the file to read and reports no error. */
     if (sqlite3_db_readonly(writer->database, "main") == 1)
         return error_set(writer->error = -EACCES,
                          "cannot write the profile %s: %s; there is no profile", writer->path,
@@ -347,7 +347,7 @@ int profile_writer_open(struct profile_writer **out, const char *path)
     return 0;
 }
 
-/* What would be said when the file is made is said now. */
+/* Checks now what would fail when the file is made later. */
 static int profile_writer_check_name(const struct profile_writer *writer)
 {
     int error = own_file_check(writer->path);
@@ -385,12 +385,13 @@ int profile_writer_open_log(struct profile_writer **out, const char *name)
     reserve_init(&writer->reserve);
     writer->path = strdup(name);
     writer->log = malloc(sizeof *writer->log);
+    if (writer->log)
+        profile_log_init(writer->log);
     if (!writer->path || !writer->log) {
         profile_writer_free(writer);
         *out = NULL;
         return error_set(-ENOMEM, "out of memory");
     }
-    profile_log_init(writer->log);
     return 0;
 }
 
@@ -588,7 +589,7 @@ int profile_put_region_sites(struct profile_writer *writer, uint32_t first, size
     return profile_writer_put_block(writer, PUT_REGION_SITES, first, count, body, bytes);
 }
 
-/* A table of its own, so that who adds up the rows of `program` goes on being right. */
+/* In a table of its own, so that queries that add up the rows of `program` stay right. */
 static int profile_writer_put_mapped(struct profile_writer *writer,
                                      const struct call_metrics *mapped)
 {
@@ -672,7 +673,7 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
     writer->reserve.context = context;
 }
 
-/* For the next commits. Who has no patience makes no other. */
+/* Renews the reserve for the next commits. A writer that does not wait for room has none. */
 static void profile_writer_keep_room(struct profile_writer *writer)
 {
     struct stat file;

@@ -1,5 +1,6 @@
-/* See schema_image.h. Pages and records are as www.sqlite.org/fileformat2.html describes them. All
- * tables fit on the first page, and all names of columns on one: a test holds that. */
+/* Makes an empty profile as bytes (schema_image.h). Pages and records are as
+ * www.sqlite.org/fileformat2.html describes them. All tables fit on the first page, and all names
+ * of columns on one: a test holds that. */
 #include "profile/schema_image.h"
 
 #include <errno.h>
@@ -119,7 +120,7 @@ static void schema_image_take_line(struct schema_image *image, const char *line,
     } else if (!strncmp(line, insert, strlen(insert))) {
         schema_image_take_name(image, line + strlen(insert));
     } else {
-        image->is_full = true; /* what is that? */
+        image->is_full = true; /* an unknown statement: the image cannot be used */
     }
 }
 

@@ -1,5 +1,6 @@
-/* See profile_reader.h. Never creates a file, needs no permission to write, and takes locks only
- * where a log (-wal) lies beside the database, that is, where a recording goes on or was killed. */
+/* Opens the database of a profile to read (profile_reader.h). Never creates a file, needs no
+ * permission to write, and takes locks only where a log (-wal) lies beside the database, that is,
+ * where a recording goes on or was killed. */
 #include "profile/profile_reader.h"
 
 #include <errno.h>
@@ -53,7 +54,7 @@ static uint64_t source_page_bytes(const unsigned char *header)
 
 /* ---- A database in memory ------------------------------------------------------------------ */
 
-/* Makes SQLite believe the image's real length, and that no log belongs to it. */
+/* Changes the image's header: its real length, and that it has no log. */
 static int source_mend_header(struct source *source, const char *path)
 {
     unsigned char *image = source->image;

@@ -1,5 +1,5 @@
-/* A database in a file that has no name (base/new_file.h). Whoever makes a database is killed now
- * and then, and what has no name goes with him.
+/* A database in a file that has no name (base/new_file.h). If its process is killed, the file goes
+ * with the process.
  *
  * SQLite opens files by name. Between both calls this thread may open the name that unnamed_begin()
  * returns: SQLite gets a copy of the descriptor. No file has that name. Inside the room. */

@@ -1,5 +1,5 @@
-/* See values.h. A value keeps its type, its number or a pointer; SQLite is given them all at once,
- * so a statement never runs with a value of the row before. */
+/* Holds the values of one row (values.h). A value keeps its type, its number or a pointer; SQLite
+ * is given them all at once, so a statement never runs with a value of the row before. */
 #include "profile/values.h"
 
 #include <sqlite3.h>

@@ -33,12 +33,13 @@ struct session_file {
     size_t rows;
 };
 
-/* Of rows that wait: thousands. */
+/* Room for rows that wait to be written: some thousands of them. */
 enum { SESSION_FILE_WAITING_BYTES = 16 << 20 };
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
-/* Appends the head of a record whose content session_file_end_record() is told the end of. */
+/* Appends room for the head of a record. Its content follows; then session_file_end_record() fills
+ * the head in. Returns where the head is. */
 static size_t session_file_begin_record(struct strbuf *out)
 {
     size_t at = out->length;

@@ -40,6 +40,10 @@ static void put_curves(struct profile_writer *writer)
     assert_int_equal(profile_put_curve(writer, &curve), 0);
     curve = (struct curve){.node = 5, .level = MEMORY_MAPPED, .count = 1, .points = points + 1};
     assert_int_equal(profile_put_curve(writer, &curve), 0);
+    curve.node = 4; /* which has curves of both levels */
+    assert_int_equal(profile_put_curve(writer, &curve), 0);
+    curve.level = MEMORY_HEAP;
+    assert_int_equal(profile_put_curve(writer, &curve), 0);
 }
 
 static void put_timeline(struct profile_writer *writer)
@@ -51,6 +55,18 @@ static void put_timeline(struct profile_writer *writer)
     bucket.all = (struct timeline_level){figure_of(6), figure_of(710)};
     bucket.physical = (struct timeline_level){figure_of(2), figure_of(500)};
     assert_int_equal(profile_put_timeline(writer, &bucket, 1, 1000), 0);
+}
+
+/* Path 4 allocates in it. */
+static void put_region(struct profile_writer *writer)
+{
+    const struct profile_region region = {.name = "small", .peak_bytes = 10};
+    const struct replay_region_site site = {0, 4, metrics_of(10, 3, 4)};
+    struct strbuf body = STRBUF_INIT;
+    assert_int_equal(profile_put_regions(writer, &region, 1), 0);
+    profile_encode_region_sites(&body, &site, 1);
+    assert_int_equal(profile_put_region_sites(writer, 0, 1, body.data, body.length), 0);
+    strbuf_release(&body);
 }
 
 static bool leaves_rows_out; /* blocks of other paths are one row of none */
@@ -114,6 +130,7 @@ static struct profile *read_back(bool knows_mapped, bool pack)
     put_curves(writer);
     put_timeline(writer);
     put_owners(writer);
+    put_region(writer);
     assert_int_equal(profile_writer_finish(writer, pack), 0);
     assert_int_equal(profile_read(&profile, path), 0);
     if (profile->damage)
@@ -132,11 +149,14 @@ static void check_mapped(const struct profile *profile)
     assert_int_equal(figure_or(profile->program.total.at_peak_bytes, 0), 30);
     assert_int_equal(figure_or(profile->program.mapped.at_peak_bytes, 0), 700);
     assert_int_equal(figure_or(profile->program.all_peak_bytes, 0), 710);
-    assert_int_equal(profile->curve_count, 1);
+    assert_int_equal(profile->curve_count, 2);
     assert_int_equal(profile->curves[0].node, 2);
-    assert_int_equal(profile->mapped_curve_count, 1);
-    assert_int_equal(profile->mapped_curves[0].node, 5);
-    assert_int_equal(profile->mapped_curves[0].points[0].bytes, 200);
+    assert_int_equal(profile->curves[0].count, 2);
+    assert_int_equal(profile->curves[1].node, 4);
+    assert_int_equal(profile->mapped_curve_count, 2);
+    assert_int_equal(profile->mapped_curves[0].node, 4);
+    assert_int_equal(profile->mapped_curves[1].node, 5);
+    assert_int_equal(profile->mapped_curves[1].points[0].bytes, 200);
 }
 
 static void what_was_resident_is_a_metric_of_the_look_with_most(void **state)
@@ -205,9 +225,10 @@ static void mapped_replaces_paths_sums_timeline_and_curves(void **state)
     assert_int_equal(figure_or(profile->program.total.peak_bytes, 0), 700);
     assert_int_equal(figure_or(profile->buckets[0].requested.max, 0), 700);
     assert_false(figure_known(profile->buckets[0].blocks.max));
-    assert_int_equal(profile->curve_count, 1);
-    assert_int_equal(profile->curves[0].node, 5);
-    assert_int_equal(profile->curves[0].points[0].bytes, 200);
+    assert_int_equal(profile->curve_count, 2);
+    assert_int_equal(profile->curves[0].node, 4);
+    assert_int_equal(profile->curves[1].node, 5);
+    assert_int_equal(profile->curves[1].points[0].bytes, 200);
     profile_free(profile);
 }
 
@@ -339,6 +360,21 @@ static void of_heat_the_last_look_near_the_most_counts(void **state)
     assert_int_equal(first, 1);
 }
 
+/* Mappings are not known by region. */
+static void a_region_says_nothing_of_what_the_whole_program_has_mapped(void **state)
+{
+    (void)state;
+    struct profile *profile = read_back(true, false);
+    assert_int_equal(profile_cut_region(profile, "small"), 0);
+    assert_int_equal(profile->site_count, 1);
+    assert_int_equal(figure_or(profile->program.total.peak_bytes, 0), 10);
+    assert_int_equal(profile->mapped_site_count + profile->mapped_curve_count, 0);
+    assert_false(figure_known(profile->program.mapped.live_bytes));
+    assert_false(figure_known(profile->program.all_peak_bytes));
+    assert_false(figure_known(profile->program.discard_bytes));
+    profile_free(profile);
+}
+
 static void what_a_profile_lacks_is_said(void **state)
 {
     (void)state;
@@ -365,6 +401,7 @@ int main(void)
         cmocka_unit_test(owners_are_those_of_the_look_with_something_alive),
         cmocka_unit_test(what_was_freed_at_the_end_has_the_owners_that_it_had),
         cmocka_unit_test(of_heat_the_last_look_near_the_most_counts),
+        cmocka_unit_test(a_region_says_nothing_of_what_the_whole_program_has_mapped),
         cmocka_unit_test(what_a_profile_lacks_is_said),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
