@@ -250,6 +250,16 @@ static void account_meta(struct book *book)
     }
 }
 
+/* Of an independent heap it is a mapping; that of the default heap is in account_meta(). */
+static void account_descriptor(struct book *book, const struct heap *heap,
+                               const struct region *region)
+{
+    if (!heap->independent)
+        return;
+    account_open(book, region, sizeof *region);
+    account_part(book, (void *)book->start, book->end - book->start, &book->sums->heaps);
+}
+
 static void account_heap(struct book *book, struct heap *heap)
 {
     account_open(book, heap, sizeof *heap + (heap->independent ? sizeof *heap->common : 0));
@@ -258,8 +268,10 @@ static void account_heap(struct book *book, struct heap *heap)
     else
         account_part(book, heap, sizeof *heap, &book->sums->heaps);
     tree_settle(heap);
-    for (const struct region *region = heap->regions; region; region = region->next)
+    for (const struct region *region = heap->regions; region; region = region->next) {
+        account_descriptor(book, heap, region);
         account_region(book, heap, region);
+    }
     for (const struct large *large = heap->large; large; large = large->next)
         account_large(book, large);
     for (struct arena *arena = heap->arenas; arena; arena = arena->next_all)
@@ -276,10 +288,11 @@ static size_t account_sum(const struct bfm_account *sums)
 
 int bfm_account(struct bfm_account *account)
 {
-    struct book book = {.sums = account, .file = os_pagemap_open()};
+    struct book book = {.sums = account};
 
     if (account->size < sizeof *account)
         return -EINVAL;
+    book.file = os_pagemap_open();
     *account = (struct bfm_account){.size = account->size};
     heaps_lock();
     for (struct heap *heap = &bfm_default_heap; heap; heap = heaps_next(heap))

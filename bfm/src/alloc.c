@@ -412,8 +412,8 @@ static void alloc_before_free(const struct place *place, void *block)
 
 static void alloc_give_large(struct large *large)
 {
-    if (options.zero)
-        os_discard((void *)large->start, large->bytes);
+    if (options.zero && !os_discard((void *)large->start, large->bytes))
+        memset((void *)large->start, 0, large->bytes);
     large_free(large);
 }
 

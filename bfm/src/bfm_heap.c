@@ -273,8 +273,11 @@ struct place bfm_heap_place_of(const void *block)
     }
     if (kind == KIND_RECORD)
         return (struct place){BLOCK_SMALL, record->arena->heap, record};
-    if (kind == KIND_LARGE && ((struct large *)record)->start == address)
+    if (kind == KIND_LARGE && ((struct large *)record)->start == address) {
+        if (!((struct large *)record)->heap)
+            os_fatal("free of a block that is free already", block);
         return (struct place){BLOCK_LARGE, ((struct large *)record)->heap, record};
+    }
     if (!region || address < region->start)
         os_fatal("this pointer is no block of BFM's", block);
     return (struct place){BLOCK_TREE, region->heap, NULL};

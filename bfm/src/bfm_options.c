@@ -60,8 +60,10 @@ static bool bfm_options_set_value(unsigned which, const char *value, size_t leng
     switch (table[which].kind) {
     case FLAG:
     case NO_FLAG:
+        if (value)
+            return false;
         *(bool *)table[which].value = table[which].kind == FLAG;
-        return !value;
+        return true;
     case MILLISECONDS:
         if (value && length == 5 && !memcmp(value, "never", 5))
             number = DECAY_NEVER;

@@ -245,17 +245,23 @@ static void tree_index_region(struct region *region, struct region *value)
         layout_leaf_of(at)->region[at >> SLOT_SHIFT & (LEAF_SLOTS - 1)] = value;
 }
 
+/* Zeros. An independent heap's is a mapping, which tree_release() gives back. */
+static struct region *tree_region_new(const struct heap *heap)
+{
+    return heap->independent ? os_map(sizeof(struct region), 1) : os_meta(sizeof(struct region));
+}
+
 static struct region *tree_region_open(struct heap *heap, size_t need)
 {
     size_t bytes = tree_region_bytes(heap);
-    struct region *region = os_meta(sizeof *region);
-    uintptr_t start =
-        region ? tree_reserve(&bytes, layout_round_up(need + PAGE_BYTES, SLOT_BYTES)) : 0;
+    uintptr_t start = tree_reserve(&bytes, layout_round_up(need + PAGE_BYTES, SLOT_BYTES));
+    struct region *region;
 
     if (!start)
         return NULL;
     bytes += PAGE_BYTES;
-    if (!pagemap_cover(start, start + bytes)) {
+    region = pagemap_cover(start, start + bytes) ? tree_region_new(heap) : NULL;
+    if (!region) {
         os_unmap((void *)start, bytes);
         return NULL;
     }
@@ -940,7 +946,7 @@ void tree_give_page(struct heap *heap, uintptr_t page)
 
 void tree_release(struct heap *heap)
 {
-    for (struct region *region = heap->regions; region; region = region->next) {
+    for (struct region *region = heap->regions, *next; region; region = next) {
         for (uintptr_t page = region->start; page < region->end; page += PAGE_BYTES) {
             size_t index = layout_leaf_page(page);
             pagemap_leave(page);
@@ -951,5 +957,7 @@ void tree_release(struct heap *heap)
         mark_clean(heap, region->start, region->end);
         tree_index_region(region, NULL);
         os_unmap((void *)region->start, region->end - region->start);
+        next = region->next;
+        os_unmap(region, sizeof *region); /* the heap is independent: tree_region_new() */
     }
 }

@@ -2,7 +2,7 @@
  * large equals, joined as soon as they are free. It takes the heap's lock itself.
  *
  * One operation does: at most five searches and three insertions or removals in trees of n free
- * chunks; at most 66 words of the page map changed; at most one new region (five system calls); at
+ * chunks; at most 66 words of the page map changed; at most one new region (seven system calls); at
  * most one step of purging (age.h). */
 #ifndef TIDEMARK_BFM_BFM_TREE_H
 #define TIDEMARK_BFM_BFM_TREE_H

@@ -250,11 +250,17 @@ static size_t large_give_oldest(size_t most)
     if (from <= start)
         large_set_kind(start, KIND_NONE);
     large_unlock();
+    if (from > start && !os_discard((void *)from, end - from)) {
+        /* Locked pages do not become zeros, but they can be unmapped. */
+        large_lock();
+        large_set_kind(start, KIND_NONE);
+        large_unlock();
+        from = start;
+    }
     if (from <= start) {
         os_unmap((void *)start, bytes);
         return end - start;
     }
-    os_discard((void *)from, end - from);
     large_lock();
     large->resident_end = from;
     large_keep_as_oldest(large);

@@ -44,6 +44,21 @@ static void twice_tree_late(void)
     twice_tree_after(30);
 }
 
+/* A mapping of its own, which is kept for the next block of its size. */
+static void twice_large(void)
+{
+    keep = bfm_malloc((size_t)40 << 20);
+    bfm_free(keep);
+    bfm_free(keep);
+}
+
+static void resized_large_after_free(void)
+{
+    keep = bfm_malloc((size_t)40 << 20);
+    bfm_free(keep);
+    keep = bfm_realloc(keep, (size_t)50 << 20);
+}
+
 static void resized_after_free(void)
 {
     keep = bfm_malloc(3000);
@@ -214,6 +229,7 @@ static const struct {
 } misuses[] = {
     {"twice", twice}, {"twice-tree", twice_tree}, {"twice-tree-soon", twice_tree_soon},
     {"twice-tree-late", twice_tree_late}, {"resized-after-free", resized_after_free},
+    {"twice-large", twice_large}, {"resized-large-after-free", resized_large_after_free},
     {"front-after-free", front_after_free}, {"before-region", before_region}, {"inside", inside},
     {"behind", behind}, {"behind-tree", behind_tree},
     {"twice-after-one", twice_after_one}, {"misaligned", misaligned}, {"long-write", long_write},

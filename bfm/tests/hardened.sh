@@ -15,7 +15,8 @@ expect 134 check twice
 expect 134 check inside
 for misuse in twice-tree twice-tree-soon twice-tree-late resized-after-free front-after-free \
     before-region twice twice-after-one misaligned long-write \
-    long-write-at-the-end long-write-before-another links-after-free foreign; do
+    long-write-at-the-end long-write-before-another links-after-free foreign \
+    twice-large resized-large-after-free; do
     expect 134 '' $misuse
 done
 expect 134 canary behind
@@ -29,5 +30,8 @@ done
 expect 0 nonsense,decay=x right
 grep -q '"nonsense" is not understood' said && grep -q '"decay=x" is not understood' said ||
     { echo "unknown options are passed over in silence"; failed=1; }
+# It says that this is ignored, so it must be.
+expect 0 canary=0 behind
+grep -q '"canary=0" is not understood' said || { echo "canary=0 is passed over in silence"; failed=1; }
 rm -f said
 exit $failed

@@ -24,21 +24,16 @@ static size_t step_after(const struct model_block *block, size_t offset)
                                                         : block->bytes - 256;
 }
 
-static void fill(struct model_block *block, size_t from)
+static void fill(struct model_block *block)
 {
-    for (size_t i = from; i < block->bytes; i = step_after(block, i))
+    for (size_t i = 0; i < block->bytes; i = step_after(block, i))
         block->at[i] = byte_of(block->pattern, i);
 }
 
-static void verify_block(const struct model_block *block, size_t bytes)
+static void verify_block(const struct model_block *block)
 {
-    struct model_block seen = *block;
-
-    seen.bytes = bytes;
-    for (size_t i = 0; i < bytes; i = step_after(&seen, i))
-        if ((i < 256 || i + 256 >= block->bytes) && block->at[i] != byte_of(block->pattern, i) &&
-            bytes == block->bytes)
-            must(false, "a block's bytes have changed");
+    for (size_t i = 0; i < block->bytes; i = step_after(block, i))
+        must(block->at[i] == byte_of(block->pattern, i), "a block's bytes have changed");
 }
 
 static void put(struct model *model, unsigned slot, void *at, size_t bytes, size_t align)
@@ -51,7 +46,7 @@ static void put(struct model *model, unsigned slot, void *at, size_t bytes, size
     must(bfm_malloc_usable_size(at) >= bytes, "a block is too small");
     *block = (struct model_block){at, bytes, patterns = patterns * 1664525u + 1013904223u};
     model->live_bytes += bytes;
-    fill(block, 0);
+    fill(block);
 }
 
 void model_malloc(struct model *model, unsigned slot, size_t bytes)
@@ -83,8 +78,8 @@ void model_memalign(struct model *model, unsigned slot, size_t align, size_t byt
 void model_realloc(struct model *model, unsigned slot, size_t bytes)
 {
     struct model_block *block = &model->blocks[slot];
+    struct model_block kept = *block;
     unsigned char *at;
-    size_t kept = block->bytes < bytes ? block->bytes : bytes;
 
     if (!block->at) {
         model_malloc(model, slot, bytes);
@@ -92,11 +87,11 @@ void model_realloc(struct model *model, unsigned slot, size_t bytes)
     }
     if (!bytes)
         bytes = 1;
-    verify_block(block, block->bytes);
+    verify_block(block);
     at = bfm_realloc(block->at, bytes);
     must(at != NULL, "no memory");
-    for (size_t i = 0; i < kept && i < 256; i++)
-        must(at[i] == byte_of(block->pattern, i), "realloc has lost the front");
+    for (size_t i = 0; i < kept.bytes && i < bytes; i = step_after(&kept, i))
+        must(at[i] == byte_of(kept.pattern, i), "realloc has lost bytes");
     model->live_bytes -= block->bytes;
     block->at = NULL;
     put(model, slot, at, bytes, 16);
@@ -108,7 +103,7 @@ void model_free(struct model *model, unsigned slot)
 
     if (!block->at)
         return;
-    verify_block(block, block->bytes);
+    verify_block(block);
     model->live_bytes -= block->bytes;
     bfm_free(block->at);
     block->at = NULL;
@@ -136,7 +131,7 @@ void model_verify(const struct model *model)
     must(!wrong, wrong);
     for (unsigned slot = 0; slot < MODEL_BLOCKS; slot++)
         if (model->blocks[slot].at) {
-            verify_block(&model->blocks[slot], model->blocks[slot].bytes);
+            verify_block(&model->blocks[slot]);
             sorted[count++] = model->blocks[slot];
         }
     qsort(sorted, count, sizeof *sorted, by_address);

@@ -40,7 +40,7 @@ static size_t draw(size_t below)
     return (size_t)(seed >> 33) % below;
 }
 
-/* No stdio: it would allocate. */
+/* Without stdio, which would allocate. */
 static size_t anonymous(void)
 {
     static char text[4096];
@@ -151,7 +151,7 @@ static void threads(void)
     }
 }
 
-/* Threads that have ended nothing: their caches are full. Their stacks are the test's. */
+/* Threads that do not end, with full caches. Their stacks are the test's. */
 static void *idler(void *part)
 {
     other(part);
@@ -179,7 +179,7 @@ static void idle(void)
     pthread_barrier_wait(&began);
 }
 
-/* Every block of this heap is gone before the sums are taken, but not the heap. */
+/* One heap remains when the sums are taken, and one is destroyed before. */
 static void heaps(void)
 {
     bfm_heap *heap = bfm_heap_create(), *gone = bfm_heap_create();
@@ -379,9 +379,31 @@ static void a_thread_that_waits_holds_little(void **unused)
 static void a_size_that_is_none_is_refused(void **unused)
 {
     struct bfm_account none = {.size = 8};
+    int before = dup(0), after;
 
     (void)unused;
     assert_int_equal(bfm_account(&none), -22);
+    after = dup(0);
+    assert_int_equal(after, before + 1); /* no descriptor is left open */
+    close(before);
+    close(after);
+}
+
+static void a_heap_that_is_gone_leaves_nothing(void **unused)
+{
+    size_t before;
+
+    (void)unused;
+    bfm_free(bfm_malloc(1));
+    assert_int_equal(bfm_account(&account), 0);
+    before = account.threads;
+    for (int i = 0; i < 3000; i++) {
+        bfm_heap *heap = bfm_heap_create();
+        assert_non_null(bfm_heap_malloc(heap, 100));
+        bfm_heap_destroy(heap);
+    }
+    assert_int_equal(bfm_account(&account), 0);
+    assert_int_equal(account.threads, before);
 }
 
 int main(void)
@@ -391,6 +413,7 @@ int main(void)
         cmocka_unit_test(with_canaries_the_rounding_is_known),
         cmocka_unit_test(a_thread_that_waits_holds_little),
         cmocka_unit_test(a_size_that_is_none_is_refused),
+        cmocka_unit_test(a_heap_that_is_gone_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

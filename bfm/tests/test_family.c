@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -157,6 +158,26 @@ static void memory_that_was_freed_is_cleared_by_calloc(void **unused)
                 fail_msg("byte %zu of %zu is not zero", i, bytes);
         bfm_free(block);
     }
+}
+
+/* The system does not make zeros of a locked page. */
+static void locked_memory_that_was_freed_is_cleared_by_calloc(void **unused)
+{
+    size_t bytes = (size_t)64 << 20, page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *block = bfm_malloc(bytes);
+
+    (void)unused;
+    memset(block, 0xff, bytes);
+    if (mlock(block + bytes / 2, page)) {
+        bfm_free(block);
+        skip();
+    }
+    bfm_free(block);
+    block = bfm_calloc(1, bytes);
+    for (size_t i = 0; i < bytes; i += 64)
+        if (block[i])
+            fail_msg("byte %zu is not zero", i);
+    bfm_free(block);
 }
 
 /* ---- in a process of its own ---- */
@@ -338,8 +359,43 @@ static void the_hook_hears_what_changes_hands(void **unused)
     assert_int_equal(bfm_set_hook(NULL, NULL), 0);
 }
 
-/* Who keeps blocks is told from who takes and frees many in between: the samples that live are the
- * keeper's, so many as its blocks fill records. */
+/* What a hook allocates is never told, also when the program frees it later. */
+static struct {
+    void *kept[4000];
+    unsigned count, taken, returned;
+} hoard;
+
+static void keep_one(const struct bfm_event *event, void *unused)
+{
+    (void)unused;
+    hoard.returned += event->kind == BFM_BLOCK_RETURNED;
+    if (event->kind == BFM_BLOCK_TAKEN) {
+        hoard.taken++;
+        if (hoard.count < sizeof hoard.kept / sizeof *hoard.kept)
+            hoard.kept[hoard.count++] = bfm_malloc(3000);
+    }
+}
+
+static void what_the_hook_takes_is_not_told(void **unused)
+{
+    static void *blocks[5000];
+
+    (void)unused;
+    assert_int_equal(bfm_set_hook(keep_one, NULL), 0);
+    for (unsigned i = 0; i < 5000; i++)
+        blocks[i] = bfm_malloc(2000);
+    assert_true(hoard.count > 100);
+    for (unsigned i = 0; i < hoard.count; i++)
+        bfm_free(hoard.kept[i]);
+    assert_int_equal(hoard.returned, 0);
+    for (unsigned i = 0; i < 5000; i++)
+        bfm_free(blocks[i]);
+    assert_int_equal(hoard.returned, hoard.taken);
+    assert_int_equal(bfm_set_hook(NULL, NULL), 0);
+}
+
+/* A path that keeps blocks is told apart from one that takes and frees many meanwhile: the samples
+ * that live are the keeper's, as many as its blocks fill records. */
 enum { KEPT = 40000, BETWEEN = 7 };
 
 struct holdings {
@@ -439,9 +495,11 @@ int main(void)
         cmocka_unit_test(free_keeps_errno),
         cmocka_unit_test(realloc_keeps_what_was_there),
         cmocka_unit_test(memory_that_was_freed_is_cleared_by_calloc),
+        cmocka_unit_test(locked_memory_that_was_freed_is_cleared_by_calloc),
         cmocka_unit_test(without_memory_nothing_breaks),
         cmocka_unit_test(wrong_frees_end_the_program),
         cmocka_unit_test(the_hook_hears_what_changes_hands),
+        cmocka_unit_test(what_the_hook_takes_is_not_told),
         cmocka_unit_test(samples_are_their_owners),
         cmocka_unit_test(chunks_are_drawn_by_their_bytes),
     };

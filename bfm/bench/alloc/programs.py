@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../.."))
 
 SQL = """
 CREATE TABLE t (id INTEGER PRIMARY KEY, word TEXT, number INTEGER);
@@ -50,19 +50,19 @@ def commands():
     if shutil.which("g++"):
         yield "g++", compiler(), ""
     if python:
-        yield "python3", [os.path.realpath(python), here("bench", "record_python.py")], ""
+        yield "python3", [os.path.realpath(python), here("bench", "inprocess", "record_python.py")], ""
     if shutil.which("gs"):
         yield "gs", [shutil.which("gs"), "-q", "-dBATCH", "-dNOPAUSE", "-sDEVICE=pnmraw", "-r72", "-o",
-                     "-", here("bench", "record.ps")], ""
+                     "-", here("bench", "inprocess", "record.ps")], ""
     if shutil.which("sqlite3"):
         yield "sqlite3", [shutil.which("sqlite3"), ":memory:"], SQL
 
 
-def run_command(bench, argv, text, library):
+def run_command(bench, argv, text, environment):
     report = os.path.join(bench.options.work, "rusage.json")
     done = subprocess.run([os.path.join(bench.options.work, "rusage"), report, "env",
-                           f"LD_PRELOAD={library}", *argv], input=text.encode(),
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=bench.options.patience)
+                           *(f"{name}={value}" for name, value in environment.items()), *argv],
+                          input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=bench.options.patience)
     if done.returncode != 0:
         raise RuntimeError(f"ended with {done.returncode}: {done.stderr.decode()[-200:].strip()}")
     with open(report, encoding="utf-8") as file:
@@ -103,11 +103,11 @@ def answers(port):
         return False
 
 
-def run_redis(bench, server, library):
+def run_redis(bench, server, environment):
     port = free_port()
     process = subprocess.Popen([server, "--port", str(port), "--bind", "127.0.0.1", "--save", "",
                                 "--appendonly", "no", "--io-threads", "1"], cwd=bench.options.work,
-                               env={**os.environ, "LD_PRELOAD": library}, stdout=subprocess.DEVNULL,
+                               env={**os.environ, **environment}, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + 60
@@ -154,14 +154,14 @@ def measure(bench):
                 key = ("programs", name, allocator, "time")
                 bench.say(f"programs: {name}, {allocator}")
                 try:
-                    library = bench.allocators[allocator]
-                    result = (run_command(bench, argv, text, library) if argv
-                              else run_redis(bench, server, library))
+                    environment = bench.environment(allocator)
+                    result = (run_command(bench, argv, text, environment) if argv
+                              else run_redis(bench, server, environment))
                     if outputs.setdefault(name, result["output"]) != result["output"]:
                         raise RuntimeError("its output is not that of the others")
                     bench.runs.setdefault(key, []).append(result)
                 except (RuntimeError, subprocess.TimeoutExpired) as why:
                     bench.failures[key] = str(why)
-    for name in ("g++", "gs", "sqlite3", "redis"):
-        if not any(key[0] == "programs" and key[1] == name for key in bench.runs):
+    for name in ("g++", "python3", "gs", "sqlite3", "redis"):
+        if not (server if name == "redis" else any(row[0] == name for row in listed)):
             print(f"{name} was not run: it is not installed")

@@ -85,6 +85,12 @@ broken() {
 # figures and says so.
 driver() {
     command -v python3 >/dev/null || { echo "skip: python3 is not installed"; exit 77; }
+    (cd "$SOURCE/bfm/bench/alloc" && python3 -B - <<'END') || fail "a real program has no input"
+import os, programs
+words = [word for _, argv, _ in programs.commands() for word in argv or ()]
+lost = [word for word in words if word.startswith(programs.ROOT) and not os.path.exists(word)]
+assert not lost, lost
+END
     cp "$BENCH" "$work/bench_alloc"
     cp "$COUNT" "$work/count_plugin.so"
     python3 "$SOURCE/bfm/bench/alloc.py" --bin="$work" --work="$work" --quick --bytes=1000000 --shapes=500 \
