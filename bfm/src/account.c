@@ -1,10 +1,10 @@
-/* bfm_account() says of each resident byte of BFM's mappings what it is there for. It walks all
- * that exists, under all locks: The system says which pages are resident, of 2 MiB at one go.
+/* bfm_account() counts the resident bytes of BFM's mappings by their use. It walks all structures
+ * under all locks. The system is asked which pages are resident, 2 MiB at a time.
  *
  *   resident = sum of all causes; every byte of a mapping has one cause
  *
- * Blocks in thread caches are in use for the records and trees, so they are found in a second walk,
- * and go from `blocks` to `caches`. */
+ * Records and trees count blocks in thread caches as in use. A second walk, through the caches,
+ * moves them from `blocks` to `caches`. */
 #include <errno.h>
 #include "bfm/bfm_heap.h"
 #include "bfm/bfm_options.h"
@@ -18,7 +18,7 @@
 #include "bfm/pagemap.h"
 #include "tidemark/bfm.h"
 
-/* A mapping, and the part of it of which it is known what is resident. */
+/* A mapping, and the part [from, to) of it whose resident pages are known. */
 struct book {
     struct bfm_account *sums;
     uintptr_t start, end; /* of the mapping */
@@ -64,7 +64,7 @@ static size_t account_resident(struct book *book, uintptr_t start, uintptr_t end
     return bytes;
 }
 
-/* A block of the program's. What was asked for is known with `canary` alone. */
+/* A block of the program. Its requested size is known with `canary` only. */
 static void account_block(struct book *book, uintptr_t block, size_t usable)
 {
     size_t asked;
@@ -107,7 +107,8 @@ static void account_chunk(struct book *book, uintptr_t start, const struct chunk
     }
 }
 
-/* From an area's first page to the page behind it, or to the top. */
+/* Counts an area from its first page on. Returns the page after it, or the region's end after the
+ * top. */
 static uintptr_t account_area(struct book *book, const struct heap *heap, uintptr_t page)
 {
     uintptr_t at = page + CHUNK_TAG;
@@ -160,33 +161,62 @@ static void account_large(struct book *book, const struct large *large)
 
 /* ---- thread caches ---- */
 
-/* It counted as the program's. */
+/* Other threads use their caches meanwhile, without a lock. So what is read there may be out of
+ * date, and each pointer is checked before it is followed. */
+
+/* Moves a block's resident bytes from `blocks`, where they were counted, to `caches`. */
 static void account_cached(struct book *book, const void *block, size_t bytes)
 {
     const struct region *region = pagemap_region_of((uintptr_t)block);
     uintptr_t start = (uintptr_t)block;
     size_t resident;
 
+    if (!region || start < region->start || start + bytes > region->end)
+        return;
     if (region->start != book->start)
         account_open(book, (void *)region->start, region->end - region->start);
     resident = account_resident(book, start, start + bytes);
+    resident = resident < book->sums->blocks ? resident : book->sums->blocks;
     book->sums->blocks -= resident;
     book->sums->caches += resident;
 }
 
 static void account_small(struct book *book, const void *block)
 {
-    account_cached(book, block, bfm_class_bytes[layout_record_of((uintptr_t)block)->code]);
+    uintptr_t address = (uintptr_t)block;
+    const struct leaf *leaf = layout_leaf_of(address);
+
+    if (leaf && leaf->kind[layout_leaf_page(address)] == KIND_RECORD)
+        account_cached(book, block, bfm_class_bytes[layout_record_of(address)->code]);
+}
+
+/* Of the default heap, so that it can be read: its regions are never given back. */
+static bool account_is_chunk(const void *block)
+{
+    uintptr_t address = (uintptr_t)block;
+    const struct region *region = address >> 47 ? NULL : pagemap_region_of(address);
+
+    return region && region->heap == &bfm_default_heap && address % ALIGN == 0 &&
+           address > region->start && address < region->end;
 }
 
 static void account_shelf(struct book *book, const struct shelf *shelf)
 {
-    const uint64_t *at = shelf->first;
+    const uint64_t *at = __atomic_load_n(&shelf->first, __ATOMIC_RELAXED);
+    size_t size = __atomic_load_n(&shelf->size, __ATOMIC_RELAXED);
 
-    for (unsigned i = 0; i < middle_count(shelf); i++) {
-        account_cached(book, at, shelf->size - CHUNK_TAG);
-        at = (const uint64_t *)(at[0] ^ middle_mix(at));
+    for (unsigned i = 0; i < SHELF_MOST && size && account_is_chunk(at); i++) {
+        account_cached(book, at, size - CHUNK_TAG);
+        at = (const uint64_t *)(__atomic_load_n(at, __ATOMIC_RELAXED) ^ middle_mix(at));
     }
+}
+
+static void account_stack(struct book *book, const struct cache *cache, unsigned code)
+{
+    void **top = __atomic_load_n(&cache->top[code], __ATOMIC_RELAXED);
+
+    for (void **slot = cache_floor(cache, code); slot < top && slot < cache->most[code]; slot++)
+        account_small(book, mark_slot_block(__atomic_load_n(slot, __ATOMIC_RELAXED)));
 }
 
 static void account_arena(struct book *book, struct arena *arena)
@@ -200,13 +230,12 @@ static void account_arena(struct book *book, struct arena *arena)
     if (!cache || !arena->owned)
         return;
     for (unsigned code = 1; code < CLASS_CODES; code++)
-        for (void **slot = cache_floor(cache, code); slot != cache->top[code]; slot++)
-            account_small(book, mark_slot_block(*slot));
+        account_stack(book, cache, code);
     for (unsigned i = 0; i < SHELVES; i++)
         account_shelf(book, &cache->shelf[i]);
 }
 
-/* ---- what describes all that ---- */
+/* ---- descriptors ---- */
 
 static void account_part(struct book *book, const void *start, size_t bytes, size_t *sum)
 {
@@ -250,7 +279,8 @@ static void account_meta(struct book *book)
     }
 }
 
-/* Of an independent heap it is a mapping; that of the default heap is in account_meta(). */
+/* A region's descriptor: a mapping of its own in an independent heap, otherwise part of
+ * account_meta(). */
 static void account_descriptor(struct book *book, const struct heap *heap,
                                const struct region *region)
 {

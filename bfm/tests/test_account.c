@@ -235,8 +235,8 @@ static void *fill_stack(void *unused)
 }
 
 /* What is not BFM's is resident before, so that it is not in the difference: the program's
- * variables, among them the default heap, but for the table of leaves; stacks, of which libc keeps a
- * thread's for the next; what libc sets up. */
+ * variables, among them the default heap, but for the table of leaves; stacks, of which libc keeps
+ * a thread's for the next; what libc sets up. */
 static void settle(void)
 {
     const char *leaves = (const char *)bfm_leaves, *behind = leaves + sizeof bfm_leaves;
@@ -406,6 +406,46 @@ static void a_heap_that_is_gone_leaves_nothing(void **unused)
     assert_int_equal(account.threads, before);
 }
 
+static _Atomic bool stop;
+
+/* Takes blocks from its stacks and shelves and puts them back, mostly without a lock. */
+static void *churn(void *part)
+{
+    void *own[30];
+
+    seed += (size_t)part;
+    while (!stop) {
+        size_t bytes = draw(2) ? 1 + draw(64) : 513 + draw(900), count = 1 + draw(30);
+        for (size_t round = 0; round < 300; round++) {
+            for (size_t i = 0; i < count; i++)
+                own[i] = bfm_malloc(bytes);
+            for (size_t i = 0; i < count; i++)
+                bfm_free(own[i]);
+        }
+    }
+    return NULL;
+}
+
+/* The sums are not exact then, but there are some. */
+static void other_threads_may_allocate_meanwhile(void **unused)
+{
+    pthread_t threads[3];
+
+    (void)unused;
+    if (SANITIZED)
+        skip();
+    for (size_t i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, churn, (void *)i);
+    for (int i = 0; i < 4000; i++) {
+        assert_int_equal(bfm_account(&account), 0);
+        assert_in_range(account.resident, 1, (size_t)1 << 30);
+    }
+    stop = true;
+    for (size_t i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    assert_null(bfm_check(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -414,6 +454,7 @@ int main(void)
         cmocka_unit_test(a_thread_that_waits_holds_little),
         cmocka_unit_test(a_size_that_is_none_is_refused),
         cmocka_unit_test(a_heap_that_is_gone_leaves_nothing),
+        cmocka_unit_test(other_threads_may_allocate_meanwhile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
