@@ -2,9 +2,9 @@
  * finds the next run of dirty pages of this chunk in the page map, and discards the run with one
  * system call. A huge page that is free in part is split first, so that its free pages can go.
  *
- * Time: what has been free for a quarter of the decay goes within the next quarter. The look at the
- * clock says how much of it is due, and each operation gives back one step of that. When operations
- * are rare, one gives back up to CALL_MOST. */
+ * Memory that was free for a quarter of the decay is given back within the next quarter. Each look
+ * at the clock computes how much is due, and each operation gives back one step of that. After a
+ * pause one operation gives back up to CALL_MOST. */
 #include "bfm/age.h"
 #include "bfm/bins.h"
 #include "bfm/bfm_options.h"
@@ -17,27 +17,27 @@
 
 /* One step gives back at most this much of small pages: 16 µs. */
 #define STEP_BYTES ((size_t)256 << 10)
-/* And looks at most so far for something to give back: 1024 words of the page map, 0.5 µs. */
+/* One step searches at most so far for dirty pages: 1024 words of the page map, 0.5 µs. */
 #define LOOK_BYTES ((size_t)512 << 20)
-/* A system call costs as much as so many bytes. */
+/* A system call is counted as so many bytes. */
 #define CALL_BYTES ((size_t)4096)
-/* What one operation gives back when the one before was PAUSE_MS ago: half a millisecond. */
+/* One operation gives back at most this much after a pause of PAUSE_MS: half a millisecond. */
 #define CALL_MOST ((size_t)8 << 20)
-/* And in so many turns, a system call each: of small pieces less. */
+/* It takes at most so many turns, with a system call each; small pieces make less. */
 enum { TURNS_MOST = 64 };
-/* Less than this need not be looked after. */
+/* While less than this is kept, the clock is read less often. */
 #define KEPT_LITTLE ((size_t)512 << 10)
-/* So many chunks are looked at in vain for a whole huge page. */
+/* The search for a whole huge page ends after so many chunks without one. */
 enum { IDLE_MOST = 4 };
 enum { LOOK_EVERY = 64, LOOK_KEPT = 16, PAUSE_MS = 10, PASS_BUSY = 256, PASS_KEPT = 16 };
 
-/* A range that is being purged, from `cursor` on. */
+/* A range that is being given back, from `cursor` on. */
 struct span {
     uintptr_t start, cursor, end;
-    bool parts; /* of huge pages were left */
+    bool parts; /* some huge pages are free in part only, and were left */
 };
 
-/* The ends may lie within a page of the page map, whose bit stays then. */
+/* Where an end lies within a page of the page map, that page stays dirty. */
 static void age_discard(struct heap *heap, uintptr_t from, uintptr_t to)
 {
     size_t before = heap->dirty_pages;
@@ -50,8 +50,8 @@ static void age_discard(struct heap *heap, uintptr_t from, uintptr_t to)
     heap->purged_bytes += (before - heap->dirty_pages) * PAGE_BYTES;
 }
 
-/* The end of the huge page in which the used part of the top ends: all of that is resident. 0:
- * there is none. */
+/* The end of the huge page in which the used part of the top ends; all of this page is resident. 0:
+ * it is no huge page. */
 static uintptr_t age_ahead_end(const struct heap *heap)
 {
     uintptr_t last = heap->top_used - 1, end = layout_round_down(last, SLOT_BYTES) + SLOT_BYTES;
@@ -72,8 +72,8 @@ static void age_take_ahead(struct heap *heap)
     heap->top_used = end;
 }
 
-/* The slot is one of small pages from now on: else the kernel would make it whole again. What the
- * top has ahead in it is resident without having been used, and would not be known any more. */
+/* Makes the slot one of small pages; otherwise the kernel would make it whole again. The part of
+ * the slot ahead of the top is resident but was never used, so it is marked dirty first. */
 static void age_split(struct heap *heap, uintptr_t at)
 {
     struct region *region = pagemap_region_of(at);
@@ -89,7 +89,7 @@ static void age_split(struct heap *heap, uintptr_t at)
     os_use_huge_pages((void *)slot, SLOT_BYTES, false);
 }
 
-/* A whole huge page, or at most a step of small ones of the same slot, which `from` begins. */
+/* Gives back a whole huge page, or at most one step of small pages of one slot, from `from` on. */
 static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, uintptr_t look,
                           bool split)
 {
@@ -107,7 +107,7 @@ static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, 
             return;
         }
         age_split(heap, from);
-        /* All of it was resident, written or not. */
+        /* All of the huge page was resident, written or not. */
         from = slot > span->start ? slot : span->start;
         mark_dirty(heap, from, to < span->end ? to : span->end);
     }
@@ -117,9 +117,9 @@ static void age_purge_run(struct heap *heap, struct span *span, uintptr_t from, 
     span->cursor = to;
 }
 
-/* What is taken next comes from the front. Its huge pages may be resident though nothing of them
- * was written, or may be had whole for 8 KiB: they are small ones from now on. true: some were
- * huge. Two turns. */
+/* The next request takes the front of the span. A huge page there may be resident although nothing
+ * in it was written, or become resident for 8 KiB. So the first two slots become small pages. true:
+ * one of them was huge. At most two turns. */
 static bool age_open_front(struct heap *heap, const struct span *span)
 {
     bool found = false;
@@ -149,7 +149,7 @@ static void age_purge_next(struct heap *heap, struct span *span, bool split)
     pagemap_forget(span->start, before, span->cursor);
 }
 
-/* One step; true: there is nothing left to do. Without `split` the parts of huge pages stay. */
+/* One step; true: the span is done. Without `split` parts of huge pages are left. */
 static bool age_purge(struct heap *heap, struct span *span, bool split)
 {
     if (span->cursor < span->end)
@@ -168,7 +168,7 @@ static struct span age_span(uintptr_t start, uintptr_t cursor, uintptr_t end)
     return (struct span){start, cursor > start ? cursor : start, end, false};
 }
 
-/* What of a free chunk holds none of its tags, in whole pages. */
+/* The whole pages of a free chunk that hold none of its tags. */
 static struct span age_chunk_span(const struct chunk *chunk)
 {
     uintptr_t start = layout_round_up((uintptr_t)chunk + sizeof *chunk, PAGE_BYTES);
@@ -186,7 +186,8 @@ static void age_discard_half(struct heap *heap, uintptr_t from, uintptr_t to)
     age_discard(heap, from, to);
 }
 
-/* The system's pages are halves of ours: those on both sides of the whole ones. */
+/* The system's pages are halves of BFM's. Gives back the halves on both sides of the whole
+ * pages. */
 static void age_purge_halves(struct heap *heap, const struct chunk *chunk)
 {
     struct span whole = age_chunk_span(chunk);
@@ -260,7 +261,7 @@ static bool age_top_is_first(const struct heap *heap)
     return age_top_has(heap) && (!heap->oldest || heap->top_stamp_ms < heap->oldest->stamp_ms);
 }
 
-/* One step, of the chunk that became free first or of the top; what it cost, in bytes. */
+/* One step of the oldest free chunk or of the top. Returns its cost in bytes. */
 static size_t age_purge_some(struct heap *heap, bool split)
 {
     size_t before = heap->purged_bytes;
@@ -284,9 +285,9 @@ size_t age_limit(const struct heap *heap)
     return limit > large_kept_bytes() ? limit - large_kept_bytes() : 0;
 }
 
-/* From half of the limit on whole huge pages go, for they cost a tenth; at the limit whatever there
- * is. A search for whole ones that was in vain is repeated when 2 MiB more are kept, for it makes
- * chunks young. */
+/* From half of the limit on whole huge pages are given back, which cost a tenth; above the limit
+ * all pages. A search for whole huge pages makes chunks young, so after one without result the next
+ * search waits until 2 MiB more are kept. */
 static bool age_bound_holds(struct heap *heap, size_t kept, size_t limit)
 {
     if (kept <= limit / 2)
@@ -295,7 +296,7 @@ static bool age_bound_holds(struct heap *heap, size_t kept, size_t limit)
            (!heap->oldest && !age_top_has(heap));
 }
 
-/* Each turn pays: at most 2 * freed / CALL_BYTES turns. */
+/* Each turn takes its cost from `owed`: at most 2 * freed / CALL_BYTES turns. */
 void age_bound_some(struct heap *heap, size_t freed)
 {
     size_t limit = age_limit(heap), kept, cost;

@@ -1,5 +1,5 @@
-/* Gives free memory back to the system: at once what is beyond the one bound of all that is kept,
- * and the rest some time after its free, a little at each operation. */
+/* Gives free memory back to the system: what is above the bound of kept memory at once, and the
+ * rest some time after its free, a little at each operation. */
 #ifndef TIDEMARK_BFM_AGE_H
 #define TIDEMARK_BFM_AGE_H
 
@@ -7,29 +7,31 @@
 #include "bfm/chunk.h"
 #include "bfm/layout.h"
 
-/* At most one system call and one look at 1024 words of the page map: 256 KiB, or one huge page.
- * After a pause of the program up to 8 MiB. Under the heap's lock, once an operation. */
+/* Gives back at most 256 KiB or one huge page, with one system call and one search of 1024 words of
+ * the page map; up to 8 MiB after a pause. Under the heap's lock, once an operation. */
 static inline void age_step(struct heap *heap);
 
-/* The same after many operations that did not come here. Returns how many more may pass by: 1 to
- * 256. */
+/* The same with a look at the clock. Returns how many operations of a thread's cache may pass until
+ * the next call: 1 to 256. */
 unsigned age_look(struct heap *heap);
 
-/* `freed` bytes came back. While more is kept than may be, a free gives back up to twice its bytes,
- * system calls counted as 4 KiB: so the bound, which a free of n bytes moves by n + n / 2, holds
- * after each of them, a step aside. Under the heap's lock. */
+/* Called after a free of `freed` bytes. While more is kept than the limit, a free gives back up to
+ * twice its bytes, system calls counted as 4 KiB. A free of n bytes brings the kept memory nearer
+ * to its limit by n + n / 2, so the bound holds after each free but for one step. Under the heap's
+ * lock. */
 static inline void age_bound(struct heap *heap, size_t freed);
 
-/* Everything, now, but `keep` bytes at the end; not bounded. Returns what was given back. */
+/* Gives back everything but `keep` bytes at the end; not bounded. Returns the bytes given back. */
 size_t age_trim(struct heap *heap, size_t keep);
 
-/* Of `kept` bytes that are to go, so many in `passed_ms`: all within a quarter of the decay. */
+/* The part of `kept` bytes to give back in `passed_ms`, if all is given back in a quarter of the
+ * decay. */
 size_t age_share(size_t kept, uint64_t passed_ms);
 
-/* What may be kept: BFM_OPTIONS=cache, and half of what is in use. */
+/* How many bytes may be kept: BFM_OPTIONS=cache and half of what is in use. */
 size_t age_limit(const struct heap *heap);
 
-/* What of a free chunk lies in no page that holds nothing else. */
+/* The bytes of a free chunk outside the pages that could be given back. */
 static inline size_t age_sliver(const struct chunk *chunk, size_t size)
 {
     uintptr_t start, end;
@@ -41,7 +43,7 @@ static inline size_t age_sliver(const struct chunk *chunk, size_t size)
     return end > start ? size - (end - start) : size;
 }
 
-/* What could be given back of free chunks and of the top. */
+/* The bytes of free chunks and of the top that could be given back. */
 static inline size_t age_kept(const struct heap *heap)
 {
     size_t dirty = heap->dirty_pages * PAGE_BYTES,
@@ -50,8 +52,8 @@ static inline size_t age_kept(const struct heap *heap)
     return dirty > used ? dirty - used : 0;
 }
 
-/* From so much on a free is worth a look at the clock by one of the next calls: a program may go
- * on with few. */
+/* After a free of at least this size one of the next calls looks at the clock, since a program may
+ * make few more calls. */
 #define AGE_LARGE ((size_t)32 << 10)
 
 void age_bound_some(struct heap *heap, size_t freed);

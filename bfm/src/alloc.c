@@ -19,14 +19,15 @@
 #include "bfm/bfm_tree.h"
 
 #define SLOW __attribute__((noinline, cold))
-/* Of a function that the program calls, or that such a one jumps to. The frame's address has at it
- * the caller's frame pointer and then its return address, on x86-64 and aarch64. */
+/* The caller of a function that the program calls, or that such a function jumps to. On x86-64 and
+ * aarch64 the caller's frame pointer stands at the frame's address, and the return address after
+ * it. */
 #define CALLER                                                                                     \
     (&(const struct caller){__builtin_return_address(0),                                           \
                             (const void *const *)__builtin_frame_address(0) + 2,                   \
                             ((const void *const *)__builtin_frame_address(0))[0]})
 
-/* What a call wants; `align` is a power of two, at least ALIGN. */
+/* A request. `align` is a power of two, at least ALIGN. */
 struct want {
     size_t bytes, align;
     bool zero;
@@ -40,9 +41,9 @@ static void *alloc_fail(void)
     return NULL;
 }
 
-/* Blocks of a class lie at its multiples, and records at multiples of 8 KiB: a class that the
- * alignment divides needs no more room than its block. At most 29 turns; 0: none is small
- * enough. */
+/* The first class whose size is a multiple of `align`: records lie at multiples of 8 KiB, and
+ * blocks at multiples of their size, so all blocks of such a class are aligned. At most 29 turns.
+ * 0: there is no such class. */
 static unsigned alloc_aligned_code(size_t bytes, size_t align)
 {
     bytes = layout_round_up(bytes ? bytes : 1, align);
@@ -64,7 +65,7 @@ static void *alloc_take_uncached(struct arena *arena, unsigned code)
     return block;
 }
 
-/* With its mark. */
+/* A slot of a stack: the address, with the lowest bit set if the block is marked. */
 static void *alloc_take_slot(struct heap *heap, unsigned code)
 {
     struct cache *cache = bfm_cache;
@@ -87,7 +88,7 @@ static void *alloc_take_small(struct heap *heap, unsigned code, size_t bytes)
     return block;
 }
 
-/* At most 4098 turns; runs of pages that are known to be zero are left alone. */
+/* Clears the pages that may hold something else than zeros. At most 4098 turns. */
 static void alloc_clear_dirty(void *block, size_t bytes, const struct dirt *dirt)
 {
     uintptr_t at = (uintptr_t)block, end = at + bytes;
@@ -115,7 +116,7 @@ static inline void *alloc_take_middle(const struct heap *heap, size_t bytes, siz
     return block;
 }
 
-/* Of a chunk that was taken: whether it is marked, or large enough to be told of. */
+/* Draws whether a chunk that was taken is marked, and notes the event if it is. */
 static void alloc_note_chunk(struct heap *heap, void *block, size_t bytes)
 {
     size_t usable = chunk_need(bytes) - CHUNK_TAG;
@@ -153,7 +154,7 @@ static void *alloc_take_tree(struct heap *heap, struct want want)
     return block;
 }
 
-/* There is no address for a mapping: a free chunk may do. */
+/* Takes a free chunk for a large block when the system refuses a mapping. */
 static void *alloc_take_long_chunk(struct heap *heap, struct want want)
 {
     void *block;
@@ -249,7 +250,7 @@ static SLOW void *alloc_take_told(struct heap *heap, struct want want, const str
     return block;
 }
 
-/* (HEAP, WANT, CALLER): the last is only found out when somebody wants to hear of it. */
+/* (HEAP, WANT, CALLER): CALLER is only evaluated while there is a hook. */
 #define TAKE(heap, want, caller)                                                                   \
     (events_wanted() ? alloc_take_told(heap, want, caller) : alloc_take(heap, want))
 #define WANT(...) ((struct want){__VA_ARGS__})
@@ -267,7 +268,7 @@ static inline void *alloc_take_plain(size_t bytes)
     return block ? block : tree_alloc_plain(&bfm_default_heap, bytes);
 }
 
-/* Tells of a chunk that ended the countdown. */
+/* Tells the hook of a chunk that ended the countdown. */
 static __attribute__((noinline)) void *alloc_malloc_marked(void *block, size_t bytes)
 {
     struct bfm_event event = {.kind = BFM_BLOCK_TAKEN,
@@ -280,7 +281,7 @@ static __attribute__((noinline)) void *alloc_malloc_marked(void *block, size_t b
     return block;
 }
 
-/* While a hook listens. Jumped to, and jumps on: whose CALLER is asked for is the program's. */
+/* While there is a hook. A tail call, which ends in a tail call, so CALLER is the program's. */
 static __attribute__((noinline)) void *alloc_malloc_listened(size_t bytes)
 {
     void *block;
@@ -295,7 +296,7 @@ static __attribute__((noinline)) void *alloc_malloc_listened(size_t bytes)
     return block;
 }
 
-/* What is on no shelf of the thread's. */
+/* The thread's shelves have no chunk of this size. */
 static __attribute__((noinline)) void *alloc_malloc_chunk(size_t bytes)
 {
     void *block = NULL;
@@ -305,7 +306,7 @@ static __attribute__((noinline)) void *alloc_malloc_chunk(size_t bytes)
     return likely(block != NULL) ? block : alloc_malloc_slow(bytes);
 }
 
-/* Jumped to, and jumps on. */
+/* A tail call, which ends in a tail call. */
 static __attribute__((noinline)) void *alloc_malloc_middle(size_t bytes)
 {
     void *block;
@@ -385,7 +386,7 @@ static void alloc_give_small(struct record *record, void *block)
         *cache->top[code]++ = block;
 }
 
-/* In use, and not merely a pointer into our memory: with `check` now, else when it goes home. */
+/* Aborts unless the block is in use. Without `check` this is found when the block goes home. */
 static void alloc_check_small(struct record *record, const void *block)
 {
     struct arena *arena = record->arena;
@@ -417,7 +418,7 @@ static void alloc_give_large(struct large *large)
     large_free(large);
 }
 
-/* Of a chunk or a mapping, if the hook knows of it. */
+/* Notes the return of a mapping, or of a chunk that is marked. */
 static void alloc_note_return(const struct place *place, void *block)
 {
     size_t usable;
@@ -494,7 +495,7 @@ static __attribute__((noinline)) void alloc_look(void)
         cache_look(bfm_cache);
 }
 
-/* Tells of a chunk that was marked until now. */
+/* Frees a chunk that was marked until now, and tells the hook. */
 static __attribute__((noinline)) void alloc_free_marked(void *block, struct cache *cache,
                                                         uint64_t tag, uint64_t mix)
 {
@@ -508,7 +509,7 @@ static __attribute__((noinline)) void alloc_free_marked(void *block, struct cach
         cache_look(cache);
 }
 
-/* What is for no shelf, the marked ones among it. Jumped to, and jumps on. */
+/* A chunk that the short way does not put on its shelf; it may be marked. A tail call. */
 static __attribute__((noinline)) void alloc_free_chunk(void *block, struct cache *cache,
                                                        uint64_t tag, uint64_t mix)
 {
@@ -525,7 +526,7 @@ static __attribute__((noinline)) void alloc_free_chunk(void *block, struct cache
     alloc_free_slow(block);
 }
 
-/* Jumped to, and jumps on. */
+/* A tail call, which ends in a tail call. */
 static __attribute__((noinline)) void alloc_free_middle(void *block, struct cache *cache)
 {
     uint64_t tag, mix;
@@ -542,7 +543,7 @@ static __attribute__((noinline)) void alloc_free_middle(void *block, struct cach
         alloc_look();
 }
 
-/* A small block whose stack has no room, or that is one of the last two. */
+/* A small block whose stack is full, or that equals one of the last two in it. */
 static __attribute__((noinline)) void alloc_free_full(struct cache *cache, void *block, size_t code)
 {
     cache_check(cache, layout_record_of((uintptr_t)block), block);
@@ -554,13 +555,14 @@ static __attribute__((noinline)) void alloc_free_full(struct cache *cache, void 
 void bfm_free(void *block)
 {
     uintptr_t address = (uintptr_t)block;
-    struct leaf *leaf = layout_leaf_of(address); /* of NULL: none */
+    struct leaf *leaf = layout_leaf_of(address); /* NULL for address 0 */
 
     if (likely(leaf != NULL)) {
         size_t code = layout_code(leaf, address);
         struct cache *cache = bfm_cache;
         void **top = cache->top[code];
-        /* code 0, CODE_TREE: there is no room. The last two that were freed are not freed again. */
+        /* Stacks 0 and CODE_TREE are always full. A block equal to one of the last two that were
+         * freed is looked at more closely. */
         if (likely(top != cache->limit[code] && address % ALIGN == 0 && top[-1] != block &&
                    top[-2] != block)) {
             *top = block;
@@ -595,7 +597,7 @@ static void *alloc_move(struct heap *heap, void *block, size_t held, size_t byte
     return moved;
 }
 
-/* A chunk of another size is drawn anew: it is told of with the probability of its size. */
+/* Draws a resized chunk anew: the probability of a mark depends on the size. */
 static void alloc_note_resize(struct heap *heap, void *block, size_t bytes, bool told)
 {
     size_t usable = chunk_need(bytes) - CHUNK_TAG;
@@ -637,7 +639,7 @@ static void *alloc_resize_large(struct large *large, size_t bytes, const struct 
         bfm_events_note(BFM_BLOCK_RESIZED, block, usable, bytes);
         return block;
     }
-    /* its addresses may be another's at once */
+    /* another thread may get its addresses at once */
     bfm_events_note(BFM_BLOCK_RETURNED, block, usable, 0);
     moved = large_resize(large, bytes);
     if (moved)
@@ -663,7 +665,7 @@ static void *alloc_resize(void *block, size_t bytes, const struct caller *caller
         return alloc_resize_tree(place.heap, block, bytes, caller);
     if (place.kind == BLOCK_LARGE)
         return alloc_resize_large((struct large *)place.record, bytes, caller);
-    /* A small block stays while it would get no smaller class. */
+    /* A small block stays where it is if the new size has the same class. */
     usable = bfm_class_bytes[place.record->code];
     if (bytes <= usable && class_code(bytes) == place.record->code) {
         if (unlikely(place.record->marked))

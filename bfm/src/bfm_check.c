@@ -1,4 +1,4 @@
-/* bfm_check() checks every invariant of a heap (layout.h). It reads each structure on another way
+/* bfm_check() checks every invariant of a heap (layout.h). It reads each structure in another way
  * than the code that writes it: it walks the regions chunk by chunk, then the trees, the list by
  * age and the lists of records. At the end it compares the sums of these walks. */
 #include "bfm/age.h"
@@ -11,10 +11,10 @@
 
 /* What the walk through regions and the walk through trees must agree on. */
 struct sums {
-    size_t free_chunks, free_bytes; /* of those that belong into trees */
+    size_t free_chunks, free_bytes; /* of chunks that belong into bins */
     size_t aged;                    /* of them, those that belong into the list by age */
     size_t used_bytes;
-    size_t late; /* in use as far as their neighbours know, but freed */
+    size_t late; /* chunks that are freed and not joined yet */
     size_t taken_pages;
     size_t dirty_pages;
     size_t slivers;

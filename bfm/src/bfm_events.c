@@ -1,5 +1,6 @@
-/* Collects the events of one operation and tells the hook (bfm_events.h). Events are noted in an
- * array on the caller's stack, while locks may be held. bfm_events_end() tells them in order. */
+/* Collects the events of one operation and calls the hook (bfm_events.h). While locks may be held
+ * events are noted in an array on the caller's stack; bfm_events_end() calls the hook for each in
+ * order. */
 #include "bfm/bfm_events.h"
 #include <errno.h>
 #include "bfm/os.h"

@@ -1,7 +1,7 @@
-/* Tells the hook when a page record changes hands, or a block that is no bucket's. The return of a
- * block is told at once, before another thread can get the block; no lock is held then. All other
- * events are noted, possibly under locks, and told at the end of the operation, when no lock is
- * held. So the hook may allocate. What the hook allocates makes no events. */
+/* Events: a page record, a marked block or a large block is taken or returned. The hook is told of
+ * the return of a block at once, before another thread can get the block; no lock is held then. All
+ * other events are noted, possibly under locks, and told at the end of the operation, when no lock
+ * is held. So the hook may allocate, which makes no events. */
 #ifndef TIDEMARK_BFM_BFM_EVENTS_H
 #define TIDEMARK_BFM_BFM_EVENTS_H
 
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include "tidemark/bfm.h"
 
-/* No operation makes more: it puts DRAIN_MOST + CACHE_DEPTH blocks at most. */
+/* No operation notes more events, as it puts back at most DRAIN_MOST + CACHE_DEPTH blocks. */
 enum { EVENTS_MOST = 136 };
 
 struct events {
@@ -24,7 +24,7 @@ struct listener {
     void *context;
 };
 
-/* The program's frame that made a call, as it is when the call returns. */
+/* The frame of the program that made the call: return address, stack and frame pointer after it. */
 struct caller {
     const void *address, *stack, *frame;
 };
@@ -38,18 +38,18 @@ static inline bool events_wanted(void)
     return __builtin_expect(atomic_load_explicit(&bfm_listener, memory_order_relaxed) != NULL, 0);
 }
 
-/* What is noted will be told: the call is the program's, and not the hook's. */
+/* An event that is noted now will be told: this is a call of the program, not of the hook. */
 static inline bool bfm_events_open(void)
 {
     return events_wanted() && bfm_events && !bfm_events->telling;
 }
 
-/* Between the two, bfm_events_note() collects for this thread; within another pair it does
- * nothing. */
+/* Begins to collect this thread's events in `events`, which must live until bfm_events_end().
+ * false: the thread collects already, and the caller must not call bfm_events_end(). */
 bool bfm_events_begin(struct events *events, const struct caller *caller);
 void bfm_events_end(struct events *events);
 
-/* The event of a call that makes no other, at once: no lock is held, and bfm_events is NULL. */
+/* Tells the only event of a call at once. No lock may be held, and bfm_events must be NULL. */
 void bfm_events_tell_one(struct bfm_event *event, const struct caller *caller);
 
 void bfm_events_add(enum bfm_event_kind kind, const void *address, size_t bytes,

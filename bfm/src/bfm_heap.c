@@ -21,7 +21,7 @@ static pthread_key_t end_key;
 static _Atomic bool ready;
 static struct lock begin_lock;
 
-/* What a program may run on; at the first look, and the same for ever. */
+/* Depends on the processors that the process may use at the first call. */
 unsigned heap_sharers(void)
 {
     static _Atomic unsigned sharers;
@@ -79,7 +79,7 @@ struct heap *heaps_next(const struct heap *heap)
     return heap == &bfm_default_heap ? independent_heaps : heap->next;
 }
 
-/* Of a thread that is gone: the next one's. */
+/* Offers the arena of a thread that ended to the next thread. Under the heap's threads_lock. */
 static void bfm_heap_cache_leave(struct heap *heap, struct arena *home)
 {
     struct arena **list = &heap->free_arenas[home->number >= heap_sharers()];
@@ -89,8 +89,8 @@ static void bfm_heap_cache_leave(struct heap *heap, struct arena *home)
     *list = home;
 }
 
-/* The other threads are gone. Their arenas are anybody's; what was in their caches is lost, for a
- * thread may have been moving it. */
+/* The child has one thread. The arenas of the others are offered to new threads. The blocks in
+ * their caches are lost, as a thread may have been moving them. */
 static void bfm_heap_after_fork_in_child(void)
 {
     struct heap *heap = &bfm_default_heap;
@@ -124,7 +124,7 @@ static void bfm_heap_thread_end(void *cache)
     lock_give(&heap->threads_lock);
 }
 
-/* pthread_atfork() is musl's; glibc links it into each library, where it calls its own. */
+/* glibc has no pthread_atfork() in its library but __register_atfork(); musl has the former. */
 extern int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void),
                              void *library) __attribute__((weak));
 extern int pthread_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void))
@@ -139,7 +139,7 @@ static void bfm_heap_watch_forks(void)
         pthread_atfork(heaps_lock, heaps_unlock, bfm_heap_after_fork_in_child);
 }
 
-/* Others may run before, and allocate: the first wins, and what it set up stays. */
+/* Several threads may come here at the same time; the first does the work. */
 static void bfm_heap_begin_once(void)
 {
     lock_take(&begin_lock);
@@ -153,7 +153,7 @@ static void bfm_heap_begin_once(void)
     lock_give(&begin_lock);
 }
 
-/* The common arena is the first of the count. */
+/* arena_count includes the common arena. */
 static struct arena *bfm_heap_arena_new(struct heap *heap)
 {
     unsigned number = (unsigned)heap->arena_count - 1;
@@ -175,7 +175,7 @@ static struct arena *bfm_heap_arena_new(struct heap *heap)
     return home;
 }
 
-/* A cache that a thread left, with records of its own if there is one, or a new one. */
+/* The arena of a thread that ended, preferably one with records of its own, or a new one. */
 static struct arena *bfm_heap_arena_get(struct heap *heap)
 {
     struct arena **list, *home;
@@ -212,7 +212,7 @@ void thread_begin(void)
     bfm_cache = arena->cache;
 }
 
-/* musl's pthread_atfork() allocates: that comes before anybody counts. */
+/* musl's pthread_atfork() allocates; this lets it do so before the program runs. */
 __attribute__((constructor(200))) static void bfm_heap_begin_early(void)
 {
     if (!__register_atfork && !atomic_load(&ready))
@@ -257,7 +257,7 @@ void heap_destroy(struct heap *heap)
     os_unmap(heap, layout_round_up(sizeof *heap + sizeof(struct arena), os_page_bytes()));
 }
 
-/* ---- whose a block is ---- */
+/* ---- from a block to its heap ---- */
 
 struct place bfm_heap_place_of(const void *block)
 {

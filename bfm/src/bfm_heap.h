@@ -5,29 +5,30 @@
 #include "bfm/cache.h"
 #include "bfm/layout.h"
 
-/* The calling thread gets a cache, its own or the one of threads that have none. */
+/* Gives the calling thread a cache of its own, or the shared empty one if that is not possible. */
 void thread_begin(void);
 
-/* So many threads at the same time have arenas of their own; further ones share those. */
+/* How many threads have arenas of their own at the same time; further threads share those. */
 unsigned heap_sharers(void);
 
 struct heap *heap_create(void);
 void heap_destroy(struct heap *heap);
 
-/* Which heap a block belongs to, by what kind of block it is. Aborts when it is none. */
+/* Kind and heap of a block. bfm_heap_place_of() aborts when the pointer is no block of BFM's, or a
+ * mapping that is free already. */
 enum block_kind { BLOCK_SMALL, BLOCK_TREE, BLOCK_LARGE };
 struct place {
     enum block_kind kind;
     struct heap *heap;
-    struct record *record; /* SMALL; LARGE: stands in for its struct large */
+    struct record *record; /* SMALL; LARGE: a struct large in its place */
 };
 struct place bfm_heap_place_of(const void *block);
 
-/* No thread but this one changes anything until heaps_unlock(). */
+/* Takes all locks. Until heaps_unlock() other threads change nothing but their own caches. */
 void heaps_lock(void);
 void heaps_unlock(void);
 
-/* All heaps one after the other, from the default one on; NULL behind the last. */
+/* The heap after this one, from the default heap on; NULL after the last. Under heaps_lock(). */
 struct heap *heaps_next(const struct heap *heap);
 
 #endif

@@ -1,5 +1,5 @@
-/* A lock of four bytes: one compare-and-exchange when free, plain stores while the process has one
- * thread (the C library says so), a futex when it is held. Holders do a bounded amount of work. */
+/* A lock of four bytes. It is taken by one compare-and-exchange, or by a plain store while the C
+ * library says that the process has one thread; a thread waits for it on a futex. */
 #ifndef TIDEMARK_BFM_BFM_LOCK_H
 #define TIDEMARK_BFM_BFM_LOCK_H
 
@@ -13,10 +13,10 @@ struct lock {
     _Atomic uint32_t state;
 };
 
-/* Leads to glibc's __libc_single_threaded; with musl, which does not say, to a 0. */
+/* glibc's __libc_single_threaded; with musl, which has none, a 0. */
 extern const char *lock_single_threaded __attribute__((visibility("hidden")));
 
-/* Before the first lock is taken, by any number of threads. */
+/* Called before a thread takes its first lock; any number of threads may call it. */
 void lock_begin(void);
 void lock_wait(struct lock *lock);
 void lock_wake(struct lock *lock);
@@ -26,7 +26,7 @@ static inline bool lock_try(struct lock *lock)
     uint32_t expected = LOCK_FREE;
 
     if (*lock_single_threaded) {
-        /* A signal handler may have interrupted its holder. */
+        /* Held: a signal handler has interrupted the holder. */
         if (atomic_load_explicit(&lock->state, memory_order_relaxed) != LOCK_FREE)
             return false;
         atomic_store_explicit(&lock->state, LOCK_HELD, memory_order_relaxed);

@@ -113,11 +113,11 @@ static void bfm_options_parse(const char *text)
             bfm_options_complain(text, length);
         text += length + (text[length] == ',');
     }
-    /* Each of these looks at every free: they need every free. */
+    /* canary, random and zero work only without thread caches, as `check` does. */
     options.check |= options.canary | options.random | options.zero;
 }
 
-/* In ld.so's own first calls `environ` is not there yet. */
+/* For the first calls of ld.so, when `environ` is not set yet. */
 static const char *bfm_options_from_proc(char *buffer, size_t bytes)
 {
     int saved = errno, fd = open("/proc/self/environ", O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* BFM_OPTIONS: names with or without a value, separated by commas. bfm/doc/BFM.md and bfm(3) list
- * them. Read once, before the first block; a name that is not known is said on stderr and
+ * them. Read once, before the first block. What is not understood is reported on stderr and
  * ignored. */
 #ifndef TIDEMARK_BFM_BFM_OPTIONS_H
 #define TIDEMARK_BFM_BFM_OPTIONS_H
@@ -16,10 +16,10 @@ struct options {
     bool huge_always;   /* the system gives them unasked: small heaps decline */
     bool populate;      /* pages of the top are made resident in groups, ahead of their use */
     bool check;         /* each free is checked at once: no thread caches */
-    bool canary;        /* words behind each block that are looked at when it is freed */
+    bool canary;        /* known words after each block are verified when it is freed */
     bool random;        /* the order of blocks in records cannot be guessed */
     bool zero;          /* what is freed reads as zeros */
-    size_t cache_bytes; /* of what is free and kept: age_limit() */
+    size_t cache_bytes; /* how much free memory may be kept: age_limit() */
 };
 
 extern struct options options;

@@ -1,7 +1,6 @@
 /* Cuts and joins chunks, and turns them into pages for records and back. A request takes the best
- * fit from the bins, or else the front of the top; what it does not need becomes a free chunk. A
- * freed chunk is joined with the free chunks on both sides, which its tag and theirs lead to, less
- * than LATE_MOST frees later. */
+ * fit from the bins, or else the front of the top; the rest becomes a free chunk. A freed chunk is
+ * joined with the free chunks on both sides, at the latest LATE_MOST frees later. */
 #include "bfm/bfm_tree.h"
 #include <string.h>
 #include "bfm/age.h"
@@ -13,26 +12,26 @@
 #include "bfm/pace.h"
 #include "bfm/pagemap.h"
 
-/* How much is reserved at first and at most at one go; independent heaps begin smaller. Reserving
- * costs addresses only, but RLIMIT_AS counts them. */
+/* The sizes of the first region and of the largest; those of independent heaps begin smaller. A
+ * region costs addresses only, but RLIMIT_AS counts them. */
 #define REGION_FIRST ((size_t)64 << 20)
 #define REGION_SMALL ((size_t)4 << 20)
 #define REGION_MOST  ((size_t)1 << 30)
-/* So much of the top is populated at one go, 8 to 16 pages, a 1024th of the heap, once that has
- * this size. */
+/* From POPULATE_FROM on a 1024th of the heap is populated at a time, 8 to 16 pages. */
 #define POPULATE_LEAST ((size_t)32 << 10)
 #define POPULATE_MOST  ((size_t)64 << 10)
 #define POPULATE_FROM  ((size_t)1 << 20)
-/* Larger blocks may never be filled: their pages come when they are touched; up to the second size
- * they are populated where those of the slot before were filled. */
+/* Blocks above the first size may never be filled, so they are populated only up to the second
+ * size, and only if such blocks in the slot before were filled. */
 #define POPULATE_BLOCK ((size_t)16 << 10)
 #define POPULATE_LARGE ((size_t)128 << 10)
-/* Blocks of at most this size do not lie across slots: half of it is lost at the end of 2 MiB. */
+/* Blocks of at most this size do not lie across slots; on average half of it is lost a slot. */
 #define WHOLE_MOST ((size_t)4096)
 /* Pages for records are cut from the top eight at a time, so that the stretch before the next
  * multiple of 8 KiB is lost to records once in eight times. */
 #define SPARE_PAGES 8
-/* A chunk of 8 KiB contains a page only if it lies so; one of 16 KiB always does. */
+/* Sizes to search a page in: a chunk of 8 KiB may contain a whole page, one of 16 KiB always
+ * does. */
 static const size_t page_tries[] = {PAGE_BYTES - 2 * CHUNK_TAG, PAGE_BYTES * 5 / 4,
                                     PAGE_BYTES * 3 / 2, PAGE_BYTES * 7 / 4, PAGE_BYTES * 2};
 enum { PAGE_TRIES = sizeof page_tries / sizeof *page_tries };
@@ -41,8 +40,8 @@ uint64_t bfm_secret;
 
 /* ---- free chunks ---- */
 
-/* Writes a free chunk's tags and offers it; both neighbours are in use. Of memory that was in use
- * or beside tags, so no page of it is clean. */
+/* Writes the tags of a free chunk whose neighbours are in use, and adds it to the bins. All its
+ * pages are dirty already. */
 static inline void tree_offer_dirty(struct heap *heap, uintptr_t start, size_t size)
 {
     struct chunk *chunk = (struct chunk *)start;
@@ -55,7 +54,7 @@ static inline void tree_offer_dirty(struct heap *heap, uintptr_t start, size_t s
         bins_insert(heap, chunk, size);
 }
 
-/* Of memory of any kind. Its tags lie in all pages of a chunk below AGED_MIN. */
+/* The same where pages may be clean. In a chunk below AGED_MIN every page holds a tag. */
 static void tree_offer(struct heap *heap, uintptr_t start, size_t size)
 {
     pagemap_mark_page(heap, start);
@@ -84,8 +83,8 @@ static inline size_t tree_withdraw(struct heap *heap, struct chunk *chunk)
     return size;
 }
 
-/* What was freed lies behind a large free chunk, which keeps its place in the bins: so it is when
- * blocks are freed in the order of their addresses. */
+/* Makes a large free chunk longer by the `more` bytes after it, if it may keep its place in the
+ * bins. This is the case when blocks are freed in the order of their addresses. */
 static bool tree_prolong(struct heap *heap, struct chunk *chunk, size_t more)
 {
     size_t size = chunk_size(chunk), all = size + more;
@@ -100,7 +99,7 @@ static bool tree_prolong(struct heap *heap, struct chunk *chunk, size_t more)
     return true;
 }
 
-/* As old as the larger part. */
+/* Joins [start, top) with the top, which becomes as old as the larger part. */
 static void tree_join_top(struct heap *heap, uintptr_t start)
 {
     if (heap->top_stamp_ms == PURGED || heap->top - start > heap->top_used - heap->top) {
@@ -120,7 +119,7 @@ static void tree_release_chunk(struct heap *heap, uintptr_t start, size_t size, 
     uintptr_t end = start + size;
     bool top = end == heap->top, next_free = !top && !(chunk_tag((struct chunk *)end) & CHUNK_USED);
 
-    /* Wherever the joined chunk begins: whoever frees this block again finds no tag. */
+    /* A second free of this block finds no tag, also where the joined chunk begins before it. */
     ((struct chunk *)start)->tag = 0;
     if (next_free && size >= BIN_EXACT_END)
         bins_ask((struct chunk *)end);
@@ -168,7 +167,7 @@ static void tree_release_used(struct heap *heap, struct chunk *chunk)
     tree_release_chunk(heap, (uintptr_t)chunk, size, chunk->tag & CHUNK_PREV_FREE);
 }
 
-/* Its tag was good when it was freed. */
+/* The tag was good when the chunk was freed; it may have been overwritten since. */
 static void tree_release_due(struct heap *heap, struct chunk *chunk)
 {
     if (!chunk_tag_good(chunk))
@@ -213,7 +212,7 @@ static size_t tree_region_bytes(const struct heap *heap)
                                  : layout_round_down(bytes, SLOT_BYTES);
 }
 
-/* With a page before the first slot. */
+/* Maps one page and then whole slots. */
 static uintptr_t tree_map_slots(size_t bytes)
 {
     uintptr_t start = (uintptr_t)os_map(bytes + SLOT_BYTES, SLOT_BYTES);
@@ -224,7 +223,7 @@ static uintptr_t tree_map_slots(size_t bytes)
     return start + SLOT_BYTES - PAGE_BYTES;
 }
 
-/* Half as much each time: at most ten turns. */
+/* Tries half as much each time, down to `least`: at most ten turns. */
 static uintptr_t tree_reserve(size_t *bytes, size_t least)
 {
     for (;; *bytes = layout_round_up(*bytes / 2, SLOT_BYTES)) {
@@ -318,9 +317,8 @@ static bool tree_may_populate(const struct heap *heap, uintptr_t to)
            (bytes <= POPULATE_BLOCK || (bytes <= POPULATE_LARGE && heap->fills));
 }
 
-/* Pages that the top is about to give to a block are made resident in groups, which costs less than
- * a fault for each: not while the heap is small, and not beyond the slot, for the next may become a
- * huge page. */
+/* Makes the pages of the next block resident in groups, which costs less than a fault for each. Not
+ * while the heap is small, and not beyond the slot, since the next slot may become a huge page. */
 static void tree_populate(struct heap *heap, uintptr_t to)
 {
     uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top;
@@ -343,8 +341,8 @@ static void tree_populate(struct heap *heap, uintptr_t to)
     heap->populated = end;
 }
 
-/* Whether the program fills its larger blocks, by the slot that the top leaves; the last ones of it
- * may not have been filled yet. */
+/* Finds out whether the program fills its larger blocks, from the slot that the top leaves. The
+ * last blocks of that slot are not looked at, as they may not be filled yet. */
 static void tree_look_back(struct heap *heap)
 {
     uintptr_t slot = layout_round_down(heap->top, SLOT_BYTES);
@@ -362,7 +360,7 @@ static void tree_move_top(struct heap *heap, uintptr_t to)
     if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT && tree_used_of(heap, to) >= PACE_FROM) {
         tree_look_back(heap);
         pace_enter(heap, to, tree_used_of(heap, to));
-        heap->top_stamp_ms = heap->now_ms; /* what is ahead of it in a huge page is as young */
+        heap->top_stamp_ms = heap->now_ms; /* the rest of a huge page is as young */
     }
     tree_populate(heap, to);
     heap->top = to;
@@ -370,17 +368,15 @@ static void tree_move_top(struct heap *heap, uintptr_t to)
         heap->top_used = to;
 }
 
-/* A tag there would be the first to touch a slot, which takes 0.2 ms where that is a huge page:
- * what is before it ends with the slot, or with the 8 bytes that a block's size was rounded up
- * by. */
+/* Would a tag here be the first write to its slot? In a huge page that takes 0.2 ms. */
 static bool tree_is_first_tag(uintptr_t at)
 {
     return at % SLOT_BYTES == CHUNK_TAG;
 }
 
-/* Where a chunk from the top begins. The end of a block may never be written to, and then the tag
- * behind it would touch a new slot before the program does: a block that reaches into one begins
- * with it, if little is lost so. */
+/* Where a chunk from the top begins. The program may not write to the end of a block, and then the
+ * tag after it would touch a new slot before the program does. So a small block that would reach
+ * into a new slot begins with that slot. */
 static uintptr_t tree_start_in_top(const struct heap *heap, size_t need)
 {
     uintptr_t start = heap->top, end = start + need, slot = layout_round_down(end, SLOT_BYTES);
@@ -405,7 +401,7 @@ static struct chunk *tree_cut_top(struct heap *heap, size_t need, size_t align)
     start = align == ALIGN ? tree_start_in_top(heap, need)
                            : layout_round_up(heap->top + CHUNK_TAG, align) - CHUNK_TAG;
     if (start != heap->top) {
-        /* Its neighbour's tag is written below; `offer` marks in it that the chunk before is
+        /* The tag is written first, since tree_offer() marks in it that the chunk before is
          * free. */
         pagemap_mark_page(heap, start);
         chunk_tag_write((struct chunk *)start, need, CHUNK_USED);
@@ -426,7 +422,7 @@ static bool tree_holds_aligned(const struct chunk *chunk, size_t need, size_t al
     return start + need <= (uintptr_t)chunk + chunk_size(chunk);
 }
 
-/* Takes [start, start + need) out of a free chunk; what is before and behind stays free. */
+/* Takes [start, start + need) out of a free chunk; the parts before and after it stay free. */
 static struct chunk *tree_carve(struct heap *heap, struct chunk *chunk, uintptr_t start,
                                 size_t need)
 {
@@ -443,7 +439,7 @@ static struct chunk *tree_carve(struct heap *heap, struct chunk *chunk, uintptr_
     return (struct chunk *)start;
 }
 
-/* The front of a chunk below AGED_MIN: no page of it is clean. */
+/* Takes the front of a chunk below AGED_MIN, whose pages are all dirty. */
 static inline void tree_carve_front(struct heap *heap, struct chunk *chunk, size_t need)
 {
     uintptr_t start = (uintptr_t)chunk;
@@ -470,9 +466,9 @@ static struct chunk *tree_take_aligned(struct heap *heap, size_t need, size_t al
 
 /* ---- the end of the last block ----
  *
- * While the top begins in a page that was written to, a tag stands there: a write beyond the last
- * block is found by who frees it and by who takes the next one. Elsewhere nothing is written to
- * the top: that would touch a page before the program does. */
+ * While the top begins in a page that was written to, a tag stands there. So a write beyond the
+ * last block is found when that block is freed and when the next one is taken. In other pages there
+ * is no tag, as it would touch the page before the program does. */
 
 static inline void tree_guard_top(struct heap *heap)
 {
@@ -485,7 +481,7 @@ static inline void tree_check_top(const struct heap *heap)
         os_fatal("what lies behind the block before this was overwritten", (void *)heap->top);
 }
 
-/* Of the page that the top begins in, which is neither clean nor the last of its region. */
+/* Takes a chunk that ends within the page in which the top begins (`top_near`). */
 static inline struct chunk *tree_cut_near(struct heap *heap, size_t need)
 {
     struct chunk *chunk = (struct chunk *)heap->top;
@@ -500,8 +496,8 @@ static inline struct chunk *tree_cut_near(struct heap *heap, size_t need)
     return chunk;
 }
 
-/* A chunk was cut from the top, which begins behind it. Not where a huge page begins that the
- * program has not touched yet, or where its page may be one that it never will. */
+/* Sets `top_near` after a chunk was cut from the top. Not where a new huge page begins, or where
+ * the program may never touch the page. */
 static void tree_note_near(struct heap *heap, uintptr_t start, size_t need)
 {
     uintptr_t page = layout_round_down(heap->top, PAGE_BYTES);
@@ -516,7 +512,7 @@ static void tree_note_near(struct heap *heap, uintptr_t start, size_t need)
     tree_guard_top(heap);
 }
 
-/* What is no short way. */
+/* Takes a chunk from the top, or from a free chunk that may have clean pages. */
 static __attribute__((noinline)) struct chunk *tree_take_far(struct heap *heap, size_t need,
                                                              struct chunk *from)
 {
@@ -625,7 +621,7 @@ void tree_bound(struct heap *heap, size_t freed)
     lock_give(&heap->lock);
 }
 
-/* The next chunk's tag lies where a write beyond a block's end comes first. */
+/* A write beyond the block's end first overwrites the next chunk's tag. */
 static void tree_check_behind(const struct heap *heap, const struct chunk *chunk)
 {
     const struct chunk *next = chunk_next(chunk);
@@ -645,7 +641,7 @@ static inline void tree_free_chunk(struct heap *heap, struct chunk *chunk, size_
     age_bound(heap, size);
 }
 
-/* How many of the blocks lie one behind the other, in this order or the opposite one. */
+/* How many blocks from the first on are `step` bytes apart. */
 static unsigned tree_run_length(void **blocks, unsigned count, ptrdiff_t step)
 {
     unsigned length = 1;
@@ -655,7 +651,8 @@ static unsigned tree_run_length(void **blocks, unsigned count, ptrdiff_t step)
     return length;
 }
 
-/* Such a row becomes one chunk; returns how many there were. */
+/* Frees blocks that lie one after the other, in either order, as one chunk. Returns their
+ * number. */
 static unsigned tree_free_run(struct heap *heap, void **blocks, unsigned count, size_t size)
 {
     unsigned length = tree_run_length(blocks, count, (ptrdiff_t)size), first = 0;
@@ -737,7 +734,7 @@ size_t tree_usable_locked(struct heap *heap, const void *block)
     return usable;
 }
 
-/* Makes the chunk longer by what is free behind it; false: it is too short even so. */
+/* Makes the chunk longer by free memory after it; false: there is too little. */
 static bool tree_extend(struct heap *heap, struct chunk *chunk, size_t need)
 {
     uintptr_t start = (uintptr_t)chunk, end = start + chunk_size(chunk);
@@ -799,7 +796,7 @@ static bool tree_in_area(const struct region *region, uintptr_t page)
     return page >= region->start && page < region->end && !pagemap_page_taken(page);
 }
 
-/* Where a chunk can give a whole page and leave a well-formed rest on either side; 0: nowhere.
+/* Where a whole page can be cut out of a chunk so that the rests are well-formed; 0: nowhere.
  *
  *   chunk:          start                                            end
  *   left area        └── free chunk ──┤fence│ page │8│── free chunk ──┘
@@ -876,8 +873,8 @@ static bool tree_fill_spare(struct heap *heap)
         bytes -= PAGE_BYTES;
     for (uintptr_t at = page; at < page + bytes; at += PAGE_BYTES)
         pagemap_take(at);
-    /* Their pages come when they are touched: so many small blocks lie in a page that populating
-     * would be seen in the slowest of 10,000 calls. */
+    /* The pages are not populated: a page holds so many small blocks that populating would be the
+     * slowest of 10,000 calls. */
     if (heap->populated < page + bytes + CHUNK_TAG)
         heap->populated = page + bytes + CHUNK_TAG;
     tree_move_top(heap, page + bytes + CHUNK_TAG);
@@ -905,7 +902,7 @@ uintptr_t tree_take_page(struct heap *heap)
     if (chunk) {
         tree_carve_page(heap, chunk, page);
     } else if (heap->spare < heap->spare_end || tree_fill_spare(heap)) {
-        /* The last first: so the program touches a new huge page, and not the next tag in it. */
+        /* The last page first, so that the program touches a new huge page before a tag does. */
         page = heap->spare_end -= PAGE_BYTES;
     }
     if (page) {

@@ -1,5 +1,6 @@
-/* The tree component: chunks of any size below LARGE_MIN, exact best fit, lowest address among
- * large equals, joined as soon as they are free. It takes the heap's lock itself.
+/* The tree component: chunks of any size below LARGE_MIN. A request gets the best fit, and of
+ * several the lowest (from BIN_EXACT_END on) or the one freed last. The functions take the heap's
+ * lock unless they say otherwise.
  *
  * One operation does: at most five searches and three insertions or removals in trees of n free
  * chunks; at most 66 words of the page map changed; at most one new region (seven system calls); at
@@ -9,7 +10,7 @@
 
 #include "bfm/layout.h"
 
-/* Which pages of a new block may hold something else than zeros. */
+/* The pages of a new block that may hold something else than zeros. */
 struct dirt {
     uintptr_t first_page;
     uint64_t bits[LARGE_MIN / PAGE_BYTES / 64 + 1];
@@ -21,38 +22,37 @@ void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dir
 /* The same for a request below LARGE_MIN that is aligned to ALIGN. */
 void *tree_alloc_plain(struct heap *heap, size_t bytes);
 void tree_free(struct heap *heap, void *block);
-/* The same for one, or several of one size under one lock, whose tags were found good; the size is
- * the tags'. */
+/* The same for one block, or for several of one size under one lock. Their tags are known to be
+ * good; `size` is that of the chunk. */
 void tree_free_known(struct heap *heap, void *block, size_t size);
 void tree_free_some(struct heap *heap, void **blocks, unsigned count, size_t size);
 
-/* Usable bytes. Aborts when `block` is none. */
+/* Usable bytes. Aborts if `block` is no block in use. Takes no lock. */
 size_t tree_usable(const void *block);
-/* The same under the heap's lock: a neighbour that is freed meanwhile sets a flag beside the
- * size. */
+/* The same under the heap's lock. */
 size_t tree_usable_locked(struct heap *heap, const void *block);
 
-/* Whether the hook is told of a chunk; what it was before. */
+/* Sets or clears the mark of a chunk, of which the hook is told. Returns what it was before. */
 bool tree_mark(struct heap *heap, void *block, bool marked);
 
-/* In place, or not at all. */
+/* Resizes in place; false: that is not possible. */
 bool tree_resize(struct heap *heap, void *block, size_t bytes);
 
-/* A page for a record: it is the caller's until it is given back. 0: no memory. */
+/* A page for a record, until tree_give_page(). 0: no memory. */
 uintptr_t tree_take_page(struct heap *heap);
 void tree_give_page(struct heap *heap, uintptr_t page);
 
-/* What was freed last is joined: it could wait until somebody looks for a free chunk. At most
- * LATE_MOST chunks. Under the heap's lock. */
+/* Joins the late chunks, at most LATE_MOST. The caller holds the heap's lock. */
 void tree_settle(struct heap *heap);
 
-/* One step of purging, if nobody has the lock; how many operations may pass until the next. */
+/* One step of giving back, if the lock is free. Returns how many operations may pass until the
+ * next. */
 unsigned tree_tick(struct heap *heap);
 
-/* So much less is in use: what may be kept shrinks with it (age_bound). */
+/* Applies the bound after `freed` bytes less are in use (age_bound()). */
 void tree_bound(struct heap *heap, size_t freed);
 
-/* Regions of a heap that is no more; nobody may use it. */
+/* Unmaps the regions of an independent heap. Takes no lock: no thread may use the heap. */
 void tree_release(struct heap *heap);
 
 #endif

@@ -78,8 +78,9 @@ static void bin_age_link(struct heap *heap, struct chunk *chunk, struct chunk *o
         heap->newest = chunk;
 }
 
-/* What is mostly one chunk that was free before is as old as that: else a program that takes and
- * frees small pieces of a large chunk would keep all of it. */
+/* Enters a chunk into the list by age. If most of it was one free chunk before (the heir), it is as
+ * old as that chunk. Otherwise a program that takes and frees small pieces of a large chunk would
+ * keep all of it. */
 static void bin_age_begin(struct heap *heap, struct chunk *chunk)
 {
     struct heir *heir = &heap->heir;
@@ -137,8 +138,8 @@ static void bin_list_push(struct heap *heap, struct chunk *chunk, unsigned bin)
         bin_mark_filled(heap, bin);
 }
 
-/* What stands in a free chunk may have been written by a program that uses memory after its free:
- * its links are followed only where the others say the same. */
+/* A program that uses memory after its free may have overwritten the links of a free chunk. They
+ * are followed only if they point into BFM's memory and the neighbours point back. */
 static inline bool bin_is_ours(const struct chunk *chunk)
 {
     uintptr_t address = (uintptr_t)chunk;
@@ -208,7 +209,7 @@ static void bin_tree_remove(struct heap *heap, struct chunk *chunk, unsigned bin
 
     if (unlikely(!bin_links_tree(*root, node)))
         bin_tampered(chunk);
-    /* The first node has nothing on its left, so at most a leaf on its right. */
+    /* The first node has no left child, so its right child is a leaf or NULL. */
     if (heap->first[bin] == chunk) {
         struct rb_node *second = node->right ? node->right : rb_parent(node);
         heap->first[bin] = second ? chunk_of_node(second) : NULL;
@@ -231,7 +232,7 @@ static bool bin_links_age(const struct heap *heap, const struct chunk *chunk)
            (newer ? newer->older : heap->newest) == chunk;
 }
 
-/* From AGED_MIN on. */
+/* For chunks from AGED_MIN on. */
 static __attribute__((noinline)) void bin_insert_aged(struct heap *heap, struct chunk *chunk,
                                                       size_t size)
 {
@@ -287,7 +288,7 @@ void bins_ask(const struct chunk *chunk)
 
     if (size < TREE_MIN)
         return;
-    __builtin_prefetch(chunk->next, 1); /* of a node: its parent and what is on its left */
+    __builtin_prefetch(chunk->next, 1); /* of a tree node: parent and left child */
     __builtin_prefetch(chunk->prev, 1);
     if (size >= BIN_EXACT_END)
         __builtin_prefetch(chunk->node.right, 1);

@@ -1,5 +1,5 @@
 /* The free chunks of a heap by size and address. Under the heap's lock. Each call is O(log n): one
- * way down a tree, one tree repaired, and at most two words of bitmaps looked at. */
+ * search down a tree, one repair of a tree, and at most two words of bitmaps. */
 #ifndef TIDEMARK_BFM_BINS_H
 #define TIDEMARK_BFM_BINS_H
 
@@ -9,19 +9,18 @@ unsigned bin_of(size_t size);
 void bins_insert(struct heap *heap, struct chunk *chunk, size_t size);
 void bins_remove(struct heap *heap, struct chunk *chunk, size_t size);
 
-/* The chunk grows at its end to `to` bytes; false: it must be removed and inserted, and nothing has
- * changed. true: it stays where it is, and is as old as it was. */
+/* May a chunk of `size` bytes grow at its end to `to` bytes without a change of the bins? false: it
+ * must be removed and inserted again. true: it also keeps its age. Changes nothing. */
 bool bins_prolong(const struct heap *heap, const struct chunk *chunk, size_t size, size_t to);
 
-/* The neighbours in its bin of a chunk that is about to be removed, so that they come from memory
- * at one time. */
+/* Prefetches the neighbours in its bin of a chunk that is about to be removed. */
 void bins_ask(const struct chunk *chunk);
 
 /* The smallest chunk of at least `need`, of several the lowest (from BIN_EXACT_END on) or the one
  * that was freed last; NULL when there is none. */
 struct chunk *bins_best(const struct heap *heap, size_t need);
 
-/* The chunk has nothing more to give back: it leaves the list of those that may have. */
+/* Removes the chunk from the list by age: it has nothing more to give back. */
 void bins_aged(struct heap *heap, struct chunk *chunk);
 
 /* As if the chunk became free now. */

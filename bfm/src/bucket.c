@@ -58,7 +58,7 @@ static void bucket_bits_fill(struct record *record)
     }
 }
 
-/* A generator for the option `random`; under the arena's lock, and no two arenas are alike. */
+/* A random number for the option `random`. Each thread has a state of its own. */
 static unsigned bucket_draw(struct arena *arena, unsigned below)
 {
     static _Thread_local uint64_t state;
@@ -71,8 +71,8 @@ static unsigned bucket_draw(struct arena *arena, unsigned below)
     return (unsigned)((state >> 32) % below);
 }
 
-/* Takes up to `want` blocks: at most 8 words are looked at, and one turn a block. Stored from the
- * end of `blocks` backwards. */
+/* Takes up to `want` blocks and stores them from the end of `blocks` backwards. At most 8 words are
+ * looked at, with one turn a block. */
 static unsigned bucket_take_lowest(struct record *record, void **blocks, unsigned want)
 {
     uintptr_t page = layout_record_page(record);
@@ -90,7 +90,7 @@ static unsigned bucket_take_lowest(struct record *record, void **blocks, unsigne
     return got;
 }
 
-/* One block, any of them: a word drawn, then a bit of it. */
+/* Takes one block at random: draws a word, then a bit of it. */
 static unsigned bucket_take_random(struct arena *arena, struct record *record, void **blocks,
                                    unsigned want)
 {
@@ -179,7 +179,7 @@ static unsigned bucket_take_from(struct arena *arena, struct record *record, voi
     return got;
 }
 
-/* One of them becomes a marked one, when its turn has come. */
+/* Replaces one of the blocks by a marked one if it is that block's turn. */
 static void bucket_mark_one(struct arena *arena, unsigned code, void **blocks, unsigned count)
 {
     unsigned place = marks_place(arena, code, count);
@@ -204,7 +204,7 @@ unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned
             break;
         got += bucket_take_from(arena, record, blocks, want - got);
     }
-    if (got && got < want) /* they are at the end; only when memory is short */
+    if (got && got < want) /* memory is short: moves them from the end to the front */
         for (unsigned i = 0; i < got; i++)
             blocks[i] = blocks[want - got + i];
     if (got && events_wanted() && !arena->heap->independent)
@@ -218,8 +218,8 @@ static bool bucket_is_empty(const struct record *record)
 }
 
 /* A record that was black goes to the front of the white list. A wholly free record goes back to
- * the tree component, unless it is the only white one of its class: a program at the edge would
- * fetch it again at once. So a wholly free record is always alone in its list. */
+ * the tree component, unless it is the only white one of its class, which may be needed again soon.
+ * So a wholly free record is always alone in its list. */
 static void bucket_after_put(struct arena *arena, struct record *record)
 {
     struct record_list *white = bucket_white_of(arena, record);
@@ -281,7 +281,7 @@ static uintptr_t bucket_link_mix(const struct block *block)
     return (((uintptr_t)block >> 4) ^ bfm_secret) * 0x9E3779B97F4A7C15ull;
 }
 
-/* What is no block was written by a program that uses memory which it has freed. */
+/* Aborts if the link is no block: a program has written to memory that it had freed. */
 struct block *bucket_next(const struct block *block)
 {
     uintptr_t next = block->next ^ bucket_link_mix(block);
@@ -298,7 +298,7 @@ void arena_push(struct arena *arena, void *block)
 {
     struct block *node = block, *first = atomic_load_explicit(&arena->remote, memory_order_relaxed);
 
-    /* Another turn means that another thread pushed. */
+    /* Each further turn means that another thread has pushed. */
     do {
         node->next = (uintptr_t)first ^ bucket_link_mix(node);
     } while (!atomic_compare_exchange_weak_explicit(&arena->remote, &first, node,

@@ -14,7 +14,8 @@ _Thread_local struct cache *bfm_cache __attribute__((tls_model("initial-exec")))
 struct cache bfm_no_cache;
 struct cache bfm_late_cache;
 
-/* Pages wait to be purged even when nothing but buckets is used: one refill in 16 sees to it. */
+/* One refill or flush in 16 looks at the clock, so that a program with small blocks only gives
+ * memory back as well. */
 enum { REFILLS_PER_TICK = 16, AGE_MS = 4, RECLAIM_LOOKS = 4 };
 
 static unsigned cache_clip(size_t depth, unsigned least, unsigned most)
@@ -68,8 +69,8 @@ void cache_init(struct cache *cache, struct arena *home, struct arena *arena)
     }
 }
 
-/* Stacks that have grown and were not used since the last look lose what they do not need of that:
- * the next few in turn. */
+/* Takes room back from stacks that have grown and were not used since the last look. Each call
+ * looks at the next RECLAIM_LOOKS stacks. */
 static void cache_reclaim(struct cache *cache)
 {
     bool shared = cache->home != cache->arena;
@@ -109,7 +110,7 @@ static void cache_push(struct cache *cache, unsigned code, void *slot)
         cache->base[code] = cache->top[code];
 }
 
-/* After changes below the top: at most CACHE_DEPTH turns. */
+/* Sets the base again after changes below the top. At most CACHE_DEPTH turns. */
 static void cache_find_base(struct cache *cache, unsigned code)
 {
     void **floor = cache_floor(cache, code);
@@ -128,7 +129,7 @@ void *cache_pop_marked(struct cache *cache, unsigned code)
     return block;
 }
 
-/* The marked block on top changes places with one that is not and lies deeper; false: there is
+/* Exchanges the marked block on top with a deeper block that is not marked; false: there is
  * none. */
 static bool cache_sink(struct cache *cache, unsigned code)
 {
@@ -188,7 +189,7 @@ void *cache_refill(struct cache *cache, unsigned code)
 static void cache_send_home(void **slots, size_t count)
 {
     struct arena *inside = NULL;
-    size_t drain = DRAIN_MOST; /* of one arena, whatever number of arenas there are */
+    size_t drain = DRAIN_MOST; /* only the first arena is drained, so that the work is bounded */
 
     for (size_t i = 0; i < count; i++) {
         void *block = mark_slot_block(slots[i]);
@@ -217,7 +218,7 @@ void block_go_home(void *block)
     cache_send_home(&block, 1);
 }
 
-/* At most CACHE_DEPTH turns, where the short way found something odd or no room. */
+/* At most CACHE_DEPTH turns. */
 void cache_check(const struct cache *cache, const struct record *record, const void *block)
 {
 
@@ -264,13 +265,13 @@ void cache_flush_all(struct cache *cache)
         cache_flush_class(cache, code);
 }
 
-/* Each class in turn, all within an eighth of a second: blocks in a stack keep their records from
- * being given back. */
+/* Empties the stack of one class and one shelf, each in turn; all classes take an eighth of a
+ * second. Blocks in a stack would keep their records from being given back. */
 static void cache_age(struct cache *cache)
 {
     uint64_t now_ms = os_now_ms();
 
-    /* The clock shall not say which blocks are marked: a profile of the same run is the same. */
+    /* With a hook no stack is emptied by the clock, so that two runs mark the same blocks. */
     if (events_wanted() || now_ms - cache->aged_ms < AGE_MS || options.decay_ms == DECAY_NEVER)
         return;
     cache->aged_ms = now_ms;

@@ -1,5 +1,4 @@
-/* Tags: what a chunk's first 8 bytes say, and reading and writing them. Written under the
- * heap's lock. */
+/* Tags: the first 8 bytes of a chunk, read and written here. */
 #ifndef TIDEMARK_BFM_CHUNK_H
 #define TIDEMARK_BFM_CHUNK_H
 
@@ -7,21 +6,20 @@
 
 extern HIDDEN uint64_t bfm_secret;
 
-/* Depends on where the tag is and on a secret. */
+/* A hash of the tag's address and a secret. */
 static inline uint64_t chunk_hash(const struct chunk *chunk)
 {
     return ((uintptr_t)chunk ^ bfm_secret) * 0x9E3779B97F4A7C15ull;
 }
 
-/* 16 bits of it: what lies before a pointer that is not ours passes for a tag once in 65,536
- * times. */
+/* 16 bits of the hash. Other bytes are taken for a tag once in 65,536 times. */
 static inline uint64_t chunk_tag_check(const struct chunk *chunk)
 {
     return chunk_hash(chunk) & ~(uint64_t)0 << 48;
 }
 
-/* All tags are written under the heap's lock. Who has a block reads its tag without (middle.c),
- * while another thread changes a flag of it, so each access is one load or one store. */
+/* All tags are written under the heap's lock. The owner of a block reads its tag without the lock
+ * (middle.c), while another thread may change a flag of it, so each access is one load or store. */
 static inline uint64_t chunk_tag(const struct chunk *chunk)
 {
     return __atomic_load_n(&chunk->tag, __ATOMIC_RELAXED);
@@ -42,8 +40,8 @@ static inline bool chunk_tag_good(const struct chunk *chunk)
     return ((chunk_tag(chunk) ^ chunk_tag_check(chunk)) >> 48) == 0;
 }
 
-/* The tag of a chunk in use of this size that is not marked, whatever lies before it. No size has
- * bits 31 to 47. */
+/* Is `tag` that of a chunk of this size that is in use and not marked? CHUNK_PREV_FREE may be set.
+ * No size has bits 31 to 47. */
 static inline bool chunk_tag_is(uint64_t tag, uint64_t hash, uint32_t size)
 {
     return !((tag ^ hash) >> 48) &&

@@ -1,6 +1,6 @@
 /* The tables of the size classes: bytes, blocks in a record, inverse for the division, and class by
- * size. They are written out, made from the rule in classes.h. test_classes checks every entry
- * against that rule. */
+ * size. They follow from the rule in classes.h, and tests/test_parts.c checks every entry against
+ * it. */
 #include "bfm/classes.h"
 
 const uint16_t bfm_class_bytes[CLASS_CODES] = {

@@ -1,5 +1,5 @@
-/* In libbfm.so only: what the C library's family has besides the blocks themselves (mallinfo(3),
- * malloc_stats(3), malloc_info(3), mallopt(3)). */
+/* In libbfm.so only: the functions of the C library's malloc family that report or set something
+ * (mallinfo(3), malloc_stats(3), malloc_info(3), mallopt(3)), and the sized frees. */
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
@@ -10,7 +10,7 @@
 
 #define API __attribute__((visibility("default")))
 
-/* Of C23. Where the C library has them and BFM has not, it would be given BFM's blocks. */
+/* Of C23. BFM needs them: otherwise the C library's would be given BFM's blocks. */
 void free_sized(void *block, size_t bytes);
 void free_aligned_sized(void *block, size_t align, size_t bytes);
 
@@ -56,7 +56,7 @@ API struct mallinfo2 mallinfo2(void)
     };
 }
 
-/* The old one has ints, which wrap; these stop at the largest. */
+/* The fields of mallinfo() are ints; larger values become INT_MAX. */
 static int family_clip(size_t value)
 {
     return value > INT_MAX ? INT_MAX : (int)value;
@@ -77,7 +77,7 @@ API struct mallinfo mallinfo(void)
     };
 }
 
-/* Of each resident byte what it is there for; a line for each cause. */
+/* Prints the resident bytes by use, a line each. */
 static void family_say_account(void)
 {
     struct bfm_account account = {.size = sizeof account};
@@ -153,8 +153,7 @@ API int malloc_info(int flags, FILE *stream)
     return 0;
 }
 
-/* Taken and without effect, as far as there is nothing here that they could set: 1, as the C
- * library says of what it knows. */
+/* The known parameters are accepted without effect: 1, as from the C library. */
 API int mallopt(int parameter, int value)
 {
     switch (parameter) {

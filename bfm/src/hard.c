@@ -7,7 +7,7 @@
 #include "bfm/bfm_options.h"
 #include "bfm/os.h"
 
-/* Of the padding behind a block this much is looked at: all but for mappings of their own. */
+/* At most so many bytes of padding are verified: all of it, except in mappings of their own. */
 enum { PADDING = 64, PAD_BYTE = 0xa5 };
 
 size_t hard_extra(void)

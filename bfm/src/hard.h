@@ -1,5 +1,4 @@
-/* What BFM_OPTIONS=check,canary,random,zero do to blocks: every call comes here, and none uses a
- * thread cache. With `canary` a block ends so:
+/* The canaries of BFM_OPTIONS=canary. A block then ends so:
  *
  *   │ the bytes asked for │ padding, known │ 8: a secret, the address and the size, mixed │ */
 #ifndef TIDEMARK_BFM_HARD_H
@@ -7,17 +6,19 @@
 
 #include <stddef.h>
 
-/* Bytes that a request grows by. */
+/* The bytes that a request grows by; 0 without the option. */
 size_t hard_extra(void);
 
-/* A new block: what stands behind it is written. `usable` is what it really has. */
+/* Writes padding and seal of a new block; nothing without the option. `usable`: its usable bytes,
+ * hard_extra() included. */
 void hard_seal(void *block, size_t usable, size_t bytes);
 
-/* As far as what stands behind the block says: how many bytes were asked for; `usable` when it says
- * nothing that could be. */
+/* The requested size as the seal says it; `usable` if the seal makes no sense. With the option
+ * only. */
 size_t hard_asked(const void *block, size_t usable);
 
-/* Aborts when what stands behind the block has changed; how many bytes were asked for. */
+/* Aborts if padding or seal have changed. Returns the requested size; without the option
+ * `usable`. */
 size_t hard_verify(const void *block, size_t usable);
 
 #endif

@@ -1,8 +1,7 @@
 /* Blocks with a mapping of their own (large.h): used ones in a list of their heap, freed ones in a
  * list of kept mappings, newest first. A request takes the best fit among the newest kept ones.
- * What is beyond the limit goes at once, and the rest when it was kept for long: the oldest mapping
- * first, from its end on. A mapping that is given back is in no list meanwhile, and no lock is
- * held.
+ * What is above the limit is given back at once, the rest after a time: the oldest mapping first,
+ * from its end on. A mapping that is being given back is in no list, and no lock is held.
  *
  *   kept_bytes = sum of (resident_end - start) over the kept mappings
  *   used_bytes = sum of large_bytes over all heaps */
@@ -19,7 +18,7 @@
 enum { KEPT_TRIES = 16 };
 /* What a step of age gives back at most: half a millisecond. */
 #define STEP_MOST ((size_t)8 << 20)
-/* So much in use that huge pages are asked for without a trial. */
+/* From so much in use on huge pages are asked for without a trial. */
 #define HUGE_SURE ((size_t)512 << 20)
 
 static struct lock lock;
@@ -103,7 +102,7 @@ static void large_keep(struct large *large, uint64_t now_ms)
     atomic_store_explicit(&anything_kept, true, memory_order_relaxed);
 }
 
-/* It was there a moment ago, and the end of it was given back. */
+/* Puts a mapping back that was the oldest, after its end was given back. */
 static void large_keep_as_oldest(struct large *large)
 {
     large->next = NULL;
@@ -152,7 +151,7 @@ static struct large *large_find_kept(size_t bytes, size_t align)
     return best;
 }
 
-/* As the tree component found; if it has not tried, from HUGE_SURE on. */
+/* Do huge pages pay, as the tree component found? If it has not tried: from HUGE_SURE on. */
 static bool large_huge_pays(void)
 {
     int verdict = atomic_load_explicit(&bfm_huge_verdict, memory_order_relaxed);
@@ -174,7 +173,7 @@ static uintptr_t large_map(size_t bytes, size_t align)
     return start;
 }
 
-/* Under the lock: an address may just have been left by another block. */
+/* Under the lock, since another block may just have left this address. */
 static struct large *large_describe(uintptr_t start, size_t bytes)
 {
     struct large *large = (struct large *)layout_record_of(start);
@@ -185,8 +184,8 @@ static struct large *large_describe(uintptr_t start, size_t bytes)
     return large;
 }
 
-/* One that was kept. To clear what is resident of it takes as long as to unmap it, and saves the
- * faults of a new one. */
+/* Takes a kept mapping; NULL: none fits. To clear its resident part takes as long as to unmap it,
+ * and saves the faults of a new mapping. */
 static void *large_reuse(struct heap *heap, size_t bytes, size_t align, bool zero)
 {
     struct large *large;
@@ -226,9 +225,9 @@ void *large_alloc(struct heap *heap, size_t bytes, size_t align, bool zero)
     return (void *)start;
 }
 
-/* Gives back at least `most` bytes of the oldest kept mapping, or all of that; how much was
- * resident of it. The mapping is as good as before, until nothing of it is resident. Along 2 MiB,
- * for a huge page goes as a whole. The lock is not held while the system works. */
+/* Gives back at least `most` bytes from the end of the oldest kept mapping, or all of it. Returns
+ * how many bytes that were; 0: nothing is kept. The rest of the mapping stays kept. Cuts at
+ * multiples of LARGE_STEP. The lock is not held during system calls. */
 static size_t large_give_oldest(size_t most)
 {
     struct large *large;
@@ -268,8 +267,8 @@ static size_t large_give_oldest(size_t most)
     return end - from;
 }
 
-/* Until what is kept is within the limit: as much as was freed and a sixteenth, and at most
- * LARGE_STEP more for each mapping that is left. */
+/* Gives back until the limit holds: as much as was freed and a sixteenth, and at most LARGE_STEP
+ * more for each mapping that is left. */
 void large_free(struct large *large)
 {
     size_t bytes = large->bytes, kept_now, limit;
@@ -331,7 +330,7 @@ void *large_resize(struct large *large, size_t bytes)
     large_unuse(large);
     moved = (uintptr_t)os_remap((void *)start, old_bytes, bytes);
     if (moved && !pagemap_cover(moved, moved + 1)) {
-        /* Nowhere to describe it: back to where it was. */
+        /* There is no memory to describe it: it moves back. */
         os_move_back((void *)moved, bytes, old_bytes, (void *)start);
         moved = 0;
     }

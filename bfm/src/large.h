@@ -1,5 +1,6 @@
-/* Blocks from LARGE_MIN on: a mapping each. What is freed stays for reuse within a limit; a free
- * gives back what is beyond it, in proportion to its own bytes. Takes its own locks. */
+/* Blocks from LARGE_MIN on: a mapping each. Freed mappings are kept for reuse up to a limit; a free
+ * gives back what is above it, in proportion to its own bytes. The functions take the lock
+ * themselves unless they say otherwise. */
 #ifndef TIDEMARK_BFM_LARGE_H
 #define TIDEMARK_BFM_LARGE_H
 
@@ -8,17 +9,17 @@
 /* 2 MiB of small pages take 130 µs to unmap here, of huge pages 6. */
 #define LARGE_STEP ((size_t)1 << 20)
 
-/* `align` a power of two. With `zero` the block is zeros. */
+/* `align`: a power of two. `zero`: the block is cleared. NULL: no memory. */
 void *large_alloc(struct heap *heap, size_t bytes, size_t align, bool zero);
 void large_free(struct large *large);
 
-/* In place or elsewhere; NULL: no memory, and nothing has changed. */
+/* Resizes in place or moves. NULL: no memory, and nothing has changed. */
 void *large_resize(struct large *large, size_t bytes);
 
-/* One bounded step of giving back what has been kept for long; `passed_ms` since the last. */
+/* One bounded step of giving back by age. `passed_ms`: the time since the last one. */
 void large_step(uint64_t now_ms, uint64_t passed_ms);
 
-/* All that is kept; not bounded. Returns bytes. */
+/* Gives back all kept mappings; not bounded. Returns the bytes. */
 size_t large_trim(void);
 
 void large_release(struct heap *heap);

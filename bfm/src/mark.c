@@ -15,8 +15,8 @@ static uint64_t mark_seed(void)
     return (atomic_fetch_add(&seeds, 1) + 1) * 0x9e3779b97f4a7c15u;
 }
 
-/* log2(x / 2^63) of x >= 2^63, in units of 2^-24, rounded down: squared, a number gives the next
- * digit of its logarithm as its carry. Whole numbers only: the program may trap on exceptions. */
+/* log2(x / 2^63) of x >= 2^63, in units of 2^-24, rounded down. The carry of each square is the
+ * next digit of the logarithm. Without floating point, whose exceptions the program may trap. */
 static uint64_t mark_log2(uint64_t x)
 {
     uint64_t digits = 0;
@@ -30,8 +30,8 @@ static uint64_t mark_log2(uint64_t x)
     return digits;
 }
 
-/* The same for a draw: log2(1 + i / LOG_STEPS), and a straight line between two of them, 2e-6 of a
- * mean too low. All threads write the same. */
+/* A table of log2(1 + i / LOG_STEPS), with straight lines between its entries; 2e-6 of a mean too
+ * low. All threads write the same values. */
 enum { LOG_BITS = 8, LOG_STEPS = 1 << LOG_BITS };
 static uint32_t mark_logs[LOG_STEPS + 1];
 

@@ -12,7 +12,8 @@ _Noreturn void middle_tampered(const void *block)
     os_fatal("a block was written to after its free", block);
 }
 
-/* Of the default heap's tree component, in use, and of a size that shelves hold: its size; 0. */
+/* The size of a chunk that a shelf may hold: of the default heap, in use, not marked, small enough.
+ * Otherwise 0. */
 static inline size_t middle_size_of(const void *block)
 {
     uintptr_t address = (uintptr_t)block;
@@ -36,7 +37,8 @@ static inline size_t middle_size_of(const void *block)
     return size <= MIDDLE_MAX + ALIGN ? size : 0;
 }
 
-/* The mark may be chance. At most SHELF_MOST turns. */
+/* Looks for the block on the shelf, as the program may have written the mark by chance. At most
+ * SHELF_MOST turns. */
 static __attribute__((noinline, cold)) void middle_check_twice(const struct shelf *shelf,
                                                                const void *block)
 {
@@ -67,7 +69,7 @@ void middle_flush_all(struct cache *cache)
         middle_flush(cache, &cache->shelf[i], 0);
 }
 
-/* All shelves together are full: the next one in turn that is not empty. At most SHELVES turns. */
+/* Flushes half of the next shelf in turn that is not empty. At most SHELVES turns. */
 static void middle_flush_another(struct cache *cache, const struct shelf *but)
 {
     for (unsigned i = 0; i < SHELVES; i++) {
@@ -79,8 +81,8 @@ static void middle_flush_another(struct cache *cache, const struct shelf *but)
     }
 }
 
-/* false: another size has the shelf, or all together are full, and that is so seldom enough to be
- * left so. */
+/* false: another size has the shelf, or all shelves together are full; but true each
+ * SHELF_PATIENCE-th time. */
 static inline bool middle_wants(struct cache *cache, struct shelf *shelf, size_t size)
 {
     if (shelf->size != size && middle_count(shelf))
@@ -89,7 +91,7 @@ static inline bool middle_wants(struct cache *cache, struct shelf *shelf, size_t
            ++cache->crowded % SHELF_PATIENCE == 0;
 }
 
-/* Room for a chunk of this size on its shelf; false: it shall not lie there. */
+/* Makes room for a chunk of this size on its shelf; false: there is none. */
 static bool middle_make_room(struct cache *cache, struct shelf *shelf, size_t size)
 {
     if (shelf->size != size) {
@@ -120,7 +122,7 @@ void middle_check(const void *block)
         middle_check_twice(middle_shelf(bfm_cache, size), block);
 }
 
-/* A chunk of the default heap's, in use: to its shelf or to the tree component. */
+/* Puts a chunk of the default heap on its shelf or gives it to the tree component. */
 static inline void middle_give_chunk(struct cache *cache, void *block, size_t size, uint64_t mix)
 {
     struct shelf *shelf = middle_shelf(cache, size);

@@ -1,9 +1,9 @@
-/* A thread's own free chunks of up to 32 KiB: what it frees it is likely to want again, and for
- * that no lock is taken and no tree is changed. For the tree component these chunks are in use.
+/* Shelves: a thread's own free chunks of up to 32 KiB. The thread can take them again without a
+ * lock and without a change of the tree component, for which these chunks are in use.
  *
- * A shelf holds chunks of one exact size, so no byte is lost to rounding. The size gives the shelf
- * (a hash); of two sizes with the same shelf the one that is used more has it. The chunks of a
- * shelf are a list through their payloads:
+ * A shelf holds chunks of one exact size, so no byte is lost to rounding. A hash of the size gives
+ * the shelf; of two sizes with the same shelf the one that is used more has it. The chunks of a
+ * shelf are linked through their payloads:
  *
  *   tag │ next, mixed with a secret │ mark: a secret and the address │ what the program left … */
 #ifndef TIDEMARK_BFM_MIDDLE_H
@@ -19,7 +19,7 @@
 #define SHELF_BYTES         ((size_t)16384)
 #define MIDDLE_BYTES        ((size_t)65536)
 #define MIDDLE_SHARED_BYTES ((size_t)8192) /* of a thread that shares its arena */
-/* And so many chunks. So often another size finds the shelf taken before it gets it. */
+/* A shelf holds at most SHELF_MOST chunks. Another size gets it after SHELF_PATIENCE attempts. */
 enum { SHELF_MOST = 16, SHELF_PATIENCE = 8 };
 
 static inline struct shelf *middle_shelf(struct cache *cache, size_t need)
@@ -34,7 +34,7 @@ static inline unsigned middle_count(const struct shelf *shelf)
     return (unsigned)(shelf->most - shelf->room);
 }
 
-/* What is mixed with the link, and what the mark is: the hash that the tag's check is a part of. */
+/* The mark, which is also mixed with the link. Its upper 16 bits are the check of the tag. */
 static inline uint64_t middle_mix(const void *block)
 {
     return chunk_hash(chunk_of(block));
@@ -59,8 +59,8 @@ static inline void *middle_pop(struct cache *cache, struct shelf *shelf)
     return block;
 }
 
-/* `bytes` from SMALL_MAX + 1; NULL: there is none. What wraps around, or is larger than MIDDLE_MAX,
- * is no shelf's size. */
+/* Takes a chunk for a request of more than SMALL_MAX bytes. NULL: there is none, as for sizes above
+ * MIDDLE_MAX and those that wrap around. */
 static inline void *middle_take(size_t bytes)
 {
     struct cache *cache = bfm_cache;
@@ -83,16 +83,16 @@ static inline void middle_put(struct cache *cache, struct shelf *shelf, void *bl
     cache->middle_bytes += shelf->size;
 }
 
-/* Of a page with CODE_TREE: whether there can be a tag before this address. Before a region's first
- * page there may be nothing to read. */
+/* May a tag stand before this address in a page with CODE_TREE? Before a region's first page there
+ * may be no memory to read. */
 static inline bool middle_has_tag(const void *block)
 {
     return (uintptr_t)block % ALIGN == 0 && (uintptr_t)block % PAGE_BYTES != 0;
 }
 
-/* Of such a page, with what stands there as a tag and middle_mix(): on its shelf. false: that needs
- * a closer look. A tag like a shelf's says all: in use, no fence, not late. A shelf with a size
- * belongs to a cache with an arena. */
+/* Puts a block of such a page on its shelf, given the word before it and middle_mix(). false: the
+ * long way is needed. If the word equals the tag that the shelf's chunks have, the block is in use,
+ * no fence and not late. */
 static inline bool middle_give_known(struct cache *cache, void *block, uint64_t tag, uint64_t mix)
 {
     struct shelf *shelf = middle_shelf(cache, tag & CHUNK_SIZE_MASK);
@@ -105,17 +105,17 @@ static inline bool middle_give_known(struct cache *cache, void *block, uint64_t 
     return true;
 }
 
-/* What that leaves: on its shelf or to the tree component. false: it is no block in use, or is
- * marked. */
+/* The long way: puts it on its shelf or gives it to the tree component. false: it is no block in
+ * use, or is marked. */
 bool middle_give_else(struct cache *cache, void *block, uint64_t tag, uint64_t mix);
 
-/* Of any page. false: it is no chunk of a size that shelves hold, or no block at all. */
+/* The same for a block of any page. false: no chunk that a shelf may hold, or no block. */
 bool middle_give(void *block);
 
 /* Aborts when the block is on a shelf of this thread's. */
 void middle_check(const void *block);
 
-/* The shelf's chunks but `keep` go to the tree component. */
+/* Gives the shelf's chunks to the tree component, except `keep`. */
 void middle_flush(struct cache *cache, struct shelf *shelf, unsigned keep);
 void middle_flush_all(struct cache *cache);
 

@@ -1,10 +1,10 @@
 /* In libbfm.so only, at the end of alloc.c: C++'s operators new and delete in every form, and names
  * that other allocators have (jemalloc's mallocx, the C library's __libc_malloc). A program that is
- * linked with another allocator finds all of them here, so that no block meets a foreign free.
+ * linked with another allocator finds all of them here, so that no block is given to another
+ * allocator's free.
  *
- * Nothing here needs a C++ library. When memory runs out, the one that the program has is asked for
- * its new_handler and for bad_alloc. A handler that throws ends a program that called a nothrow
- * form. */
+ * Nothing here needs a C++ library. When memory runs out, new_handler and bad_alloc are those of
+ * the program's C++ library. A handler that throws ends a program that called a nothrow form. */
 #include <dlfcn.h>
 
 /* ---- new ---- */
@@ -120,7 +120,7 @@ void *_ZnamSt11align_val_t(size_t bytes, size_t align) SAME_AS(_ZnwmSt11align_va
 void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t bytes, size_t align, const void *tag)
     SAME_AS(_ZnwmSt11align_val_tRKSt9nothrow_t);
 
-/* ---- delete: what stands behind the block says nothing that the page map does not ---- */
+/* ---- delete: sizes and alignments are not needed ---- */
 
 #define DELETE(name) void name(void *block) SAME_AS(bfm_free);
 DELETE(_ZdlPv)
@@ -136,8 +136,8 @@ DELETE(_ZdaPvmSt11align_val_t)
 DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t)
 DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t)
 
-/* ---- jemalloc's names. Flags: the alignment's logarithm in six bits, and zeroing; which arena and
- * which cache is ours to say. ---- */
+/* ---- jemalloc's names. Flags: the alignment's logarithm in six bits, and zeroing. Those of arenas
+ * and caches are ignored. ---- */
 
 enum { X_ALIGN = 0x3f, X_ZERO = 0x40 };
 
@@ -148,7 +148,7 @@ static struct want alloc_x_want(size_t bytes, int flags)
     return WANT(bytes, align < ALIGN ? ALIGN : align, (flags & X_ZERO) != 0);
 }
 
-/* What a block of so many bytes would have; 0: there can be none. */
+/* The usable bytes of a block of so many bytes; 0: there can be none. */
 static size_t alloc_good_size(size_t bytes, size_t align)
 {
     unsigned code = bytes <= SMALL_MAX ? alloc_aligned_code(bytes, align) : 0;
@@ -183,7 +183,7 @@ OPERATOR size_t sallocx(const void *block, int flags)
     return bfm_malloc_usable_size((void *)block);
 }
 
-/* Where the block does not stay, or the new part must be zeros, it is another block. */
+/* A new block, unless the old one fits, or only its size changes. */
 OPERATOR void *rallocx(void *block, size_t bytes, int flags);
 OPERATOR void *rallocx(void *block, size_t bytes, int flags)
 {
@@ -203,7 +203,7 @@ OPERATOR void *rallocx(void *block, size_t bytes, int flags)
     return moved;
 }
 
-/* In place or not at all: what the block has afterwards. */
+/* Never resizes. Returns the usable bytes. */
 OPERATOR size_t xallocx(void *block, size_t bytes, size_t extra, int flags);
 OPERATOR size_t xallocx(void *block, size_t bytes, size_t extra, int flags)
 {
@@ -216,7 +216,7 @@ OPERATOR size_t xallocx(void *block, size_t bytes, size_t extra, int flags)
 DELETE(dallocx)
 DELETE(sdallocx)
 
-/* ---- names that take blocks of malloc's in several allocators ---- */
+/* ---- names of other C libraries and allocators for the malloc family ---- */
 
 OPERATOR size_t malloc_size(const void *block);
 OPERATOR size_t malloc_size(const void *block)

@@ -28,7 +28,7 @@ size_t os_page_bytes(void)
     return bytes;
 }
 
-/* Not by sysconf(), which may read files. Where there are more than a set holds, 1 is said. */
+/* Without sysconf(), which may read files. 1 where there are more than a cpu_set_t holds. */
 unsigned os_processors(void)
 {
     int saved = errno, count;
@@ -83,7 +83,7 @@ void os_unmap(void *start, size_t bytes)
 {
     int saved = errno;
 
-    /* Too many mappings to cut one: the memory at least. */
+    /* The process has too many mappings to cut this one; at least its memory is given back. */
     if (munmap(start, bytes))
         madvise(start, bytes, MADV_DONTNEED);
     errno = saved;
@@ -146,8 +146,8 @@ void os_pagemap_close(int file)
     errno = saved;
 }
 
-/* PAGEMAP_SCAN of linux/fs.h, which may be older than the system. Present, and not the page of
- * zeros that the system gives to who only reads. */
+/* PAGEMAP_SCAN, which this system's linux/fs.h may not have. Finds pages that are present and are
+ * not the system's page of zeros, which it maps for reads. */
 static bool os_pagemap_scan(int file, uintptr_t start, size_t bytes, unsigned char *state)
 {
     struct {

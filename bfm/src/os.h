@@ -1,4 +1,4 @@
-/* All that BFM asks of the operating system, and its last words. errno stays as it was. */
+/* BFM's system calls, and its error messages. errno stays as it was. */
 #ifndef TIDEMARK_BFM_OS_H
 #define TIDEMARK_BFM_OS_H
 
@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed memory that costs nothing until it is touched; `align` is a power of two, at least the
- * system's page. NULL when there is none (RLIMIT_AS, the number of mappings, overcommit). */
+/* Zeroed memory, resident only when it is touched. `align`: a power of two; below the system's
+ * page: a page. NULL: the system refuses (RLIMIT_AS, the number of mappings, overcommit). */
 void *os_map(size_t bytes, size_t align);
-/* The same, refused where the system says that there is not so much memory. */
+/* The same, counted by the system as memory that will be used, so it may be refused. */
 void *os_map_block(size_t bytes, size_t align);
 void os_unmap(void *start, size_t bytes);
 
@@ -19,15 +19,15 @@ bool os_discard(void *start, size_t bytes);
 
 void os_use_huge_pages(void *start, size_t bytes, bool use);
 
-/* Makes pages resident ahead of their use, cheaper than one by one; where it cannot, nothing. */
+/* Makes pages resident, cheaper than by faults. Does nothing where the system cannot. */
 void os_populate(void *start, size_t bytes);
 
-/* Nine of ten pages are; false, too, when that is not known. At most 4 MiB. */
+/* Are at least nine of ten pages resident? false, too, if that is not known. At most 4 MiB. */
 bool os_is_resident(void *start, size_t bytes);
 
-/* Bit 0 of each byte of `state`, one for each page: it is. Pages that were only read are not, from
- * Linux 6.7 on. At most OS_PAGES_MOST pages, of one mapping. `file` comes from os_pagemap_open().
- * 0 or -errno. */
+/* Sets bit 0 of a byte of `state` for each resident page, in order. From Linux 6.7 on pages that
+ * were only read do not count. At most OS_PAGES_MOST pages, of one mapping. `file`: of
+ * os_pagemap_open(). 0 or -errno. */
 enum { OS_PAGES_MOST = 512 };
 int os_pages_resident(int file, void *start, size_t bytes, unsigned char *state);
 int os_pagemap_open(void); /* -1: there is none */
@@ -44,16 +44,16 @@ uint64_t os_now_ms(void);
 /* Processor time of this process. A system call. */
 uint64_t os_cpu_ns(void);
 
-/* A number nobody can guess, or what comes nearest. */
+/* A number that is hard to guess. */
 uint64_t os_random(void);
 
 size_t os_page_bytes(void);
 unsigned os_processors(void); /* that this process may use; 1 when that is not known */
 
-/* Memory of BFM's own, zeroed, never given back: what descriptors are made of. Thread-safe. */
+/* Zeroed memory for descriptors, never given back. NULL: no memory. Thread-safe. */
 void *os_meta(size_t bytes);
 
-/* The mappings that it comes from, each with this at its front. Under os_meta_lock(). */
+/* The front of each mapping that os_meta() takes memory from. The list is under os_meta_lock(). */
 struct os_meta {
     const struct os_meta *before;
     size_t bytes;

@@ -1,24 +1,27 @@
-/* See pace.h. A stretch is decided one slot ahead, for the slot that the top is in may have been
- * touched; what has begun badly ends with the slot that the top comes into. */
+/* Measures slots and chooses their pages (pace.h). A stretch is decided one slot ahead, since the
+ * slot of the top may have been touched. A stretch of huge pages that turn out slow ends with the
+ * slot that the top enters. */
 #include "bfm/pace.h"
 #include "bfm/bfm_options.h"
 #include "bfm/os.h"
 
-/* In slots. What pays is asked for at longer and longer stretches; what did not is tried again
- * after 512 MiB: a huge page whose memory the host must find first costs as much as five slots of
+/* In slots. While huge pages pay, stretches of them become longer; otherwise they are tried again
+ * after 512 MiB. A huge page whose memory the host must find first costs as much as five slots of
  * small ones. */
 enum { SMALL_LEAST = 2, TRIAL = 2, HUGE_MOST = 16, SMALL_AGAIN = 256, SPARSE_AGAIN = 32 };
-/* A slot that takes so many times what small pages take is one, whatever the others were like. */
+/* A slot of huge pages that takes so many times as long as small ones counts alone as their
+ * cost. */
 enum { COLD_TIMES = 2 };
-/* Longer than any page takes: between these two slots the program went over to something else. */
+/* If a slot takes so much longer, the program did something else meanwhile, as no page takes so
+ * long. */
 #define OTHER_NS ((uint64_t)12 << 20)
-/* Who fills 2 MiB of small pages in this time does little else. */
+/* A program that fills 2 MiB of small pages in this time does little else. */
 #define FILLS_NS ((uint64_t)4 << 20)
 
 _Atomic int bfm_huge_verdict;
 
-/* An eighth is noise, where the program does much else while it fills a slot; huge pages will save
- * it misses of the TLB. */
+/* Huge pages may be an eighth slower: that is noise where the program does much else while it fills
+ * a slot, and they save misses of the TLB later. */
 static bool pace_pays(const struct pace *pace)
 {
     return pace->huge_ns <= pace->small_ns + pace->small_ns / 8;
@@ -29,7 +32,8 @@ static uint64_t pace_mean_of(uint64_t mean_ns, uint64_t took_ns)
     return mean_ns ? (mean_ns * 7 + took_ns) / 8 : took_ns;
 }
 
-/* Small pages, too, are slow where the host must find them: the fastest slot counts most. */
+/* Small pages, too, are slow where the host must find their memory, so the fastest slot counts
+ * most. */
 static void pace_note_small(struct pace *pace, uint64_t took_ns)
 {
     uint64_t most_ns = COLD_TIMES * pace->small_ns;
@@ -42,7 +46,7 @@ static void pace_note_small(struct pace *pace, uint64_t took_ns)
             pace_mean_of(pace->small_ns, most_ns && took_ns > most_ns ? most_ns : took_ns);
 }
 
-/* What small pages cost is found out anew; once in a row, for the host may be that slow. */
+/* Measures small pages anew. Not twice in a row, as the host may be so slow. */
 static void pace_begin_anew(struct pace *pace)
 {
     pace->unclear = true;
@@ -78,8 +82,8 @@ static void pace_note_time(struct heap *heap, uintptr_t slot, uint64_t took_ns)
         atomic_store_explicit(&bfm_huge_verdict, pace_pays(pace) ? 1 : -1, memory_order_relaxed);
 }
 
-/* The last slot of a region stays small pages: a region that is given up is closed by a tag at its
- * end, and that must not cost a huge page. */
+/* The last slot of a region has small pages, since the tag that closes the region must not touch a
+ * huge page. */
 static uintptr_t pace_last_slot(const struct region *region)
 {
     return region->end - SLOT_BYTES;
@@ -113,7 +117,7 @@ static void pace_begin_stretch(struct heap *heap, uintptr_t slot)
     pace_ask(heap->top_region, slot, pace->stretch_end, true);
 }
 
-/* It was a bad idea: the rest of the stretch is small pages. */
+/* Makes the rest of the stretch small pages. */
 static void pace_give_up(struct heap *heap, uintptr_t slot)
 {
     struct pace *pace = &heap->pace;
@@ -131,7 +135,7 @@ static bool pace_is_large_enough(const struct pace *pace, size_t used)
     return used + SLOT_BYTES >= (fills ? HUGE_EARLY : HUGE_FROM);
 }
 
-/* Which pages the slot after this one gets. */
+/* Decides which pages the slot after this one gets. */
 static void pace_decide(struct heap *heap, uintptr_t slot, uintptr_t before, size_t used)
 {
     struct pace *pace = &heap->pace;
@@ -144,7 +148,7 @@ static void pace_decide(struct heap *heap, uintptr_t slot, uintptr_t before, siz
              before < heap->top_region->start || !pace_is_large_enough(pace, used))
         return;
     else if (!pace->huge_stretch && !os_is_resident((void *)before, SLOT_BYTES))
-        pace->rest = SPARSE_AGAIN; /* they would make resident what the program does not touch */
+        pace->rest = SPARSE_AGAIN; /* huge pages would make untouched memory resident */
     else
         pace_begin_stretch(heap, pace->slot_next);
 }
@@ -157,8 +161,8 @@ void pace_enter(struct heap *heap, uintptr_t to, size_t used)
     uint64_t now_ns;
 
     if (!options.huge_pages || slot < pace->slot_next)
-        return;                                /* been here: the top has gone back meanwhile */
-    now_ns = pace->rest > 1 ? 0 : os_cpu_ns(); /* what the last one takes is enough */
+        return;                                /* the top was in this slot before */
+    now_ns = pace->rest > 1 ? 0 : os_cpu_ns(); /* only the time of the last slot is needed */
     pace->took_ns = 0;
     if (pace->slot_next == slot && before + SLOT_BYTES == slot && pace->entered_ns && now_ns)
         pace_note_time(heap, before, now_ns - pace->entered_ns);

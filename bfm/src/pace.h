@@ -1,5 +1,5 @@
-/* Whether huge pages pay, found out by trying. A first touch of one costs a fifth of what its 512
- * small pages cost, and fewer misses of the TLB ever after; but on a machine whose memory is
+/* Finds out by trying whether huge pages pay. A first touch of one costs a fifth of its 512 small
+ * pages, and there are fewer misses of the TLB afterwards. But on a machine whose memory is
  * fragmented, or a virtual one whose host has taken free memory back, it costs up to a hundred
  * times as much. So slots of 2 MiB of the top are given out in stretches of one kind, and the
  * processor time in which the program fills a slot says which kind is next. */
@@ -15,7 +15,7 @@ void pace_enter(struct heap *heap, uintptr_t to, size_t used);
 /* The top has moved to a new region, of which nothing was touched yet. One system call. */
 void pace_region(struct heap *heap);
 
-/* What was found out last, for who has not the lock: > 0 they pay, < 0 they do not, 0 unknown. */
+/* The last result, readable without a lock: > 0 they pay, < 0 they do not, 0 not known. */
 extern _Atomic int bfm_huge_verdict;
 
 /* The slot in which the region begins, with its last page, is the first. */

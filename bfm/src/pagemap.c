@@ -5,7 +5,7 @@
 #include "bfm/bfm_options.h"
 #include "bfm/os.h"
 
-/* Pages of its own. */
+/* Aligned, so that no page of it holds other variables. */
 _Atomic(struct leaf *) bfm_leaves[LEAF_COUNT] __attribute__((aligned(4096)));
 
 static bool pagemap_cover_leaf(size_t index)
@@ -19,7 +19,7 @@ static bool pagemap_cover_leaf(size_t index)
         return false;
     if (options.huge_always) /* sparsely used: huge pages would make it large */
         os_use_huge_pages(leaf, sizeof *leaf, false);
-    /* Two heaps may want the same leaf at once: the second throws its own away. */
+    /* Two heaps may need the same leaf at once; the second unmaps its own. */
     if (!atomic_compare_exchange_strong(&bfm_leaves[index], &none, leaf))
         os_unmap(leaf, sizeof *leaf);
     return true;
@@ -41,7 +41,7 @@ void pagemap_populate(uintptr_t address)
     os_populate((void *)start, end - start);
 }
 
-/* The records of [start, end), the map of their leaf's part that lies in whole pages. */
+/* Gives back the descriptors of [start, end), which fill whole pages. */
 static void pagemap_forget_records(uintptr_t start, uintptr_t end)
 {
     struct leaf *leaf = layout_leaf_of(start);
@@ -52,7 +52,7 @@ static void pagemap_forget_records(uintptr_t start, uintptr_t end)
     atomic_store_explicit(&leaf->populated[page / GROUP_PAGES], false, memory_order_relaxed);
 }
 
-/* A stretch is 1 MiB of addresses: at most 64 turns, and one where a step gave something back. */
+/* A turn for each MiB of addresses: at most 64 turns, and one where a step gave something back. */
 void pagemap_forget(uintptr_t start, uintptr_t from, uintptr_t end)
 {
     uintptr_t at = layout_round_down(from, FORGET_BYTES);
@@ -64,7 +64,7 @@ void pagemap_forget(uintptr_t start, uintptr_t from, uintptr_t end)
         }
 }
 
-/* Regions are of at most 1 GiB: two turns. */
+/* Regions have at most 1 GiB: two turns. */
 bool pagemap_cover(uintptr_t start, uintptr_t end)
 {
     for (size_t i = start >> LEAF_SHIFT; i <= (end - 1) >> LEAF_SHIFT; i++)
@@ -90,7 +90,7 @@ void pagemap_leave(uintptr_t address)
     layout_leaf_of(address)->taken[page / 64] &= ~((uint64_t)1 << page % 64);
 }
 
-/* The bits of one word for pages [page, last], `page` being in it. */
+/* The bits for pages [page, last] of the word that holds `page`. */
 static uint64_t pagemap_word_mask(size_t page, size_t last)
 {
     uint64_t mask = ~(uint64_t)0 << page % 64;

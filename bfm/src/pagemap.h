@@ -8,16 +8,17 @@
 /* Leaves for all of [start, end); false: no memory. */
 bool pagemap_cover(uintptr_t start, uintptr_t end);
 
-/* [start, end) is free and was given back; up to `from` that was known before. What describes its
- * pages goes too, where it fills pages of its own: 1 % of small blocks. Under the heap's lock. */
+/* [start, end) is free and was given back; up to `from` this was called before. Gives back the
+ * descriptors of its pages, too, where they fill pages of their own. Under the heap's lock. */
 void pagemap_forget(uintptr_t start, uintptr_t from, uintptr_t end);
 
-/* The records of the 4 MiB around an address are resident from now on: else every 64th new record
- * would find a page fault. For heaps that are mostly records. Under the lock of any heap: the worst
- * is that it is done twice. */
+/* Makes the records of the 4 MiB around an address resident; otherwise every 64th new record has a
+ * page fault. For heaps that are mostly records. Under the lock of a heap; two heaps may do it at
+ * the same time. */
 void pagemap_populate(uintptr_t address);
 
-/* Which region an address lies in; NULL: none of ours, as far as known. */
+/* The region of the slot of an address; NULL: none. A region's first page is in a slot of its own,
+ * so the address may lie before its start. */
 static inline struct region *pagemap_region_of(uintptr_t address)
 {
     struct leaf *leaf = layout_leaf_of(address);
@@ -36,8 +37,8 @@ static inline bool pagemap_page_taken(uintptr_t address)
 void pagemap_take(uintptr_t address);
 void pagemap_leave(uintptr_t address);
 
-/* Every write into memory that was clean is told, so that calloc() and purging know what is
- * zero. */
+/* Called for each range before it is used, so that calloc() and age.c can rely on clean pages being
+ * zero; and after it was given back. */
 void mark_dirty(struct heap *heap, uintptr_t start, uintptr_t end);
 void mark_clean(struct heap *heap, uintptr_t start, uintptr_t end);
 
@@ -54,7 +55,7 @@ static inline void pagemap_mark_page(struct heap *heap, uintptr_t address)
         mark_dirty(heap, address, address + 1);
 }
 
-/* Most ranges are of few pages, and have been used before. */
+/* The short way: most ranges have few pages, which are dirty already. */
 static inline void pagemap_mark_range(struct heap *heap, uintptr_t start, uintptr_t end)
 {
     size_t first = layout_leaf_page(start), last = layout_leaf_page(end - 1);

@@ -1,7 +1,7 @@
-/* A red-black tree with its nodes inside the things it orders: insertion and removal given the
- * place, searching is the caller's. No sentinel, so nothing shared is written and trees do not meet
- * (the report's 2.2.3). At most two rotations an insertion and three a removal; the loops that
- * recolour go up one level a turn: at most 2 log2(n + 1) turns. */
+/* Red-black trees whose nodes are part of the ordered structs. The caller searches the place;
+ * insertion and removal are here. There is no sentinel, so trees share nothing that is written (the
+ * report's 2.2.3). At most two rotations an insertion and three a removal; the loops that recolour
+ * go up one level a turn: at most 2 log2(n + 1) turns. */
 #ifndef TIDEMARK_BFM_RB_H
 #define TIDEMARK_BFM_RB_H
 

@@ -19,7 +19,7 @@ static size_t bfm_stats_region_count(const struct heap *heap)
     return count;
 }
 
-/* Locks are taken one after the other: other threads are not held up for long. */
+/* Takes the locks one after the other, so that other threads wait only briefly. */
 int bfm_statistics(bfm_heap *which, struct bfm_statistics *statistics)
 {
     struct heap *heap = which ? (struct heap *)which : &bfm_default_heap;

@@ -1,5 +1,5 @@
-/* A simple reference that a stream of calls is checked against: which blocks live, what they hold,
- * that none touch, that each is aligned, and that bfm_check() holds. */
+/* Checks a stream of calls against a simple model: which blocks live, what they hold, that none
+ * overlap, that each is aligned, and that bfm_check() holds. */
 #ifndef TIDEMARK_TEST_BFM_MODEL_H
 #define TIDEMARK_TEST_BFM_MODEL_H
 

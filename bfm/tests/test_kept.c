@@ -1,6 +1,6 @@
-/* What is free goes back to the system: at once what is beyond the one bound (64 MiB and half
- * of what is in use, age_limit), the rest within a second in which the program calls anything, all
- * of it by bfm_malloc_trim(). Resident memory is read from /proc, for each pattern in a child of
+/* Free memory goes back to the system: what is above the bound (64 MiB and half of what is in use,
+ * age_limit) at once, the rest within a second in which the program makes calls, and all of it by
+ * bfm_malloc_trim(). Resident memory is read from /proc, for each pattern in a child of
  * its own. BFM_TEST_LARGEST=MIB (up to 1024) widens the sizes. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ enum { SANITIZED = 0 };
 /* The page map, a step that is not yet due, and the test itself. */
 #define SLACK (3 * MIB)
 
-/* What is the process's own: pages of programs and libraries come and go with other processes. The
+/* Anonymous memory, as pages of programs and libraries also depend on other processes. The
  * kernel walks the pages for it; statm's sum may be behind on a machine of many processors. */
 static size_t resident(void)
 {
@@ -261,8 +261,8 @@ static int comes_back(size_t bytes, size_t keep_every, size_t active_bytes, long
     return 1;
 }
 
-/* A free each tenth of a second: 16 may pass until one looks at the clock, 8 MiB go with each of the
- * others. */
+/* A free each tenth of a second: 16 may pass until one looks at the clock, 8 MiB go with each of
+ * the others. */
 static int comes_back_to_who_calls_seldom(size_t bytes, size_t active_bytes)
 {
     struct many many = fill(bytes, 192 * MIB, 0);

@@ -17,7 +17,7 @@ enum latency_call { LATENCY_MALLOC, LATENCY_FREE, LATENCY_CALLS };
 
 struct latency_figures {
     uint64_t calls;
-    uint64_t max_ns, max_call; /* the slowest, and the how manieth it was, from 0 */
+    uint64_t max_ns, max_call; /* the slowest, and its number, from 0 */
     uint64_t p50_ns, p99_ns, p9999_ns;
     uint64_t corrected; /* calls from which time without the processor was taken out */
 };

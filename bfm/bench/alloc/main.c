@@ -37,8 +37,7 @@ static const char *const mode_names[] = {
 };
 enum { MODES = sizeof mode_names / sizeof *mode_names };
 
-/* --- output ------------------------------------------------------------------------------------
- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static char line[8192];
 static size_t line_length;
@@ -71,8 +70,7 @@ static void say_number(const char *key, uint64_t number)
         say(", \"%s\": %llu", key, (unsigned long long)number);
 }
 
-/* --- measuring
- * ------------------------------------------------------------------------------------ */
+/* --- measuring -------------------------------------------------------------------------------- */
 
 struct measured {
     uint64_t cpu_ns, user_ns, wall_ns, harness_bytes;
@@ -159,8 +157,7 @@ static uint64_t touch_cpu_ns(uint64_t bytes)
     return memory_cpu_ns() - begin_ns;
 }
 
-/* --- BFM's account
- * ------------------------------------------------------------------------------- */
+/* --- BFM's account ---------------------------------------------------------------------------- */
 
 static struct bfm_account account = {.size = sizeof account};
 
@@ -202,8 +199,7 @@ static void say_account(uint64_t asked)
         say_number(causes[i].name, causes[i].bytes);
 }
 
-/* --- patterns
- * --------------------------------------------------------------------------------------- */
+/* --- patterns --------------------------------------------------------------------------------- */
 
 static const struct pattern *find(const char *name)
 {
@@ -269,8 +265,7 @@ static void run_pattern(const struct pattern *pattern, enum block_mode mode,
     memory_unmap(slots, slots_bytes);
 }
 
-/* --- threads
- * ------------------------------------------------------------------------------------------ */
+/* --- threads ---------------------------------------------------------------------------------- */
 
 static void check_netbuild(const struct options *options)
 {
@@ -362,8 +357,7 @@ static int run_stress(const struct options *options)
     return 1;
 }
 
-/* --- the command line
- * --------------------------------------------------------------------------------- */
+/* --- the command line ------------------------------------------------------------------------- */
 
 static void list(void)
 {

@@ -1,6 +1,7 @@
-/* The harness's own memory, and what the kernel says of ours. Nothing here calls malloc: whatever
- * allocator is loaded sees only what a pattern asks of it. What the harness keeps is mapped,
- * touched before anything is measured, and known to the byte, so that it can be taken out. */
+/* The harness's own memory, and what the kernel says of the process. Nothing here calls malloc:
+ * whatever allocator is loaded sees only what a pattern asks of it. What the harness keeps is
+ * mapped, touched before anything is measured, and known to the byte, so that it can be taken
+ * out. */
 #ifndef BENCH_ALLOC_MEMORY_H
 #define BENCH_ALLOC_MEMORY_H
 

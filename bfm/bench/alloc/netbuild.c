@@ -102,8 +102,7 @@ static void *need(struct task *task, size_t bytes)
     return block;
 }
 
-/* --- input -------------------------------------------------------------------------------------
- */
+/* --- input ------------------------------------------------------------------------------------ */
 
 /* So wide that a shape overlaps about one other in each layer that it can connect to. */
 static int32_t side_of(uint64_t shapes)
@@ -178,8 +177,7 @@ static struct cell *sort(struct cell *list)
     return result;
 }
 
-/* --- the queue of starts: as many as there are layers, so it is searched
- * ---------------------------- */
+/* --- the queue of starts: as many as there are layers, so it is searched ---------------------- */
 
 static void start_push(struct task *task, uint32_t layer, struct cell *cell, uint64_t order)
 {
@@ -208,8 +206,7 @@ static struct shape *start_pop(struct task *task)
     return shape;
 }
 
-/* --- the heap of ends
- * ------------------------------------------------------------------------------- */
+/* --- the heap of ends ------------------------------------------------------------------------- */
 
 static struct end *ends_meld(struct end *a, struct end *b)
 {
@@ -247,8 +244,7 @@ static struct end *ends_without_first(struct end *first)
     return heap;
 }
 
-/* --- interval trees
- * ------------------------------------------------------------------------------------ */
+/* --- interval trees --------------------------------------------------------------------------- */
 
 static bool interval_before(const struct interval *a, const struct interval *b)
 {
@@ -340,9 +336,7 @@ static void interval_search(struct task *task, const struct interval *tree, stru
     interval_search(task, tree->right, query);
 }
 
-/* --- nets
- * ------------------------------------------------------------------------------------------------
- */
+/* --- nets -------------------------------------------------------------------------------------- */
 
 static struct net *net_begin(struct task *task, struct shape *shape)
 {
@@ -421,8 +415,7 @@ static void nets_destruct(struct task *task, struct netbuild_result *result)
     }
 }
 
-/* --- the scanline
- * --------------------------------------------------------------------------------------- */
+/* --- the scanline ----------------------------------------------------------------------------- */
 
 static void leave_before(struct task *task, int64_t x)
 {
@@ -507,8 +500,7 @@ void netbuild_run(uint64_t shapes, uint64_t seed, struct netbuild_result *result
     result->allocations = task.allocations;
 }
 
-/* --- the oracle
- * ----------------------------------------------------------------------------------------- */
+/* --- the oracle ------------------------------------------------------------------------------- */
 
 static uint32_t root_of(uint32_t *parents, uint32_t id)
 {

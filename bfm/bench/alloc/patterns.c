@@ -76,8 +76,7 @@ static void run_random(const struct pattern *pattern, struct slot *slots, uint64
     give_in_random_order(slots, blocks, &random);
 }
 
-/* --- multi --------------------------------------------------------------------------------------
- */
+/* --- multi ------------------------------------------------------------------------------------ */
 
 /* Where block i stands when each run of `run` blocks is dealt out over all: i's size is that of the
  * block at this place in the grouped order. A bijection when `run` divides `blocks`. */
@@ -200,8 +199,7 @@ static void run_spread(const struct pattern *pattern, struct slot *slots, uint64
     block_give(field);
 }
 
-/* --- how many
- * ------------------------------------------------------------------------------------- */
+/* --- how many --------------------------------------------------------------------------------- */
 
 static uint64_t blocks_of_mean(const struct pattern *pattern, uint64_t bytes)
 {

@@ -165,8 +165,7 @@ static void run_last_bits(const struct pattern *pattern, struct slot *slots, uin
     give_range(slots, 0, blocks, 1);
 }
 
-/* --- threads that take turns
- * ----------------------------------------------------------------------- */
+/* --- threads that take turns ------------------------------------------------------------------ */
 
 struct turn {
     void (*work)(struct turn *turn);
@@ -271,8 +270,7 @@ static void run_large(const struct pattern *pattern, struct slot *slots, uint64_
         block_give(&slots[i]);
 }
 
-/* --- how many
- * ------------------------------------------------------------------------------------- */
+/* --- how many --------------------------------------------------------------------------------- */
 
 static uint64_t blocks_of_mean(const struct pattern *pattern, uint64_t bytes)
 {

@@ -48,8 +48,7 @@ static pthread_key_t late_key;
 #define damaged(format, ...)                                                                       \
     memory_die(format "; --seed=%llu", __VA_ARGS__, (unsigned long long)stress_seed)
 
-/* --- contents ------------------------------------------------------------------------------------
- */
+/* --- contents --------------------------------------------------------------------------------- */
 
 /* All of a block up to 16 KiB; of larger ones the first word of every 4 KiB, and the end. */
 static size_t content_step(size_t bytes)
@@ -104,8 +103,7 @@ static void zero_verify(const struct piece *piece)
     }
 }
 
-/* --- making and ending pieces
- * ----------------------------------------------------------------------- */
+/* --- making and ending pieces ----------------------------------------------------------------- */
 
 /* Most are small; one in a thousand is up to 4 MiB. */
 static size_t random_bytes(uint64_t *random)
@@ -218,8 +216,7 @@ static void piece_resize(struct seat *seat, struct piece *piece)
     piece_begun(seat, piece, 16);
 }
 
-/* --- what must be refused
- * --------------------------------------------------------------------------- */
+/* --- what must be refused --------------------------------------------------------------------- */
 
 static void refuse(struct seat *seat, void *block)
 {
@@ -252,8 +249,7 @@ static void ask_for_too_much(struct seat *seat)
         deviate(seat, STRESS_ARGUMENTS);
 }
 
-/* --- one thread's life
- * ------------------------------------------------------------------------------ */
+/* --- one thread's life ------------------------------------------------------------------------ */
 
 static void exchange(struct seat *seat, struct piece *piece)
 {

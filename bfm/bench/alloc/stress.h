@@ -4,8 +4,8 @@
  *
  * A block that lost its contents, overlaps another, is smaller than was asked for, or a calloc that
  * is not zero, ends the process with a sentence and status 125. Where an allocator merely does
- * otherwise than glibc (alignment, errno, overflow that is not refused), that is a deviation:
- * counted, the first of each kind named, and an error only if `strict`. */
+ * otherwise than glibc (alignment, errno, overflow that is not refused), that is a deviation. They
+ * are counted by kind, and are an error only with --strict. */
 #ifndef BENCH_ALLOC_STRESS_H
 #define BENCH_ALLOC_STRESS_H
 

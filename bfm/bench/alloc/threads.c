@@ -7,8 +7,7 @@
 #include "block.h"
 #include "memory.h"
 
-/* --- netbuild tasks ------------------------------------------------------------------------------
- */
+/* --- netbuild tasks --------------------------------------------------------------------------- */
 
 struct schedule {
     pthread_mutex_t lock;
@@ -66,8 +65,7 @@ void threads_netbuild(unsigned tasks, unsigned threads, uint64_t shapes,
     result->overlaps *= tasks;
 }
 
-/* --- the worst case
- * --------------------------------------------------------------------------------- */
+/* --- the worst case --------------------------------------------------------------------------- */
 
 /* A block on its way from the one who made it: linked through itself, so that nobody needs memory.
  */

@@ -6,9 +6,9 @@
  *   link libbfm.so, or LD_PRELOAD=libbfm.so    malloc() and its family are these functions
  *
  * Everything here may be called from any thread at any time, but not from signal handlers. Blocks
- * are aligned to 16 bytes or to what was asked for. A null result means ENOMEM, or what is said;
- * freeing keeps errno. A pointer that is no block, or not any more, ends the program with a
- * sentence on stderr when that is noticed. */
+ * are aligned to 16 bytes or to what was asked for. A null result means ENOMEM unless another error
+ * is named. Freeing keeps errno. If a pointer is found to be no block, or a block that is free
+ * already, the program ends with a sentence on stderr. */
 #ifndef TIDEMARK_BFM_H
 #define TIDEMARK_BFM_H
 
@@ -46,15 +46,15 @@ BFM_API void *bfm_valloc(size_t bytes) BFM_MALLOC BFM_SIZE(1);
 BFM_API void *bfm_pvalloc(size_t bytes) BFM_MALLOC;
 BFM_API size_t bfm_malloc_usable_size(void *block);
 
-/* Gives back to the system all memory that no block needs, but `keep` bytes at the heap's end. 1
- * when something was given back, else 0. Takes as long as it takes. */
+/* Gives back to the system all memory that no block needs, except `keep` bytes at the heap's end.
+ * 1: something was given back; otherwise 0. Not bounded. */
 BFM_API int bfm_malloc_trim(size_t keep);
 
 /* ---- independent heaps ---- */
 
-/* Blocks of their own regions, which can be given back all at once. Slower than bfm_malloc(): no
- * thread caches. bfm_free(), bfm_realloc() and bfm_malloc_usable_size() take their blocks too; a
- * reallocated block stays in its heap. */
+/* A heap with regions of its own, whose blocks can be freed all at once. It is slower than
+ * bfm_malloc(), as it has no thread caches. bfm_free(), bfm_realloc() and bfm_malloc_usable_size()
+ * take their blocks too; a reallocated block stays in its heap. */
 typedef struct bfm_heap bfm_heap;
 
 BFM_API bfm_heap *bfm_heap_create(void);
@@ -63,13 +63,13 @@ BFM_API void *bfm_heap_calloc(bfm_heap *heap, size_t count, size_t bytes) BFM_MA
     BFM_SIZE2(2, 3);
 BFM_API void *bfm_heap_memalign(bfm_heap *heap, size_t align, size_t bytes) BFM_MALLOC BFM_SIZE(3);
 
-/* All its blocks are gone. Nobody may use the heap or its blocks any more. */
+/* Frees the heap and all its blocks. No thread may use them meanwhile or afterwards. */
 BFM_API void bfm_heap_destroy(bfm_heap *heap);
 
 /* ---- statistics ---- */
 
-/* In bytes unless said otherwise. `size` is sizeof(struct bfm_statistics) of who asks, set by the
- * caller: later versions add fields at the end. The sums are exact when no other thread
+/* In bytes unless said otherwise. The caller sets `size` to sizeof(struct bfm_statistics); later
+ * versions add fields at the end. The sums are exact when no other thread
  * allocates. */
 struct bfm_statistics {
     size_t size;
@@ -86,17 +86,17 @@ struct bfm_statistics {
     size_t arena_count; /* bucket components: the most threads that there were at once */
 };
 
-/* `heap` NULL: what bfm_malloc() uses. 0, or -EINVAL when `size` is too small to be one. */
+/* `heap` NULL: the heap of bfm_malloc(). 0, or -EINVAL: `size` is too small. */
 BFM_API int bfm_statistics(bfm_heap *heap, struct bfm_statistics *statistics);
 
-/* What each resident byte of BFM's own mappings is there for, in bytes; `resident` is the sum of all
- * others but `rounding`. `size` is sizeof(struct bfm_account) of who asks, set by the caller. */
+/* The resident bytes of BFM's own mappings by their use. `resident` is the sum of all uses;
+ * `rounding` is part of `blocks`. The caller sets `size` to sizeof(struct bfm_account). */
 struct bfm_account {
     size_t size;
     size_t resident;
-    size_t blocks;           /* of the program: all that it may write to */
-    size_t rounding;         /* of them, what it has not asked for, canaries included. Known with
-                      * BFM_OPTIONS=canary, else BFM_UNKNOWN: a block does not keep its request */
+    size_t blocks;           /* the program's, to their usable sizes */
+    size_t rounding;         /* beyond the requested sizes, canaries included. BFM_UNKNOWN without
+                              * BFM_OPTIONS=canary, as blocks do not keep their requested sizes */
     size_t record_tails;     /* behind the last block of records */
     size_t records_free;     /* free blocks of records */
     size_t records_spare;    /* pages for the next records */
@@ -114,34 +114,33 @@ struct bfm_account {
 
 #define BFM_UNKNOWN SIZE_MAX
 
-/* Of all heaps. 0; -EINVAL when `size` is too small to be one; -EFAULT when a tag was overwritten;
- * what mincore(2) says. Exact when no other thread allocates, but before Linux 6.7 a page that was
- * only read counts as resident. Other threads wait meanwhile. O(heap). */
+/* Of all heaps. 0; -EINVAL: `size` is too small; -EFAULT: a tag was overwritten; or mincore(2)'s
+ * error, negative. Exact when no other thread allocates; but before Linux 6.7 a page that was only
+ * read counts as resident. Threads that need a lock of BFM's wait meanwhile. O(heap). */
 BFM_API int bfm_account(struct bfm_account *account);
 
 /* Verifies every structure of a heap (NULL: what bfm_malloc() uses): the trees' colours, order and
  * sums, the tags, the page map, the lists, and every free bit. NULL when all holds, else a
- * sentence. Other threads wait meanwhile. O(heap). */
+ * sentence. Threads that need a lock of BFM's wait meanwhile. O(heap). */
 BFM_API const char *bfm_check(bfm_heap *heap);
 
 /* ---- the event hook ---- */
 
-/* Told when a page record (8 KiB of small blocks of one size) or a block of 64 KiB or more changes
- * hands, and of other blocks about one for each 8 KiB of them: few events, from which the use of
- * memory by call path can be estimated (bfm/doc/BFM.md, "Events"). */
+/* The hook is called when a page record (8 KiB of small blocks of one size) or a block of 64 KiB or
+ * more is taken or returned, and for about one other block in each 8 KiB. From these few events the
+ * use of memory by call path can be estimated (bfm/doc/BFM.md, "Events"). */
 enum bfm_event_kind {
-    BFM_RECORD_TAKEN = 1, /* a record was fetched for a size; bytes: 8192, block_bytes: that
-                             * size */
-    BFM_RECORD_RETURNED,  /* all its blocks are free and it is another's */
-    /* Of more than 512 usable bytes. bytes: usable, block_bytes: requested. From 65,536 usable bytes
-     * on each, below with the probability 1 - exp(-bytes / 8192), drawn when it is taken and when its
-     * size changes. One of which this was told is told of when it is returned. */
+    BFM_RECORD_TAKEN = 1, /* bytes: 8192; block_bytes: the size of the record's blocks */
+    BFM_RECORD_RETURNED,  /* all its blocks are free */
+    /* A block of more than 512 usable bytes. bytes: usable, block_bytes: requested. Each block from
+     * 65,536 usable bytes on has events, a smaller one with the probability 1 - exp(-bytes / 8192),
+     * drawn when it is taken and when its size changes. A block whose taking was told has an event
+     * when it is returned. */
     BFM_BLOCK_TAKEN,
     BFM_BLOCK_RETURNED, /* bytes: usable */
     BFM_BLOCK_RESIZED,  /* in place; as TAKEN */
     /* One small block in 8192 / `bytes` is a sample for all of them, drawn when it comes from its
-     * record; from then on it is told of whenever the program gets it or frees it. Not of
-     * independent heaps. */
+     * record. From then on each malloc and free of it is an event. Not in independent heaps. */
     BFM_SAMPLE_TAKEN, /* as BLOCK_TAKEN; at most 512 bytes */
     BFM_SAMPLE_RETURNED,
     BFM_SAMPLE_RESIZED
@@ -156,12 +155,12 @@ struct bfm_event {
     const void *caller_stack, *caller_frame; /* stack and frame pointer there, to unwind from */
 };
 
-/* Runs in the thread whose call made the event, while no lock is held: it may
- * allocate and free; what it does makes no events. It must return. That a block is returned is told
- * before anyone else can get it, all else at the end of the call. */
+/* Runs in the thread whose call made the event. No lock is held, so the hook may allocate and free;
+ * that makes no events. It must return. The return of a block is told before another thread can get
+ * the block, all else at the end of the call. */
 typedef void bfm_hook(const struct bfm_event *event, void *context);
 
-/* NULL: none. 0, or -ENOMEM. An event that is under way may still reach the old hook. */
+/* `hook` NULL: no hook. 0, or -ENOMEM. An event under way may still reach the old hook. */
 BFM_API int bfm_set_hook(bfm_hook *hook, void *context);
 
 #ifdef __cplusplus
