@@ -51,8 +51,8 @@ static inline void *mark_slot_block(void *slot)
     return (void *)((uintptr_t)slot & ~(uintptr_t)1);
 }
 
-/* The mean of the countdown; and the size from which all chunks are marked. Below it all but one of
- * 3,000 would be, and no shelf holds such sizes. */
+/* The mean of the countdown; and the size from which all chunks are marked. Of such chunks the
+ * countdown would miss one in 3,000, and no shelf holds them. */
 #define MARK_BYTES PAGE_BYTES
 #define MARK_SURE  ((size_t)65536)
 

@@ -12,6 +12,7 @@ enum {
     FORMAT_HEADER_BYTES = 64,
     FORMAT_BLOCK_BYTES = 144, /* the header of a block */
     FORMAT_TAIL_BYTES = 16,
+    FORMAT_SAMPLE_MOST = 1 << 30,  /* sample_bytes at most, as in replay_sample() */
     FORMAT_BLOCK_EVENTS = 1 << 19, /* of a block, at most */
     FORMAT_BLOCK_NODES = 1 << 16,
     FORMAT_COLUMN_BYTES = 1 << 23, /* of a column unpacked, at most */

@@ -436,6 +436,8 @@ static int trace_reader_read_header(struct trace *trace)
             return error_set(-EPROTONOSUPPORT,
                              "%s was written by a newer version of tidemark: update to read it",
                              trace->path);
+        if (trace->header.sample_bytes > FORMAT_SAMPLE_MOST)
+            return error_set(-EBADMSG, "%s is damaged: its header makes no sense", trace->path);
         return 0;
     }
     return error_set(-EBADMSG,

@@ -539,6 +539,21 @@ static void what_is_no_trace_is_refused(void **state)
     assert_non_null(strstr(error_text(), "newer version"));
 }
 
+/* With the right hash. */
+static void an_interval_that_no_sample_has_is_refused(void **state)
+{
+    struct trace_format_header header;
+    struct trace *trace;
+
+    (void)state;
+    assert_true(trace_format_get_header(file, &header));
+    header.sample_bytes = (uint64_t)1 << 40;
+    trace_format_put_header(file, &header);
+    write_file(broken_path, file, file_bytes);
+    assert_int_equal(trace_open(&trace, broken_path), -EBADMSG);
+    assert_non_null(strstr(error_text(), "its header makes no sense"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -557,6 +572,7 @@ int main(void)
         cmocka_unit_test(nodes_out_of_order_are_refused),
         cmocka_unit_test(at_rest_it_is_still_being_written),
         cmocka_unit_test(what_has_its_name_meanwhile_is_left_alone),
+        cmocka_unit_test(an_interval_that_no_sample_has_is_refused),
         cmocka_unit_test(what_is_no_trace_is_refused),
     };
 
