@@ -72,6 +72,8 @@ static void *alloc_take_slot(struct heap *heap, unsigned code)
 
     if (heap != &bfm_default_heap || !cache->arena)
         return alloc_take_uncached(heap->common, code);
+    if (unlikely(bfm_events_telling())) /* a hook gets no marked block */
+        return alloc_take_uncached(cache->arena, code);
     if (cache->top[code] != cache->base[code])
         return *--cache->top[code];
     if (cache->top[code] != cache_floor(cache, code))

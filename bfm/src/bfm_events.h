@@ -38,6 +38,12 @@ static inline bool events_wanted(void)
     return __builtin_expect(atomic_load_explicit(&bfm_listener, memory_order_relaxed) != NULL, 0);
 }
 
+/* The hook runs in this thread. */
+static inline bool bfm_events_telling(void)
+{
+    return bfm_events && bfm_events->telling;
+}
+
 /* An event that is noted now will be told: this is a call of the program, not of the hook. */
 static inline bool bfm_events_open(void)
 {

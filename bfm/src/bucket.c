@@ -207,7 +207,7 @@ unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned
     if (got && got < want) /* memory is short: moves them from the end to the front */
         for (unsigned i = 0; i < got; i++)
             blocks[i] = blocks[want - got + i];
-    if (got && events_wanted() && !arena->heap->independent)
+    if (got && events_wanted() && !arena->heap->independent && !bfm_events_telling())
         bucket_mark_one(arena, code, blocks, got);
     return got;
 }

@@ -361,34 +361,34 @@ static void the_hook_hears_what_changes_hands(void **unused)
 
 /* What a hook allocates is never told, also when the program frees it later. */
 static struct {
-    void *kept[4000];
+    void *kept[8000];
     unsigned count, taken, returned;
 } hoard;
 
 static void keep_one(const struct bfm_event *event, void *unused)
 {
     (void)unused;
-    hoard.returned += event->kind == BFM_BLOCK_RETURNED;
-    if (event->kind == BFM_BLOCK_TAKEN) {
-        hoard.taken++;
-        if (hoard.count < sizeof hoard.kept / sizeof *hoard.kept)
-            hoard.kept[hoard.count++] = bfm_malloc(3000);
-    }
+    hoard.returned += event->kind == BFM_BLOCK_RETURNED || event->kind == BFM_SAMPLE_RETURNED;
+    if (event->kind != BFM_BLOCK_TAKEN && event->kind != BFM_SAMPLE_TAKEN)
+        return;
+    hoard.taken++;
+    for (unsigned i = 0; i < 10 && hoard.count < sizeof hoard.kept / sizeof *hoard.kept; i++)
+        hoard.kept[hoard.count++] = bfm_malloc(i ? 100 : 3000);
 }
 
 static void what_the_hook_takes_is_not_told(void **unused)
 {
-    static void *blocks[5000];
+    static void *blocks[20000];
 
     (void)unused;
     assert_int_equal(bfm_set_hook(keep_one, NULL), 0);
-    for (unsigned i = 0; i < 5000; i++)
-        blocks[i] = bfm_malloc(2000);
-    assert_true(hoard.count > 100);
+    for (unsigned i = 0; i < 20000; i++)
+        blocks[i] = bfm_malloc(i % 8 ? 100 : 2000);
+    assert_int_equal(hoard.count, sizeof hoard.kept / sizeof *hoard.kept);
     for (unsigned i = 0; i < hoard.count; i++)
         bfm_free(hoard.kept[i]);
     assert_int_equal(hoard.returned, 0);
-    for (unsigned i = 0; i < 5000; i++)
+    for (unsigned i = 0; i < 20000; i++)
         bfm_free(blocks[i]);
     assert_int_equal(hoard.returned, hoard.taken);
     assert_int_equal(bfm_set_hook(NULL, NULL), 0);
