@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* SQLite locks bytes from 2^30 on; this is out of its way. */
+/* SQLite locks bytes from 2^30 on. This byte is none of them. */
 static const struct flock one_byte = {.l_whence = SEEK_SET, .l_start = 1ll << 62, .l_len = 1};
 
 void alive_lock(int fd)

@@ -1,6 +1,6 @@
 /* Settings of glibc's malloc for our own long-lived processes (allocator.h). mallopt() fixes the
- * thresholds from which freed memory goes back to the kernel, and lets few arenas serve all
- * threads. What lies free between used blocks goes back by malloc_trim(). */
+ * thresholds from which freed memory goes back to the kernel, and limits the number of arenas.
+ * malloc_trim() gives back free pages between used blocks. */
 #include "base/allocator.h"
 
 #include <malloc.h>

@@ -1,20 +1,20 @@
-/* How a long-lived process of ours uses malloc. */
+/* How a long-lived process of ours uses malloc. For the whole process. */
 #ifndef TIDEMARK_BASE_ALLOCATOR_H
 #define TIDEMARK_BASE_ALLOCATOR_H
 
 #include <stddef.h>
 
-/* What is large is given back to the system when it is freed. Else glibc would learn from the first
- * large block that was freed to keep the others (cc1plus, a million call paths: 7 MB more at the
- * collector's peak). */
+/* From now on a large block goes back to the system when it is freed. Without this call glibc
+ * raises its threshold at the first large block that is freed, and keeps later ones (cc1plus, a
+ * million call paths: 7 MB more at the collector's peak). */
 void allocator_give_back(void);
 
-/* All threads share so many heaps. Each heap keeps memory that another could use and takes address
- * space, but threads wait less. Before there are any threads. */
+/* All threads share `count` heaps (glibc's arenas). More heaps take more memory and address space,
+ * fewer make threads wait for one another. To be called before the first thread starts. */
 void allocator_share_arenas(int count);
 
-/* What is free in all heaps goes back to the system, if it is so much. It may be resident or
- * not. */
+/* Gives the free pages of all heaps back to the system, if at least so many bytes are free. Free
+ * bytes that are not resident count as well. */
 void allocator_trim(size_t least_free_bytes);
 
 #endif

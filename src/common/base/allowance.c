@@ -1,6 +1,6 @@
-/* Memory for reading (allowance.h). The limit is what the process has already plus the allowance,
- * by /proc/self/statm and MemAvailable. When the last reader ends, the limit is what it was
- * before. */
+/* Memory for reading (allowance.h). The limit is the data that the process has already
+ * (/proc/self/statm) plus the allowance, which MemAvailable bounds. When the last reader ends, the
+ * limit becomes what it was before. */
 #include "base/allowance.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #include "base/human.h"
 #include "base/text.h"
 
-/* A profile of a million call paths takes 90 times its packed size. What is packed is rarely packed
- * better than 100 to 1; what is made to harm, 1000 to 1 and more. */
+/* Reading a profile of a million call paths takes 90 times its packed size. Real files are rarely
+ * packed better than 100 to 1; files made to do harm are packed 1000 to 1 and better. */
 #define ALLOWANCE_LEAST (256ull << 20)
 #define ALLOWANCE_TIMES 500
 
@@ -29,7 +29,8 @@ static struct rlimit allowance_before;
 static uint64_t allowance_bytes;
 static char allowance_name[160];
 
-/* A number of kilobytes or pages out of a file of /proc. 0: not to be had. */
+/* A number out of a file of /proc: the one behind `key`, and of the numbers there the one with the
+ * index `field`. 0: the file cannot be read, or it has none. */
 static uint64_t allowance_number(const char *path, const char *key, unsigned field)
 {
     char text[2048];
@@ -50,7 +51,7 @@ static uint64_t allowance_data_now(void)
     return allowance_number("/proc/self/statm", "", 5) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* What TIDEMARK_READ_MEMORY says. */
+/* False: TIDEMARK_READ_MEMORY is not set, or is no size. */
 static bool allowance_asked(uint64_t *asked)
 {
     const char *variable = getenv("TIDEMARK_READ_MEMORY");

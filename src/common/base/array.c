@@ -1,6 +1,6 @@
 /* Growth of arrays by doubling (array.h): adding n items one by one costs O(n). The functions with
- * "make" return false when there is no memory, those with "need" end the tool. "Bare" room has
- * whatever bits; other room is zeroed. */
+ * "make" return false when there is no memory, those with "need" end the tool. "Bare" room is not
+ * initialised; other room is zeroed. */
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -17,7 +17,7 @@ bool array_make_bare_room(void *array, size_t *room, size_t count, size_t item_b
         return true;
     while (wanted <= count && !__builtin_mul_overflow(wanted, 2, &wanted))
         ;
-    memcpy(&items, array, sizeof items); /* a pointer to whatever type */
+    memcpy(&items, array, sizeof items); /* `array` points to a pointer of any type */
     items = wanted > count ? reallocarray(items, wanted, item_bytes) : NULL;
     if (!items)
         return false;

@@ -37,7 +37,7 @@ static void defaults_say_where(struct strbuf *why, const struct file *file,
     strbuf_addf(why, ":%u: ", entry->line);
 }
 
-/* Keeps the path, when there is such a file. */
+/* Takes the path: keeps it if there is such a file, else frees it. */
 static int defaults_read_file(char *path, struct strbuf *why)
 {
     struct regular_file text;
@@ -45,7 +45,8 @@ static int defaults_read_file(char *path, struct strbuf *why)
     int error =
         file_count < FILES_MAX ? regular_file_read_trusted(&text, path, TOML_BYTES_MAX) : -E2BIG;
     if (error) {
-        /* Nor is one behind a directory that is closed to us: HOME is another's after setpriv. */
+        /* A file behind a directory that is closed to us counts as missing too: after setpriv, HOME
+         * is the directory of another user. */
         bool is_there =
             error != -ENOENT && error != -ENOTDIR && !(error == -EACCES && access(path, F_OK));
         if (is_there)
@@ -72,18 +73,18 @@ static int defaults_read_file(char *path, struct strbuf *why)
     return error;
 }
 
-/* Takes the path. */
+/* -EINVAL with a sentence if the file is wrong; 0 also if there is none. */
 static int defaults_read_in_directory(const char *directory, size_t length, struct strbuf *why)
 {
     struct strbuf path = STRBUF_INIT;
-    if (!length || *directory != '/') /* as the specification has it: others are to be ignored */
+    if (!length || *directory != '/') /* the XDG specification: relative paths are to be ignored */
         return 0;
     strbuf_add(&path, directory, length);
     strbuf_add_string(&path, "/tidemark/config.toml");
     return defaults_read_file(strbuf_detach(&path), why);
 }
 
-/* The first in the list counts most, so it comes last. */
+/* The first directory in the list counts most, so its file is read last. */
 static int defaults_read_system(const char *list, struct strbuf *why)
 {
     for (size_t end = strlen(list);;) {
@@ -169,7 +170,7 @@ const char *defaults_file(size_t number)
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
-/* As on the command line. Strings live as long as the file's. */
+/* The value as it would stand on the command line. The entry owns the text. */
 static char *defaults_as_text(struct toml_entry *entry)
 {
     struct strbuf text = STRBUF_INIT;
@@ -186,7 +187,7 @@ static char *defaults_as_text(struct toml_entry *entry)
 static int defaults_set(const struct options_command *command, void *target,
                         struct toml_entry *entry, struct strbuf *why)
 {
-    /* of an array each element has its number as one key more */
+    /* an element of an array has its index as a third key */
     bool is_single = entry->key_count == 2;
     if (entry->key_count > 3 || (!is_single && !options_repeats(command, entry->keys[1]))) {
         strbuf_addf(why, "one value is expected");

@@ -1,5 +1,5 @@
-/* What the user wants always: defaults of options, one section for each command, one name for each
- * of its long options.
+/* Defaults of options from the user's configuration files: one section for each command, and in it
+ * the names of the command's long options.
  *
  *   [record]
  *   ring = "1M"
@@ -7,9 +7,9 @@
  *   [report]
  *   strip-path = ["/build", "/src"] # an option that may be given several times
  *
- * Read from $XDG_CONFIG_DIRS/tidemark/config.toml, then $XDG_CONFIG_HOME/tidemark/config.toml;
- * where both set an option the second holds, and the command line above both. TIDEMARK_CONFIG names
- * another file instead of them; empty: none. Not thread-safe. */
+ * Read from tidemark/config.toml in the directories of $XDG_CONFIG_DIRS, then in $XDG_CONFIG_HOME.
+ * Where both set an option the second holds; the command line overrides both. TIDEMARK_CONFIG names
+ * another file to read in their place; empty: none is read. Not thread-safe. */
 #ifndef TIDEMARK_BASE_DEFAULTS_H
 #define TIDEMARK_BASE_DEFAULTS_H
 
@@ -17,14 +17,16 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 
-/* Reads the files there are. `commands`: the sections that there may be. 0, or -EINVAL with a
+/* Reads the files that exist. `commands`: the permitted names of sections. 0, or -EINVAL with a
  * sentence, "FILE:LINE: …", added to `why`. What was read stays for the life of the process. */
 int defaults_load(const char *const *commands, size_t count, struct strbuf *why);
 
-/* Sets a command's options in `target`. 0, or -EINVAL with a sentence. */
+/* Sets a command's options in `target` from what was read. 0, or -EINVAL with a sentence in
+ * `why`. */
 int defaults_apply(const struct options_command *command, void *target, struct strbuf *why);
 
-/* The files that were read, in their order; NULL behind the last. */
+/* The path of the file with this number (from 0) among those that were read; NULL behind the
+ * last. */
 const char *defaults_file(size_t number);
 
 #endif

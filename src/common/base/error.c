@@ -1,5 +1,5 @@
-/* A thread's last sentence lies in memory of its own, so that failing needs no memory and the
- * sentence of one thread never becomes another's. A longer sentence is cut. */
+/* Each thread has a static buffer for its last sentence. So setting a sentence allocates nothing,
+ * and threads do not share sentences. A sentence that is longer than the buffer is cut. */
 #include "base/error.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
-/* What went wrong last, one sentence for each thread.
+/* The last error of a thread, as one sentence.
  *
- * A function that fails returns -errno and has set the sentence at the place that knows most. Its
- * callers give the number on and leave the sentence alone, or set a better one. Whoever shows the
- * sentence reads it before the thread calls anything else that can fail. */
+ * A function that fails returns -errno, and the place that first saw the error has set the
+ * sentence. Callers return the number on and leave the sentence alone, or set a better one. A
+ * caller that shows the sentence reads it before the thread calls anything else that can fail. */
 #ifndef TIDEMARK_BASE_ERROR_H
 #define TIDEMARK_BASE_ERROR_H
 

@@ -1,5 +1,5 @@
-/* Stands before libc's open() (guarded_open.h). A file that is refused is said not to be there, so
- * that a library that searches goes on searching. */
+/* Defines open() and open64() in front of libc's (guarded_open.h). A file that is refused gives
+ * ENOENT, so that a library that searches several places goes on searching. */
 #include "base/guarded_open.h"
 
 #include <elf.h>
@@ -28,8 +28,8 @@ static _Atomic bool guarded_open_catches;
 static struct sigaction guarded_open_before;
 static uintptr_t guarded_open_page;
 
-/* As without us: what the instruction has raised comes again at once, and what somebody has sent is
- * sent again. It is delivered when the handler returns. */
+/* Restores the handler that was there before us. When ours returns, a fault comes again at once,
+ * because the instruction runs again. A signal that was sent (si_code <= 0) is sent again. */
 static void guarded_open_leave_to_others(int number, const siginfo_t *info)
 {
     sigaction(number, &guarded_open_before, NULL);
@@ -37,8 +37,9 @@ static void guarded_open_leave_to_others(int number, const siginfo_t *info)
         raise(number);
 }
 
-/* A page behind the end of its file becomes zeros, which libdw takes for damage. The mapping is
- * private, and its file is whoever's. Of an unguarded thread it is what it was without us. */
+/* Maps a page of zeros where the page lies behind the end of its file; libdw takes zeros for
+ * damage. This is safe because libdw's mappings are private and only read. In an unguarded thread
+ * SIGBUS does what it did without us. */
 static void guarded_open_on_bus_error(int number, siginfo_t *info, void *context)
 {
     int saved_errno = errno;
@@ -58,7 +59,7 @@ static void guarded_open_catch_bus_errors(void)
     sigaction(SIGBUS, &action, &guarded_open_before);
 }
 
-/* Once for the process, whatever thread is first; the others wait for it. */
+/* The first thread installs the handler, once for the process; others wait until it is there. */
 static void guarded_open_catch_once(void)
 {
     if (!atomic_flag_test_and_set(&guarded_open_begun)) {
@@ -92,8 +93,8 @@ void guarded_open_restore(struct guarded_open before)
     guarded_open_held = before;
 }
 
-/* Files whose length is 0 and that have bytes all the same are the kernel's: some wait when
- * read. */
+/* Files of length 0 are refused: files of the kernel have that length, and reading some of them
+ * blocks. */
 static bool guarded_open_is_file(const struct stat *status)
 {
     return S_ISREG(status->st_mode) && status->st_size > 0 &&
@@ -116,7 +117,8 @@ static bool guarded_open_is_place(const char *path)
            trust_holds(&status, guarded_open_held.owner);
 }
 
-/* libdwfl unpacks a file that is no ELF (gzip, bzip2, xz, zstd), however much comes of it. */
+/* Only ELF files pass: libdwfl would unpack others (gzip, bzip2, xz, zstd) without a limit of
+ * size. */
 static bool guarded_open_is_elf(int fd)
 {
     unsigned char head[EI_NIDENT];
@@ -133,8 +135,8 @@ static bool guarded_open_is_below_root(const char *path)
     return length && !strncmp(path, root, length) && path[length] == '/';
 }
 
-/* As a process would whose root that is. Kernels before Linux 5.6 cannot: there links lead where
- * they lead for us. */
+/* Opens as a process with that root would: symbolic links stay below it. Kernels before Linux 5.6
+ * cannot do that, so links are followed from our root there. */
 static int guarded_open_in_root(const char *path, int flags)
 {
     const char *root = guarded_open_held.root;
@@ -168,7 +170,8 @@ static bool guarded_open_look(const char *path, struct stat *status)
     return is_there;
 }
 
-/* To open a device can be to act on it: looked at first, and again in case it has been replaced. */
+/* Opening a device can already act on it. So the file is tested before it is opened, and again
+ * afterwards, because it may have been replaced meanwhile. */
 static int guarded_open_carefully(const char *path, int flags)
 {
     struct stat status;

@@ -1,8 +1,8 @@
 /* Files that a library opens for us, of paths that somebody else chose: a debug link, the name of a
  * split file or of an alternate one in a program's debug information. While a thread is guarded, a
- * file that is opened for reading has to be regular and begin as an ELF file, and nothing is waited
- * for. What loses its end while such a thread reads it in memory (another program truncates the
- * file) reads as zeros, and SIGBUS does not come.
+ * file that is opened for reading has to be regular and begin as an ELF file, and opening never
+ * blocks. If another program truncates a file that such a thread has mapped, the pages behind the
+ * new end read as zeros, and no SIGBUS comes.
  *
  * This works because guarded_open.c stands before libc's open() for all libraries of the
  * command. */
@@ -14,16 +14,18 @@
 
 struct guarded_open {
     bool is_on;
-    bool trusts_all;  /* whoever owns the file; else only what `owner` could have put there */
-    const char *root; /* NULL, or "": none. Links in a path below it lead to what is below it, as in
-                       * the container whose root it is */
-    uid_t owner; /* beside root and the effective user (trust.h); also of the file's directory */
-    int (*instead)(int fd); /* takes what is opened and gives what is read in its place; NULL: it */
+    bool trusts_all;  /* any owner will do; else only files that `owner` could have put there */
+    const char *root; /* of a container: symbolic links in paths below it are followed within it;
+                       * NULL or "": none */
+    uid_t owner;      /* may own files and their directories, beside root and the effective user
+                       * (trust.h) */
+    int (*instead)(int fd); /* takes the opened descriptor and returns the one to read instead of
+                             * it; NULL: no exchange */
 };
 
-/* What this thread opens from now on. Returns what held before, for guarded_open_restore(). */
+/* Guards this thread's opens from now on. Returns the guard before, for guarded_open_restore(). */
 struct guarded_open guarded_open_begin(struct guarded_open guard);
-/* Not guarded for a while, for files of ours and of /proc. */
+/* Ends the guard until guarded_open_restore(), for files of ours and of /proc. */
 struct guarded_open guarded_open_pause(void);
 void guarded_open_restore(struct guarded_open before);
 

@@ -12,7 +12,7 @@ static inline uint64_t hash_u64(uint64_t value)
     return value ^ (value >> 32);
 }
 
-/* FNV-1a by eight bytes: names are short and not chosen to collide. */
+/* In the manner of FNV-1a, eight bytes a step. For short keys that nobody chose to collide. */
 static inline uint64_t hash_bytes(const void *key, size_t bytes)
 {
     const unsigned char *at = key;

@@ -13,7 +13,8 @@
 #include <strings.h>
 #include <time.h>
 
-/* Three significant digits, cut and not rounded, so that 1023.99 KiB never reads as 1 MiB. */
+/* Three significant digits. The others are cut and not rounded, so that 1023.99 KiB never reads as
+ * 1 MiB. */
 static void human_three_digits(char *text, size_t size, double value)
 {
     if (value < 10)
@@ -134,7 +135,7 @@ int human_parse_number(const char *text, uint64_t *number)
     return 0;
 }
 
-/* strtod() takes more than people mean by a number: hexadecimal, "inf", "nan", signs and blanks. */
+/* strtod() also accepts what is no amount: hexadecimal numbers, "inf", "nan", signs and blanks. */
 int human_parse_decimal(const char *text, const char **end, double *number)
 {
     char *behind;

@@ -1,8 +1,8 @@
 /* Numbers as people read them: three significant digits and a unit.
  *
  * Bytes are binary with their IEC names (KiB = 1024 B), as free, top, ulimit and cgroup limits
- * count them; counts are decimal (12.3 M = 12,300,000). Nothing is rounded up to a unit that it
- * does not reach.
+ * count them; counts are decimal (12.3 M = 12,300,000). Digits are cut, so that no text names a
+ * larger number than the real one.
  *
  *     printf("%s\n", human_bytes(1331691520).text);    "1.24 GiB"
  *
@@ -24,16 +24,16 @@ struct human human_percent(double part,
                            double of);         /* "12.3 %", "<0.1 %", "100 %"; "-" if of is 0 */
 struct human human_time(int64_t unix_seconds); /* "2026-11-21 05:07:13 +0000", local time */
 
-/* "s" behind a word of which there are so many: "1 block", "2 blocks" */
+/* The ending of a noun behind `count`: "" or "s", as in "1 block", "2 blocks". Static. */
 const char *human_plural(uint64_t count);
 
-/* "4096": digits only, decimal also with a leading 0. 0 or -EINVAL, -ERANGE. */
+/* "4096": digits only; decimal, also with a leading 0. Returns 0, -EINVAL or -ERANGE. */
 int human_parse_number(const char *text, uint64_t *number);
-/* "1.5" and whatever stands behind it: `*end` is there. Never below 0. 0 or -EINVAL, -ERANGE. */
+/* "1.5", with any text behind it: *end is where that begins. Never below 0. Returns as above. */
 int human_parse_decimal(const char *text, const char **end, double *number);
-/* "64M", "1.5G", "4096", "2MiB" (binary) → bytes. 0 or -EINVAL, -ERANGE. */
+/* "64M", "1.5G", "4096", "2MiB" (binary) → bytes. Returns as above. */
 int human_parse_bytes(const char *text, uint64_t *bytes);
-/* "250ms", "2s", "1.5", "10us", "3min" (plain numbers are seconds) → ns. 0 or -EINVAL, -ERANGE. */
+/* "250ms", "2s", "1.5", "10us", "3min" (plain numbers are seconds) → ns. Returns as above. */
 int human_parse_duration(const char *text, uint64_t *ns);
 
 #endif

@@ -52,7 +52,7 @@ static void json_quoted(FILE *out, const char *string)
     fputc('"', out);
 }
 
-/* What comes before a value: the comma, the line break and the key. */
+/* Writes what stands before a value: the comma, the line break and the key. */
 static void json_item(struct json *json, const char *key)
 {
     uint64_t level = 1ull << json->depth;

@@ -6,8 +6,8 @@
  *     json_end(&json);
  *     int error = json_finish(&json);
  *
- * `key` is NULL inside arrays and at the top. Strings are written as valid UTF-8: what is not
- * becomes U+FFFD. Numbers are exact; what is beyond 2^53 is still written as a plain number. */
+ * `key` is NULL inside arrays and at the top. Strings are written as valid UTF-8: bytes that are
+ * not become U+FFFD. Integers are exact, also those beyond 2^53. */
 #ifndef TIDEMARK_BASE_JSON_H
 #define TIDEMARK_BASE_JSON_H
 
@@ -26,11 +26,11 @@ struct json {
 };
 
 struct json json_begin(FILE *out, bool pretty);
-int json_finish(struct json *json); /* a final newline, flush; 0 or -errno of the stream */
+int json_finish(struct json *json); /* writes a newline and flushes; 0 or -errno of the stream */
 
 void json_object(struct json *json, const char *key);
 void json_array(struct json *json, const char *key);
-void json_end(struct json *json); /* of the innermost object or array */
+void json_end(struct json *json); /* ends the innermost object or array */
 
 void json_string(struct json *json, const char *key, const char *value); /* NULL: null */
 void json_unsigned(struct json *json, const char *key, uint64_t value);

@@ -177,7 +177,8 @@ bool json_reader_null(struct json_reader *json)
     return true;
 }
 
-/* Brackets are counted, not matched: what is skipped is of no interest. */
+/* Brackets are counted, but a '[' may be closed by a '}': skipped text is not checked any
+ * further. */
 void json_reader_skip(struct json_reader *json)
 {
     size_t depth = 0;

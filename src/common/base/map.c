@@ -1,5 +1,5 @@
 /* Puts numbers into a table with open addressing (map.h). A slot keeps 32 bits of its hash, so that
- * the table doubles without a look at the things themselves. */
+ * the table can double without reading the caller's array. */
 #include "base/map.h"
 
 #include <stdlib.h>

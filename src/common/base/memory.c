@@ -1,7 +1,7 @@
 /* The tool ends when there is no memory: one sentence, then abort(). A recorded program's status
- * stays its own, because `record` and `tidemark-mpi` know what to do about SIGABRT. Where a file
- * was being read and nobody handles SIGABRT, the file is at fault: that is an error's exit
- * status. */
+ * stays its own, because `record` and `tidemark-mpi` know what to do about SIGABRT. If a file is
+ * being read and nobody handles SIGABRT, the tool exits with the status of an error instead,
+ * because the file is at fault. */
 #include "base/memory.h"
 
 #include <signal.h>

@@ -1,14 +1,15 @@
 /* The one answer to running out of memory beside the profiled program: the tool ends with a
  * sentence. Inside the program nothing of this is used; there a lack of memory loses records.
  *
- * Whatever reads a file or an answer of the network whose counts decide how much memory is asked
- * for gives -ENOMEM back instead, so that a damaged file ends one reading and not the tool. */
+ * Code that reads a file or an answer of the network, and allocates by counts that stand in it,
+ * returns -ENOMEM instead. So a damaged file ends one reading and not the tool. */
 #ifndef TIDEMARK_BASE_MEMORY_H
 #define TIDEMARK_BASE_MEMORY_H
 
 #include <stddef.h>
 
-/* "tidemark: out of memory" on standard error, then abort(). */
+/* Prints "tidemark: out of memory", or why reading a file failed, on standard error, then
+ * aborts. */
 _Noreturn void memory_exhausted(void);
 /* `memory` as it is; NULL ends the tool. For what malloc() and its like returned. */
 void *memory_need(void *memory);

@@ -1,5 +1,6 @@
-/* Files without a name come from O_TMPFILE and get one by linkat() through /proc (new_file.h). A
- * link never replaces: to replace, the file gets the draft's name and is renamed. */
+/* Files without a name come from O_TMPFILE and get one by linkat() through /proc (new_file.h).
+ * linkat() replaces no file. To replace one, the file first gets the draft's name and is then
+ * renamed. */
 #include "base/new_file.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static int new_file_open_unnamed(const char *path)
     return fd;
 }
 
-/* A link through /proc is what gives the file its name later. */
+/* Without /proc, the file could not be given a name later. */
 static int new_file_can_be_linked(int fd)
 {
     char path[40];
@@ -43,7 +44,7 @@ static int new_file_open_draft(struct new_file *file, const char *path)
     file->draft = new_file_draft_of(path);
     if (!file->draft)
         return -ENOMEM;
-    unlink(file->draft); /* of a writer that was killed here before */
+    unlink(file->draft); /* left by a writer that was killed */
     file->fd =
         open(file->draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (file->fd >= 0)
@@ -62,7 +63,7 @@ int new_file_open(struct new_file *file, const char *path)
     if (file->fd >= 0)
         close(file->fd);
     *file = (struct new_file){.fd = -1};
-    return new_file_open_draft(file, path); /* whose error explains itself */
+    return new_file_open_draft(file, path); /* its error is the one to report */
 }
 
 static int new_file_link(const struct new_file *file, const char *path)

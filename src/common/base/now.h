@@ -1,9 +1,9 @@
-/* What a clock of the kernel shows, asked of the kernel itself.
+/* The time by a clock of the kernel, read by a system call of our own.
  *
- * A library in front of the C library may tell a program other times (libfaketime does), and one
- * that is preloaded for the program is preloaded for us too. Deadlines, looks and durations of
- * ours are real. A call is 0.1 to 0.3 us, where the C library's is 0.03: not for what runs for
- * every event.
+ * A preloaded library may replace the C library's clock_gettime() and give other times (libfaketime
+ * does). What is preloaded for the program is preloaded for us too, but our deadlines and durations
+ * have to be real. A call takes 0.1 to 0.3 us, the C library's 0.03 us, so this is not for code
+ * that runs for every event.
  *
  * Header only, thread-safe, leaves errno alone. */
 #ifndef TIDEMARK_BASE_NOW_H
@@ -33,8 +33,8 @@ static inline long now_ask_kernel(clockid_t clock, struct timespec *now)
 #endif
 }
 
-/* In ns since the clock's own beginning; 0: there is no such clock, as of a process that is
- * gone. */
+/* In ns since the clock's own beginning. 0: there is no such clock, for example that of a process
+ * that has ended. */
 static inline uint64_t now_ns(clockid_t clock)
 {
     struct timespec now;
@@ -48,7 +48,7 @@ static inline uint64_t now_monotonic_ns(void)
     return now_ns(CLOCK_MONOTONIC);
 }
 
-/* The moment `ns` from now, by a clock that calls wait for. */
+/* The moment `ns` from now on `clock`, as the deadline of a call that waits. */
 static inline struct timespec now_later(clockid_t clock, uint64_t ns)
 {
     uint64_t then = now_ns(clock) + ns;

@@ -22,14 +22,14 @@ static int old_file_rename_with_suffix(const char *path, const char *suffix)
     int error = 0;
     if (rename(from.data, to.data))
         error = -errno;
-    if (error == -ENOENT) /* a log of the last .old must not be taken for this one's */
+    if (error == -ENOENT) /* else the log of an earlier .old would be taken for this one's */
         error = unlink(to.data) && errno != ENOENT ? -errno : 0;
     strbuf_release(&from);
     strbuf_release(&to);
     return error;
 }
 
-/* Whether it is a name of the system's, in whatever way it is spelt. */
+/* Is it a name in /dev or below /proc, in any spelling? */
 static bool old_file_is_of_system(const char *path)
 {
     struct strbuf parent = STRBUF_INIT;
@@ -88,8 +88,8 @@ int old_file_move(const char *path, const char *to)
     return error;
 }
 
-/* A link fails where a rename would replace. File systems without links are asked to rename without
- * replacing. */
+/* link() fails where rename() would replace. On file systems without links, the kernel is asked to
+ * rename without replacing. */
 int old_file_move_new(const char *path, const char *to)
 {
     if (link(path, to) == 0)

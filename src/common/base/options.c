@@ -25,7 +25,7 @@ enum {
 struct parser {
     const struct options_command *command;
     struct option longs[2 * MAX_ENTRIES + 3];
-    char names[MAX_ENTRIES][64]; /* of the --no- forms */
+    char names[MAX_ENTRIES][64]; /* "no-NAME" of switches */
     char letters[2 * MAX_ENTRIES + 8];
     size_t long_count;
 };
@@ -134,7 +134,8 @@ static const char *options_expectation(const struct option_entry *entry)
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
-/* "tidemark ", or nothing for a program of its own such as tidemark-mpi. */
+/* What stands before the command's name: "tidemark ", or "" for a program of its own such as
+ * tidemark-mpi. */
 static const char *options_program_of(const struct options_command *command)
 {
     return strncmp(command->name, "tidemark", 8) ? "tidemark " : "";
@@ -159,7 +160,7 @@ int options_usage_error(const struct options_command *command, const char *forma
 const char *options_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *nearest = NULL;
-    /* Of three letters one may be wrong. */
+    /* one letter in three may be wrong */
     size_t length = strlen(word), best = (length + 1) / 3 + 1;
     for (size_t i = 0; i < count; i++) {
         size_t distance = text_edit_distance(word, candidates[i]);
@@ -267,7 +268,7 @@ static void options_add_option_help(struct strbuf *out, const struct option_entr
     strbuf_release(&left);
 }
 
-/* Has the group that begins here anything to show? */
+/* Does the group that begins with this title have an option to show? */
 static bool options_group_is_shown(const struct option_entry *title, bool all)
 {
     for (const struct option_entry *entry = title + 1; options_is_option(entry); entry++)

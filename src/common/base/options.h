@@ -1,5 +1,5 @@
-/* One table per subcommand: it drives getopt_long, --help, the man page's synopsis and shell
- * completion. Values land in a struct of the command's own, by offset.
+/* One table for each command serves getopt_long, --help, the man page's synopsis and shell
+ * completion. Values are stored in a structure of the command's own, by offset.
  *
  *     struct record_options { bool quiet; const char *output; uint64_t ring_bytes; int on_full; };
  *     static const struct option_entry entries[] = {
@@ -13,9 +13,9 @@
  *         "record", "[options] [--] PROGRAM [ARGS…]", "Records …", entries, .stop_at_operand =
  * true};
  *
- * --help (-h), --help=all (the rare options too) and --dump-options (for completion: tab-separated,
- * one option a line) are there without being listed. Long options may be shortened as getopt_long
- * allows. What the user's configuration says of the command (defaults.h) is set before. */
+ * Every command also has --help (-h), --help=all (shows the rare options too) and --dump-options
+ * (for completion: tab-separated, one option a line). Long options may be shortened as getopt_long
+ * allows. The user's defaults of the command (defaults.h) are set before argv is parsed. */
 #ifndef TIDEMARK_BASE_OPTIONS_H
 #define TIDEMARK_BASE_OPTIONS_H
 
@@ -25,7 +25,7 @@
 #include <stdio.h>
 #include "base/strbuf.h"
 
-/* our own failures, usage included; as env, timeout, chroot do */
+/* the status of our own failures, usage included, as with env, timeout and chroot */
 #define OPTIONS_EXIT_FAILURE 125
 
 enum option_kind {
@@ -38,7 +38,7 @@ enum option_kind {
     OPTION_BYTES,    /* uint64_t, "64M" */
     OPTION_DURATION, /* uint64_t ns, "2s" */
     OPTION_CHOICE,   /* int: position of the value in `argument`, which reads "a|b|c" */
-    OPTION_CALL, /* call(target, value): 0, or a sentence is printed by it and -errno returned */
+    OPTION_CALL,     /* call(target, value) returns 0, or prints a sentence and returns -errno */
 };
 
 struct option_entry {
@@ -48,7 +48,7 @@ struct option_entry {
     const char *argument; /* its name in --help; "a|b|c" for a choice; NULL for flags */
     const char *help;     /* lower case, no full stop, the default at the end: "(default: 10)" */
     size_t offset;        /* of the value in the target; OPTION_TO() */
-    bool rare;            /* shown by --help=all only: --help shall fit a screen */
+    bool rare;            /* shown by --help=all only, because --help has to fit on a screen */
     int (*call)(void *target, const char *value);
 };
 
@@ -72,31 +72,33 @@ struct options_command {
 };
 
 /* Parses argv[1…]; argv[0] is ignored. Returns the index of the first operand (≤ argc), or
- *   -1   all is said and done (help): exit with 0
- *   -2   a sentence about what is wrong is on stderr: exit with OPTIONS_EXIT_FAILURE. */
+ *   -1   help was printed: exit with 0
+ *   -2   a sentence says on stderr what is wrong: exit with OPTIONS_EXIT_FAILURE. */
 int options_parse(const struct options_command *command, int argc, char **argv, void *target);
 #define OPTIONS_EXIT_STATUS(result) ((result) == -1 ? 0 : OPTIONS_EXIT_FAILURE)
-/* The same for a command of exactly one operand, which `what` names ("profile"): none and several
- * are -2 with a sentence. */
+/* The same for a command of exactly one operand, which sentences call `what` ("profile"). No
+ * operand or several give -2 with a sentence. */
 int options_parse_one(const struct options_command *command, int argc, char **argv, void *target,
                       const char *what);
 
-/* Sets the option of that long name. 0, or -EINVAL with a sentence in `why` (which may be empty
- * where an OPTION_CALL has said it already). */
+/* Sets the option with this long name. 0, or -EINVAL with a sentence in `why`, which stays empty if
+ * an OPTION_CALL has printed one. */
 int options_set(const struct options_command *command, void *target, const char *name,
                 const char *value, struct strbuf *why);
-/* The same for those without a value; `on` false: only OPTION_SWITCH and OPTION_FLAG. */
+/* The same for an option without a value. `on` may be false for OPTION_SWITCH and OPTION_FLAG
+ * only. */
 int options_switch(const struct options_command *command, void *target, const char *name, bool on,
                    struct strbuf *why);
-/* May it be given several times? */
+/* May the option be given several times? */
 bool options_repeats(const struct options_command *command, const char *name);
 
 void options_help(const struct options_command *command, FILE *out, size_t columns, bool all);
-/* "tidemark record: SENTENCE" and how to get help, on stderr. Returns OPTIONS_EXIT_FAILURE. */
+/* Prints "tidemark record: SENTENCE" and how to get help on stderr. Returns
+ * OPTIONS_EXIT_FAILURE. */
 int options_usage_error(const struct options_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The candidate nearest to `word` (few edits, or a prefix), NULL if none is near. */
+/* The candidate nearest to `word` (few edits, or `word` is its beginning); NULL if none is near. */
 const char *options_nearest(const char *word, const char *const *candidates, size_t count);
 
 #endif

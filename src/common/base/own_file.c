@@ -32,7 +32,8 @@ static ssize_t own_file_head(const char *path, unsigned char head[HEAD_BYTES])
     return got;
 }
 
-/* While a recording runs, and after its collector was killed, the id may still be in the log. */
+/* While a recording runs, or after its collector was killed, the id may still stand in the log
+ * alone. */
 static bool own_file_has_log(const char *path)
 {
     struct strbuf log = STRBUF_INIT;
@@ -53,7 +54,7 @@ static bool own_file_is_database(const char *path, const unsigned char head[HEAD
 
 static bool own_file_is_head(const char *path, const unsigned char head[HEAD_BYTES])
 {
-    /* the last byte of the packing's name is its version */
+    /* the last byte of the magic of a packing and of a session is a version, which may differ */
     return !memcmp(head + PACK_MAGIC_AT, OWN_FILE_PACK_MAGIC, strlen(OWN_FILE_PACK_MAGIC) - 1) ||
            !memcmp(head, OWN_FILE_TRACE_MAGIC, strlen(OWN_FILE_TRACE_MAGIC)) ||
            !memcmp(head, OWN_FILE_SESSION_MAGIC, strlen(OWN_FILE_SESSION_MAGIC) - 1) ||
@@ -66,7 +67,8 @@ bool own_file_is(const char *path)
     return own_file_head(path, head) > 0 && own_file_is_head(path, head);
 }
 
-/* What is behind a link that leads nowhere is nobody's; what may not be read may be anybody's. */
+/* A link whose target does not exist is free to take. A file that we may not read counts as
+ * somebody else's. */
 int own_file_check(const char *path)
 {
     unsigned char head[HEAD_BYTES];
@@ -77,7 +79,7 @@ int own_file_check(const char *path)
     if (got == 0 || got == -ENOENT)
         return 0;
     if (got == -EMFILE || got == -ENFILE || got == -ENOMEM)
-        return (int)got; /* that says nothing about the file */
+        return (int)got; /* says nothing about the file */
     return got > 0 && own_file_is_head(path, head) ? 0 : -EEXIST;
 }
 

@@ -1,6 +1,6 @@
-/* Static probes (SDT) for perf, bpftrace, SystemTap and gdb: a no-operation each, and a note in the
- * library that says where it is and what it carries. Without <sys/sdt.h> at build time there are
- * none.
+/* Static probes (SDT) for perf, bpftrace, SystemTap and gdb. A probe is one no-operation
+ * instruction, and a note in the library with its address and its arguments. Without <sys/sdt.h> at
+ * build time there are none.
  *
  *   bpftrace -e 'usdt:/usr/lib/libtidemark.so:tidemark:ring_full { @ns = hist(arg0); }'
  *

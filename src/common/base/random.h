@@ -1,4 +1,4 @@
-/* Bytes that nobody can guess, for keys. In a header, because the recorder uses it too: no malloc,
+/* Bytes that nobody can guess, for keys. Header only, because the recorder uses it too: no malloc,
  * no stdio, errno kept. */
 #ifndef TIDEMARK_BASE_RANDOM_H
 #define TIDEMARK_BASE_RANDOM_H
@@ -29,7 +29,7 @@ static inline bool random_fill_from_device(unsigned char *bytes, size_t count)
     return !count;
 }
 
-/* False: no source gave them, and `bytes` is not to be used. */
+/* False: there is no source of random bytes, and `bytes` is not to be used. */
 static inline bool random_fill(void *bytes, size_t count)
 {
     int before = errno;

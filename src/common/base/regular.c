@@ -1,5 +1,5 @@
 /* Reads a whole regular file into memory (regular.h). The path is tested by stat before it is
- * opened and by fstat afterwards, so neither a device nor a FIFO is ever read. */
+ * opened and by fstat afterwards, so that neither a device nor a FIFO is ever read. */
 #include "base/regular.h"
 
 #include <errno.h>

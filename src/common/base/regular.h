@@ -1,5 +1,5 @@
-/* Whole regular files, of paths that strangers chose: devices and pipes are not opened, nothing is
- * waited for, and there is a limit. */
+/* Reads whole regular files at paths that strangers chose: devices and pipes are refused, opening
+ * never blocks, and the size has a limit. */
 #ifndef TIDEMARK_BASE_REGULAR_H
 #define TIDEMARK_BASE_REGULAR_H
 
@@ -13,20 +13,21 @@ struct regular_file {
     struct stat status;
 };
 
-/* A descriptor to read from, or -EINVAL (no regular file), or what stat and open say. To open a
- * device can be to act on it (a watchdog, a tape): so it is looked at first, and again in case that
- * it has been replaced. Nothing is waited for. */
+/* Opens a regular file for reading and fills *status. Returns the descriptor, -EINVAL (no regular
+ * file), or -errno of stat or open. Opening a device can already act on it (a watchdog, a tape), so
+ * the file is tested before it is opened, and again afterwards, because it may have been replaced
+ * meanwhile. */
 int regular_file_open(const char *path, struct stat *status);
 
-/* 0, -EFBIG (more than `limit` bytes), -EINVAL (no regular file), or what open and read say. A file
- * that shrinks meanwhile is as long as what could be read. */
+/* 0, -EFBIG (more than `limit` bytes), -EINVAL (no regular file), or -errno of open or read. The
+ * caller frees file->bytes. If the file shrinks meanwhile, count is what could be read. */
 int regular_file_read(struct regular_file *file, const char *path, size_t limit);
 
-/* The same, of a file that names code or places to us: -EPERM if anybody but root and ourselves
- * could have written it (trust.h); nothing of it is read then. */
+/* The same for a file that tells us which code to run or which files to use. -EPERM, and nothing is
+ * read, if anybody but root and ourselves could have written it (trust.h). */
 int regular_file_read_trusted(struct regular_file *file, const char *path, size_t limit);
 
-/* A NUL near the beginning: no source text. */
+/* Is there a NUL among the first bytes? Then the file is no source text. */
 bool regular_file_is_binary(const char *bytes, size_t count);
 
 #endif

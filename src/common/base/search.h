@@ -1,4 +1,4 @@
-/* Binary search in what is in order. */
+/* Binary search in an ordered array. */
 #ifndef TIDEMARK_BASE_SEARCH_H
 #define TIDEMARK_BASE_SEARCH_H
 

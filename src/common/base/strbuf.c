@@ -1,5 +1,5 @@
-/* Strings that grow (strbuf.h). The capacity doubles, so that adding n bytes one by one costs
- * O(n). Without memory the tool ends, so callers have no error to handle. */
+/* Strings that grow (strbuf.h). The capacity doubles, so that adding n bytes one by one costs O(n).
+ * A lack of memory ends the tool, so callers have no error to handle. */
 #include "base/strbuf.h"
 
 #include <stdio.h>

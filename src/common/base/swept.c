@@ -1,5 +1,6 @@
-/* Makes a directory with a guard (swept.h). The guard is a grandchild, so that nobody waits for it.
- * The end of the maker closes the pipe; a byte in it says that there is nothing to remove. */
+/* Makes a directory with a guard process (swept.h). The guard is a grandchild, so that its end need
+ * not be waited for. It reads from a pipe: when the maker ends, the pipe closes, and the guard
+ * removes the directory. A byte in the pipe says that there is nothing to remove. */
 #include "base/swept.h"
 
 #include <dirent.h>
@@ -27,7 +28,7 @@ static int swept_try_to_remove(const char *path)
     return rmdir(path) && errno == ENOTEMPTY ? -ENOTEMPTY : 0;
 }
 
-/* Somebody may still be making files there. */
+/* Tries for two seconds, because other processes may still be making files there. */
 static void swept_sweep(const char *path)
 {
     enum { TRIES = 100 };
@@ -36,7 +37,8 @@ static void swept_sweep(const char *path)
         nanosleep(&pause, NULL);
 }
 
-/* Holds nothing that another waits for, and hears nothing. */
+/* Blocks all signals and closes all descriptors but the pipe's, so that nobody waits for the
+ * guard. */
 static _Noreturn void swept_guard(const char *path, int fd)
 {
     sigset_t all;
@@ -82,7 +84,7 @@ static void swept_end_guard(struct swept *swept)
 {
     if (swept->guard < 0)
         return;
-    sigset_t pipes, before; /* it may be gone, and with it the reader */
+    sigset_t pipes, before; /* if the guard was killed, the pipe has no reader */
     const struct timespec now = {0, 0};
     sigemptyset(&pipes);
     sigaddset(&pipes, SIGPIPE);
@@ -98,7 +100,7 @@ int swept_make(struct swept *swept, const char *parent, const char *stem)
 {
     uint64_t number;
     if (!random_fill(&number, sizeof number))
-        number = (uint64_t)getpid(); /* a name that is taken is an error, and nobody's is removed */
+        number = (uint64_t)getpid(); /* if the name exists, mkdir fails and nothing is removed */
     int length = snprintf(swept->path, sizeof swept->path, "%s/%s.%016llx", parent, stem,
                           (unsigned long long)number);
     swept->guard = -1;

@@ -1,7 +1,7 @@
-/* A directory for files that others open by name, which goes when its maker does, however that
- * ends: a guard, a process apart in a session of its own, waits for the maker's end and removes
- * what is left. It knows the name before the directory is there. Where no guard can be started
- * there is a directory all the same. */
+/* A directory for files that other processes open by name. It is removed when its maker ends,
+ * however that ends: a guard, which is a process in a session of its own, waits for the maker's end
+ * and removes what is left. The guard starts before the directory is made. If no guard can be
+ * started, the directory is made all the same. */
 #ifndef TIDEMARK_BASE_SWEPT_H
 #define TIDEMARK_BASE_SWEPT_H
 
@@ -9,12 +9,13 @@
 
 struct swept {
     char path[PATH_MAX];
-    int guard; /* a pipe to it; -1: there is none */
+    int guard; /* the pipe to the guard; -1: there is none */
 };
 
-/* PARENT/STEM.RANDOM, for its owner alone, in `path`. 0 or -errno. */
+/* Makes PARENT/STEM.RANDOM, which only its owner can enter; swept->path is its name. 0 or
+ * -errno. */
 int swept_make(struct swept *swept, const char *parent, const char *stem);
-/* Removes its files, and the directory. */
+/* Removes the files in the directory, the directory and the guard. */
 void swept_remove(struct swept *swept);
 
 #endif

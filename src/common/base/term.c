@@ -17,7 +17,7 @@
 #include "base/term_guard.h"
 #include "base/text.h"
 
-/* Guarded streams (term_guard.h) have no descriptor of their own. */
+/* fileno() fails for guarded streams (term_guard.h), which have no descriptor. */
 static int term_descriptor(FILE *out)
 {
     return out == stdout ? STDOUT_FILENO : out == stderr ? STDERR_FILENO : fileno(out);
@@ -78,13 +78,13 @@ bool term_is_utf8(void)
 
 static bool term_progress_shown;
 
-/* Past the guard, which lets nobody return to the beginning of a line. */
+/* Not through the guarded stream, which would escape the carriage return. */
 static void term_progress_write(const char *text, size_t count)
 {
     while (count) {
         ssize_t wrote = write(STDERR_FILENO, text, count);
         if (wrote < 0 && errno != EINTR)
-            return; /* nobody looks */
+            return; /* nobody reads it */
         if (wrote > 0) {
             text += wrote;
             count -= (size_t)wrote;
@@ -149,7 +149,7 @@ struct term_pager term_pager_open(bool wanted)
         pager.pid = 0;
         return pager;
     }
-    signal(SIGPIPE, SIG_IGN); /* the reader may leave before the end */
+    signal(SIGPIPE, SIG_IGN); /* the pager may end before it has read all */
     pager.out = out;
     return pager;
 }
@@ -163,7 +163,7 @@ int term_pager_close(struct term_pager *pager)
         fclose(pager->out);
         while (waitpid(pager->pid, NULL, 0) < 0 && errno == EINTR)
             ;
-        error = 0; /* what a pager did not want to read is not lost */
+        error = 0; /* text that the pager did not read is no error */
     }
     return error == -EPIPE ? 0 : error;
 }

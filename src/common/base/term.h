@@ -17,23 +17,25 @@ bool term_wants_colour(enum term_colour policy, FILE *out);
 /* Columns of the terminal behind `out`, else $COLUMNS, else 80; at least 40. */
 size_t term_columns(FILE *out);
 
-/* True if the locale is one of UTF-8 (by LC_ALL, LC_CTYPE, LANG), or nothing says otherwise; "C"
- * does. */
+/* Does the locale use UTF-8? By LC_ALL, LC_CTYPE and LANG; true if none is set or none names an
+ * encoding; "C" and "POSIX" do not. */
 bool term_is_utf8(void);
 
-/* One line on stderr, in the place of the last one, made safe; for a terminal only. The second
- * takes it away. For one thread at a time. */
+/* Writes one line, made safe, to stderr, which has to be a terminal. The line replaces that of the
+ * call before. term_progress_end() removes it. For one thread at a time. */
 void term_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void term_progress_end(void);
 
 /* A pager for what goes to stdout: $TIDEMARK_PAGER, else $PAGER, else "less"; LESS is FRX unless
- * set. `out`, guarded (term_guard.h), is stdout itself where there is no terminal, no pager is
- * wanted ("cat" or empty) or it cannot be started. Close it in any case. */
+ * set. `out` is a guarded stream (term_guard.h). It is stdout itself where stdout is no terminal,
+ * no pager is wanted (`wanted`, or the command is "cat" or empty), or the pager cannot be started.
+ * To be closed in any case. */
 struct term_pager {
     FILE *out;
     pid_t pid; /* 0: none */
 };
 struct term_pager term_pager_open(bool wanted);
-int term_pager_close(struct term_pager *pager); /* 0 or -errno of writing; -EPIPE is not an error */
+int term_pager_close(struct term_pager *pager); /* waits for the pager; 0 or -errno of writing;
+                                                 * -EPIPE is no error */
 
 #endif

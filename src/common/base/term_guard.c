@@ -1,6 +1,7 @@
 /* Guarded streams (term_guard.h). A guarded stream is a fopencookie() stream over a descriptor.
- * Each write is read character by character; what may pass is copied, the rest is written as an
- * escape. The beginning of a character that a write has cut is held for the next write. */
+ * Each write is read character by character. Characters that may pass are copied, others are
+ * written as an escape. If a write ends within a character, the bytes of that character are held
+ * for the next write. */
 #include "base/term_guard.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 
-/* The longest that is held: a colour such as ESC [ 1 ; 38 ; 5 ; 208 m. */
+/* TERM_GUARD_HELD: the longest sequence is a colour such as ESC [ 1 ; 38 ; 5 ; 208 m. */
 enum { TERM_GUARD_HELD = 24, TERM_GUARD_PART = 16 << 10 };
 
 struct term_guard {
@@ -57,7 +58,7 @@ static int term_guard_colour_length(const char *bytes, size_t count)
     return i < TERM_GUARD_HELD ? -1 : 0;
 }
 
-/* Has a character of UTF-8 begun that `count` bytes do not complete? */
+/* Are these bytes the beginning of a UTF-8 character that `count` bytes do not complete? */
 static bool term_guard_is_cut(const char *bytes, size_t count)
 {
     unsigned char first = (unsigned char)*bytes;
@@ -70,8 +71,8 @@ static bool term_guard_is_cut(const char *bytes, size_t count)
     return true;
 }
 
-/* Of a line end of CSV or a colour: its length. 0: to be made safe. -1: more bytes must come before
- * that can be said. */
+/* The length of a line end of CSV or of a colour at `bytes`. 0: neither, so the character is made
+ * safe. -1: the next bytes decide. */
 static int term_guard_passes(const char *bytes, size_t count)
 {
     if (*bytes == '\r')
@@ -98,8 +99,8 @@ static void term_guard_add_safe(struct strbuf *out, const char *bytes, size_t co
     text_add_safe(out, bytes, *length);
 }
 
-/* Adds what of `bytes` may leave; returns how many are done with. The rest begins something that
- * is not complete. */
+/* Adds `bytes`, made safe, and returns how many were read. The rest is the beginning of a character
+ * or a sequence that is not complete. */
 static size_t term_guard_add(struct strbuf *out, const char *bytes, size_t count)
 {
     size_t at = 0, length;
@@ -123,7 +124,7 @@ static size_t term_guard_add(struct strbuf *out, const char *bytes, size_t count
 
 /* ---- The stream ---------------------------------------------------------------------------- */
 
-/* At most TERM_GUARD_PART bytes. */
+/* `count`: at most TERM_GUARD_PART. */
 static int term_guard_write_part(struct term_guard *guard, const char *bytes, size_t count)
 {
     struct strbuf in = STRBUF_INIT, out = STRBUF_INIT;
@@ -146,12 +147,12 @@ static ssize_t term_guard_write(void *context, const char *bytes, size_t count)
                                       count - at < TERM_GUARD_PART ? count - at : TERM_GUARD_PART);
     if (error) {
         errno = -error;
-        return 0; /* as fopencookie() wants it */
+        return 0; /* an error, to fopencookie() */
     }
     return (ssize_t)count;
 }
 
-/* What never became a character is shown as the bytes that it is. */
+/* Writes the bytes that are held for a character that was never completed, as \xNN. */
 static void term_guard_let_go(struct term_guard *guard)
 {
     struct strbuf out = STRBUF_INIT;

@@ -94,7 +94,8 @@ size_t text_char_width(uint32_t code_point)
     return text_in_ranges(code_point, wide, sizeof wide / sizeof *wide) ? 2 : 1;
 }
 
-/* The length in bytes of the character at `string`; bytes that are not UTF-8 stand alone. */
+/* The length in bytes of the character at `string`, and its width. A byte that is not UTF-8 counts
+ * as a character. */
 static size_t text_step(const char *string, size_t *width)
 {
     uint32_t code_point = 0;

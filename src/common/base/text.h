@@ -1,6 +1,6 @@
 /* Text for terminals. Names in a profile come from object files and command lines of strangers:
- * what could drive a terminal (control characters, bidirectional overrides) or is not UTF-8 is
- * shown as \xNN or \u{NNNN}, never sent. */
+ * characters that could control a terminal (control characters, bidirectional overrides) and bytes
+ * that are not UTF-8 are shown as \xNN or \u{NNNN}. */
 #ifndef TIDEMARK_BASE_TEXT_H
 #define TIDEMARK_BASE_TEXT_H
 
@@ -13,24 +13,26 @@
 void text_add_safe(struct strbuf *out, const char *bytes, size_t count);
 void text_add_safe_string(struct strbuf *out, const char *string);
 
-/* Decodes one code point of at most `count` bytes; returns its length, 0 if it is not valid. */
+/* Decodes the code point at `bytes`, of at most `count` bytes. Returns its length in bytes; 0: it
+ * is not valid. */
 size_t text_decode(const char *bytes, size_t count, uint32_t *code_point);
 
-/* Would it do more to a terminal, or to the order of what stands there, than to be seen? */
+/* Does the character control a terminal or the order of text, instead of being only shown? */
 bool text_drives_terminal(uint32_t code_point);
 
 /* Columns that valid UTF-8 takes on a terminal: wide East Asian characters 2, combining marks 0. */
 size_t text_width(const char *string);
 size_t text_char_width(uint32_t code_point);
 
-/* Adds `string` (safe UTF-8) cut to at most `columns`, the cut in the middle shown as "…". */
+/* Adds `string` (safe UTF-8). If it is wider than `columns`, its middle is replaced by "…". */
 void text_add_cut(struct strbuf *out, const char *string, size_t columns);
 
 /* Adds `string` (safe UTF-8) wrapped at `columns`; lines after the first begin with `indent`
  * spaces. The first line is taken to begin at column `indent` already. No final newline. */
 void text_add_wrapped(struct strbuf *out, const char *string, size_t indent, size_t columns);
 
-/* Edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`. */
+/* The least number of edits (insert, delete, replace, swap of neighbours) that turn `a` into `b`.
+ * Beyond 63 bytes: the length of the longer one. */
 size_t text_edit_distance(const char *a, const char *b);
 
 #endif

@@ -1,5 +1,5 @@
-/* Rows of fixed columns, and tables whose cells are kept until all are there: only then the widths
- * of their columns are known, and their rows are written in the same way. */
+/* Writes rows into columns of fixed widths. Tables keep their cells until all are there, because
+ * only then the widths of the columns are known; then their rows are written in the same way. */
 #include "base/text_table.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ int text_table_write(const struct text_table *table, FILE *out)
         columns[i] = text_table_measure(table, i);
         text_table_add_rule(&rule, &columns[i]);
         if (i + 1 == table->columns && columns[i].side == TEXT_LEFT)
-            columns[i].width = 0; /* no blanks at the end of a line */
+            columns[i].width = 0; /* so that lines end without blanks */
     }
     for (size_t i = 0; table->columns && i < table->count; i += table->columns) {
         text_table_write_row(table, columns, i, out);

@@ -2,7 +2,7 @@
  *
  * A `text_table` keeps its cells, because its columns are as wide as their widest cell:
  *
- *   name        bytes      A column of numbers stands to the right, its heading too. A column that
+ *   name        bytes      A column of numbers is aligned right, its heading too. A column that
  *   ------  ---------      has text as well stands to the left, because numbers beside a very long
  *   parse   1,048,576      text would be out of sight.
  *

@@ -11,10 +11,11 @@
 #include <time.h>
 
 /* The time now, not before every earlier instruction has completed. Without the fence the counter
- * is read up to a few hundred cycles early, and the order of events between threads breaks both
- * ways: a block that another thread has just freed would seem to be allocated before it was freed,
- * and a block that was just handed over would seem to be freed before it was allocated (seen: 1 to
- * 3 in 1.6 million with eight threads exchanging blocks; with the fence none). +9 ns on Zen 4. */
+ * may be read up to a few hundred cycles early, and the order of events between threads is wrong in
+ * both directions: a block that another thread has just freed would seem to be allocated before it
+ * was freed, and a block that was just handed over would seem to be freed before it was allocated
+ * (seen: 1 to 3 in 1.6 million with eight threads exchanging blocks; with the fence none). +9 ns on
+ * Zen 4. */
 static inline uint64_t ticks_now(void)
 {
 #if defined(__x86_64__)
@@ -35,8 +36,8 @@ static inline uint64_t ticks_now(void)
 #endif
 }
 
-/* The same without waiting for earlier instructions: exact where nobody else's order matters, as in
- * a program with one thread. */
+/* The same without waiting for earlier instructions, for where the order between threads does not
+ * matter, as in a program with one thread. */
 static inline uint64_t ticks_unfenced(void)
 {
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
-/* Reads TOML (toml.h) by recursive descent over the bytes, no deeper than keys may be. The
- * result is a flat array of entries, each with all keys that lead to its value. The names of
- * tables are kept to find doubles. */
+/* Reads TOML (toml.h) by recursive descent over the bytes, no deeper than TOML_KEYS_MAX. The result
+ * is a flat array of entries, each with its value and all keys of it. The names of tables are kept
+ * to find one that stands there twice. */
 #include "base/toml.h"
 
 #include <ctype.h>
@@ -238,8 +238,8 @@ static void toml_take_keys(struct parser *parser, struct keys *keys)
 
 /* ---- Entries ------------------------------------------------------------------------------- */
 
-/* Are the first keys of both, as many as the shorter one has, the same? Then one is inside or in
- * place of the other. */
+/* Is one list of keys the beginning of the other, or are they equal? Then one value would be inside
+ * the other, or replace it. */
 static bool toml_clashes(const struct toml_entry *entry, const struct keys *keys)
 {
     size_t least = entry->key_count < keys->count ? entry->key_count : keys->count;

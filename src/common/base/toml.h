@@ -1,7 +1,7 @@
-/* A strict reader of the TOML that budgets and defaults are written in (toml.io, version 1.0):
- * tables, dotted and quoted keys, basic and literal strings, integers, floats, booleans, arrays,
- * inline tables. Dates, strings of several lines and arrays of tables are refused by name. Every
- * complaint names its line.
+/* A strict reader of the part of TOML (toml.io, version 1.0) that budgets and defaults are written
+ * in: tables, dotted and quoted keys, basic and literal strings, integers, floats, booleans,
+ * arrays, inline tables. Dates, strings of several lines and arrays of tables are refused. Every
+ * error names its line.
  *
  *   [function."parse*"]
  *   peak = { max = "64 MiB" }        one entry: function, parse*, peak, max = "64 MiB"
@@ -19,12 +19,13 @@ enum { TOML_KEYS_MAX = 8, TOML_ENTRIES_MAX = 4096, TOML_BYTES_MAX = 1 << 20 };
 
 enum toml_type { TOML_STRING, TOML_INTEGER, TOML_FLOAT, TOML_BOOLEAN };
 
-/* A value and the keys that lead to it; elements of arrays have their number as the last key. */
+/* A value and its keys, the outermost first. An element of an array has its index as the last
+ * key. */
 struct toml_entry {
     char *keys[TOML_KEYS_MAX];
     size_t key_count;
     enum toml_type type;
-    char *string; /* of a string; UTF-8 without NUL */
+    char *string; /* of TOML_STRING: UTF-8 without NUL; owned */
     int64_t integer;
     double number; /* of integers too */
     bool boolean;

@@ -1,5 +1,5 @@
-/* Looks at owner and mode (trust.h). Access control lists show in the mode: its group bits are
- * their mask. */
+/* Judges a file by its owner and mode (trust.h). Access control lists need no test of their own: a
+ * file that has one shows its mask, which limits all its entries, as the group bits of the mode. */
 #include "base/trust.h"
 
 #include <unistd.h>

@@ -2,8 +2,8 @@
  * but its last have the top bit set. Traces, columns of profiles, the messages of a job's
  * processes, and Protocol Buffers are made of them. Inlined into hot paths.
  *
- * Differences go zigzag before: 0, -1, 1, -2 … become 0, 1, 2, 3 …, so that small ones are
- * short. */
+ * Differences are encoded by zigzag first: 0, -1, 1, -2 … become 0, 1, 2, 3 …, so that small ones
+ * are short. */
 #ifndef TIDEMARK_BASE_VARINT_H
 #define TIDEMARK_BASE_VARINT_H
 
@@ -27,7 +27,7 @@ static inline uint64_t varint_unzigzag(uint64_t number)
     return number >> 1 ^ -(number & 1);
 }
 
-/* Writes up to VARINT_BYTES; returns the place behind. */
+/* Writes up to VARINT_BYTES at `at`; returns the place behind them. */
 static inline unsigned char *varint_put(unsigned char *at, uint64_t number)
 {
     for (; number >= 0x80; number >>= 7)
@@ -61,8 +61,8 @@ static inline const unsigned char *varint_get_wide(const unsigned char *at,
     return NULL;
 }
 
-/* Reads the varint in [at, end); returns the place behind. NULL: the bytes end within it, or it has
- * more than 64 bits; *number is nothing then. Zeros in front of the highest bit are no fault. */
+/* Reads the varint that begins at `at`; returns the place behind it. NULL: it does not end before
+ * `end`, or has more than 64 bits; *number is undefined then. Leading zeros are allowed. */
 static inline const unsigned char *varint_get(const unsigned char *at, const unsigned char *end,
                                               uint64_t *number)
 {

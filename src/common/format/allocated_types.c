@@ -1,5 +1,5 @@
-/* See allocated_types.h. A name is cut at the "::" and "<" outside of brackets; tables say which
- * classes and functions are known. */
+/* Finds the type that a function allocates, by its name (allocated_types.h). A name is cut at the
+ * "::" and "<" outside of brackets. Tables list the classes and functions that are known. */
 #include "format/allocated_types.h"
 
 #include <ctype.h>
@@ -50,7 +50,8 @@ static struct piece piece_trim(struct piece piece)
     return piece;
 }
 
-/* From `at`, up to where `stop` stands outside of all brackets; to the end if it does nowhere. */
+/* The index, from `at` on, where `stop` stands outside of all brackets, or a bracket closes that
+ * was open before. The length of the piece if there is none. */
 static size_t piece_until(struct piece piece, size_t at, const char *stop)
 {
     int depth = 0;
@@ -87,7 +88,8 @@ static struct piece piece_split(struct piece *name)
     return scope;
 }
 
-/* "vector<int, A>" → "vector", and its first argument; without one it is empty. */
+/* Cuts "vector<int, A>" to "vector" and returns the template argument with that number; empty: it
+ * has none. */
 static struct piece piece_argument(struct piece *name, unsigned number)
 {
     size_t open = piece_until(*name, 0, "<");
@@ -142,7 +144,7 @@ static struct piece allocated_type_of_allocator(struct piece allocator)
     return piece_is_any(plain, allocators) ? argument : (struct piece){allocator.at, 0};
 }
 
-/* What has no constructor that could allocate. Not bool: vector<bool> keeps words. */
+/* Types without a constructor that could allocate. Not bool: vector<bool> allocates words. */
 static bool allocated_type_is_plain(struct piece type)
 {
     static const char *const plain[] = {"char",
@@ -168,7 +170,7 @@ static bool allocated_type_is_plain(struct piece type)
     return piece_is_any(type, plain) || (piece_ends(type, "*") && !piece_ends(type, "::*"));
 }
 
-/* Of std::vector<T>, T plain: functions that allocate elements and nothing else. */
+/* Functions of std::vector<T>, T plain, that allocate elements and nothing else. */
 static bool allocated_type_is_grower(struct piece function)
 {
     static const char *const growers[] = {"_M_realloc_insert",
@@ -187,7 +189,7 @@ static bool allocated_type_is_grower(struct piece function)
     return piece_is_any(function, growers);
 }
 
-/* Members of a class template that does nothing but allocate there. */
+/* Member functions of class templates that allocate in no other way. */
 static bool allocated_type_of_member(struct strbuf *type, struct piece class, struct piece function,
                                      bool has_lines)
 {
@@ -210,8 +212,8 @@ static bool allocated_type_of_member(struct strbuf *type, struct piece class, st
            allocated_type_is_grower(function) && allocated_type_take(type, first);
 }
 
-/* make_unique<T>() and make_unique<T[]>(n): what the constructor allocates has a path through
- * it. */
+/* make_unique<T>() and make_unique<T[]>(n). Allocations of T's constructor have the constructor on
+ * their call path. */
 static bool allocated_type_of_maker(struct strbuf *type, struct piece function, bool has_lines)
 {
     static const char *const makers[] = {"make_unique", "make_unique_for_overwrite", NULL};
@@ -245,7 +247,7 @@ static enum allocated_type allocated_type_of_cxx(struct strbuf *type, struct pie
 
 /* ---- Rust ------------------------------------------------------------------------------------ */
 
-/* Names of the older mangling have the letters of parameters in place of arguments. */
+/* Names of Rust's older mangling have the letter of a parameter where the argument should stand. */
 static bool allocated_type_is_parameter(struct piece type)
 {
     return type.length == 1 && isupper((unsigned char)*type.at);
@@ -269,7 +271,7 @@ static bool allocated_type_hands_on(struct piece name)
     return false;
 }
 
-/* "<alloc::boxed::Box<T>>::new", "<alloc::raw_vec::RawVec<T>>::grow_one": T */
+/* Finds T in "<alloc::boxed::Box<T>>::new" and "<alloc::raw_vec::RawVec<T>>::grow_one". */
 static enum allocated_type allocated_type_of_rust(struct strbuf *type, struct piece name,
                                                   bool has_lines)
 {
@@ -289,7 +291,8 @@ static enum allocated_type allocated_type_of_rust(struct strbuf *type, struct pi
 
 /* ---- C --------------------------------------------------------------------------------------- */
 
-/* What the C library copies a text by. Their results have no variable that says so. */
+/* Functions of the C library that copy a text. No variable's type tells it, because there is none
+ * there. */
 static enum allocated_type allocated_type_of_c(struct strbuf *type, struct piece name)
 {
     static const char *const copies[] = {"strdup", "__strdup", "strndup", "__strndup", NULL};

@@ -6,9 +6,9 @@
  *   <alloc::boxed::Box<Foo>>::new                                       Foo
  *   strdup                                                              char
  *
- * The function is the innermost one of a call path but for those that only hand the call on. Where
- * inlined functions are not known, the body of a function can hold that of any other, and what
- * constructs elements allocates whatever their constructors do: such names say nothing then. */
+ * The function is the innermost one of a call path, without functions that only hand the call on.
+ * If inlined functions are not known, code of a function may be that of any other, inlined, such as
+ * a constructor of an element. Names of such functions give no type then. */
 #ifndef TIDEMARK_FORMAT_ALLOCATED_TYPES_H
 #define TIDEMARK_FORMAT_ALLOCATED_TYPES_H
 
@@ -21,7 +21,8 @@ enum allocated_type {
     ALLOCATED_BY_NEXT, /* the function hands the call on: ask its caller */
 };
 
-/* `has_lines`: debug information is there, and so are inlined functions. */
+/* `type` is set if the result is ALLOCATED_FOUND. `has_lines`: there is debug information, so
+ * inlined functions are known. */
 enum allocated_type allocated_type(struct strbuf *type, const char *function, bool has_lines);
 
 #endif

@@ -1,5 +1,5 @@
-/* Writes fields of CSV (csv.h). What a terminal would obey is made visible, newlines stay, and
- * quotes are doubled. */
+/* Writes fields of CSV (csv.h). Characters that could control a terminal are escaped, newlines
+ * stay, and quotes are doubled. */
 #include "format/csv.h"
 
 #include <string.h>

@@ -4,9 +4,9 @@
 
 #include "base/strbuf.h"
 
-/* Adds `text` as one field, in quotes where it needs them. Texts are chosen by strangers. One that
- * a spreadsheet would run as a formula gets an apostrophe in front, which says that it is text.
- * What would drive a terminal becomes \xNN or \u{NNNN}; a newline stays. */
+/* Adds `text` as one field, in quotes where it needs them. Texts come from strangers. One that a
+ * spreadsheet would run as a formula gets an apostrophe in front, which marks it as text.
+ * Characters that could control a terminal become \xNN or \u{NNNN}; a newline stays. */
 void csv_add_text(struct strbuf *out, const char *text);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "format/types.h"
 
-enum { NAME_BESIDE_REGION = 8 }; /* columns that a name has beside a region at least */
+enum { NAME_BESIDE_REGION = 8 }; /* the least columns that a name has beside a region */
 
 static const char fortran_main[] = "main program"; /* without debug information */
 
@@ -61,7 +61,7 @@ const char *name_core(const char *name, size_t *length)
     const char *start = name, *at = name;
     int angles = 0;
     bool after_operator = false;
-    if (*name == '[') { /* of ours: "[max depth]", "[file] libc.so.6" */
+    if (*name == '[') { /* a name that we made: "[max depth]", "[file] libc.so.6" */
         *length = strlen(name);
         return name;
     }
@@ -102,7 +102,7 @@ const char *name_core(const char *name, size_t *length)
     }
     while (at > start && at[-1] == ' ')
         at--;
-    if (at == start) { /* not a name of the kind that we know */
+    if (at == start) { /* no core was found */
         *length = strlen(name);
         return name;
     }
@@ -112,7 +112,7 @@ const char *name_core(const char *name, size_t *length)
 
 /* ---- Shortening ---------------------------------------------------------------------------- */
 
-/* Types as people write them, and a namespace without a name in fewer words. */
+/* Adds `core` with types as people write them, and "(anonymous)" for "(anonymous namespace)". */
 static void name_add_replaced(struct strbuf *out, const char *core, size_t length)
 {
     static const char anonymous[] = "(anonymous namespace)";
@@ -149,7 +149,8 @@ static void name_add_elided(struct strbuf *out, const char *name, int keep)
     }
 }
 
-/* Cut in its middle; where that falls beside what was elided, one "…" stands for both. */
+/* Adds the name cut in its middle. If the cut is beside elided arguments, one "…" stands for
+ * both. */
 static void name_add_cut(struct strbuf *out, const char *name, size_t columns)
 {
     struct strbuf cut = STRBUF_INIT;
@@ -161,7 +162,7 @@ static void name_add_cut(struct strbuf *out, const char *name, size_t columns)
     strbuf_release(&cut);
 }
 
-/* `length` bytes of a name. */
+/* Adds `length` bytes of a name in at most `columns`. */
 static void name_add_in(struct strbuf *out, const char *core, size_t length, size_t columns)
 {
     struct strbuf plain = STRBUF_INIT, safe = STRBUF_INIT, elided = STRBUF_INIT;
@@ -197,7 +198,7 @@ size_t name_short_bytes(const char *name)
     return length + (region ? 1 + name_region_bytes(region) : 0);
 }
 
-/* Where there is hardly room the region is left out. */
+/* If there is too little room for both, the region is left out. */
 void name_add_short(struct strbuf *out, const char *name, size_t columns)
 {
     size_t length, region_bytes = name_region_bytes(name_region(name));
@@ -264,7 +265,7 @@ static bool name_any_prefix(const char *string, const char *const *prefixes)
     return false;
 }
 
-/* Python's own: its import system, and what is installed with the interpreter, but for packages. */
+/* Python's import system and the modules that are installed with the interpreter; not packages. */
 static bool name_is_python_library(const char *file)
 {
     const char *python = strstr(file, "/lib/python3");
@@ -272,7 +273,7 @@ static bool name_is_python_library(const char *file)
            (python && !strstr(python, "/site-packages/") && !strstr(python, "/dist-packages/"));
 }
 
-/* Perl's own: its modules as they are installed with it, in Debian's folders and others'. */
+/* The modules that are installed with Perl, in Debian's folders and in those of others. */
 static bool name_is_perl_library(const char *file)
 {
     const char *site = strstr(file, "/site_perl/");
@@ -289,13 +290,14 @@ static bool name_is_perl_extension(const char *module)
     return own && strstr(own, "/auto/");
 }
 
-/* PHP's own functions, as its stack traces say, and packages beside a program's files. */
+/* PHP's built-in functions, which its stack traces call "[internal function]", and packages of the
+ * system. */
 static bool name_is_php_library(const char *file)
 {
     return name_starts_with(file, "[internal function]") || strstr(file, "/usr/share/php/");
 }
 
-/* Ruby's own: methods that are native, what it brings, and what loads files; not gems. */
+/* Ruby's own code: native methods, its library, and the loader of files; not gems. */
 static bool name_is_ruby_library(const char *file)
 {
     const char *own = strstr(file, "/lib/ruby/");
@@ -319,7 +321,7 @@ static bool name_is_go_library(const char *function, const char *file)
            (name_starts_with(function, "runtime.") && file && strstr(file, "runtime/"));
 }
 
-/* Extension modules of Python: whoever imports them wants the line that calls them. */
+/* Extension modules of Python: the call site is the line that calls them. */
 static bool name_is_python_extension(const char *module)
 {
     return strstr(module, ".cpython-3") || strstr(module, ".abi3.so");
@@ -344,8 +346,8 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "libglib-2.0.so", "libgobject-2.0.so",
         /* Kokkos, and our tool in it */
         "libkokkos", "libtrilinos_kokkos", "libtidemark-kokkos.so", NULL};
-    /* What everybody calls a malloc that ends the program on failure, and its free, and what widely
-     * used programs and libraries call theirs: the caller is the site. */
+    /* Usual names of wrappers around malloc and free, and names of the wrappers of widely used
+     * programs and libraries. The call site is the caller of the wrapper. */
     static const char *const wrappers[] = {
         "xmalloc", "xcalloc", "xrealloc", "xstrdup", "xstrndup", "xmemdup", "xzalloc",
         "xmallocarray", "g_malloc", "g_malloc0", "g_realloc", "g_strdup", "xfree", "g_free",
@@ -391,7 +393,8 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         return false;
     if (name_is_go_library(function, file))
         return true;
-    if (!strcmp(function, "<eval>")) /* Perl's strings: who evaluates is the site */
+    if (!strcmp(function, "<eval>")) /* code in a string of Perl: the call site is the caller of
+                                      * eval */
         return true;
     size_t length;
     const char *core = name_core(function, &length);

@@ -1,5 +1,5 @@
 /* Colours and signs for terminals (style.h). Each tone is one ANSI escape sequence. A sparkline
- * scales each value to eighths of the tallest one. */
+ * shows each value in eighths of `top`. */
 #include "format/style.h"
 
 static const char *const codes[TONE_COUNT] = {

@@ -16,15 +16,16 @@ struct style {
 
 /* Adds `text` in a tone. */
 void style_add(struct strbuf *out, const struct style *style, enum tone tone, const char *text);
-/* Between begin and end the tone holds. */
+/* Text that is added between begin and end has the tone. */
 void style_begin(struct strbuf *out, const struct style *style, enum tone tone);
 void style_end(struct strbuf *out, const struct style *style);
 
-/* A column for each value, an eighth of `top` a step, at least one if there is anything. */
+/* Adds a sparkline: one character for each value, as high as the value in eighths of `top`. A value
+ * above 0 is at least one eighth high. */
 void style_add_spark(struct strbuf *out, const struct style *style, const uint64_t *values,
                      size_t count, uint64_t top);
 
-/* `text`, or without UTF-8 the replacement. */
+/* `text` where the terminal takes UTF-8, else `ascii`. */
 const char *style_sign(const struct style *style, const char *text, const char *ascii);
 
 #endif

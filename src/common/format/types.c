@@ -1,6 +1,6 @@
-/* See types.h. One way from the left: what lies within a bracket is short by the time the bracket
- * closes, so an argument is compared with what it would be by default as text, which is short as
- * well. */
+/* Shortens types in demangled names (types.h) in one pass from the left. When a bracket closes, the
+ * types within are short already. So an argument is a default if its text equals that of the
+ * default, which is written in the short form as well. */
 #include "format/types.h"
 
 #include <ctype.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 enum {
-    DEEPEST = 64,  /* brackets within one another; what is deeper stays as it is */
-    ARGUMENTS = 6, /* no template that we know has more */
+    DEEPEST = 64,  /* nested brackets; text within deeper ones is not changed */
+    ARGUMENTS = 6, /* no template in `rules` has more */
     DEFAULTS = 3,
 };
 
@@ -57,7 +57,8 @@ static const struct rule {
     {"basic_regex", 1, {"std::regex_traits<$0>"}},
 };
 
-/* std::basic_ios<wchar_t> is std::wios; strings come of all characters. */
+/* The prefix in an alias's name: std::basic_ios<wchar_t> is std::wios. `any_name`: not only strings
+ * have such an alias. */
 static const struct {
     const char *type, *prefix;
     bool any_name;
@@ -67,13 +68,13 @@ static const struct {
                   {"char16_t", "u16", false},
                   {"char32_t", "u32", false}};
 
-/* A stretch of text that is not its own. */
+/* A part of a text that somebody else owns. */
 struct span {
     const char *data;
     size_t length;
 };
 
-/* A bracket that is open; places are in what has been written. */
+/* An open bracket. Places are offsets in what has been written. */
 struct open {
     char bracket;
     size_t name; /* of the template, if it is one */
@@ -83,7 +84,7 @@ struct open {
 
 struct writing {
     struct strbuf *out;
-    size_t begin; /* of ours in `out` */
+    size_t begin; /* where our text begins in `out` */
     const char *at, *end;
     struct open open[DEEPEST];
     size_t depth;
@@ -112,7 +113,7 @@ static bool types_has_written(const struct writing *w, const char *text)
            !memcmp(w->out->data + w->out->length - length, text, length);
 }
 
-/* Where the qualified name begins that has just been written. */
+/* The offset at which the qualified name at the end of `out` begins. */
 static size_t types_name_before(const struct writing *w)
 {
     size_t at = w->out->length;
@@ -175,7 +176,7 @@ static const struct rule *types_rule_of(struct span name)
     return NULL;
 }
 
-/* "std::string" of std::basic_string<char>; empty: there is no such name. */
+/* Adds "std::string" for std::basic_string<char>; nothing if the type has no alias. */
 static void types_add_alias(struct strbuf *out, const struct rule *rule, struct span character)
 {
     if (strncmp(rule->name, "basic_", 6) != 0)
@@ -187,7 +188,7 @@ static void types_add_alias(struct strbuf *out, const struct rule *rule, struct 
             strbuf_addf(out, "std::%s%s", characters[i].prefix, name);
 }
 
-/* Closes a template that we know: without what is so by default, by its own name where it has
+/* Closes a template of `rules`: leaves out its default arguments, and uses its alias if it has
  * one. */
 static bool types_shorten(struct writing *w, const struct open *open)
 {
@@ -226,7 +227,8 @@ static void types_close_template(struct writing *w)
 
 /* ---- From the left to the right ---- */
 
-/* What its users do not write: versions of the library within its names, and tags of its ABI. */
+/* The length of a part of a name that its users do not write: a version of the library, or a tag of
+ * its ABI. 0: there is none here. */
 static size_t types_unwritten_length(const struct writing *w)
 {
     static const char *const versions[] = {"__cxx11::", "__1::", "_V2::"};
@@ -259,7 +261,7 @@ static void types_add_comma(struct writing *w)
         open->argument[open->count - 1] = w->out->length;
 }
 
-/* ')' ends what it opened, and with it each '<' that was no bracket. */
+/* A ')' closes the '(' before it, and each '<' between them, which was no bracket. */
 static void types_close_bracket(struct writing *w, char bracket)
 {
     size_t depth = w->depth;

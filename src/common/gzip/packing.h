@@ -10,9 +10,9 @@ enum packing { PACKING_NONE, PACKING_GZIP, PACKING_ZSTD };
 /* By the ending of a name. */
 enum packing packing_of(const char *name);
 
-/* Writes to `to`, which stays open and is the caller's. fclose() of what is returned ends the
- * packed stream; it fails, with errno, when that cannot be written. NULL: out of memory. One
- * thread. */
+/* A stream that packs into `to`, which stays open and is the caller's. fclose() of the returned
+ * stream ends the packed data; it fails, with errno, if that cannot be written. NULL: out of
+ * memory. For one thread. */
 FILE *packing_open(FILE *to, enum packing packing);
 
 #endif
