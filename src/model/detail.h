@@ -1,6 +1,6 @@
-/* What a profile says beyond sums: distributions, the separated peaks, the evolution of single call
- * paths, who freed whose blocks. Written by the replay, read by every presenter; doc/METRICS.md
- * defines each. Times are ticks until the collector turns them to ns. */
+/* The parts of a profile that are no sums: distributions, separate peaks, the evolution of single
+ * call paths, frees by other threads, stacks. Written by the replay, read by every presenter;
+ * doc/METRICS.md defines each. Times are ticks until the collector converts them to ns. */
 #ifndef TIDEMARK_MODEL_DETAIL_H
 #define TIDEMARK_MODEL_DETAIL_H
 
@@ -31,18 +31,18 @@ struct distribution_row {
     uint64_t x, y; /* y: 0 where there is none */
     uint64_t count, bytes;
 };
-/* The most rows of a kind that lists the commonest values. What is listed is counted exactly. A row
- * with x = DISTRIBUTION_OTHERS and no bytes says that not every value could be counted: events of
- * those that were not: no value missing in the list is commoner than its rarest one or than
- * that. */
+/* A kind that lists the commonest values has at most DISTRIBUTION_COMMONEST rows. Their counts are
+ * exact. A row with x = DISTRIBUTION_OTHERS and no bytes means that not every value could be
+ * counted; its count is the number of events of the others. A value that is not in the list occurs
+ * no more often than the rarest one in it, or than that count. */
 #define DISTRIBUTION_COMMONEST 64
 #define DISTRIBUTION_OTHERS    ((uint64_t)INT64_MAX)
 
 /* ---- Peaks ---- */
 
 /* Maxima of the live bytes, each separated from the next by a fall of at least 1/PEAK_FALL of the
- * lower one: the highest PEAKS_MAX of them, in the order of time. The global one is exact, and so
- * are the shares of the call paths at all of them. */
+ * lower one: the highest PEAKS_MAX of them, in the order of time. The global maximum is exact, and
+ * so are the shares of the call paths at all of them. */
 #define PEAKS_MAX       8
 #define PEAK_SHARES_MAX 32
 #define PEAK_FALL       8
@@ -52,27 +52,30 @@ struct peak_share {
 };
 struct peak {
     uint64_t ticks, bytes;
-    struct figure valley_bytes; /* the lowest level between this and the next one here, or the
-                                   end */
+    struct figure valley_bytes; /* the lowest level between this peak and the next one of the list,
+                                 * or the end */
     uint64_t rest_bytes;        /* bytes - those of the shares */
-    size_t share_count; /* the largest, descending. 0 with rest_bytes == bytes: was not kept */
+    size_t share_count; /* of the largest shares, descending. 0 with rest_bytes == bytes: the shares
+                         * were not kept */
     struct peak_share shares[PEAK_SHARES_MAX];
 };
 
 /* ---- Evolution of a call path ---- */
 
-/* Its live bytes over time, lossy by the BFM report's rule: a point is kept when the level has
- * moved from the last one kept by more than `threshold_bytes` and more than CURVE_PART of it. When
- * CURVE_POINTS are reached the threshold doubles, until enough points in between can go. As a step
- * function the curve is at no moment further from the truth than max(threshold_bytes, 1/CURVE_PART
- * of itself); before its first point it is 0. The highest point is never dropped.
- * A level that swings has no threshold that is small beside it. Then time is cut into stretches of
- * `stretch_ticks`, and of each stretch the highest, the lowest and the last point remain. Between
- * them the level was within these, or what it was when the stretch began. */
-#define CURVE_POINTS          256
-#define CURVE_EXACT_POINTS    4096 /* of a curve that begins exact: of what a path has mapped */
-#define CURVE_THRESHOLD_BYTES 8192 /* a page record of the report: 1024 pointers */
-#define CURVE_COARSE_BYTES    (1u << 20) /* from this threshold on, views say it */
+/* The live bytes of a call path over time, simplified by the rule of the BFM report: a point is
+ * kept when the level differs from that of the last kept point by more than `threshold_bytes` and
+ * more than 1/CURVE_PART. When CURVE_POINTS are reached, the threshold doubles until enough points
+ * can be dropped. The curve is a step function. At each moment its error is at most
+ * max(threshold_bytes, 1/CURVE_PART of the curve). Before its first point it is 0. The highest
+ * point is never dropped. A level that rises and falls all the time would need too large a
+ * threshold. Then time is cut into stretches of `stretch_ticks`, and the highest, the lowest and
+ * the last point of each stretch are kept. Within a stretch the level lay between the highest and
+ * the lowest one, or was the level at its beginning. */
+#define CURVE_POINTS 256
+/* of a curve that keeps all points at first: of the bytes that a path has mapped */
+#define CURVE_EXACT_POINTS    4096
+#define CURVE_THRESHOLD_BYTES 8192       /* a page record of the report: 1024 pointers */
+#define CURVE_COARSE_BYTES    (1u << 20) /* views tell the threshold if it is at least that */
 #define CURVE_PART            20         /* 1/20: 5 % */
 struct curve_point {
     uint64_t ticks, bytes;
@@ -88,27 +91,28 @@ struct curve {
 
 /* ---- Threads ---- */
 
-/* Blocks that thread `owner` allocated and thread `freer` freed (or reallocated), owner != freer;
- * by thread index. Beyond EXCHANGE_MAX pairs the rest is one row with both UINT32_MAX. */
+/* Blocks that thread `owner` allocated and thread `freer` freed (or reallocated); both are indexes
+ * of threads, and differ. Pairs beyond EXCHANGE_MAX are added up in one row, where both are
+ * UINT32_MAX. */
 #define EXCHANGE_MAX 4096
 struct exchange {
     uint32_t owner, freer;
     uint64_t count, bytes;
 };
 
-/* ---- Stacks, of threads whose functions call hooks ---- */
+/* ---- Stacks of threads whose functions call hooks ---- */
 
 /* A moment at which a thread's stack was deeper than ever before: `bytes` at the entry of the
- * function that the path ends in (node 0: not known). A thread's last one is the deepest that it
- * ever was; of those before it STACK_PEAKS_MAX / 2 at least are kept. */
+ * function at the end of the path (node 0: not known). The last one of a thread is its deepest. Of
+ * the ones before it, at least STACK_PEAKS_MAX / 2 are kept if there were as many. */
 #define STACK_PEAKS_MAX 64
 struct stack_peak {
     uint32_t thread, node;
     uint64_t ticks, bytes;
 };
 
-/* What the frames of one function took of a thread's stack when that was deepest. node: the
- * function, as a path of one frame. */
+/* The bytes that the frames of one function took in a thread's stack when the stack was deepest.
+ * node: the function, as a path of one frame. */
 struct stack_layer {
     uint32_t thread, node;
     uint64_t bytes, frames;

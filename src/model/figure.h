@@ -1,9 +1,9 @@
-/* A number that may be unknown: how many bytes, calls or nanoseconds, as far as a recording says.
+/* A number that may be unknown: of bytes, calls or nanoseconds.
  *
  * A recording does not know everything: a sample has no exact counts, an imported file no
  * lifetimes, a recording of pages no calls. A figure is therefore a type of its own. Adding,
- * comparing or printing one as if it were a number does not compile; the functions below say what
- * becomes of the unknown:
+ * comparing or printing one as if it were a number does not compile. The functions below treat the
+ * unknown like this:
  *
  *     sum, difference, mean     unknown if one of the operands is
  *     min, max                  the operand that is known
@@ -30,7 +30,7 @@ struct figure {
 };
 
 #define FIGURE_UNKNOWN ((struct figure){UINT64_MAX})
-/* Of a constant, where a function cannot stand (static initialisers). */
+/* For constants in static initialisers, where no function can be called. */
 #define FIGURE_OF(number) ((struct figure){(number)})
 
 /* The largest number that a figure holds; sums stop there. */
@@ -72,7 +72,7 @@ static inline uint64_t figure_or(struct figure figure, uint64_t otherwise)
     return figure_known(figure) ? figure.raw : otherwise;
 }
 
-/* For ratios: NAN is unknown, and stays so in what is computed with it. */
+/* For ratios: an unknown figure is NAN, and so is what is computed with it. */
 static inline double figure_double(struct figure figure)
 {
     return figure_known(figure) ? (double)figure.raw : (double)NAN;
@@ -88,7 +88,7 @@ static inline struct figure figure_of_double(double value)
 
 static inline struct figure figure_add(struct figure a, struct figure b)
 {
-    /* Sums of call paths are the inner loop of every view: one test where neither number is
+    /* Sums over call paths are the inner loop of every view. One test suffices if neither number is
      * large. */
     if (__builtin_expect(!((a.raw | b.raw) >> 63), 1))
         return (struct figure){a.raw + b.raw};
@@ -97,7 +97,7 @@ static inline struct figure figure_add(struct figure a, struct figure b)
     return (struct figure){a.raw < FIGURE_MOST - b.raw ? a.raw + b.raw : FIGURE_MOST};
 }
 
-/* a - b; unknown as well where b is more than a: the two do not belong together. */
+/* a - b; unknown also if b is more than a, because the two cannot belong together then. */
 static inline struct figure figure_sub(struct figure a, struct figure b)
 {
     if (!figure_known(a) || !figure_known(b) || b.raw > a.raw)
@@ -105,7 +105,7 @@ static inline struct figure figure_sub(struct figure a, struct figure b)
     return (struct figure){a.raw - b.raw};
 }
 
-/* a / b, rounded down: a mean. Unknown as well where b is 0. */
+/* a / b, rounded down: a mean. Unknown also if b is 0. */
 static inline struct figure figure_divide(struct figure a, struct figure b)
 {
     if (!figure_known(a) || !figure_known(b) || !b.raw)
@@ -115,10 +115,10 @@ static inline struct figure figure_divide(struct figure a, struct figure b)
 
 static inline struct figure figure_min(struct figure a, struct figure b)
 {
-    return a.raw < b.raw ? a : b; /* the unknown is the highest in `raw` */
+    return a.raw < b.raw ? a : b; /* the unknown has the highest `raw` */
 }
 
-/* `figure`, but no more than `most`: for numbers read at two moments. */
+/* `figure`, but no more than `most`, for two numbers that were read at different moments. */
 static inline struct figure figure_at_most(struct figure figure, struct figure most)
 {
     if (!figure_known(figure) || !figure_known(most))
@@ -143,7 +143,7 @@ static inline bool figure_equal(struct figure a, struct figure b)
     return a.raw == b.raw;
 }
 
-/* For qsort(): below, at or above 0; the unknown stands below every number. */
+/* For qsort(): negative, 0 or positive; the unknown is below every number. */
 static inline int figure_compare(struct figure a, struct figure b)
 {
     uint64_t left = a.raw + 1, right = b.raw + 1; /* the unknown becomes 0 */

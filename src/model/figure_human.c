@@ -1,5 +1,4 @@
-/* A known figure is a plain number, so human.h writes its text. The unknown is "-" in every
- * unit. */
+/* Writes a known figure by human.h, and an unknown one as "-", whatever its unit is. */
 #include "model/figure_human.h"
 
 static const struct human figure_human_unknown = {"-"};

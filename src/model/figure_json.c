@@ -1,4 +1,4 @@
-/* Chooses between a number and null, so that no reader of JSON meets 2^64 - 1 for the unknown. */
+/* Writes a number or null, so that no reader of JSON takes the unknown for the number 2^64 - 1. */
 #include "model/figure_json.h"
 
 void json_figure(struct json *json, const char *name, struct figure figure)

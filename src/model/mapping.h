@@ -1,4 +1,5 @@
-/* What a program maps. */
+/* The kinds of memory that a program maps. Numbers stand in records and profiles and never
+ * change. */
 #ifndef TIDEMARK_MODEL_MAPPING_H
 #define TIDEMARK_MODEL_MAPPING_H
 

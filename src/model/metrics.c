@@ -1,5 +1,5 @@
-/* The rows of metrics.def as a table, and what is done with every metric alike: merging two call
- * paths, beginning with nothing, and forgetting what a recording of pages cannot know. */
+/* The rows of metrics.def as a table, and the operations over all metrics: merging two call paths,
+ * beginning with nothing, and setting what a recording of pages cannot count to unknown. */
 #include "model/metrics.h"
 
 #include <string.h>

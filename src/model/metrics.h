@@ -1,12 +1,13 @@
-/* What is known of each call path, and of the program as a whole: the words that the replay writes
- * and every presenter reads. metrics.def has a row for each metric of a call path; doc/METRICS.md
- * defines each. Times are ticks of the recording's clock until the profile writer turns them to ns.
+/* The figures of each call path, and of the program as a whole. The replay writes them, and every
+ * presenter reads them. metrics.def has a row for each metric of a call path; doc/METRICS.md
+ * defines each. Times are ticks of the recording's clock until the profile writer converts them to
+ * ns.
  *
  * Terms. An *allocation* is a call of malloc, calloc, the aligned family or operator new that
  * returned a block. A *reallocation* is a realloc that was given a block and returned one: the old
  * block's life ends (at its own call path), the new block's begins (at the realloc's call path).
- * realloc(NULL, n) is an allocation, realloc(p, 0) that returns NULL is a free.
- * "free_" is told of the path that allocated a block, "freed_" of the path that freed it.
+ * realloc(NULL, n) is an allocation, realloc(p, 0) that returns NULL is a free. "free_" counts at
+ * the path that allocated a block, "freed_" at the path that freed it.
  *
  * Every number that a recording may not know is a struct figure (figure.h). */
 #ifndef TIDEMARK_MODEL_METRICS_H
@@ -18,11 +19,10 @@
 #include "model/figure.h"
 
 /* Of one call path (exclusive), or merged over many. The fields are the rows of metrics.def.
- * Unknown are: free_ of the freeing path (freed_…) where frees were recorded without their call
- * paths, alloc_time and free_time where calls were not timed, sample_count and variances where
- * every allocation was recorded, what counts calls in recordings of pages, size_min and
- * lifetime_min and the like where there was no such block, and whatever an imported file does not
- * say. */
+ * Unknown are: freed_… where frees were recorded without their call paths; alloc_time and free_time
+ * where calls were not timed; sample_count and variances where every allocation was recorded;
+ * counts of calls in recordings of pages; size_min, lifetime_min and the like where there was no
+ * such block; and what an imported file does not have. */
 struct call_metrics {
 #define METRIC(field, ...) struct figure field;
 #include "model/metrics.def"
@@ -39,11 +39,11 @@ enum metric_unit {
     METRIC_VARIANCE, /* (sampling interval)^2 / 1024, in bytes^2 */
 };
 enum metric_merge {
-    METRIC_SUM = 0, /* what is unknown of one path is unknown of all */
-    METRIC_MIN,     /* unknown: of no block; it is passed over */
+    METRIC_SUM = 0, /* unknown if it is unknown of one path */
+    METRIC_MIN,     /* a path whose figure is unknown had no block, and is passed over */
     METRIC_MAX,
-    METRIC_NEVER, /* of more than one path not known */
-    METRIC_LEAST, /* a sum that passes over what is not known: at least that much */
+    METRIC_NEVER, /* unknown of more than one path */
+    METRIC_LEAST, /* the sum of the known figures, so it is at least that much */
 };
 
 /* A row of metrics.def as data. */
@@ -55,17 +55,17 @@ struct metric_row {
     size_t variance;    /* offset of its variance; METRIC_NO_VARIANCE: it has none */
     enum metric_unit unit;
     enum metric_merge merge;
-    bool counts_calls; /* unknown of recordings of pages */
-    bool later;        /* not in the files of the first writers */
+    bool counts_calls; /* so recordings of pages do not know it */
+    bool later;        /* not in the first version of the profile format */
 };
 #define METRIC_NO_VARIANCE SIZE_MAX
 /* In the order of metrics.def. */
 extern const struct metric_row metric_rows[METRICS];
-/* The row of a field, for tables that are made when this is compiled. */
+/* The row of a field, as a constant expression. */
 #define METRIC_ROW(field)                                                                          \
     (&metric_rows[offsetof(struct call_metrics, field) / sizeof(struct figure)])
 
-/* NULL: there is none of that column name. */
+/* NULL: no metric has that column name. */
 const struct metric_row *metric_row_find(const char *column);
 const char *metric_unit_name(enum metric_unit unit);
 const char *metric_merge_name(enum metric_merge merge);
@@ -85,7 +85,8 @@ static inline bool metric_row_adds_up(const struct metric_row *row)
     return row->merge == METRIC_SUM || row->merge == METRIC_LEAST;
 }
 
-/* Is it there at all, by the program's sums? All call paths are alike in this. */
+/* Does the recording have this metric, by the program's sums? It is known of all call paths or of
+ * none. */
 static inline bool metric_is_recorded(const struct metric_row *row,
                                       const struct call_metrics *total)
 {
@@ -94,15 +95,15 @@ static inline bool metric_is_recorded(const struct metric_row *row,
 
 /* into += from, each metric by its rule. */
 void call_metrics_merge(struct call_metrics *into, const struct call_metrics *from);
-/* Nothing happened here: 0 where metrics add up, unknown elsewhere, and whatever `like` does not
- * know (NULL: it knows all). */
+/* Sets the metrics of a path where nothing happened: 0 where metrics are sums, unknown elsewhere.
+ * Metrics that are unknown in `like` (NULL: none) are unknown. */
 void call_metrics_clear(struct call_metrics *metrics, const struct call_metrics *like);
-/* Nothing is known. */
+/* Sets all metrics to unknown. */
 void call_metrics_know_nothing(struct call_metrics *metrics);
-/* What counts calls is unknown from here on: of recordings of pages. */
+/* Sets metrics that count calls to unknown, for recordings of pages. */
 void call_metrics_forget_calls(struct call_metrics *metrics);
 
-/* Is it known where memory was freed? */
+/* Are the call paths of frees known? */
 static inline bool call_metrics_know_frees(const struct call_metrics *metrics)
 {
     return figure_known(metrics->freed_count);
@@ -112,7 +113,7 @@ static inline bool call_metrics_know_times(const struct call_metrics *metrics)
 {
     return figure_known(metrics->alloc_time);
 }
-/* Blocks ever made here, and their requested bytes. */
+/* Blocks ever allocated or reallocated here, and their requested bytes. */
 static inline struct figure call_metrics_blocks(const struct call_metrics *metrics)
 {
     return figure_add(metrics->alloc_count, metrics->realloc_count);
@@ -122,41 +123,44 @@ static inline struct figure call_metrics_bytes(const struct call_metrics *metric
     return figure_add(metrics->alloc_bytes, metrics->realloc_bytes);
 }
 
-/* Of one call path, with its number on the wire. */
+/* The metrics of one call path, with its number on the wire. */
 struct replay_site {
     uint32_t node;
     struct call_metrics metrics;
 };
 
-/* Of one call path in a region (a place in replay_regions()): metrics of the blocks that were
- * allocated there in it, wherever they are freed; freed_… of what was freed in it. */
+/* The metrics of one call path in a region (an index in replay_regions()): of the blocks that the
+ * path allocated in the region, wherever they are freed; freed_… of the blocks that it freed in the
+ * region. */
 struct replay_region_site {
     uint32_t region, node;
     struct call_metrics metrics;
 };
 
-/* Of the whole program. Plain numbers are of the recording itself and always known. */
+/* The metrics of the whole program. Plain numbers are always known. */
 struct program_metrics {
-    /* Its peak_bytes and peak_ticks are the global high-water mark, its at_peak_* too. */
+    /* peak_bytes, peak_ticks and at_peak_… of `total` are of the global high-water mark. */
     struct call_metrics total;
     struct figure live_peak_count; /* most blocks alive at once */
-    uint64_t foreign_frees;   /* frees and reallocs of blocks whose allocation was not seen: they
-                                 come from before the recording, or from the parent of a fork */
-    uint64_t replaced_blocks; /* allocations at an address that was still alive: a free was missed
-                                 (one that only comes late is taken off again) */
+    uint64_t foreign_frees;   /* frees and reallocs of blocks whose allocation was not recorded,
+                               * because it was before the recording, or in the parent of a fork */
+    uint64_t replaced_blocks; /* allocations at an address where a block was still alive, so a free
+                               * was missed (if its record only comes late, the number falls
+                               * again) */
     struct figure unmap_count, unmap_bytes;
     struct figure brk_count, brk_bytes; /* sbrk/brk growth asked for by the program itself */
     uint64_t events;                    /* records replayed */
-    uint64_t late_events;      /* records whose time came before what was already replayed */
+    uint64_t late_events;      /* records with an earlier time than one that was replayed before */
     uint64_t lost_events;      /* events the recorder could not record */
-    uint64_t malformed_events; /* records that make no sense, skipped: the stream is damaged */
-    /* Of what the program maps itself (unknown in files that do not say): */
+    uint64_t malformed_events; /* records that make no sense and were skipped, because the stream is
+                                * damaged */
+    /* Of memory that the program maps itself (unknown in files without it): */
     struct call_metrics mapped; /* the sums; peak_bytes/peak_ticks: its global high-water mark */
     struct figure all_peak_bytes, all_peak_ticks; /* of heap and mappings together */
     struct figure discard_count, discard_bytes;   /* by madvise */
 };
 
-/* What the program maps itself is unknown from here on. */
+/* Sets the figures of memory that the program maps itself to unknown. */
 static inline void program_metrics_forget_mapped(struct program_metrics *program)
 {
     call_metrics_know_nothing(&program->mapped);
@@ -164,8 +168,8 @@ static inline void program_metrics_forget_mapped(struct program_metrics *program
     program->discard_count = program->discard_bytes = FIGURE_UNKNOWN;
 }
 
-/* One interval of the timeline. Levels keep the extremes inside the interval, so that halving the
- * resolution loses no peak. A level that was never sampled is unknown, both. */
+/* One interval of the timeline. A level keeps its minimum and maximum in the interval, so that
+ * halving the resolution loses no peak. Both are unknown if the level was never sampled. */
 struct timeline_level {
     struct figure min, max;
 };
@@ -176,7 +180,7 @@ struct timeline_bucket {
     struct timeline_level virt;      /* virtual bytes, likewise */
     struct timeline_level tool;      /* resident bytes of the tool inside the program */
     struct timeline_level mapped;    /* bytes that the program maps itself */
-    struct timeline_level all;       /* live requested bytes and those together */
+    struct timeline_level all;       /* live requested bytes and mapped bytes together */
     struct figure alloc_count, alloc_bytes; /* allocations and reallocations in the interval */
     struct figure free_count, free_bytes;
 };
@@ -189,24 +193,25 @@ static inline void timeline_bucket_forget_calls(struct timeline_bucket *bucket)
 
 struct thread_metrics {
     uint32_t tid;
-    uint32_t seen_node; /* a call path that it was at: whose thread it is (0: not known) */
+    uint32_t seen_node; /* a call path that it was at, which tells whose thread it is; 0: not
+                         * known */
     uint64_t start_ticks, end_ticks; /* end 0: still running at the end */
-    /* made by this thread; allocations and reallocations, and the blocks whose life they ended */
+    /* of this thread: its allocations and reallocations, and the blocks whose life it ended */
     struct figure alloc_count, alloc_bytes, free_count, free_bytes;
-    uint64_t waits, wait_ticks; /* for the collector */
+    uint64_t waits, wait_ticks; /* waits for the collector because the ring was full */
     /* its calls by kind; they add up to alloc_count (with pool_count) */
     struct figure malloc_count, calloc_count, aligned_count, new_count, realloc_count;
-    /* Of the blocks that this thread allocated, whoever freed the others. */
+    /* Of the blocks that this thread allocated, minus those that any thread freed. */
     struct figure live_bytes;
     struct figure peak_bytes, peak_ticks;                       /* high-water mark of that */
     struct figure freed_elsewhere_count, freed_elsewhere_bytes; /* its blocks that others freed */
     struct figure alloc_time, free_time;                        /* ticks inside the allocator */
-    /* its stack: deepest extent seen by any event below the stack's beginning, and the pages ever
-     * touched. stack_node: the call path that stood deepest (0: not known) */
+    /* its stack: the deepest extent below the stack's beginning at any event, and the pages ever
+     * touched. stack_node: the call path at the deepest event; 0: not known */
     struct figure stack_deepest_bytes, stack_touched_bytes;
     uint32_t stack_node;
     struct figure pool_count; /* its calls that cut a block from a pool */
-    char name[16];            /* as the kernel knows it; "": not known */
+    char name[16];            /* the kernel's name of it; "": not known */
 };
 
 static inline void thread_metrics_forget_calls(struct thread_metrics *thread)
