@@ -1,18 +1,19 @@
-/* An allocation stream, recorded, as `tidemark-alloc-driver` runs it again. Written by
- * whatif/stream_author into an unnamed file, read by the driver on the same machine a moment later;
- * never kept.
+/* An allocation stream: the recorded calls of a program, which `tidemark-alloc-driver` runs again.
+ * Written by whatif/stream_author into an unnamed file, read by the driver on the same machine a
+ * moment later; never kept.
  *
  *   header │ chunk │ chunk │ chunk │ … │ seats │ epochs
  *            └─ seat, bytes, where the seat's next chunk is │ operations of that seat, in order
  *
- * A *seat* is what one stream of the trace was: it serves one thread after the other, its *lanes*.
- * Blocks are named by slots. A block that lives and dies in one seat has a private slot of that
- * seat, which no other thread looks at. Others have a shared slot and its turn there: who takes the
- * block out waits until it was put in, who puts one in waits until the one before was taken out. A
- * thread waits only for what was recorded earlier, so there is always one that can go on.
+ * A *seat* is one ring's stream of the trace. It serves one thread after the other; these threads
+ * are its *lanes*. Blocks are named by slots. A block that is allocated and freed in one seat has a
+ * private slot of that seat, which no other thread uses. Other blocks have a shared slot and a turn
+ * there. A thread that takes a block out of a shared slot waits until that block was put in; one
+ * that puts a block in waits until the block before was taken out. A thread waits only for
+ * operations that were recorded earlier, so there is always one thread that can go on.
  *
- * Epochs keep threads together that have nothing to wait for: a lane that enters an epoch waits
- * until all lanes are through with those before it.
+ * Epochs keep threads together that share no blocks: a lane that enters an epoch waits until all
+ * lanes have ended the epochs before it.
  *
  * Operations, with varints (seven bits a byte, lowest first):
  *   MALLOC  CALLOC        size, slot
@@ -39,7 +40,7 @@ enum stream_kind {
     STREAM_ALIGNED,
     STREAM_REALLOC,
     STREAM_FREE,
-    STREAM_CALLS, /* those before call the allocator */
+    STREAM_CALLS, /* kinds below this one call the allocator */
     STREAM_SPAWN = STREAM_CALLS,
     STREAM_RELEASE,
     STREAM_EPOCH,
@@ -50,9 +51,9 @@ enum { STREAM_KIND_MASK = 0x0f, STREAM_SHARED = 0x10, STREAM_OLD_SHARED = 0x20 }
 
 enum {
     STREAM_CHUNK_BYTES = 64 << 10,       /* at most, its header included */
-    STREAM_OP_BYTES = 64,                /* more than any operation takes */
+    STREAM_OP_BYTES = 64,                /* no operation is as long */
     STREAM_SAMPLES = 40,                 /* at even distances; the last is the end */
-    STREAM_PEAK_SAMPLE = STREAM_SAMPLES, /* where the recorded live bytes were highest */
+    STREAM_PEAK_SAMPLE = STREAM_SAMPLES, /* at the peak of the recorded live bytes */
     STREAM_READINGS = STREAM_PEAK_SAMPLE + 1,
     STREAM_MAX_SEATS = 1 << 18,
     STREAM_MAX_TURN = 1 << 30,
@@ -65,12 +66,13 @@ struct stream_header {
     uint32_t epoch_count; /* 0: threads go as they like */
     uint32_t reserved;
     uint64_t seats_offset;
-    uint64_t epochs_offset; /* u32 each: lanes that take part; 0: one lane in every epoch */
+    uint64_t epochs_offset; /* of one u32 for each epoch: the lanes that take part; 0: one lane in
+                             * every epoch */
     uint64_t calls[STREAM_CALLS];
 };
 
 struct stream_seat {
-    uint64_t first_chunk; /* 0: has none */
+    uint64_t first_chunk; /* 0: the seat has none */
     uint32_t private_slots;
     uint32_t lanes;
     uint32_t largest_chunk; /* bytes, header included */

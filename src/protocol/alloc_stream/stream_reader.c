@@ -87,7 +87,8 @@ void stream_cursor_begin(struct stream_cursor *cursor, int fd, uint64_t file_byt
     };
 }
 
-/* 1: there is one; 0: there is none. Chunks come in the order of the file, so it ends. */
+/* Reads the next chunk of the seat. 1: it was read; 0: there is none; or -errno. Offsets of chunks
+ * have to rise, so that a damaged file cannot make an endless loop. */
 static int stream_next_chunk(struct stream_cursor *cursor)
 {
     struct stream_chunk head;

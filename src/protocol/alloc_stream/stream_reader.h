@@ -1,6 +1,6 @@
-/* Reads an allocation stream (stream_format.h), a seat at a time, and believes nothing in it. Needs
- * no memory but what the caller gives: it runs where the only allocator is the one that is
- * measured. */
+/* Reads an allocation stream (stream_format.h), a seat at a time, and checks every number in it.
+ * Uses no memory but the caller's, because the only allocator in the driver's process is the one
+ * that is measured. */
 #ifndef TIDEMARK_ALLOC_STREAM_STREAM_READER_H
 #define TIDEMARK_ALLOC_STREAM_STREAM_READER_H
 
@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include "alloc_stream/stream_format.h"
 
-/* What holds of a header that was read: seats and epochs lie in the file. -EBADMSG, or -errno. */
+/* Reads and checks the header: seats and epochs lie in the file. 0, -EBADMSG, or -errno. The others
+ * return the same. */
 int stream_read_header(int fd, struct stream_header *header, uint64_t *file_bytes);
 int stream_read_seat(int fd, const struct stream_header *header, uint64_t file_bytes,
                      uint32_t number, struct stream_seat *seat);
@@ -29,7 +30,7 @@ struct stream_limits {
 
 struct stream_cursor {
     int fd;
-    uint64_t file_bytes, next; /* next: where the next chunk is; 0: there is none */
+    uint64_t file_bytes, next; /* next: the offset of the next chunk; 0: there is none */
     struct stream_limits limits;
     unsigned char *buffer;
     size_t room;
@@ -41,9 +42,9 @@ void stream_cursor_begin(struct stream_cursor *cursor, int fd, uint64_t file_byt
                          const struct stream_header *header, uint32_t number,
                          const struct stream_seat *seat, void *buffer);
 
-/* At most `room` operations; if one of them is not a call of the allocator it is the last. An op
- * that comes out has slots, seats and so on within the limits. 0: nothing is left; -EBADMSG, or
- * -errno. */
+/* Decodes at most `room` operations and returns their number. An operation that is no call of the
+ * allocator is the last one. All numbers of slots, seats and so on are within the limits. 0: no
+ * operations are left; -EBADMSG, or -errno. */
 int stream_decode(struct stream_cursor *cursor, struct stream_op *ops, int room);
 
 #endif

@@ -1,5 +1,5 @@
-/* What tidemark-alloc-driver says, in memory that it shares with who started it: so it can be read
- * whatever became of the allocation driver. Written by the driver alone.
+/* The result of tidemark-alloc-driver, in memory that it shares with the process that started it.
+ * So the result can be read even if the driver was killed. Only the driver writes it.
  *
  *   driver_result │ one driver_progress for each seat */
 #ifndef TIDEMARK_ALLOC_STREAM_STREAM_RESULT_H
@@ -15,8 +15,8 @@
 enum driver_state { DRIVER_STARTED = 0, DRIVER_RUNNING = 1, DRIVER_DONE = 2, DRIVER_FAILED = 3 };
 enum driver_touch { DRIVER_TOUCH_ALL = 0, DRIVER_TOUCH_FIRST = 1, DRIVER_TOUCH_NONE = 2 };
 
-/* Times of single calls, in ticks: 8 bins for each doubling; bin b >= 8 begins at
- * (8 + b % 8) << (b / 8 - 1), those below at b. */
+/* Bins for the times of single calls, in ticks: 8 bins for each power of two. Bin b >= 8 begins at
+ * (8 + b % 8) << (b / 8 - 1), a bin below 8 at b. */
 enum { DRIVER_BINS = 256 };
 static inline unsigned driver_bin(uint64_t ticks)
 {
@@ -39,8 +39,8 @@ struct driver_result {
     _Atomic uint32_t state; /* enum driver_state */
     uint32_t seat_count;
     char sentence[192];  /* DRIVER_FAILED: why */
-    char allocator[256]; /* the file that malloc is in */
-    /* Resident memory without that of files: the kernel's count, whose it is not said. */
+    char allocator[256]; /* path of the module that malloc comes from */
+    /* Resident memory of the process without pages of files, as the kernel counts it. */
     uint64_t start_bytes;                         /* before the first call */
     uint64_t peak_bytes;                          /* at any time after that */
     uint64_t readings[STREAM_READINGS];           /* DRIVER_UNKNOWN: not reached */
@@ -49,8 +49,8 @@ struct driver_result {
     uint64_t failed_calls; /* returned no memory */
     uint64_t reading_ns;   /* CPU time that the readings took */
     double tick_ns;
-    uint64_t empty_ticks;                     /* what timing nothing says */
-    uint32_t bins[STREAM_CALLS][DRIVER_BINS]; /* of one call in 16 or so */
+    uint64_t empty_ticks;                     /* the time that measuring an empty call gives */
+    uint32_t bins[STREAM_CALLS][DRIVER_BINS]; /* about one call in 16 is timed */
 };
 
 struct driver_progress {

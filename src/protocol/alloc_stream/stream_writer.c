@@ -1,6 +1,6 @@
-/* See stream_writer.h. Chunks of a seat grow from 1 KiB, so that ten thousand short-lived seats
- * cost no more than they need; where a chunk will lie is settled when it is begun, so that the one
- * before can say it. */
+/* Encodes operations into chunks and writes them (stream_writer.h). Chunks of a seat grow from 1
+ * KiB, so that ten thousand short-lived seats take little memory. A chunk gets its offset in the
+ * file when it is begun, so that the chunk before can be written with that offset. */
 #include "alloc_stream/stream_writer.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ enum { FIRST_CHUNK_BYTES = 1 << 10, CHUNK_GROWTH = 4 };
 struct seat {
     unsigned char *chunk; /* the one under way, its header included; NULL: none */
     uint32_t used, room;
-    uint64_t offset;  /* where it will lie */
+    uint64_t offset;  /* of the chunk under way, in the file */
     uint32_t spawned; /* its lanes that have begun */
     struct stream_seat facts;
 };

@@ -1,5 +1,6 @@
 /* Writes an allocation stream (stream_format.h). Memory: one chunk for each seat, small for seats
- * of few operations. Errors stick: the first is what stream_writer_finish() returns. One thread. */
+ * of few operations. After an error nothing more is written, and stream_writer_finish() returns the
+ * first one. For one thread. */
 #ifndef TIDEMARK_ALLOC_STREAM_STREAM_WRITER_H
 #define TIDEMARK_ALLOC_STREAM_STREAM_WRITER_H
 

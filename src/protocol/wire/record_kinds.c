@@ -2,7 +2,7 @@
  * a class by a record's first byte. The compiler refuses two rows of one number. */
 #include "wire/record_kinds.h"
 
-/* Two rows with one number make the sum larger than the union. */
+/* Two rows with one number make the sum larger than the bitwise or. */
 _Static_assert((0
 #define RECORD(name, number, length, class, flag, shown, filter) +(1ull << (number))
 #include "wire/records.def"

@@ -1,5 +1,5 @@
-/* What the rows of records.def say, for everybody who reads records. The recorder only writes
- * records and needs enum wire_kind alone (wire.h). */
+/* The rows of records.def as tables, for code that reads records. The recorder only writes records
+ * and needs no more than enum wire_kind (wire.h). */
 #ifndef TIDEMARK_WIRE_RECORD_KINDS_H
 #define TIDEMARK_WIRE_RECORD_KINDS_H
 
@@ -8,19 +8,20 @@
 #include <stdint.h>
 #include "wire/wire.h"
 
-/* What a record does. Those up to RECORD_SPENT do not move the time on. Who has to treat every
- * class writes a switch without a default between RECORD_SWITCH_BEGIN and RECORD_SWITCH_END: then a
- * new class does not compile until it has a case there. */
+/* What a record does. The times of classes up to RECORD_SPENT are no times of events. Code that has
+ * to treat every class has a switch without a default between RECORD_SWITCH_BEGIN and
+ * RECORD_SWITCH_END. A new class then does not compile until it has a case there. */
 enum record_class {
-    RECORD_NONSENSE, /* no row; a flag that the row does not have; an allocation at address 0 */
+    RECORD_NONSENSE, /* a kind without a row; a flag that its row does not permit; an allocation at
+                      * address 0 */
     RECORD_VOID,
-    RECORD_SPENT,      /* says how long the call before it took */
+    RECORD_SPENT,      /* the time that the call before it took */
     RECORD_FAILED,     /* a call that would have returned a block returned NULL */
     RECORD_BIRTH,      /* a block is allocated */
-    RECORD_POOL_BIRTH, /* the same by a pool of the program's own */
+    RECORD_POOL_BIRTH, /* the same, by a pool of the program's own */
     RECORD_FREE,
     RECORD_POOL_FREE,
-    RECORD_POOL_CHUNK, /* a block becomes a pool's memory */
+    RECORD_POOL_CHUNK, /* a block becomes memory of a pool */
     RECORD_REALLOC_BEGIN,
     RECORD_REALLOC_END,
     RECORD_REALLOC_FAILED,
@@ -29,7 +30,7 @@ enum record_class {
     RECORD_LOST,
     RECORD_SAID,    /* the program says something about itself */
     RECORD_MAPPING, /* the program changes its address space */
-    RECORD_STACK,   /* of a thread's stack */
+    RECORD_STACK,   /* about a thread's stack */
     RECORD_CLASSES
 };
 
@@ -41,7 +42,7 @@ enum record_flag { RECORD_FLAG_NONE, RECORD_FLAG_FAILED, RECORD_FLAG_NEWEST };
 
 struct record_kind {
     unsigned char kind;  /* enum wire_kind */
-    unsigned char class; /* of the record without its flag */
+    unsigned char class; /* enum record_class, of the record without its flag */
     unsigned char flag;  /* enum record_flag */
     bool is_there;       /* the number has a row */
     const char *shown, *filter;
@@ -51,7 +52,7 @@ struct record_kind {
 enum { RECORD_NUMBERS = WIRE_KIND_MASK + 1 };
 extern const struct record_kind record_kinds[RECORD_NUMBERS];
 
-/* The row of a record's first byte, whatever its flag says; NULL: there is none. */
+/* The row of a record's first byte, with or without the flag; NULL: there is none. */
 static inline const struct record_kind *record_kind_of(unsigned kind)
 {
     const struct record_kind *row = &record_kinds[kind & WIRE_KIND_MASK];
@@ -59,11 +60,11 @@ static inline const struct record_kind *record_kind_of(unsigned kind)
     return row->is_there && row->kind == (kind & ~(unsigned)WIRE_FAILED) ? row : NULL;
 }
 
-/* enum record_class by a record's first byte, flag included: of a recording of every allocation,
- * and of a sample. */
+/* enum record_class by a record's first byte, flag included; [0] of a recording of every
+ * allocation, [1] of a sampled one. */
 extern const unsigned char record_classes[2][256];
 
-/* The same by the first word. */
+/* The same by a record's first word. */
 static inline enum record_class record_class_of(bool sampled, uint64_t word0)
 {
     enum record_class class = (enum record_class)record_classes[sampled][wire_kind(word0)];
@@ -73,7 +74,7 @@ static inline enum record_class record_class_of(bool sampled, uint64_t word0)
     return class;
 }
 
-/* Does the record's time move the time on? */
+/* Is the record's time that of an event, so that the replay's time advances to it? */
 static inline bool record_moves_time(enum record_class class)
 {
     return class > RECORD_SPENT;

@@ -7,14 +7,13 @@
  *   │ + chunk kinds│    headers   │  (3 × 256 K) │ (65536×16 B)│  (a log)     │   of need
  *   └──────────────┴──────────────┴──────────────┴─────────────┴──────────────┴──
  *
- * Why a file of chunks: the recorder closes the descriptor as soon as chunk 0 is mapped (programs
- * close descriptors behind its back) and still must be able to grow. It maps chunk n + 1 by
- * mremap() from chunk n (see recorder/shared.c), so it never reserves address space it does not
- * need: a program under `ulimit -v` keeps working.
+ * Why a file of chunks: the recorder closes the descriptor as soon as chunk 0 is mapped, because
+ * programs may close or reuse descriptors that are not theirs. Later it maps chunk n + 1 by
+ * mremap() from chunk n (recorder/shared.c). So it never reserves address space that it does not
+ * need, and a program under `ulimit -v` keeps working.
  *
- * Every field says who writes it. The collector trusts no index and no length in here: the program
- * can scribble over its own memory.
- */
+ * A comment at every field says who writes it. The collector trusts no index and no length in this
+ * memory, because the program can overwrite it. */
 #ifndef TIDEMARK_WIRE_WIRE_H
 #define TIDEMARK_WIRE_WIRE_H
 
@@ -38,7 +37,7 @@ enum wire_chunk_kind {
     WIRE_CHUNK_NONE = 0,
     WIRE_CHUNK_HEADER,
     WIRE_CHUNK_RINGS,     /* ring headers */
-    WIRE_CHUNK_RING_DATA, /* the records of as many rings as fit */
+    WIRE_CHUNK_RING_DATA, /* records, of as many rings as fit */
     WIRE_CHUNK_NODES,
     WIRE_CHUNK_MODULES,
     WIRE_CHUNK_NAMES, /* one at most */
@@ -53,20 +52,19 @@ enum wire_chunk_kind {
  *   word 2   size in bytes as requested
  *   word 3   alignment (log2) << 56 | slack << 32 | call-path node
  *
- * slack = usable - requested bytes, saturating at WIRE_MAX_SLACK.
- * A record is aligned to 16 bytes and lies in one piece: a long one that begins in the last 16
- * bytes of a ring spills into the bytes that follow the ring for that purpose.
- */
+ * slack = usable - requested bytes, saturating at WIRE_MAX_SLACK. A record is aligned to 16 bytes
+ * and contiguous: a long one that begins in the last 16 bytes of a ring ends in the WIRE_RING_SPILL
+ * bytes behind the ring. */
 enum {
     WIRE_LONG = 0x80,
     WIRE_FAILED = 0x40,
     /* On a free (a pool's too) of a sampled recording: its thread has allocated nothing since the
-     * block. There the records alone cannot tell. */
+     * block. There the records alone do not show that. */
     WIRE_NEWEST = 0x40,
     WIRE_KIND_MASK = 0x3f,
 };
 
-/* The kinds of records are the rows of records.def, with what their words mean. */
+/* The kinds of records are the rows of records.def, which says what their words mean. */
 enum { WIRE_LENGTH_SHORT = 0, WIRE_LENGTH_LONG = WIRE_LONG };
 enum wire_kind {
 #define RECORD(name, number, length, class, flag, shown, filter)                                   \
@@ -116,8 +114,8 @@ static inline unsigned wire_detail_align_log2(uint64_t detail)
     return (unsigned)(detail >> 56);
 }
 
-/* Of an mremap (WIRE_MUNMAP): exact up to 2^24 ticks; beyond, as its thread may have been off the
- * processor for long, a little less. */
+/* The detail of an mremap's WIRE_MUNMAP: how many ticks before the record its call began. Exact up
+ * to 2^24 ticks, rounded down beyond, which happens if the thread was off the processor. */
 static inline uint64_t wire_detail_since(uint32_t node, uint64_t ticks)
 {
     unsigned shift = 0;
@@ -132,16 +130,17 @@ static inline uint64_t wire_detail_ticks(uint64_t detail)
 
 /* ---- Mappings ---- */
 
-/* What a WIRE_MMAP says in the place of its slack: enum mapping_kind (model/mapping.h) in the low
- * four bits, 0 where that is not known, and these. Traces from before have 0. */
+/* The slack of a WIRE_MMAP: enum mapping_kind (model/mapping.h) in the low four bits, 0 if that is
+ * not known, and these flags. Old traces have 0. */
 enum {
     WIRE_MAPPING_KIND = 0xf,
     WIRE_MAPPING_RESERVED = 1 << 4,   /* PROT_NONE or MAP_NORESERVE */
     WIRE_MAPPING_MOVED = 1 << 5,      /* by mremap. Its WIRE_MUNMAP is the record before this one,
-                                     * unless a signal handler has come in between */
+                                       * unless a signal handler recorded between them */
     WIRE_MAPPING_STACK = 1 << 6,      /* MAP_STACK or MAP_GROWSDOWN */
     WIRE_MAPPING_FIXED = 1 << 7,      /* it may have replaced what was there */
-    WIRE_MAPPING_INHERITED = 1 << 8,  /* no call: the child of a fork began with it */
+    WIRE_MAPPING_INHERITED = 1 << 8,  /* no call was made: the child of a fork has it from its
+                                       * parent */
     WIRE_MAPPING_ALLOCATORS = 1 << 9, /* an allocator's, for its blocks or its tables; path 0 */
 };
 
@@ -183,13 +182,14 @@ static inline bool wire_mapping_is_allocators(uint32_t slack)
 /* How a WIRE_MADVISE gave pages back. */
 enum wire_advice {
     WIRE_ADVICE_DONTNEED = 1,
-    WIRE_ADVICE_FREE = 2, /* when the kernel needs them */
+    WIRE_ADVICE_FREE = 2, /* the kernel takes them when it needs memory */
     WIRE_ADVICE_REMOVE = 3,
 };
 
-/* Where the interval of samples changes (WIRE_SAMPLE_ADAPTS) alignments are at most 2^31, and the
- * upper three bits say with which one the allocation was drawn: 0, every one is recorded; n, 512
- * KiB * 4^(n-1). At the highest one ten gigabytes a second make 300 samples. */
+/* Where the interval of samples changes (WIRE_SAMPLE_ADAPTS), alignments are at most 2^31, and the
+ * upper three bits of the alignment are the level at which the allocation was drawn. Level 0: every
+ * allocation is recorded; level n: an interval of 512 KiB * 4^(n-1). At the highest level ten
+ * gigabytes a second make 300 samples. */
 #define WIRE_LEVELS      5u
 #define WIRE_LEVEL_ALIGN 31u
 #define WIRE_LEVEL_UNIT  (512u << 10)
@@ -206,12 +206,13 @@ static inline uint64_t wire_level_bytes(unsigned level)
     return level ? (uint64_t)WIRE_LEVEL_UNIT << 2 * (level - 1) : 0;
 }
 
-/* Marks that the recorder makes of its own accord have the name that the program gave, or none. */
+/* Marks are made by the program, or by the recorder when the program pauses, resumes or asks for a
+ * snapshot. These have the name that the program gave, or none. */
 enum wire_mark_kind {
     WIRE_MARK_NAMED = 0,
     WIRE_MARK_PAUSED,   /* no blocks are recorded from here on … */
     WIRE_MARK_RESUMED,  /* … up to here */
-    WIRE_MARK_SNAPSHOT, /* the program waits to be looked at */
+    WIRE_MARK_SNAPSHOT, /* the program waits for a look at it */
     WIRE_MARK_KINDS
 };
 
@@ -232,21 +233,22 @@ static inline uint64_t wire_mark(enum wire_mark_kind kind, uint32_t name)
  *   cursor is private to the recorder; head is written by the thread, tail by the collector
  *
  * A ring serves one thread after the other. WIRE_THREAD_START and WIRE_THREAD_END enclose the
- * events of a thread. The first word of a record is written last, so a place that was reserved and
- * then abandoned reads as WIRE_VOID.
+ * events of a thread. The first word of a record is written last, so that a place that was reserved
+ * and then abandoned is a WIRE_VOID.
  *
  * `busy` and `last_ticks` make the merge exact. A thread sets busy before it reads the clock. After
  * the record is published it sets last_ticks to that time and clears busy. The collector reads the
  * clock at T, makes every thread pass a memory barrier (membarrier), and then reads the ring:
  *   busy == 0   no record of this ring with a time before T is still to come;
  *   busy != 0   no record of this ring with a time before last_ticks is still to come.
- * Times in a ring do not fall. The exception are signal handlers that interrupt the recorder
- * itself: their records come a little late. */
+ * Times in a ring do not fall. The only exception are records of signal handlers that interrupt the
+ * recorder itself: they may come a little late. */
 enum wire_ring_state {
     WIRE_RING_UNUSED = 0,
     WIRE_RING_ACTIVE, /* a thread writes to it */
-    WIRE_RING_ENDING, /* its thread's destructors have run; late frees may still come. Another
-                         thread may take it once the kernel no longer knows the thread */
+    WIRE_RING_ENDING, /* the thread's destructors have run; a few frees may still come. Another
+                       * thread may take the ring once the kernel has no thread of that id any
+                       * more */
 };
 
 enum { WIRE_SPACE_WANTED = 1, WIRE_SPACE_STEP = 2 };
@@ -258,24 +260,25 @@ struct wire_ring {
     _Atomic uint32_t busy;
     _Atomic uint32_t state;         /* enum wire_ring_state */
     _Atomic uint32_t tid;           /* as gettid() says */
-    _Atomic uint32_t waits;         /* times that the ring was full */
+    _Atomic uint32_t waits;         /* how often the ring was full */
     _Atomic uint64_t wait_ticks;    /* time spent waiting for the collector */
     _Atomic uint64_t lost_events;   /* not recorded: --on-full=drop */
     _Atomic uint64_t deepest_bytes; /* of its stack, at any event; 0: not known (WIRE_STACK) */
     _Atomic uint32_t deepest_node;  /* the call path there */
-    _Atomic uint32_t cost; /* of recording, in 1024 ticks, modulo 2^32; WIRE_SAMPLE_ADAPTS only.
-                            * Goes on from thread to thread */
+    _Atomic uint32_t cost; /* of recording, in units of 1024 ticks, modulo 2^32; WIRE_SAMPLE_ADAPTS
+                            * only. The next thread of the ring goes on counting */
     /* written by the collector */
     _Alignas(64) _Atomic uint64_t tail;
-    _Atomic uint32_t space; /* futex of a thread whose ring is full: it sets WIRE_SPACE_WANTED
-                             * before it sleeps, the collector clears that, counts up and wakes
-                             * it */
+    _Atomic uint32_t space; /* futex of a thread whose ring is full: the thread sets
+                             * WIRE_SPACE_WANTED before it sleeps; the collector clears that, adds
+                             * WIRE_SPACE_STEP and wakes the thread */
     /* written by the thread, once */
-    _Atomic uint64_t thread_pointer; /* glibc: lies in the thread's stack, but the main thread's */
-    /* by the thread: that of sigaltstack(), which only the kernel points to; 0: none, or not
-     * known */
+    _Atomic uint64_t thread_pointer; /* with glibc it points into the thread's stack, except for the
+                                      * main thread */
+    /* by the thread: its stack of sigaltstack(), to which maybe only the kernel has a pointer; 0:
+     * none, or not known */
     _Atomic uint64_t signal_stack;
-    /* by the thread: of lost_events, those that no WIRE_LOST in the stream has told of yet */
+    /* by the thread: those of lost_events that no WIRE_LOST in the stream has counted yet */
     _Atomic uint64_t untold_events;
 };
 
@@ -298,14 +301,12 @@ struct wire_ring {
 
 /* ---- Pages ---------------------------------------------------------------------------------
  *
- * Where the recorder has BFM in it (src/inprocess/recorder/page_events.h) a block of at least
- * WIRE_PAGE_SURE usable bytes (size and slack together) is recorded as ever, if by WIRE_MALLOC
- * whatever the call was. Of those of u usable bytes, u at most WIRE_PAGE_BLOCK, it is one in every
- * WIRE_PAGE_BYTES / u: of each class of sizes as many as fit into a page record of BFM's, without
- * regard to who takes and frees them. What lies between is drawn by its bytes: one is recorded with
- * the probability 1 - exp(-u / WIRE_PAGE_BYTES).
- * A reallocation that moves a block is a free and an allocation. What becomes of other blocks is
- * not told. */
+ * A recorder with BFM inside (src/inprocess/recorder/page_events.h) records by the usable bytes u
+ * of a block (size and slack together). If u >= WIRE_PAGE_SURE, every block is recorded, always as
+ * WIRE_MALLOC. If u <= WIRE_PAGE_BLOCK, one of WIRE_PAGE_BYTES / u blocks of a class of sizes is
+ * recorded; that many fit into a page record of BFM's, whoever takes and frees them. Between these
+ * sizes a block is recorded with the probability 1 - exp(-u / WIRE_PAGE_BYTES). A reallocation that
+ * moves a block is a free and an allocation. Of other blocks nothing is recorded. */
 #define WIRE_PAGE_BYTES 8192u
 #define WIRE_PAGE_BLOCK 512u
 #define WIRE_PAGE_SURE  65536u
@@ -316,7 +317,8 @@ struct wire_ring {
  * recorder, before node_count covers it. A node's parent has a smaller number. */
 struct wire_node {
     uint64_t ip : 48;                 /* return address; or a mark, below WIRE_MARK_LIMIT */
-    uint64_t hash_32 : 16;            /* the recorder's own: bits 32 to 47 of the path's hash */
+    uint64_t hash_32 : 16;            /* used by the recorder alone: bits 32 to 47 of the path's
+                                       * hash */
     uint32_t parent : WIRE_NODE_BITS; /* the caller's node */
     uint32_t hash_48 : 32 - WIRE_NODE_BITS; /* … the bits from 48 on … */
     uint32_t hash;                          /* … and the lower half */
@@ -326,7 +328,7 @@ struct wire_node {
 enum wire_mark {
     WIRE_MARK_UNWALKABLE = 1, /* the walk could not go on from here, for no reason below */
     WIRE_MARK_MAX_DEPTH = 2,  /* cut by --max-depth */
-    /* As UNWALKABLE. Why: the code that the next node is in … */
+    /* As UNWALKABLE, with the reason. The code of the next node … */
     WIRE_MARK_NO_TABLE = 3,    /* … has no unwind table there, and keeps no frame pointer */
     WIRE_MARK_OFF_STACK = 4,   /* … ends its frame, as its table says, where no stack is */
     WIRE_MARK_NOT_CODE = 5,    /* … is no code: what was taken for a return address is none */
@@ -335,32 +337,32 @@ enum wire_mark {
     WIRE_MARK_LIMIT = 16,
 };
 
-/* Does the mark say that a walk ended early? --max-depth is what the user wanted. */
+/* Did the walk end early, for another reason than --max-depth? */
 static inline bool wire_mark_is_unwalkable(uint64_t mark)
 {
     return mark && mark < WIRE_MARK_LIMIT && mark != WIRE_MARK_MAX_DEPTH;
 }
 
 /* ---- Modules -------------------------------------------------------------------------------
- * A log of what was mapped where. Node numbers are its clock: a path node with born <= number <
- * died whose ip lies in [start, end) lies in this module. */
+ * A log of the modules and their addresses. Node numbers are its clock: a path node with born <=
+ * number < died whose ip is in [start, end) belongs to this module. */
 struct wire_module {
     uint32_t entry_bytes;   /* of this entry, a multiple of 8; 0: end of the log so far */
     uint32_t born;          /* node_count when it was first seen */
-    _Atomic uint32_t died;  /* node_count when it was found unloaded; UINT32_MAX: still
-                                  * there */
+    _Atomic uint32_t died;  /* node_count when the module was found to be unloaded; UINT32_MAX: it
+                             * is loaded */
     uint8_t build_id_bytes; /* 0: has none */
     uint8_t build_id[27];
     uint64_t bias;       /* address in memory - address in the ELF file */
-    uint64_t start, end; /* of its segments */
+    uint64_t start, end; /* from the first to behind the last of its segments */
     char path[];         /* as the loader calls it, NUL-ended; "" is the main program */
 };
 
 /* ---- Frames of interpreted programs ---------------------------------------------------------
- * A frame that an interpreter runs is a node with this bit in its ip, the number of its function,
- * and its line (0: not known). The function is an entry of the module log without a build id, whose
- * range is all of its lines and whose path is "NAME\nFILE". No address of a program on x86-64 has
- * the bit; on other machines there are no such frames. */
+ * The ip of a frame of an interpreted program has this bit, the number of the frame's function, and
+ * its line (0: not known). The function is an entry of the module log without a build id. Its range
+ * [start, end) covers the ips of all lines, and its path is "NAME\nFILE". On x86-64 no address of a
+ * program has the bit; on other machines there are no such frames. */
 #define WIRE_SCRIPT_BIT (1ull << 47)
 enum { WIRE_SCRIPT_LINE_BITS = 20, WIRE_SCRIPT_FUNCTIONS = 1 << 27 };
 
@@ -393,9 +395,9 @@ static inline uint32_t wire_script_line(uint64_t ip)
 }
 
 /* ---- Names ---------------------------------------------------------------------------------
- * Those that the program gives to marks and regions, in a chunk of their own; numbers are places in
- * it. Each text is there once. Written by the recorder before name_count covers it; number 0 is
- * nobody's: of what has no name, and of what found no room. */
+ * The names that the program gives to marks and regions, in a chunk of their own. A name's number
+ * is its index there. Each text is there once. The recorder writes a name before name_count covers
+ * it. Number 0 stands for no name, also where there was no room for one. */
 #define WIRE_NAME_BYTES 60u /* with its NUL */
 struct wire_name {
     uint32_t hash; /* the recorder's own */
@@ -404,20 +406,21 @@ struct wire_name {
 #define WIRE_NAMES (WIRE_CHUNK_BYTES / sizeof(struct wire_name))
 
 /* ---- Requests ------------------------------------------------------------------------------
- * A thread of the program asks, and sleeps on `answered` until it is its number or the collector is
- * gone. One thread at a time: the recorder sees to that. What the thread has recorded before it
- * asked has been replayed when the answer is given. */
+ * A thread of the program asks by adding 1 to `asked`, and sleeps on `answered` until that reaches
+ * its number or the collector has ended. The recorder lets one thread ask at a time. Before the
+ * collector answers, it has replayed all records that the thread published before it asked. */
 enum wire_request {
     WIRE_REQUEST_COUNTERS = 0,
     WIRE_REQUEST_RESET_PEAK,
-    WIRE_REQUEST_SNAPSHOT, /* look at the process, bring the profile up to date */
-    WIRE_REQUEST_LOOK, /* look at the process: an interpreter is about to let go of everything */
-    WIRE_REQUEST_LOOK_LOST, /* … and to throw away its heap: what is lost is found now */
+    WIRE_REQUEST_SNAPSHOT,  /* look at the process, and update the profile */
+    WIRE_REQUEST_LOOK,      /* look at the process, because an interpreter is about to free all its
+                             * objects */
+    WIRE_REQUEST_LOOK_LOST, /* … and to unmap its heap: lost blocks can be found only now */
 };
 
 struct wire_answer {
     _Atomic uint64_t current_bytes, peak_bytes, total_bytes, count, live_count;
-    /* UINT64_MAX: not known, as of a thread. */
+    /* UINT64_MAX: not known, as always for a thread. */
     _Atomic uint64_t mapped_bytes, mapped_peak_bytes, resident_bytes, resident_peak_bytes;
 };
 
@@ -453,18 +456,20 @@ enum wire_end_kind {
     WIRE_END_LEFT = 2, /* the recorder was told to leave: the program runs on without it */
 };
 
-/* Programs that were executed and are not recorded, although children are followed: why not. */
+/* Why a program that was executed is not recorded although children are followed. */
 enum wire_unfollowed {
-    WIRE_UNFOLLOWED_ENVIRONMENT = 0, /* its environment has nothing of us */
-    WIRE_UNFOLLOWED_PRELOAD,         /* it names the session, and LD_PRELOAD is without us */
-    WIRE_UNFOLLOWED_PRIVILEGED,      /* setuid, setgid: its loader ignores that */
+    WIRE_UNFOLLOWED_ENVIRONMENT = 0, /* neither the session nor LD_PRELOAD of ours is in its
+                                      * environment */
+    WIRE_UNFOLLOWED_PRELOAD,         /* its environment names the session, but its LD_PRELOAD has no
+                                      * entry of ours */
+    WIRE_UNFOLLOWED_PRIVILEGED,      /* setuid or setgid: its loader ignores LD_PRELOAD */
     WIRE_UNFOLLOWED_UNLOADABLE,      /* static, of 32 bits, for another machine, with a sanitizer */
     WIRE_UNFOLLOWED_KINDS,
     WIRE_FOLLOWED = WIRE_UNFOLLOWED_KINDS,
 };
 
-/* Where the recorder's own memory lies that is not this file, so that nobody takes it for the
- * program's. Never given back. `bytes` is written last: 0 is not known (yet). */
+/* Memory that the recorder has mapped for itself, apart from this file, so that it is not counted
+ * as the program's. It is never unmapped. `bytes` is written last; 0: not known yet. */
 #define WIRE_PRIVATE_RANGES 1024u
 #define WIRE_FEW_RANGES     32u
 struct wire_range {
@@ -479,7 +484,7 @@ enum wire_scripts {
 };
 
 /* ---- What is not seen ----------------------------------------------------------------------
- * Allocators that the recorder knows to be there and does not stand in for. */
+ * Allocators that the recorder has found in the program and does not hook. */
 enum wire_unseen_what {
 #define UNSEEN_WHAT(name, text) WIRE_UNSEEN_##name,
 #include "wire/unseen.def"
@@ -493,16 +498,16 @@ enum wire_unseen_why {
 
 #define WIRE_UNSEEN_MOST         32u
 #define WIRE_UNSEEN_MODULE_BYTES 192
-/* Texts end with NUL; "": not known. A path that is longer lacks its beginning. */
+/* Texts end with NUL; "": not known. Of a path that is too long the end is kept. */
 struct wire_unseen {
     uint8_t what, why;
-    char function[62]; /* which could not be hooked */
+    char function[62]; /* the one that could not be hooked */
     char module[WIRE_UNSEEN_MODULE_BYTES];
 };
 
 /* ---- Allocators of the program's own -------------------------------------------------------
  * Functions that the user names (--allocator-functions). They are hooked in every module that has
- * them; their blocks are a pool's. */
+ * them, and their blocks are blocks of a pool. */
 enum wire_pool_does {
     WIRE_POOL_ALLOCATES = 0,
     WIRE_POOL_RESIZES,
@@ -518,15 +523,16 @@ enum wire_pool_does {
 struct wire_pool_function {
     char name[WIRE_POOL_NAME_BYTES]; /* as in a symbol table, with its NUL */
     uint8_t does;                    /* enum wire_pool_does */
-    int8_t block;                    /* what is resized or freed */
+    int8_t block;                    /* the block that is resized or freed */
     int8_t count, size;
     int8_t pool;
-    int8_t out; /* where the block is put, and 0 returned; -1: the block is returned */
-    _Atomic uint8_t is_there; /* written by the recorder: in one module at least */
+    int8_t out; /* the pointer through which the block is returned, with 0 as the result; -1: the
+                 * block is the result */
+    _Atomic uint8_t is_there; /* written by the recorder: at least one module has it */
     uint8_t reserved;
 };
 
-/* Registers that a function keeps for its caller (x86-64: rbx, rbp, r12 to r15). */
+/* Callee-saved registers (x86-64: rbx, rbp, r12 to r15). */
 enum { WIRE_KEPT_REGISTERS = 6 };
 
 struct wire_header {
@@ -541,13 +547,12 @@ struct wire_header {
     uint32_t max_depth;    /* 0: no limit */
     uint32_t exit_wait_ms; /* longest wait at exit */
     uint32_t pool_function_count;
-    uint64_t heat_ticks;        /* with WIRE_FLAG_HEAT: between two scans of the pages */
+    uint64_t heat_ticks;        /* with WIRE_FLAG_HEAT: the time between two scans of the pages */
     uint64_t sample_bytes;      /* mean bytes from one recorded allocation to the next ("Sampling");
-                                  0: every one is recorded; or WIRE_SAMPLE_ADAPTS */
-    _Atomic uint32_t collector; /* thread id of the collector's thread while that lives; the kernel
-                                 * sets FUTEX_OWNER_DIED in it when it dies, whoever's child it was.
-                                 * The list that the kernel goes by is in the collector's own
-                                 * memory. */
+                                 * 0: every allocation is recorded; or WIRE_SAMPLE_ADAPTS */
+    _Atomic uint32_t collector; /* thread id of the collector's thread while that lives. This is a
+                                 * robust futex: the kernel sets FUTEX_OWNER_DIED here when the
+                                 * thread dies. Its robust list is in the collector's own memory. */
 
     /* written by the collector */
     _Alignas(64) _Atomic uint32_t session_state; /* futex */
@@ -563,33 +568,34 @@ struct wire_header {
     _Atomic uint32_t node_count; /* published path nodes, node 0 included */
     _Atomic uint32_t ring_count; /* ring headers in use or used */
     _Atomic uint32_t name_count; /* published names, number 0 included */
-    _Atomic uint32_t asked;      /* requests so far; the last one is: */
+    _Atomic uint32_t asked;      /* number of requests so far. The last one is: */
     _Atomic uint32_t request;    /* enum wire_request */
     _Atomic uint32_t asker;      /* thread id; 0: of the process */
     _Atomic uint32_t end_kind;   /* enum wire_end_kind */
     _Atomic int32_t end_status;
     _Atomic uint32_t exit_waiting;        /* the program is in its exit and waits */
-    _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given
-                                           * our functions: loaded with RTLD_DEEPBIND */
-    _Atomic uint32_t native_scripts; /* WIRE_SCRIPTS_…: of interpreters whose frames cannot be read,
-                                      * as their version is not known; 0: none */
+    _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before their calls went
+                                           * to our functions: loaded with RTLD_DEEPBIND */
+    _Atomic uint32_t native_scripts; /* bits of enum wire_scripts: interpreters whose frames cannot
+                                      * be read, because their version is not known */
     _Atomic uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS];
-    _Atomic uint64_t exit_stack; /* with exit_waiting: of the stack of the thread that exits,
-                                     * what is below is the C library's and ours; 0: not known */
-    _Atomic uint64_t exit_kept[WIRE_KEPT_REGISTERS]; /* with exit_stack: registers of who called;
-                                                      * 0: not known */
-    _Atomic uint64_t exit_pointer; /* with exit_waiting: that thread's stack pointer, about */
-    _Atomic uint64_t exit_ticks; /* when the program was through, and its exit began to wait for us;
-                                     * 0: it did not */
-    /* When the process began to execute another program; 0: it did not, or could not. If that is
-     * recorded, its hello follows. */
+    _Atomic uint64_t exit_stack; /* with exit_waiting: an address in the stack of the thread that
+                                  * exits; frames below it are the C library's and ours; 0: not
+                                  * known */
+    /* with exit_stack: the registers of the caller; 0: not known */
+    _Atomic uint64_t exit_kept[WIRE_KEPT_REGISTERS];
+    _Atomic uint64_t exit_pointer; /* with exit_waiting: about that thread's stack pointer */
+    _Atomic uint64_t exit_ticks;   /* when the program had ended its work and its exit began to wait
+                                    * for us; 0: it did not wait */
+    /* When the process began to execute another program; 0: it did not, or exec failed. If the new
+     * program is recorded, its hello follows. */
     _Atomic uint64_t executed_ticks;
-    /* Thread pointers of threads that have ended, and whose rings others have taken; the last ones,
-     * by ended_count modulo their number. */
+    /* Thread pointers of threads that have ended and whose rings were taken by others. Only the
+     * last ones are kept: the index is ended_count modulo WIRE_ENDED_POINTERS. */
     _Atomic uint64_t ended_pointers[WIRE_ENDED_POINTERS];
     _Atomic uint32_t ended_count;
     _Atomic uint64_t private_bytes; /* memory that the recorder mapped for itself */
-    _Atomic uint64_t lost_events;   /* not recorded at all: no ring could be had */
+    _Atomic uint64_t lost_events;   /* not recorded, because there was no ring for their thread */
     _Atomic uint64_t start_ticks;
     _Atomic uint32_t private_count; /* ranges; beyond WIRE_PRIVATE_RANGES they are only counted */
     _Atomic uint32_t unseen_count;  /* entries; beyond WIRE_UNSEEN_MOST they are only counted */
@@ -598,10 +604,11 @@ struct wire_header {
     /* kinds of the chunks, written by the recorder before chunk_count covers them */
     _Alignas(64) _Atomic uint8_t chunk_kind[WIRE_MAX_CHUNKS];
 
-    /* What a short process has few of, or none: all that it touches stands above, in one page. */
+    /* A short process uses nothing below: all fields that it touches stand above, in one page. */
     struct wire_range more_ranges[WIRE_PRIVATE_RANGES - WIRE_FEW_RANGES];
     struct wire_unseen unseen[WIRE_UNSEEN_MOST];
-    struct wire_pool_function pool_functions[WIRE_POOL_FUNCTIONS]; /* one of the options */
+    /* written by the collector: one of the session's options */
+    struct wire_pool_function pool_functions[WIRE_POOL_FUNCTIONS];
 };
 
 static inline struct wire_range *wire_private_range(struct wire_header *header, uint32_t index)
@@ -619,67 +626,68 @@ _Static_assert(sizeof(struct wire_ring) == 128, "ring headers: one cache line pe
 
 /* ---- Saying hello --------------------------------------------------------------------------
  * The recorder connects to the abstract Unix socket named by TIDEMARK_SESSION (SOCK_SEQPACKET),
- * sends a hello and receives a welcome with the memfd attached (SCM_RIGHTS). Who it is the
- * collector learns from the kernel (SO_PEERCRED), not from the message. */
+ * sends a hello and receives a welcome with the memfd attached (SCM_RIGHTS). The collector learns
+ * the process id and the user from the kernel (SO_PEERCRED), not from the message. */
 #define WIRE_SESSION_VARIABLE "TIDEMARK_SESSION"
 /* The variable holds NAME:KEY. Names of abstract sockets are public (/proc/net/unix), the
- * environment of a process is not. A collector takes processes of its own user; root's, whose
- * programs may become other users, takes those of others if they know the key. */
+ * environment of a process is not. A collector accepts processes of its own user. A program that
+ * root records may become another user, so root's collector also accepts processes of other users
+ * that send the key. */
 enum { WIRE_KEY_BYTES = 32 }; /* hexadecimal digits, without NUL */
 
 enum wire_hello_reason {
     WIRE_HELLO_START = 0,
     WIRE_HELLO_FORK = 1,
-    WIRE_HELLO_ATTACH = 3, /* the program ran before; what it allocated until now nobody knows */
-    /* Nobody to be recorded: `tidemark snapshot` asks for snapshots of the process `parent`, or of
-     * all (0). Answered by messages, each WIRE_ANSWER_… and a text without NUL, until the socket is
-     * closed. */
+    WIRE_HELLO_ATTACH = 3, /* the program was running before; its earlier allocations are unknown */
+    /* The sender is not recorded: `tidemark snapshot` asks for snapshots of the process `parent`,
+     * or of all (0). The answers are messages, each a WIRE_ANSWER_… and a text without NUL, until
+     * the socket is closed. */
     WIRE_HELLO_SNAPSHOT = 2,
-    /* Nobody to be recorded: the child of the fork `parent`, which has recorded nothing, executes a
-     * program that will not be recorded. Not answered. */
+    /* The sender is not recorded: it is a child that `parent` forked, has recorded nothing, and
+     * executes a program that will not be recorded. Not answered. */
     WIRE_HELLO_UNFOLLOWED = 4,
-    /* Of a process that is recorded: a userfaultfd comes with it (SCM_RIGHTS; write_watch.h). Not
-     * answered. */
+    /* From a process that is recorded. The message carries a userfaultfd (SCM_RIGHTS;
+     * write_watch.h). Not answered. */
     WIRE_HELLO_HEAT = 5,
-    /* Of `tidemark record`, to a node's collector, before it becomes the program of a rank:
-     * answered by the session's NAME:KEY, with its NUL. The collector stays as long as that
-     * process. */
+    /* From `tidemark record` to a node's collector, before the sender becomes the program of a
+     * rank. The answer is the session's NAME:KEY, with its NUL. The collector runs at least as long
+     * as that process. */
     WIRE_HELLO_RANK = 6,
 };
 
 #define WIRE_TAKEN_BACK 0x80000000u
 
-/* What a snapshot is to say beside what each says. */
+/* What a snapshot is asked for beyond its usual contents. */
 struct wire_wish {
-    uint64_t path_to; /* an address in a block: how is it held? 0: nobody asks */
-    uint64_t content; /* 1: what the pages hold; else 0 */
+    uint64_t path_to; /* an address in a block: find the path by which it is held; 0: not asked */
+    uint64_t content; /* 1: tell what the pages contain; else 0 */
 };
 
 struct wire_hello {
     uint64_t magic;
     uint32_t reason;     /* enum wire_hello_reason */
     uint32_t parent;     /* pid of the parent of a fork, else 0 */
-    uint32_t pages;      /* 1: what is recorded are pages ("Pages") */
-    uint32_t unfollowed; /* enum wire_unfollowed; with WIRE_TAKEN_BACK: it could not be executed */
+    uint32_t pages;      /* 1: the recorder has BFM inside ("Pages") */
+    uint32_t unfollowed; /* enum wire_unfollowed; with WIRE_TAKEN_BACK: the exec failed, so one less
+                          * of that kind */
     struct wire_wish wish;    /* of WIRE_HELLO_SNAPSHOT */
-    char key[WIRE_KEY_BYTES]; /* of a session without one: 0 */
+    char key[WIRE_KEY_BYTES]; /* zeros if the session has none */
 };
 
-#define WIRE_ANSWER_PATH  '+' /* of a snapshot */
+#define WIRE_ANSWER_PATH  '+' /* the path of a snapshot */
 #define WIRE_ANSWER_ERROR '-' /* a sentence */
-#define WIRE_ANSWER_NONE  '?' /* such a process is not recorded here */
+#define WIRE_ANSWER_NONE  '?' /* this collector records no such process */
 enum { WIRE_ANSWER_BYTES = 8192 };
 
 struct wire_welcome {
     uint64_t magic;
     int32_t error; /* 0, or why this process is not recorded (errno) */
-    /* Pid of the collector, where the kernel lets only those read a process's memory whom that has
-     * named (Yama's scope 1); 0: nobody need be named. */
+    /* Pid of the collector if the recorder has to name it by PR_SET_PTRACER, because Yama's scope 1
+     * lets only named processes read a process's memory; else 0. */
     uint32_t tracer;
 };
 
-/* Is the module at `path`, of so many bytes, the recorder's own? What it maps and keeps is not the
- * program's. */
+/* Is the module at `path`, of `bytes` bytes, our recorder? Its memory is not the program's. */
 static inline bool wire_is_recorder_name(const char *path, size_t bytes)
 {
     static const char *const names[] = {"libtidemark.so", "libtidemark-bfm.so"};
@@ -692,9 +700,9 @@ static inline bool wire_is_recorder_name(const char *path, size_t bytes)
     return false;
 }
 
-/* What stands in front of the library's name where `tidemark record` preloads it. Such a path leads
- * to the same file as without, and tells the library that it belongs to a session: where it finds
- * none it starts no collector of its own, as it does when somebody preloads it by hand. */
+/* `tidemark record` preloads the library by a path with this text before the file's name. The path
+ * names the same file, and tells the library that it belongs to a session: if it finds none, it
+ * starts no collector of its own. Preloaded by hand, under a path without the text, it does. */
 #define WIRE_SESSION_MARK "/././."
 
 static inline bool wire_is_of_session_name(const char *path, size_t bytes)

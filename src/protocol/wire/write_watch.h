@@ -1,12 +1,12 @@
-/* What recorder and collector share to find out which pages a program writes (collector/heat.h): a
- * userfaultfd that lets writes pass and only takes the kernel's note of them. The recorder makes
- * one in the program, because it belongs to the memory of who makes it, and hands it over; its own
- * is closed at once. Both ask the kernel which pages were written: the collector each interval, and
- * the recorder of a block that is about to be freed, since afterwards its pages may be gone.
+/* How recorder and collector find out which pages a program writes (collector/heat.h): by a
+ * userfaultfd with asynchronous write protection, which lets writes pass while the kernel notes the
+ * pages. A userfaultfd belongs to the address space of the process that makes it. So the recorder
+ * makes it in the program, sends it to the collector, and closes its own descriptor. Both ask the
+ * kernel which pages were written: the collector at each interval, and the recorder for a block
+ * that is about to be freed, because its pages may be gone afterwards.
  *
- * linux/userfaultfd.h and linux/fs.h of Linux 6.7, here because the headers that we are built with
- * may be older.
- * Header only; async-signal-safe. */
+ * The definitions are those of linux/userfaultfd.h and linux/fs.h of Linux 6.7, because the
+ * installed headers may be older. Header only; async-signal-safe. */
 #ifndef TIDEMARK_WIRE_WRITE_WATCH_H
 #define TIDEMARK_WIRE_WRITE_WATCH_H
 
@@ -38,14 +38,14 @@ struct write_watch_scan {
 enum { WRITE_WATCH_PROTECT_MATCHING = 1, WRITE_WATCH_CHECK_ASYNC = 2 };
 enum { WRITE_WATCH_WRITTEN = 1 << 1, WRITE_WATCH_PRESENT = 1 << 3 };
 
-/* What a WIRE_FREE_AT says in the place of its size, if it says anything: how many whole pages of
- * the block were written since they were protected last, + 1. */
+/* The size of a WIRE_FREE_AT that tells of written pages: 1 + the number of whole pages of the
+ * block that were written since they were last protected. */
 static inline uint64_t write_watch_told(uint64_t pages)
 {
     return pages + 1;
 }
 
-/* A descriptor, or -errno: -EINVAL: the kernel is older. */
+/* Opens a userfaultfd. A descriptor, or -errno; -EINVAL: the kernel is older than 6.7. */
 static inline int write_watch_open(void)
 {
     enum { VERSION = 0xAA, WP_UNPOPULATED = 1 << 13, WP_ASYNC = 1 << 15 };
