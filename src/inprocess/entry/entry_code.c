@@ -1,7 +1,7 @@
-/* Instruction lengths by tables: a class for each opcode byte says which operands follow. What is
- * not in them (AVX-512, rare system instructions) is "not known", and then the function is left
- * alone. Jumps into a function's beginning are looked for in all of its instructions; behind one
- * that is not known, at every byte. See entry_code.h. */
+/* Instruction lengths by tables (entry_code.h): a class for each opcode byte says which operands
+ * follow. An instruction that is not in them (AVX-512, rare system instructions) is unknown; a
+ * function that begins with one is not hooked. Jumps into a function's beginning are searched in
+ * all of its instructions, and behind an unknown one at every byte. */
 #include "entry/entry_code.h"
 
 #include <string.h>
@@ -73,7 +73,8 @@ static void entry_code_read_prefixes(struct reading *reading)
         reading->wide = reading->code[reading->at++] & 8;
 }
 
-/* ModRM with what belongs to it; the ModRM byte, -1: it is cut off. */
+/* Reads ModRM with its SIB byte and displacement. Returns the ModRM byte; -1: the code ends
+ * before. */
 static int entry_code_read_modrm(struct reading *reading)
 {
     if (!entry_code_has(reading, 1))
@@ -263,13 +264,13 @@ static bool entry_code_jumps(const struct entry_instruction *instruction)
            instruction->flow == ENTRY_FLOW_LOOP || instruction->flow == ENTRY_FLOW_CALL;
 }
 
-/* Behind the first moved instruction and before the rest: nobody may come in there. */
+/* Is the offset within the moved instructions, but not at the first one? No jump may go there. */
 static bool entry_code_is_inner(const struct entry_beginning *beginning, int64_t offset)
 {
     return offset > beginning->skipped && offset < beginning->skipped + beginning->bytes;
 }
 
-/* Where the instructions are not known any more: could any byte begin a jump into it? */
+/* Behind an unknown instruction: could a jump into the beginning start at any byte? */
 static bool entry_code_may_jump_in(const uint8_t *function, size_t from, size_t bytes,
                                    const struct entry_beginning *beginning)
 {
@@ -303,8 +304,9 @@ static bool entry_code_is_jumped_into(const uint8_t *function, size_t bytes,
     return false;
 }
 
-/* A call is the last that is moved, so it returns to where it did: the longer forms cannot be in
- * the way of the jump. Of calls through a register or any other memory that is not so. */
+/* Can this call be moved? A call has to be the last instruction that is moved, and it returns to
+ * the function itself. These two forms are long enough that their return address is behind the
+ * jump. Calls through a register or through other memory may be shorter. */
 static bool entry_code_is_call(const struct entry_instruction *instruction)
 {
     return (instruction->flow == ENTRY_FLOW_CALL && instruction->bytes == 5) ||
@@ -329,7 +331,8 @@ static bool entry_code_is_padding(const uint8_t *code, size_t left,
     return entry_code_read(code, left, instruction) && instruction->flow == ENTRY_FLOW_NOP;
 }
 
-/* Behind the function's end its 16 bytes are padding, if they are anything of the compiler's. */
+/* Measures the instructions that give way to the jump. A function may end within the jump; then the
+ * bytes up to the next multiple of 16 have to be padding. */
 static enum entry_fault entry_code_measure(const uint8_t *function, size_t bytes,
                                            struct entry_beginning *beginning)
 {
@@ -372,7 +375,7 @@ enum entry_fault entry_code_find(const uint8_t *function, size_t bytes,
     return entry_code_is_jumped_into(function, bytes, beginning) ? ENTRY_JUMPED_TO : ENTRY_OK;
 }
 
-/* ---- Another place for it ---- */
+/* ---- Moving it ---- */
 
 static bool entry_code_put_relative(uint8_t *to, uintptr_t end, uintptr_t target)
 {
@@ -388,9 +391,9 @@ bool entry_code_jump(uint8_t *to, uintptr_t from, uintptr_t target)
     return entry_code_put_relative(to + 1, from + ENTRY_JUMP_BYTES, target);
 }
 
-/* push *place; jmp target, or jmp *target; place: the address behind the call, which therefore
- * returns to the function and not to the copy. Who unwinds the stack meanwhile sees the
- * function. */
+/* Writes "push *place; jmp target" (or jmp *target), where `place` holds the address behind the
+ * original call. So the called function returns to the function and not to the copy, and unwinding
+ * from there finds the function. */
 static size_t entry_code_move_call(const uint8_t *from, const struct entry_instruction *instruction,
                                    uint8_t *to, uintptr_t at)
 {
@@ -410,7 +413,7 @@ static size_t entry_code_move_call(const uint8_t *from, const struct entry_instr
                : 0;
 }
 
-/* Jumps get their long form. */
+/* Copies one instruction. Jumps get their long form. */
 static size_t entry_code_move_one(const uint8_t *from, const struct entry_instruction *instruction,
                                   uint8_t *to, uintptr_t at)
 {
@@ -448,7 +451,7 @@ size_t entry_code_move(const uint8_t *function, const struct entry_beginning *be
         written += bytes;
         if (instruction.flow == ENTRY_FLOW_JUMP || instruction.flow == ENTRY_FLOW_END ||
             entry_code_is_call(&instruction))
-            return written; /* behind a jump is padding */
+            return written; /* only padding follows */
     }
     return entry_code_jump(to + written, at + written, (uintptr_t)function + end)
                ? written + ENTRY_JUMP_BYTES

@@ -1,6 +1,6 @@
-/* Reads x86-64 machine code as far as a jump over a function's beginning needs it: how long an
- * instruction is, where it jumps, and whether it can be moved. Nothing here writes into the
- * program. */
+/* Reads x86-64 machine code as far as it is needed to write a jump over a function's beginning: the
+ * length of an instruction, its jump target, and whether it can be moved. Nothing here writes into
+ * the program. */
 #ifndef TIDEMARK_ENTRY_ENTRY_CODE_H
 #define TIDEMARK_ENTRY_ENTRY_CODE_H
 
@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 enum entry_flow {
-    ENTRY_FLOW_NONE,         /* goes on behind itself */
+    ENTRY_FLOW_NONE,         /* goes on at the next instruction */
     ENTRY_FLOW_NOP,          /* the same, and does nothing */
     ENTRY_FLOW_JUMP,         /* jmp rel8, rel32 */
     ENTRY_FLOW_IF,           /* jcc rel8, rel32 */
-    ENTRY_FLOW_LOOP,         /* loop, jrcxz: there is no long form */
+    ENTRY_FLOW_LOOP,         /* loop, jrcxz, which have no long form */
     ENTRY_FLOW_CALL,         /* call rel32 */
     ENTRY_FLOW_CALL_THROUGH, /* call through a register or memory */
     ENTRY_FLOW_END,          /* ret, jmp through a register or memory, ud2, int3, hlt */
@@ -22,13 +22,15 @@ enum entry_flow {
 struct entry_instruction {
     unsigned bytes;
     enum entry_flow flow;
-    unsigned opcode_at; /* of a jcc its condition is in the low four bits of the last opcode byte */
-    unsigned relative_at; /* offset of a displacement that counts from the end; 0: there is none */
+    unsigned opcode_at;   /* of the last opcode byte, whose low four bits are the condition of a
+                           * jcc */
+    unsigned relative_at; /* offset of a displacement that is relative to the instruction's end; 0:
+                           * there is none */
     unsigned relative_bytes;
-    int64_t relative; /* its value */
+    int64_t relative; /* the displacement's value */
 };
 
-/* One instruction of at most `left` bytes. False: it is none that is known here. */
+/* Reads one instruction of at most `left` bytes. False: it is not in the tables. */
 bool entry_code_read(const uint8_t *code, size_t left, struct entry_instruction *instruction);
 
 enum { ENTRY_JUMP_BYTES = 5, ENTRY_MOVED_BYTES = 64 };
@@ -43,8 +45,8 @@ enum entry_fault {
     ENTRY_MACHINE,   /* not x86-64 */
 };
 
-/* The beginning of a function, from `skipped` on (an endbr64 stays where it is), that gives way to
- * a jump: `bytes` of whole instructions. */
+/* The instructions of a function's beginning that a jump replaces: `bytes` of whole instructions,
+ * behind `skipped` bytes (an endbr64 stays). */
 struct entry_beginning {
     unsigned skipped, bytes;
 };
@@ -52,12 +54,13 @@ struct entry_beginning {
 enum entry_fault entry_code_find(const uint8_t *function, size_t bytes,
                                  struct entry_beginning *beginning);
 
-/* Writes what the beginning does, for another place: `to` will run at address `at`, and ends with a
- * jump to the rest of the function. Returns the bytes written, 0: it cannot be moved so far. */
+/* Writes a copy of the beginning to `to`, which will run at address `at`, and behind it a jump to
+ * the rest of the function. Returns the bytes written, at most ENTRY_MOVED_BYTES; 0: it cannot be
+ * moved there. */
 size_t entry_code_move(const uint8_t *function, const struct entry_beginning *beginning,
                        uint8_t *to, uintptr_t at);
 
-/* jmp rel32 from address `from`; false: it is too far. */
+/* Writes a jmp rel32 that stands at address `from`. False: the target is too far. */
 bool entry_code_jump(uint8_t *to, uintptr_t from, uintptr_t target);
 
 #endif

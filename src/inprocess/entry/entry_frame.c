@@ -1,33 +1,34 @@
-/* Follows the code from an address, the way that goes straight on first and the targets of
- * conditional jumps if that one leads nowhere (entry_frame.h). Calls are passed over: they leave
- * the stack as it was. An instruction that changes the stack pointer in an unknown way ends its
- * way. */
+/* Follows the code from an address until a `ret` (entry_frame.h). Conditional jumps are taken
+ * later, if the straight way finds no `ret`. Calls are skipped, because they leave the stack as it
+ * was. A way ends at an instruction that changes the stack pointer in an unknown manner. */
 #include "entry/entry_frame.h"
 
 #include <string.h>
 #include "entry/entry_code.h"
 
-/* It may run on a small signal stack. */
+/* The structures are small, because the code may run on a small signal stack. */
 enum { MOST_STEPS = 2048, MOST_WAYS = 24, MOST_SEEN = 96 };
 
-/* What has happened since the address. */
+/* The state of a way: what the instructions since the address have done. */
 struct way {
     uintptr_t at;
     int32_t moved;   /* the stack pointer */
-    int32_t pushed;  /* what lies below was pushed on this way */
-    int32_t bp_slot; /* where the caller's frame pointer was popped from */
+    int32_t pushed;  /* words below that were pushed on this way */
+    int32_t bp_slot; /* the place, relative to the start, from which the caller's frame pointer was
+                      * popped */
     bool bp_popped;
     bool from_bp; /* `moved` counts from the frame pointer that was there */
 };
 
 struct follow {
     const struct entry_code *code;
-    struct way ways[MOST_WAYS]; /* still to be gone */
-    uint32_t seen[MOST_SEEN];   /* where jumps led, from the code's beginning */
+    struct way ways[MOST_WAYS]; /* ways still to be followed */
+    uint32_t seen[MOST_SEEN];   /* targets of jumps, relative to the code's beginning */
     unsigned way_count, seen_count;
-    bool is_callee; /* it is asked only whether the function returns; not of what it calls */
+    bool is_callee; /* only whether the function returns is asked; its own calls are assumed to
+                     * return */
     bool no_return; /* a way ended in a function that does not return */
-    bool unsure;    /* a way was lost */
+    bool unsure;    /* a way could not be followed to its end */
 };
 
 /* ---- One instruction ---- */
@@ -77,7 +78,8 @@ static void entry_frame_count_from_bp(struct way *way, int32_t moved)
     way->pushed = INT32_MIN;
 }
 
-/* lea to the stack pointer, from itself or from the frame pointer: 8d /4. False: it is another. */
+/* lea to the stack pointer, from itself or from the frame pointer: 8d /4. False: it is no such
+ * instruction. *known: its effect is understood. */
 static bool entry_frame_leads(const struct decoded *decoded, struct way *way, bool *known)
 {
     uint8_t form = decoded->rest[0], mode = form >> 6;
@@ -111,8 +113,8 @@ static bool entry_frame_pops(const struct decoded *decoded, struct way *way)
     if (pushes) {
         entry_frame_push(way);
     } else if (decoded->opcode >= 0x58 && decoded->opcode <= 0x5f) {
-        /* push $1; pop %rbp is a short mov, and a function that is jumped to saves it for its own
-         * use. */
+        /* Only a word from before this way is the caller's rbp: `push $1; pop %rbp` is a short mov,
+         * and code that is jumped to may push rbp and pop it again. */
         if (decoded->opcode == 0x5d && !(decoded->rex & 1) && way->moved >= way->pushed) {
             way->bp_popped = true;
             way->bp_slot = way->moved;
@@ -135,8 +137,8 @@ static bool entry_frame_back_to_bp(struct way *way)
     return true;
 }
 
-/* Does it write to the stack pointer in another way? mov, xchg, and, or with rsp as the operand
- * that is written. */
+/* Does the instruction write to the stack pointer in another manner? mov, xchg, and, or with rsp as
+ * the destination. */
 static bool entry_frame_writes_sp(const struct decoded *decoded)
 {
     uint8_t form = decoded->rest[0];
@@ -168,7 +170,7 @@ static bool entry_frame_writes_sp(const struct decoded *decoded)
     }
 }
 
-/* False: what becomes of the stack pointer is not known. */
+/* Applies one instruction to the way. False: its effect on the stack pointer is not known. */
 static bool entry_frame_apply(const uint8_t *code, struct way *way)
 {
     struct decoded decoded = entry_frame_decode(code);
@@ -218,8 +220,9 @@ static void entry_frame_put_off(struct follow *follow, struct way way, uintptr_t
 
 static bool entry_frame_go(struct follow *follow, uintptr_t address, struct way *at_return);
 
-/* By its name, or because no way through it leads to a `ret` with the stack as it was: a function
- * that ends in a call of one that does not return runs on into its neighbour. */
+/* Does the function never return? It is in the list, or no way through it ends at a `ret` with the
+ * stack as it was. (If it ends with a call of a function that does not return, its way runs on into
+ * the next function.) */
 static bool entry_frame_never_returns(const struct follow *follow, uintptr_t function)
 {
     const struct entry_code *code = follow->code;
@@ -243,7 +246,7 @@ static bool entry_frame_is_halt(const uint8_t *code)
     return code[0] == 0xf4 || (code[0] == 0x0f && code[1] == 0x0b) || code[0] == 0xcc;
 }
 
-/* One instruction on. False: this way is at its end; *found: by a `ret`. */
+/* Follows one instruction. False: the way is at its end; *found: at a `ret`. */
 static bool entry_frame_step(struct follow *follow, struct way *way, bool *found)
 {
     const struct entry_code *code = follow->code;
@@ -298,13 +301,13 @@ static void entry_frame_tell(const struct way *way, struct entry_frame *frame)
     frame->bp_offset = way->bp_popped ? way->bp_slot - frame->cfa_offset : 0;
 }
 
-/* From a function's beginning the stack has to be where it was. */
+/* Is the `ret` one that fits? From a function's beginning the stack has to be where it was. */
 static bool entry_frame_is_end(const struct follow *follow, const struct way *way)
 {
     return follow->is_callee ? way->from_bp || way->moved == 0 : way->from_bp || way->moved >= 0;
 }
 
-/* Goes until a `ret` that fits. False: there is none. */
+/* Follows all ways until a `ret` that fits. False: there is none. */
 static bool entry_frame_go(struct follow *follow, uintptr_t address, struct way *at_return)
 {
     unsigned steps = 0;
@@ -321,8 +324,8 @@ static bool entry_frame_go(struct follow *follow, uintptr_t address, struct way 
     return false;
 }
 
-/* Was the address put there by a call that does not come back? What follows belongs to something
- * else. */
+/* Is the address behind a call of a function that never returns? Then the code there belongs to
+ * something else. */
 static bool entry_frame_is_beyond_end(const struct follow *follow, uintptr_t address)
 {
     int32_t distance;

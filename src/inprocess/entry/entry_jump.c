@@ -1,6 +1,6 @@
-/* Trampolines and the jumps to them; see entry_jump.h. All trampolines of a call lie in one mapping
- * within reach of a 32-bit jump. It is written first and then made executable, never both at once.
- * The program's code is writable only while the jumps are written. */
+/* Writes trampolines and the jumps to them (entry_jump.h). All trampolines of a call lie in one
+ * mapping within reach of a 32-bit jump. The mapping is written first and then made executable, and
+ * is never both at once. The program's code is writable only while the jumps are written. */
 #include "entry/entry_jump.h"
 
 #include <string.h>
@@ -18,10 +18,11 @@ enum {
 
 /* ---- Memory within reach ---- */
 
-#define REACH ((uintptr_t)0x70000000) /* of a jump, less what the functions themselves span */
+/* of a 32-bit jump, with a reserve for the size of the functions */
+#define REACH ((uintptr_t)0x70000000)
 
 struct span {
-    uintptr_t lo, hi; /* addresses of functions */
+    uintptr_t lo, hi; /* the lowest and the highest address of the functions */
 };
 
 static struct span entry_span(const struct entry_point *points, unsigned count)
@@ -40,7 +41,8 @@ static bool entry_reaches(const struct span *span, uintptr_t address)
     return address + REACH > span->hi && address < span->lo + REACH;
 }
 
-/* The kernel takes an address that is free, and any other else. */
+/* Maps memory at `wanted`. If that is not free, the kernel takes another address, which may be out
+ * of reach; then NULL. */
 static void *entry_map_at(const struct span *span, uintptr_t wanted, size_t bytes)
 {
     long got = syscall(SYS_mmap, wanted, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -53,7 +55,7 @@ static void *entry_map_at(const struct span *span, uintptr_t wanted, size_t byte
     return NULL;
 }
 
-/* Below the functions first: behind a program's own lies its heap, which must be able to grow. */
+/* Below the functions first, because above those of a program is its heap, which has to grow. */
 static void *entry_map_near(const struct span *span, size_t bytes)
 {
     enum { STEP = 1 << 20 };
@@ -91,8 +93,8 @@ static enum entry_fault entry_write(struct entry_point *points, unsigned count, 
     return ENTRY_OK;
 }
 
-/* Of a thread whose returns the processor compares with a stack of its own, calls cannot be moved.
- * The instruction does nothing where there is none. */
+/* Does the processor compare this thread's returns with a shadow stack? Then a call cannot be
+ * moved. Without a shadow stack the instruction does nothing. */
 static bool entry_has_shadow_stack(void)
 {
     uint64_t pointer = 0;
@@ -108,7 +110,8 @@ static enum entry_fault entry_find_all(struct entry_point *points, unsigned coun
     return fault;
 }
 
-/* Memory of an earlier call, writable again. */
+/* Makes the memory of an earlier call writable, to use it again; NULL: it is too small or too
+ * far. */
 static void *entry_take_over(const struct span *span, void *memory, size_t has, size_t needs)
 {
     return memory && has >= needs && entry_reaches(span, (uintptr_t)memory) &&

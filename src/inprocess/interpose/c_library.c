@@ -1,6 +1,6 @@
-/* Chooses between the names that glibc and musl have for one thing (c_library.h), by weak
- * references: what the program's C library lacks is NULL. Runs inside the profiled program: no
- * malloc, no stdio. */
+/* Chooses between the names that glibc and musl have for the same function (c_library.h), by weak
+ * references: a symbol that the program's C library lacks is NULL. Runs inside the profiled
+ * program: no malloc, no stdio. */
 #include "interpose/c_library.h"
 
 #include <stddef.h>
@@ -36,7 +36,7 @@ bool c_library_on_exit(void (*handler)(int status, void *unused))
     return on_exit && on_exit(handler, NULL) == 0;
 }
 
-/* What at_quick_exit() and pthread_atfork() pass, which glibc links into each library. */
+/* glibc links at_quick_exit() and pthread_atfork() into each library, and they pass this handle. */
 extern void *__dso_handle __attribute__((visibility("hidden")));
 
 void c_library_on_quick_exit(void (*handler)(void))

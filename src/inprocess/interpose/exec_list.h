@@ -1,5 +1,5 @@
-/* execl() and its kin as the ones that take an array: on the caller's stack, where the C library
- * makes it, too, so that a child of vfork may do it. */
+/* Makes the array of execv() from the arguments of execl(), execlp() and execle(). The array is on
+ * the caller's stack, as in the C library, so that a child of vfork may call it. */
 #ifndef TIDEMARK_INTERPOSE_EXEC_LIST_H
 #define TIDEMARK_INTERPOSE_EXEC_LIST_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many arguments there are with the NULL behind them; and the pointers. */
+/* The number of arguments, the first and the NULL included. */
 static inline size_t exec_list_count(va_list list)
 {
     size_t count = 2;
@@ -23,7 +23,7 @@ static inline void exec_list_fill(char **arguments, size_t count, const char *fi
         arguments[i] = va_arg(list, char *);
 }
 
-/* `list` stands behind the NULL then. */
+/* Afterwards `list` is behind the NULL. */
 #define EXEC_LIST(first, list)                                                                     \
     ({                                                                                             \
         va_list again_;                                                                            \

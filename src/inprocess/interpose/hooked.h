@@ -1,9 +1,8 @@
-/* Rows of functions.def in C, and what ties a hook to its row: a hook without a row does not
- * compile, a row without a hook does not link.
+/* Ties hooks to the rows of functions.def: a hook without a row does not compile, and a row without
+ * a hook does not link.
  *
  *   functions.def ─▶ HOOKED_ROW_malloc ◀─ HOOKED(malloc) ─▶ hook_malloc ◀─ LIBRARY_hooks.c
- *                                         behind the hook                  (made by CMake)
- */
+ *                                         behind the hook                  (made by CMake) */
 #ifndef TIDEMARK_INTERPOSE_HOOKED_H
 #define TIDEMARK_INTERPOSE_HOOKED_H
 
@@ -12,9 +11,10 @@ enum hooked_row {
 #include "interpose/functions.def"
 };
 
-/* Behind the definition of a hook. `hook_NAME` is another symbol of the hook, and seen within the
- * library only. (Not an attribute alias: syscall() is written in assembly.) */
-#ifdef TIDEMARK_STATIC /* hooks are __wrap_NAME, and the linker finds them by that */
+/* Stands behind the definition of a hook. `hook_NAME` is a second, hidden symbol of the hook. (It
+ * is no attribute alias, because syscall() is written in assembly.) */
+/* there hooks are called __wrap_NAME, and the linker finds them by that name */
+#ifdef TIDEMARK_STATIC
 #define HOOKED(name)
 #define HOOKED_TOO(name, hook)
 #else
@@ -28,7 +28,7 @@ enum hooked_row {
 #define HOOKED_LIKE(hook)
 #endif
 
-/* Another name of a hook that stands above, with a row of its own. */
+/* Another name of a hook that is defined above. The name has a row of its own. */
 #define HOOKED_TOO(name, hook)                                                                     \
     extern __typeof__(hook) name                                                                   \
         __attribute__((alias(#hook), HOOKED_LIKE(hook) visibility("default")));                    \

@@ -1,6 +1,6 @@
 /* Reads and copies lists of libraries, which blanks and colons separate as for ld.so (preloads.h).
- * What the user preloads stays as it is. What was ours when the program began is kept in a buffer,
- * from which it comes in front of a list that has replaced ours. */
+ * Entries of the user stay as they are. Our entries at the program's beginning are kept in a
+ * buffer. If the program replaces the list, they are put in front of the new one. */
 #include "interpose/preloads.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ bool preloads_is_empty(const char *entry)
     return list[strspn(list, PRELOAD_SEPARATORS)] == '\0';
 }
 
-/* GCC's run-times are libraries, and Clang's where it is told so. */
+/* GCC's run-times are libraries; Clang's are if it is told so. */
 bool preloads_is_sanitizer(const char *path, size_t bytes)
 {
     static const char *const marks[] = {
@@ -51,8 +51,8 @@ bool preloads_is_sanitizer(const char *path, size_t bytes)
     return false;
 }
 
-/* A library goes with the separator behind it, the last one with the separator before it. Returns
- * the length. */
+/* Copies the list without the libraries that `is` is true of. Each goes with the separator behind
+ * it, the last one with the separator before it. Returns the length. */
 static size_t preloads_copy_list(char *to, const char *from, preloads_is *is)
 {
     size_t length = 0;
@@ -78,9 +78,9 @@ bool preloads_copy_others(char *to, const char *entry, preloads_is *is)
     return preloads_copy_list(stpcpy(to, PRELOAD), entry + PREFIX_BYTES, is) != 0;
 }
 
-/* ---- In front again ---- */
+/* ---- Putting ours in front ---- */
 
-/* Paths that are longer are not put back. */
+/* If our entries are longer, they are not put back. */
 static char kept[1024];
 static size_t kept_bytes;
 

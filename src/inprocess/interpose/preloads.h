@@ -1,33 +1,36 @@
-/* A library of ours in LD_PRELOAD: is it there, the list without it, and another list with it in
- * front. Each library of ours says by a name which entries are its own. Runs inside other programs,
- * in children of vfork too: no malloc, no stdio. */
+/* Our libraries in LD_PRELOAD: finds them, copies the list without them, and puts them in front of
+ * another list. Each caller has a function that says which entries are its library. Runs inside
+ * other programs, in children of vfork too: no malloc, no stdio. */
 #ifndef TIDEMARK_INTERPOSE_PRELOADS_H
 #define TIDEMARK_INTERPOSE_PRELOADS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Is that path of a list, which no zero ends, of a kind? */
+/* Is the library at this path, which does not end with NUL, one of a kind? */
 typedef bool preloads_is(const char *path, size_t bytes);
-/* A sanitizer's run-time, which refuses to come second. */
+/* Of a sanitizer's run-time, which refuses to run unless it is the first library. */
 preloads_is preloads_is_sanitizer;
 
-/* The entry that the loader heeds, which is the first one; NULL: the environment has none. */
+/* The environment's first "LD_PRELOAD=…", which is the one that the loader uses; NULL: there is
+ * none. */
 char *const *preloads_entry(char *const *environment);
-/* Has the list of such an entry a library of that kind? */
+/* Does the list of such an entry have a library of that kind? */
 bool preloads_has(const char *entry, preloads_is *is);
 bool preloads_is_empty(const char *entry);
-/* Copies an entry without these into as many bytes as it has. False: nothing would be left in its
- * list. */
+/* Copies an entry without libraries of that kind to `to`, which is as large as the entry. False:
+ * the copy's list is empty. */
 bool preloads_copy_others(char *to, const char *entry, preloads_is *is);
 
-/* Keeps what of these stands in an environment's list, as it stands there. NULL: nothing any more.
- * Once, when a program begins: it may write over its environment. */
+/* Keeps a copy of the libraries of that kind in an environment's list. NULL: keeps nothing any
+ * more. To be called once, when the program begins, because later it may overwrite its
+ * environment. */
 void preloads_keep(char *const *environment, preloads_is *is);
-/* False: there was nothing, or it was too long. */
+/* False: there was none, or their paths were too long. */
 bool preloads_are_kept(void);
 size_t preloads_kept_bytes(void);
-/* Copies an entry with what was kept in front, into preloads_kept_bytes() more than it has. */
+/* Copies an entry, with the kept libraries in front. `to` has room for the entry and
+ * preloads_kept_bytes() more. */
 void preloads_copy_behind_kept(char *to, const char *entry);
 
 #endif

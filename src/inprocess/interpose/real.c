@@ -24,7 +24,7 @@ bool real_is_passed_over(void)
     return passed_over;
 }
 
-/* What one module's dynamic section says about its symbols. */
+/* The tables of a module's symbols, from its dynamic section. */
 struct symbol_table {
     uintptr_t bias;
     const ElfW(Sym) *symbols;
@@ -34,7 +34,7 @@ struct symbol_table {
     const uint32_t *sysv_hash;
 };
 
-/* glibc relocates d_ptr in memory, musl and the vdso do not. */
+/* glibc relocates d_ptr in memory; musl does not, nor does the kernel in the vdso. */
 static const void *real_dynamic_pointer(uintptr_t bias, ElfW(Addr) value)
 {
     return (const void *)(value < bias ? value + bias : value);
@@ -70,7 +70,7 @@ static bool real_symbol_table_open(struct symbol_table *table, const struct dl_p
     return table->symbols && table->strings && (table->gnu_hash || table->sysv_hash);
 }
 
-/* A definition that a new reference to the unversioned name would bind to. */
+/* Is it a definition that a new reference to the unversioned name would bind to? */
 static bool real_symbol_matches(const struct symbol_table *table, uint32_t index, const char *name)
 {
     const ElfW(Sym) *symbol = &table->symbols[index];
@@ -194,14 +194,16 @@ static struct search real_find_function(const char *name)
 void *real_find(const char *name)
 {
     struct search search = real_find_function(name);
-    /* A module ahead of us defines it too (the executable): the loader bound everyone to that one,
-     * and our stand-in is called only through us; behind us is right, ahead the last resort. */
+    /* A module ahead of us (the executable) may define it too. The loader then bound all calls to
+     * that one, so whoever comes to us wants the next definition behind us. The one ahead is the
+     * last resort. */
     return search.found ? search.found : search.before;
 }
 
-/* ---- Functions that gave way to a jump ---- */
+/* ---- Functions whose beginning was replaced by a jump ---- */
 
-/* What calls a function by its address would come back to our hook: it calls the other one. */
+/* A call of such a function by its address would come to our hook, so we call `original`
+ * instead. */
 static struct {
     const void *function;
     void *original;
@@ -238,7 +240,7 @@ void real_move(void *function, void *original)
 {
     uint32_t at = 0;
     while (at < moved_count && moved[at].function != function)
-        at++; /* a module may come again where it was */
+        at++; /* a module may be loaded again at the same address */
     if (at < sizeof moved / sizeof *moved) {
         moved[at].function = function;
         moved[at].original = original;
@@ -285,8 +287,8 @@ bool real_code_around(const void *function, uintptr_t *lo, uintptr_t *hi)
     return found;
 }
 
-/* Our own module, malloc's (and that of a malloc ahead of us), every operator that is in none of
- * them. `end` is written last, and is 0 where the module has gone. */
+/* Code of allocators: our own module, malloc's (and that of a malloc ahead of us), and every
+ * operator that is in neither. `end` is written last, and is 0 if the module was unloaded. */
 static struct range allocators[64];
 static uint32_t allocator_count;
 
@@ -299,7 +301,7 @@ bool real_is_allocator(uintptr_t ip)
     return false;
 }
 
-/* That of malloc, and of a malloc ahead of us, if nothing else lives there. */
+/* The modules of malloc, and of a malloc ahead of us, if they are allocators and nothing else. */
 static struct range allocator_modules[2];
 static uint32_t allocator_module_count;
 
@@ -336,10 +338,11 @@ static void real_add_range(struct range range)
     if (real_is_allocator(range.address))
         return;
     while (at < count && allocators[at].end)
-        at++; /* one whose module has gone is taken again */
+        at++; /* the place of an unloaded module is used again */
     if (at == sizeof allocators / sizeof *allocators)
         return;
-    allocators[at].address = range.address; /* two threads at once: one range too few for a while */
+    allocators[at].address = range.address; /* if two threads come at once, one range is lost until
+                                             * it is added again */
     allocators[at].start = range.start;
     __atomic_store_n(&allocators[at].end, range.end, __ATOMIC_RELEASE);
     if (at == count)
@@ -365,8 +368,8 @@ static int real_see_ranges(struct dl_phdr_info *info, size_t size, void *context
     return 0;
 }
 
-/* Other code may lie there next, whose calls are no allocator's. What another thread has put there
- * since we looked stays. */
+/* Drops ranges of unloaded modules, because other code may be loaded at their addresses. A range
+ * that another thread has put there since we read `end` stays. */
 void real_forget_gone(void)
 {
     struct gone gone = {.count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE)};
@@ -398,9 +401,9 @@ static void real_add_function(void *function, size_t bytes)
         real_add_range((struct range){address, address, address + bytes + 1, false});
 }
 
-/* The program may bring some of the operators itself (groff: plain new and delete). The C++
- * library's others, which we stand in front of, call these, and these call malloc: one allocation,
- * which would otherwise be recorded twice. */
+/* The program may define some of the operators itself (groff: plain new and delete). The other
+ * operators, which are the C++ library's and come to us, call the program's, and those call malloc.
+ * Without these ranges that allocation would be recorded twice. */
 static void real_add_operators_ahead(void)
 {
     static const char *const called[] = {
@@ -428,8 +431,8 @@ void *real_find_operator(const char *name)
     return real_original_of(search.found ? search.found : search.before);
 }
 
-/* The C library is where _exit lives: malloc in the same segment is its own. musl's calloc calls
- * malloc by its name. */
+/* The C library is the module of _exit; a malloc in the same segment is its own. Not musl's, whose
+ * calloc calls malloc by its name. */
 bool real_is_glibc(void)
 {
     struct range range = {.address = (uintptr_t)real.malloc};
@@ -437,7 +440,7 @@ bool real_is_glibc(void)
            (uintptr_t)real._exit - range.start < range.end - range.start;
 }
 
-/* malloc comes last: it says that the others are there. */
+/* Not malloc, which real_init() sets last: once it is set, the others are. */
 #define FIND(name)                                                                                 \
     if (offsetof(struct real, name) != offsetof(struct real, malloc))                              \
         *(void **)&real.name = real_find(#name);
@@ -458,24 +461,24 @@ bool real_init(void)
     if (real.malloc)
         return true;
     c_library_init();
-    /* What is preloaded comes before the C library, which it needs; what is loaded later after
-     * it. */
+    /* A preloaded library is before the C library in the loader's order; one that is loaded later
+     * is behind it. */
     struct search libc = real_find_function("_exit");
     late = libc.before && !libc.found;
     real_find_all();
     struct search allocator = real_find_function("malloc");
     void *found = allocator.found ? allocator.found : allocator.before;
-    if (!REAL_MALLOC_IS_OURS) { /* there malloc is our own */
+    if (!REAL_MALLOC_IS_OURS) { /* else malloc is our own */
         real_add_module(found);
         real_see_allocator_module(found);
         real_see_allocator_module(allocator.before);
     }
-    /* One ahead of us that hands on to us (another profiler, the program's own): what operator new
-     * asks of it comes to us from there, and is the operator's business all the same. */
+    /* A malloc ahead of us (another profiler's, or the program's own) may call ours. If operator
+     * new calls it, the call that comes to us from there belongs to the operator. */
     passed_over = !late && allocator.before;
     if (!REAL_MALLOC_IS_OURS && allocator.before)
         real_add_module(allocator.before);
-    /* operator new[] ends in a jump to operator new: then the caller that we see is our own
+    /* operator new[] may end in a jump to operator new; then the caller's address is in our own
      * hook. */
     real_add_module((void *)real_init);
     __atomic_store_n((void **)&real.malloc, found, __ATOMIC_RELEASE);
