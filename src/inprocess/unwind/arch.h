@@ -11,10 +11,11 @@
 #define likely(condition)   __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
 
-#define PAGE_BYTES 4096u /* the smallest there is; right, if slower, where pages are larger */
+/* the smallest size; where pages are larger this is still correct, and slower */
+#define PAGE_BYTES 4096u
 
-/* The ABI's value for this thread. In glibc it points into the thread's own stack mapping, just
- * above the first frame, except in the main thread. */
+/* The thread pointer of the ABI. In glibc it points into the thread's own stack mapping, just above
+ * the first frame, except in the main thread. */
 static inline uintptr_t arch_thread_pointer(void)
 {
     return (uintptr_t)__builtin_thread_pointer();
@@ -38,8 +39,8 @@ static inline void arch_relax(void)
     __builtin_ia32_pause();
 }
 
-/* Writes two words where zeros are, at once: nobody ever sees one of them alone. False: there are
- * none. (cmpxchg16b: in every x86-64 processor since 2006.) */
+/* Writes two words at once if both are 0, so that no reader finds one of them alone. False: they
+ * are not 0. (cmpxchg16b: in every x86-64 processor since 2006.) */
 static inline bool arch_claim16(void *place, uint64_t first, uint64_t second)
 {
     uint64_t old_first = 0, old_second = 0;
@@ -114,8 +115,8 @@ static inline uintptr_t arch_code_address(uintptr_t return_address)
 #endif
 #endif
 
-/* A word of a stack, at any alignment. Sanitizers may not see it: a walk reads between
- * variables. */
+/* Loads a word of a stack, at any alignment. The load is hidden from sanitizers, because a walk
+ * also reads between variables. */
 static inline uintptr_t arch_load(uintptr_t address)
 {
 #ifdef ARCH_SANITIZED

@@ -17,7 +17,7 @@
 #include "unwind/walk.h"
 
 #define NOTHING UINT32_MAX
-#define NOWHERE 1u /* no return slot: below all of them */
+#define NOWHERE 1u /* no return slot: lower than all of them */
 
 enum ending {
     ENDING_KNOWN, /* met a remembered frame, and what is outside of it is still so */
@@ -42,13 +42,15 @@ static enum ending capture_ending_of(enum walk_outcome outcome)
     return outcome == WALK_END ? ENDING_CLEAN : outcome == WALK_STUCK ? ENDING_STUCK : ENDING_LOST;
 }
 
-/* Frames that there is room for, the one behind the last included, or that are wanted. */
+/* The number of frames at which the walk stops: those that are wanted, or those that there is room
+ * for, with one place behind the last. */
 static inline uint32_t capture_stop_at(const struct fresh *fresh, uint32_t max_depth)
 {
     return max_depth < fresh->capacity ? max_depth : fresh->capacity - 1;
 }
 
-/* Innermost to outermost. Leaves the state that it ended in behind the last fresh frame.
+/* Walks from the innermost to the outermost frame. The state at the end of the walk is stored
+ * behind the last fresh frame.
  *
  * The plain step is written out here with everything in registers: this loop is what a capture
  * costs when the stack has changed (with remembering, 9 ns per frame). */
@@ -192,8 +194,8 @@ capture_remember_frame(const struct remembered *frames, uint32_t i, const struct
     frames->states[i] = state;
 }
 
-/* The outermost frame has no caller, so nothing was read but perhaps a zero, or bp was looked
- * at. */
+/* The outermost frame has no caller. So the walk read nothing there but a return address of zero,
+ * or it tested bp. */
 static void capture_remember_outermost(struct unwind_memory *memory, const struct route *route,
                                        const struct fresh_frame *frame, uint64_t hash)
 {
@@ -213,9 +215,9 @@ static void capture_remember_outermost(struct unwind_memory *memory, const struc
     frames->states[1] = state;
 }
 
-/* Appends the fresh frames that may be remembered, and hashes all of them. Most are plain, and
- * nothing outside of them follows from bp: what capture_remember_frame() does with those is written
- * out. */
+/* Appends the fresh frames that may be remembered, and hashes all of them. Most frames are plain,
+ * and no outer frame depends on their bp; for these, capture_remember_frame() is written out
+ * here. */
 static inline uint64_t capture_remember(struct unwind_memory *memory, const struct route *route,
                                         uint64_t hash)
 {
@@ -302,7 +304,7 @@ capture_add_path(struct base base, const struct fresh *fresh, uint32_t count)
 {
     uint64_t hash = base.hash;
     uint32_t node;
-    for (uint32_t i = count; i--;) { /* each of them misses the caches: all at once */
+    for (uint32_t i = count; i--;) { /* each look-up misses the caches, so all are prefetched */
         hash = path_hash(hash, arch_code_address(fresh->frames[i].ip));
         paths_expect(hash);
     }
@@ -430,7 +432,7 @@ uint32_t capture(struct unwind_memory *memory, struct stack *own, const struct u
     uint32_t node;
     node = capture_name_route(memory, &route, max_depth);
     if (unlikely(!node && route.ending == ENDING_KNOWN)) {
-        memory->count = 0; /* the base's number may have been retired: from scratch */
+        memory->count = 0; /* the base's number may have been retired: walk everything again */
         route = capture_start_route(memory, own, start, max_depth);
         node = capture_name_route(memory, &route, max_depth);
     }

@@ -1,4 +1,4 @@
-/* What a thread remembers of its last capture, and what a capture works with. */
+/* The memory of a thread's last capture, and the structures that a capture works with. */
 #ifndef TIDEMARK_UNWIND_CAPTURE_MEMORY_H
 #define TIDEMARK_UNWIND_CAPTURE_MEMORY_H
 
@@ -10,7 +10,7 @@ struct word {
     uintptr_t at, value;
 };
 
-/* What else belongs to a remembered frame. */
+/* The other data of a remembered frame. */
 struct frame_state {
     uintptr_t bp;
     uint64_t hash;   /* of the path up to here */
@@ -56,8 +56,8 @@ struct fresh {
 #define HOT_BITS 12
 #define HOT_MASK ((1u << HOT_BITS) - 1)
 
-/* A path of one frame. It is nobody's rule: neither word, without its lower 16 bits, is an
- * address. */
+/* A path of one frame. The words share memory with `hot`, and are never taken for a rule: neither
+ * of them, without its lower 16 bits, is an address. */
 struct caller {
     uintptr_t ip; /* inverted */
     uint64_t node;
@@ -75,18 +75,19 @@ struct unwind_memory {
     struct stack stack;
     /* written by the thread, read by whoever counts */
     _Atomic uint64_t unwalkable, cut;
-    /* memories of captures without one: the thread that is using it, by its thread pointer */
+    /* of scratches: the thread pointer of the thread that is using it; 0: free */
     _Atomic uintptr_t user;
     struct unwind_memory *next;         /* of all */
-    struct unwind_memory *next_scratch; /* of those that captures without memory share */
-    union {                             /* good for `valid_for` too */
+    struct unwind_memory *next_scratch; /* of the scratches, which captures without a memory
+                                         * share */
+    union {                             /* these are of the generation `valid_for` as well */
         _Alignas(64) uint64_t hot[HOT_MASK + 1];
         struct caller callers[(HOT_MASK + 1) / 2]; /* where paths are callers: UNWIND_NONE */
     };
 };
 
 /* Grows the room for frames; contents stay. False: no memory. A single pointer changes, when all is
- * ready, so the memory is consistent whenever it is looked at. */
+ * ready, so the memory is consistent at every instruction. */
 bool capture_memory_grow_remembered(struct unwind_memory *memory, uint32_t frames);
 bool capture_memory_grow_fresh(struct unwind_memory *memory);
 
@@ -100,7 +101,7 @@ static inline struct caller *memory_caller(struct unwind_memory *memory, uintptr
     return &memory->callers[(ip ^ ip >> HOT_BITS) & (HOT_MASK >> 1)];
 }
 
-/* As rules_find(). Only rules that hold for as long as the code is there are kept. */
+/* As rules_find(). Only rules that stay valid while the code is loaded are kept. */
 static inline rule memory_rule(struct unwind_memory *memory, uintptr_t ip)
 {
     uint64_t *hot = memory_hot(memory, ip);

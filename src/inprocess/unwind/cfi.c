@@ -1,5 +1,6 @@
-/* .eh_frame_hdr search and .eh_frame interpreter. No memory but the stack, and little of that:
- * it may run in a signal handler on an alternate stack (a row is 176 bytes, eight may be alive). */
+/* Searches .eh_frame_hdr and interprets .eh_frame. Uses no memory but little of the stack, because
+ * it may run in a signal handler on an alternate stack (a row is 176 bytes, and eight are live at
+ * once). */
 #include "unwind/cfi.h"
 
 #include <errno.h>
@@ -95,7 +96,7 @@ static uint64_t cfi_read_format(struct cfi_cursor *cursor, uint8_t format)
     }
 }
 
-/* A pointer; DW_EH_PE_indirect only ever concerns personality routines, which we skip. */
+/* Reads a pointer. DW_EH_PE_indirect occurs only with personality routines, which are skipped. */
 static uint64_t cfi_read_pointer(struct cfi_cursor *cursor, uint8_t encoding, uint64_t data_base)
 {
     uint64_t here = (uint64_t)(uintptr_t)cursor->at;
@@ -133,7 +134,7 @@ static bool cfi_inside(const struct cfi_module *module, uint64_t address)
     return address >= (uintptr_t)module->lo && address < (uintptr_t)module->hi;
 }
 
-/* The body of the entry at an address: what follows its length. Empty for a terminator. */
+/* The body of the entry at an address, behind its length. Empty for a terminator. */
 static struct cfi_cursor cfi_entry_body(const struct cfi_module *module, uint64_t address)
 {
     struct cfi_cursor cursor = {NULL, NULL, true};
@@ -182,7 +183,7 @@ static void cfi_read_augmentation(struct cfi_cursor *body, const char *letters, 
         case 'B':
             break;
         default:
-            return; /* the length told us how to go past what we do not know */
+            return; /* unknown letters are skipped by the length */
         }
     }
     body->bad |= data.bad;
@@ -297,7 +298,8 @@ static int cfi_search_table(const struct cfi_module *module, const struct header
     return pc >= fde->lo && pc < fde->hi ? 0 : -ENOENT;
 }
 
-/* Linkers leave the table out only when they cannot make one; then we read on from the start. */
+/* Linkers leave out the search table only if they cannot make one. Then all entries are read from
+ * the first on. */
 static int cfi_search_all(const struct cfi_module *module, uint64_t frames, uintptr_t pc,
                           struct fde *fde)
 {
@@ -319,7 +321,7 @@ struct machine {
     struct cfi_row row, initial;
     struct cfi_row remembered[REMEMBERED_ROWS];
     unsigned remembered_count;
-    bool in_fde; /* the CIE's program is done: restore and advance make sense */
+    bool in_fde; /* the CIE's program is done, so that restore and advance have a meaning */
     bool past;   /* the next row begins beyond pc */
     uint64_t location, pc;
     const struct fde *fde;
@@ -328,7 +330,7 @@ struct machine {
 static void cfi_set_register(struct machine *machine, uint64_t number, enum cfi_how how,
                              int64_t value)
 {
-    if (number < CFI_COLUMNS) { /* the rest are vector registers, which no walk needs */
+    if (number < CFI_COLUMNS) { /* the others are vector registers, which no walk needs */
         machine->row.how[number] = (uint8_t)how;
         machine->row.value[number] = value;
     }
@@ -357,7 +359,7 @@ static void cfi_set_cfa_offset(struct machine *machine, struct cfi_cursor *progr
     machine->row.cfa_value = offset;
 }
 
-/* Steps over an expression and gives its address. */
+/* Skips an expression and returns its address. */
 static int64_t cfi_take_expression(struct cfi_cursor *program)
 {
     int64_t address = (int64_t)(uintptr_t)program->at;

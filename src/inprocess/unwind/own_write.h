@@ -1,6 +1,6 @@
-/* A write of ours inside the program, which would not have written there. Where the reader of a
- * pipe has gone or a file has its full size (ulimit -f), the kernel sends SIGPIPE or SIGXFSZ to the
- * thread that writes, which ends most programs. The signal of a write of ours is taken back. */
+/* Writes of our own inside the program. If the reader of a pipe has closed it, or a file has its
+ * largest size (ulimit -f), the kernel sends SIGPIPE or SIGXFSZ to the thread that writes, which
+ * ends most programs. A signal that comes from our write is blocked and removed. */
 #ifndef TIDEMARK_UNWIND_OWN_WRITE_H
 #define TIDEMARK_UNWIND_OWN_WRITE_H
 
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As write(). The program's own signal of that kind, if one waits already, stays. */
+/* As write(). A signal of that kind that is pending already is the program's, and stays. */
 static inline ssize_t own_write(int fd, const void *bytes, size_t count)
 {
     sigset_t ours, before, waiting;

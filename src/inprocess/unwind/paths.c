@@ -52,7 +52,8 @@ struct table {
     _Alignas(64) _Atomic uint32_t slots[];
 };
 
-/* WIRE_NODES_PER_CHUNK nodes, and which of them are retired (made when the first one is). */
+/* WIRE_NODES_PER_CHUNK nodes, and a bit set of the retired ones (made when the first one is
+ * retired). */
 struct chunk {
     _Atomic(struct wire_node *) nodes;
     uint64_t *retired;
@@ -142,8 +143,8 @@ static inline bool paths_holds(uint32_t slot, uint64_t hash)
            node->hash_48 == (hash >> 48 & 0x3f);
 }
 
-/* Not inlined, nor is its caller: paths_find() saves no registers where a path was asked for
- * lately. */
+/* This and its caller are not inlined, so that paths_find() saves no registers if it finds the path
+ * in the small cache. */
 static __attribute__((noinline)) uint32_t paths_find_in_table(uint64_t hash)
 {
     const struct table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
@@ -151,7 +152,8 @@ static __attribute__((noinline)) uint32_t paths_find_in_table(uint64_t hash)
     if (unlikely(!table)) {
         return 0;
     }
-    uint64_t count = table->count; /* once: the table may be given back while we search */
+    uint64_t count = table->count; /* read once, because the table may be given back while we
+                                    * search */
     for (uint64_t i = paths_first_slot(count, hash);
          !paths_ends_search(slot = paths_slot_at(table, i)); i = paths_next_slot(count, i)) {
         if (paths_holds(slot, hash)) {
@@ -161,7 +163,8 @@ static __attribute__((noinline)) uint32_t paths_find_in_table(uint64_t hash)
     return 0;
 }
 
-/* `salt` was read before: what is retired meanwhile is noted under the old one. */
+/* The caller read `salt` before the search. So a path that is retired meanwhile is noted under the
+ * old salt. */
 static __attribute__((noinline)) uint32_t paths_find_and_note(struct recent *recent, uint64_t hash,
                                                               uint64_t salt)
 {
@@ -214,7 +217,7 @@ static bool paths_make_chunk(uint32_t index)
     return nodes != NULL;
 }
 
-/* The place of a node that may not have been made; NULL: no memory. */
+/* The place of a node that need not exist yet; NULL: no memory. */
 static struct wire_node *paths_place_of(uint32_t number)
 {
     struct wire_node *place;
@@ -227,7 +230,7 @@ static struct wire_node *paths_place_of(uint32_t number)
                : paths_node_at(number);
 }
 
-/* Node `number` is complete. */
+/* Counts and publishes node `number`, which is complete. */
 static void paths_count_node(uint32_t number)
 {
     uint32_t expected = number;
@@ -268,8 +271,8 @@ static uint32_t paths_append(uint32_t parent, uint64_t hash, uintptr_t ip)
 
 /* ---- The table ------------------------------------------------------------------------------- */
 
-/* The number that the path has now: `number`, or that of whoever was faster. 0: there is another
- * table, or there will be one soon. */
+/* Puts the path into the table. Returns the path's number: `number`, or that of a thread that was
+ * faster. 0: the table is being replaced, or is too full. */
 static uint32_t paths_put(struct table *table, uint64_t hash, uint32_t number)
 {
     uint64_t count = table->count, i = paths_first_slot(count, hash);
@@ -285,7 +288,8 @@ static uint32_t paths_put(struct table *table, uint64_t hash, uint32_t number)
             i = paths_next_slot(count, i);
             continue;
         }
-        /* Counted before it is done: there is always an empty slot to end searches. */
+        /* Counted before the slot is filled, so that there is always an empty slot, which ends
+         * searches. */
         if (atomic_fetch_add(&table->used, 1) >= count / 8 * 7) {
             atomic_fetch_sub(&table->used, 1);
             return 0;
@@ -309,7 +313,7 @@ static struct table *paths_table_new(uint64_t count)
     return table;
 }
 
-/* The first page stays: it holds the count, without which a late reader would run off. */
+/* The first page stays, because it has the count, which bounds a late reader's search. */
 static void paths_table_give_back(struct table *table)
 {
     if (table && table->bytes > PAGE_BYTES) {
@@ -317,14 +321,14 @@ static void paths_table_give_back(struct table *table)
     }
 }
 
-/* What the slot holds for good. */
+/* Freezes the slot if it is empty. Returns its final value. */
 static uint32_t paths_freeze(_Atomic uint32_t *slot)
 {
     uint32_t found = EMPTY;
     return atomic_compare_exchange_strong(slot, &found, FROZEN) ? FROZEN : found;
 }
 
-/* Of a path whose node is known to be in the table nowhere else. Nobody sees the table yet. */
+/* Puts a path into the new table, which has no readers yet, and not this path. */
 static void paths_settle(struct table *to, uint32_t slot)
 {
     uint64_t i = paths_first_slot(to->count, paths_node_at(slot & NODE_MASK)->hash);
@@ -335,7 +339,7 @@ static void paths_settle(struct table *to, uint32_t slot)
     atomic_store_explicit(&to->used, atomic_load(&to->used) + 1, memory_order_relaxed);
 }
 
-/* Retired paths stay behind. Each needs its node, which misses the caches. */
+/* Copies all but retired paths. Each needs its node, which misses the caches and is prefetched. */
 static void paths_copy_slots(struct table *to, struct table *from)
 {
     enum { AHEAD = 16 };
@@ -380,7 +384,8 @@ static bool paths_replace(struct table *old)
     return now && now != old;
 }
 
-/* A table that cannot be replaced is filled up to seven eighths. */
+/* A table with room; NULL: no memory. A table that cannot be replaced is filled up to seven
+ * eighths. */
 static struct table *paths_table_with_room(void)
 {
     for (;;) {
@@ -473,10 +478,10 @@ void paths_retire(uintptr_t lo, uintptr_t hi)
     if (paths_retire_nodes(lo, hi)) {
         paths_drop_retired(atomic_load(&paths.table));
     } else {
-        /* Without marks, give every path a new number. */
+        /* without marks, every path gets a new number */
         atomic_store(&paths.table, NULL);
     }
-    /* At last: who sees it finds no retired path any more. */
+    /* Changed last, because whoever reads the new salt must find no retired path any more. */
     atomic_store(&paths.salt, hash_u64(atomic_load(&paths.salt) + 1));
     signal_lock_release(&paths.lock);
 }

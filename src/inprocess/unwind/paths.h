@@ -1,4 +1,4 @@
-/* Call paths get numbers: a node per path, found by the hash of the path. */
+/* Gives numbers to call paths: a node for each path, found by the path's hash. */
 #ifndef TIDEMARK_UNWIND_PATHS_H
 #define TIDEMARK_UNWIND_PATHS_H
 
@@ -11,13 +11,13 @@ static inline uint64_t path_hash(uint64_t outer, uintptr_t ip)
     return hash_u64(outer ^ ip);
 }
 
-/* Starts numbering at 1. What there was before is not touched. */
+/* Starts numbering at 1. Nodes of an earlier session are not touched. */
 void paths_init(const struct unwind_host *host);
 
 /* The node of the path with this hash; 0: it has none yet. Lock-free. */
 uint32_t paths_find(uint64_t hash);
 
-/* This path will be looked for soon: its place comes nearer meanwhile. */
+/* Prefetches the place of a path that will be looked up soon. */
 void paths_expect(uint64_t hash);
 
 /* Finds or makes a child, and publishes it. Lock-free but for every 65,536th node and for a larger

@@ -11,32 +11,36 @@
 
 enum call {
     CALL_SIGNALS = 1 << 0,  /* block signals: under a lock */
-    CALL_PROBE = 1 << 1,    /* is a page readable: where the stack has grown, rare rules */
-    CALL_YIELD = 1 << 2,    /* a lock that is held for long */
-    CALL_ALTSTACK = 1 << 3, /* which stack is a signal handler on */
-    CALL_TID = 1 << 4,      /* a thread's first event */
-    CALL_PID = 1 << 5,      /* the end of the process */
-    CALL_GONE = 1 << 6,     /* has a thread ended, whose ring another could have */
-    CALL_WAIT = 1 << 7,     /* for the collector: a full ring, the end */
-    CALL_WAKE = 1 << 8,     /* the collector */
-    CALL_MAP = 1 << 9,      /* memory of our own, and shared with the collector */
-    CALL_JOIN = 1 << 10,    /* the session, in the child of a fork */
-    CALL_LIMITS = 1 << 11,  /* our memory out of what the program's limits count: locks, cores; and
-                             * a look at a file that is to be executed */
-    CALL_FILES = 1 << 12,   /* what symbols a module has */
+    CALL_PROBE = 1 << 1,    /* test whether a page is readable: where the stack has grown, for rare
+                             * rules */
+    CALL_YIELD = 1 << 2,    /* yield to the holder of a lock */
+    CALL_ALTSTACK = 1 << 3, /* ask for the alternate signal stack */
+    CALL_TID = 1 << 4,      /* ask for the thread id, at a thread's first event */
+    CALL_PID = 1 << 5,      /* ask for the process id, at the end of the process */
+    CALL_GONE = 1 << 6,     /* test whether a thread has ended, so that its ring is free */
+    CALL_WAIT = 1 << 7,     /* wait for the collector: a full ring, the end */
+    CALL_WAKE = 1 << 8,     /* wake the collector */
+    CALL_MAP = 1 << 9,      /* map memory of our own, and memory shared with the collector */
+    CALL_JOIN = 1 << 10,    /* join the session, in the child of a fork */
+    CALL_LIMITS = 1 << 11,  /* take our memory out of the program's locks and cores; read /proc, and
+                             * a file that is to be executed */
+    CALL_FILES = 1 << 12,   /* read a module's symbols from its file */
     CALL_CODE = 1 << 13,    /* change code: allocators that are hooked at their beginnings */
-    CALL_SEGMENT = 1 << 14, /* how large a segment of System V is */
+    CALL_SEGMENT = 1 << 14, /* ask for the size of a segment of System V */
     CALL_TRACER = 1 << 15,  /* let the collector read our memory (Yama) */
-    CALL_PAGES = 1 << 16,   /* which pages of a block were written (last_writes.h) */
+    CALL_PAGES = 1 << 16,   /* ask which pages of a block were written (last_writes.h) */
     CALL_ALL = (1 << 17) - 1,
-    CALL_CLOCK = 1 << 17, /* no call: who may not read the processor's clock dies of it */
+    CALL_CLOCK = 1 << 17, /* no call, but reading the processor's clock, which can be forbidden
+                           * too */
 };
 
-/* Set of enum call. Only ever grows, as filters do; in the child of a fork it is its parent's. */
+/* Set of enum call. It only grows, as the set of filters does. The child of a fork has its
+ * parent's. */
 extern uint32_t calls_forbidden;
 
-/* Of this thread, if it has its calls dispatched to itself (PR_SET_SYSCALL_USER_DISPATCH): while it
- * says "block", a call from here would be a signal to the program. NULL: it has not. */
+/* The selector byte of this thread, if its calls are dispatched to itself
+ * (PR_SET_SYSCALL_USER_DISPATCH). While the byte says "block", a system call of ours would raise a
+ * signal in the program. NULL: calls are not dispatched. */
 extern __thread const volatile char *calls_selector;
 
 static inline bool permitted_calls_is_forbidden(uint32_t calls)

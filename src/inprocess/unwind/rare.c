@@ -1,5 +1,5 @@
-/* The general case of unwinding. A row may need registers that a walk does not carry; then we start
- * again from our own frame, where all are at hand, and carry all of them along. */
+/* The general case of unwinding. A row may need registers that a walk does not track. Then a second
+ * walk starts from our own frame, where all registers are known, and tracks all of them. */
 #if defined(__x86_64__)
 #include "unwind/rare.h"
 
@@ -304,9 +304,9 @@ static int rare_find_cfa(const struct cfi_row *row, const struct rare_registers 
     return 0;
 }
 
-/* gcc saves rbp of a function that realigns its stack at (rbp), and does not say when its epilogue
- * (leave; lea -8(%r10), %rsp; ret) has restored it: for two or three instructions, which only a
- * signal can come between, rbp is the caller's, and what it points to lies outside of this
+/* A function of gcc's that realigns its stack saves rbp at (rbp). Its table does not say when the
+ * epilogue (leave; lea -8(%r10), %rsp; ret) has restored rbp. During these two or three
+ * instructions, which only a signal can interrupt, rbp is the caller's and points outside of this
  * frame. */
 static bool rare_restored_already(const struct rare_registers *registers, uintptr_t cfa,
                                   unsigned number, uintptr_t saved_at)
@@ -362,7 +362,7 @@ int rare_apply(const struct cfi_row *row, struct rare_registers *registers)
         }
     }
     if (row->how[CFI_RIP] == CFI_SAME) {
-        return -EINVAL; /* every call changes it */
+        return -EINVAL; /* every call changes the return address */
     }
     *registers = caller;
     return rare_is_known(&caller, CFI_RIP) && rare_is_known(&caller, CFI_RSP) ? 0 : -ENOENT;
@@ -370,7 +370,7 @@ int rare_apply(const struct cfi_row *row, struct rare_registers *registers)
 
 /* ---- All registers, from here to a frame further out ----------------------------------------- */
 
-/* Registers at this very place, with the pc that they belong to. */
+/* The registers at this instruction, and its address as the pc. */
 #define REGISTERS_HERE(registers)                                                                  \
     __asm__ volatile("movq %%rbx, 24(%0)\n\t"                                                      \
                      "movq %%rbp, 48(%0)\n\t"                                                      \

@@ -1,6 +1,6 @@
 /* A table of sections, searched only for addresses that are in no module. A slot is free while its
- * section is 0. Readers are counted, and who takes a section away waits until nobody reads: the
- * program gives its memory back then. */
+ * start is 0. Readers are counted. A thread that removes a section waits until there are no
+ * readers, because the program frees the section's memory afterwards. */
 #include "unwind/registered.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@
 
 #define SECTIONS_MOST 1024u
 #define SECTION_BYTES ((size_t)64 << 20) /* the largest */
-#define WAIT_MOST     (1u << 22)         /* a reader that was left by longjmp stays counted */
+/* spins; a reader that was left by longjmp stays counted for ever */
+#define WAIT_MOST (1u << 22)
 
 struct section {
     _Atomic uintptr_t start;  /* of the entries; 0: free. Written last */
@@ -63,8 +64,8 @@ int registered_find_row(uintptr_t pc, struct cfi_row *row)
 
 /* ---- Coming and going ------------------------------------------------------------------------ */
 
-/* A section ends with an entry of length 0. Some unwinders take single entries instead, which have
- * no end that could be found. */
+/* Finds the end of a section, which is an entry of length 0, and the code that it covers. Some
+ * unwinders register single entries instead, whose end cannot be found: false. */
 static bool registered_measure(struct section *section, uintptr_t start)
 {
     uint32_t words[2];
@@ -93,7 +94,8 @@ static bool registered_claim(struct section *slot, const struct section *section
     if (!atomic_compare_exchange_strong(&slot->start, &nobody, 1)) {
         return false;
     }
-    slot->end = section->end; /* hi is 0: no address is in it until all of it is written */
+    slot->end = section->end; /* hi is 0, so that no address is in the slot until all of it is
+                               * written */
     slot->start = start;
     slot->lo = section->lo;
     slot->hi = section->hi;

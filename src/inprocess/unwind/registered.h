@@ -1,20 +1,21 @@
-/* Call frame information that the program registers for code which it makes itself: what LLVM's and
- * other compilers at run time give to __register_frame(). */
+/* Call frame information that the program registers by __register_frame() for code that it makes at
+ * run time, as LLVM's JIT compilers do. */
 #ifndef TIDEMARK_UNWIND_REGISTERED_H
 #define TIDEMARK_UNWIND_REGISTERED_H
 
 #include <stdbool.h>
 #include "unwind/cfi.h"
 
-/* In a new process: nobody reads. What is registered stays. */
+/* In the child of a fork: there are no readers. Registered sections stay. */
 void registered_init(void);
 
 void registered_add(const void *frames);
-/* The code that they were of; false: they are not known. Nobody reads them any more. */
+/* Removes a section and waits for its readers. [*lo, *hi): the code that it covered. False: it was
+ * not registered. */
 bool registered_remove(const void *frames, uintptr_t *lo, uintptr_t *hi);
 
-/* As cfi_find_row(), over all that is registered. -EINVAL also where the row has expressions: they
- * lie in memory that may be given back at any time. */
+/* As cfi_find_row(), in all registered sections. -EINVAL also if the row has expressions, because
+ * they are in memory that the program may free. */
 int registered_find_row(uintptr_t pc, struct cfi_row *row);
 
 #endif

@@ -11,18 +11,19 @@
 #include "unwind/unwind_rules.h"
 
 #define FIRST_CAPACITY 100u                  /* frames: a page */
-#define MOST_FRAMES    (1u << 21)            /* of one stack; calls deeper than that are not kept */
+#define MOST_FRAMES    (1u << 21)            /* of one stack; deeper calls are not kept */
 #define FOREIGN_STACKS 2048u                 /* at once */
-#define FOREIGN_BYTES  ((uintptr_t)64 << 20) /* the largest, as far as we look */
+#define FOREIGN_BYTES  ((uintptr_t)64 << 20) /* the largest stack that is searched */
 #define STARTERS       64u
 #define ANSWERS        4096u
 
-/* Stacks that are no thread's own. A slot is taken by writing its top, and free when that is 0. */
+/* Stacks that are no thread's own. A slot is taken by writing its top, and is free when the top is
+ * 0. */
 struct foreign {
     _Atomic uint32_t used; /* slots that were ever taken */
     _Atomic uintptr_t tops[FOREIGN_STACKS];
     struct shadow shadows[FOREIGN_STACKS];
-    /* Return addresses of the outermost frames seen on fibers: in the code that starts them. */
+    /* Return addresses of fibers' outermost frames: they are in the code that starts fibers. */
     _Atomic uint32_t starter_count;
     _Atomic uintptr_t starters[STARTERS];
 };
@@ -33,7 +34,7 @@ static struct {
     uint32_t max_depth;
     _Atomic(struct foreign *) foreign;
 } shadows;
-/* Of shadow_is_within(): 63 bits of what was asked, and the answer. */
+/* Cache of shadow_is_within(): 63 bits of the question's hash, and the answer. */
 LARGE_STATIC static _Atomic uint64_t shadow_answers[ANSWERS];
 
 __thread struct shadow *shadow_own, *shadow_current;
@@ -53,8 +54,8 @@ static uintptr_t shadow_sp_of(const struct shadow_frame *frame)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* One pointer changes, when all is ready. The old frames stay: a hook that was interrupted may
- * still hold them, and all of them together take less than the new ones. */
+/* One pointer changes, when all is ready. The old frames stay mapped, because a hook that was
+ * interrupted may still use them. All old ones together take less than the new ones. */
 static bool shadow_grow(struct shadow *shadow)
 {
     uint32_t capacity = shadow->capacity ? shadow->capacity * 2 : FIRST_CAPACITY;
@@ -129,7 +130,7 @@ static struct shadow *shadow_find_foreign(struct foreign *foreign, uintptr_t sp)
     struct shadow *shadow = NULL;
     for (uint32_t i = 0; i < used; i++) {
         uintptr_t top = atomic_load_explicit(&foreign->tops[i], memory_order_acquire);
-        if (top - sp < nearest) { /* below sp it wraps round, and is far */
+        if (top - sp < nearest) { /* a top below sp wraps round, and is far */
             nearest = top - sp;
             shadow = &foreign->shadows[i];
         }
@@ -215,8 +216,8 @@ static struct shadow *shadow_make_foreign(struct foreign *foreign, uintptr_t sp,
     shadow->kind = end ? SHADOW_ALTERNATE : SHADOW_FIBER;
     shadow->below = end ? shadow_current : NULL;
     shadow->deepest = 0;
-    shadow->peak = 1; /* for good: the exit of the outermost frame takes the slow way */
-    /* From the page up that sp is in: where `top` is in it does not matter. */
+    shadow->peak = 1; /* stays so, so that the exit of the outermost frame takes the slow way */
+    /* from the beginning of sp's page on */
     shadow->extent = (struct stack){sp & -(uintptr_t)PAGE_BYTES, (end ? end : sp) + 1, 0, 1};
     if (!end) {
         shadow_note_starter(foreign, site);
@@ -283,7 +284,7 @@ static void shadow_set_count(struct shadow *shadow, uint32_t count)
     }
 }
 
-/* How many frames are those of code that is no deeper than sp. */
+/* The number of frames that are at or above sp, and so alive. */
 static uint32_t shadow_live_count(const struct shadow *shadow, uintptr_t sp)
 {
     uint32_t count = shadow->count;
@@ -304,7 +305,7 @@ static void shadow_drop_dead(struct shadow *shadow, uintptr_t sp)
     }
 }
 
-/* The frame that frame i has of its own, or that it is inlined in. */
+/* Frame i, or the frame that it is inlined in. */
 static uint32_t shadow_frame_of(const struct shadow *shadow, uint32_t i)
 {
     while (shadow->frames[i].sp & SHADOW_INLINED) {
@@ -313,9 +314,10 @@ static uint32_t shadow_frame_of(const struct shadow *shadow, uint32_t i)
     return i;
 }
 
-/* An entry hook that will return to where the frame below does. Either it runs inlined in that
- * frame, or it is another call from the same place: recursion, or the frame below is dead. Code
- * belongs to the function that begins nearest before it; an inlined entry lies in the outer one. */
+/* The entered function will return to the same address as the frame below. Either it is inlined in
+ * that frame, or it is another call from the same place (recursion, or the frame below is dead).
+ * Code belongs to the function that begins nearest before it, and the hook's call of an inlined
+ * function is in the outer function. */
 static bool shadow_is_inlined(const struct shadow_frame *outer, const struct shadow_frame *frame)
 {
     bool after_own = frame->function <= frame->at, after_outer = outer->function <= frame->at;
@@ -333,7 +335,7 @@ static void shadow_push(struct shadow *shadow, const struct shadow_frame *frame)
     for (;;) {
         uint32_t count = shadow->count;
         if (count + 2 > shadow->capacity && !shadow_grow(shadow)) {
-            return; /* its exit finds another sp, or none */
+            return; /* not kept; its exit finds another sp, or no frame */
         }
         shadow->frames[count + 1] = *frame;
         SHADOW_BARRIER();
@@ -352,7 +354,8 @@ void shadow_enter_slowly(struct shadow *shadow, const struct shadow_frame *enter
     uint32_t count = shadow_live_count(shadow, frame.sp), outer;
     if (shadow->frames[count].sp == frame.sp && shadow->frames[count].function == frame.function &&
         shadow->frames[count].at == frame.at && shadow->frames[count].site == frame.site) {
-        count--; /* this very entry, whose place a handler took, or one that was never left */
+        count--; /* the same entry again, because a handler took its place; or one whose exit hook
+                  * was not called */
     }
     outer = shadow_frame_of(shadow, count);
     if (outer && shadow_is_inlined(&shadow->frames[outer], &frame)) {
@@ -372,12 +375,13 @@ void shadow_enter_slowly(struct shadow *shadow, const struct shadow_frame *enter
     }
 }
 
-/* The frame that the exit of `function` ends: the innermost of its name no deeper than sp. A frame
- * that has used alloca() exits deeper than it entered. 0: its entry was not seen. */
+/* The frame that the exit of `function` ends: the innermost one of that function at or above sp. A
+ * frame that has used alloca() exits deeper than it entered. 0: its entry was not kept. */
 static uint32_t shadow_entry_of(const struct shadow *shadow, uint32_t count, uintptr_t function,
                                 uintptr_t sp)
 {
-    bool exact = count + 2 > shadow->capacity; /* there may be entries that were not kept */
+    bool exact = count + 2 > shadow->capacity; /* if the shadow is full, there may be entries that
+                                                * were not kept */
     uintptr_t level = shadow_sp_of(&shadow->frames[count]);
     for (uint32_t i = count; i && shadow_sp_of(&shadow->frames[i]) == level; i--) {
         if (shadow->frames[i].function == function && (!exact || level == sp)) {
@@ -413,8 +417,8 @@ void shadow_jump(uintptr_t sp)
 
 /* ---- Paths ----------------------------------------------------------------------------------- */
 
-/* Is code address `site` in the function? With call frame information that is known; without, what
- * follows it in the same module counts as its own. */
+/* Is code address `site` in the function? Call frame information tells. Without it, all code behind
+ * the function's beginning in the same module counts as the function's. */
 static bool shadow_is_within(uintptr_t function, uintptr_t site)
 {
     uint64_t asked = hash_u64(function ^ hash_u64(site)) | 1, answer;
@@ -437,8 +441,8 @@ static bool shadow_is_within(uintptr_t function, uintptr_t site)
     return within;
 }
 
-/* A path is being made of addresses, outermost first: its hash, and where nodes are made of it its
- * node. */
+/* A path that is being built from addresses, outermost first: its hash, and its node if `make` says
+ * that nodes are made. */
 struct naming {
     uint64_t hash;
     uint32_t node;
@@ -454,8 +458,9 @@ static void shadow_name_address(struct naming *naming, uintptr_t ip)
     }
 }
 
-/* `ip` is where the frame below, frame i, was when it called. Between them there may be code
- * without hooks; then ip is that code's, and the function itself has to say that it is there. */
+/* Adds `ip`, the address of a call, to the path of frame i, which is below. If ip is not in frame
+ * i's function, code without hooks has run between them. Then an address in the function itself is
+ * added first. */
 static void shadow_name_call(struct naming *naming, const struct shadow *shadow, uint32_t i,
                              uintptr_t ip)
 {
@@ -484,7 +489,7 @@ static void shadow_hash_frames(struct shadow *shadow)
     struct shadow_frame *frames = shadow->frames;
     uint32_t count = shadow->count;
     if (shadow->kind == SHADOW_ALTERNATE) {
-        shadow->hashed = 0; /* what is below may be another stack each time */
+        shadow->hashed = 0; /* the interrupted stack may be another one each time */
     }
     for (uint32_t i = shadow->hashed + 1; i <= count; i++) {
         struct naming naming = {frames[i - 1].hash, 0, false};
@@ -501,7 +506,8 @@ static void shadow_hash_frames(struct shadow *shadow)
     shadow->hashed = count;
 }
 
-/* What the stack's outermost frame is called from: nothing, or what a signal interrupted. */
+/* The hash of the path below the stack's outermost frame: 0, or that of the code that a signal
+ * interrupted. */
 static uint64_t shadow_hash_below(struct shadow *shadow)
 {
     struct shadow *below = shadow->kind == SHADOW_ALTERNATE ? shadow->below : NULL;
@@ -522,7 +528,7 @@ static void shadow_hash_all(struct shadow *shadow)
     shadow_hash_frames(shadow);
 }
 
-/* The node of the path that ends in frame i's site; makes what is not there yet. */
+/* The node of the path that ends in frame i's site. Makes the nodes that do not exist yet. */
 static uint32_t shadow_node_of(struct shadow *shadow, uint32_t i)
 {
     struct naming naming = {0, 0, true};
@@ -546,8 +552,8 @@ static uint32_t shadow_node_of(struct shadow *shadow, uint32_t i)
     return naming.node;
 }
 
-/* The path that ends in `ip`, called from the innermost frame; in itself if ip is none of a
- * call. */
+/* The node of the path that ends in `ip`, an address in the innermost frame or in code that it
+ * called. */
 static uint32_t shadow_name_leaf(struct shadow *shadow, uint32_t count, uintptr_t ip)
 {
     struct naming naming = {shadow->frames[count].hash, 0, false};
@@ -571,8 +577,8 @@ static uint32_t shadow_call_addresses(const struct shadow *shadow, uint32_t i, u
                : 1;
 }
 
-/* The innermost addresses of a path that has too many; what an alternate stack interrupted is not
- * looked at. */
+/* The node of the innermost addresses of a path that has too many. Frames below an alternate stack
+ * are left out. */
 static uint32_t shadow_name_innermost(struct shadow *shadow, uintptr_t ip)
 {
     struct naming naming = {path_hash(0, WIRE_MARK_MAX_DEPTH), 0, true};
@@ -664,7 +670,7 @@ static bool shadow_layers_fit(struct shadow *shadow, uint32_t wanted)
     for (uint32_t i = 0; i < shadow->layers_good && i < shadow->layer_capacity; i++) {
         layers[i] = shadow->layers[i];
     }
-    shadow->layers = layers; /* the old ones stay: somebody may read them */
+    shadow->layers = layers; /* the old ones stay mapped, because another thread may read them */
     shadow->layer_capacity = capacity;
     return true;
 }

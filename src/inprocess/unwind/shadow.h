@@ -1,5 +1,6 @@
-/* Shadow stacks: what the hooks of -finstrument-functions say of the program's stack, kept beside
- * it. A call path is then known without unwinding, and so is the size of the stack at every entry.
+/* Shadow stacks: the hooks of -finstrument-functions keep a copy of the program's stack of
+ * functions. So a call path is known without unwinding, and the size of the stack is known at every
+ * entry.
  *
  *   program's stack                     shadow (struct shadow)
  *   hi ┌───────────────┐
@@ -36,18 +37,18 @@
 
 /* Bits of shadow_frame.sp: a stack pointer at a call is a multiple of 16. */
 #define SHADOW_INLINED 1u /* the function has no frame of its own: it is inlined in the one below */
-#define SHADOW_UNTOLD  2u /* known below `hashed`: unwind tables lack this function or one below */
+#define SHADOW_UNTOLD  2u /* valid below `hashed`: unwind tables lack this function or one below */
 #define SHADOW_BITS    3u
 
 struct shadow_frame {
-    uintptr_t function; /* as the hook was told */
+    uintptr_t function; /* the hook's argument */
     uintptr_t site;     /* where the frame will return to */
     uintptr_t sp;       /* at the entry hook, and SHADOW_… */
     uintptr_t at;       /* return address of the entry hook */
     uint64_t hash;      /* below `hashed`: of the path that ends in `site` */
 };
 
-/* A function on the stack when that was deepest; sp may be SHADOW_INLINED. */
+/* A function on the stack when that was deepest; sp may have SHADOW_INLINED. */
 struct shadow_layer {
     uintptr_t function, sp;
 };
@@ -55,62 +56,66 @@ struct shadow_layer {
 enum shadow_kind { SHADOW_OWN = 0, SHADOW_FIBER, SHADOW_ALTERNATE };
 
 struct shadow {
-    struct stack stack; /* a foreign one's covers nothing: who is on it is looked for each time */
+    struct stack stack; /* that of a foreign shadow covers nothing, so that its stack is searched
+                         * each time */
     uint32_t count;     /* frames; the innermost is frames[count] */
-    uint32_t low;       /* the lowest that count has been since the marks below were looked at */
+    uint32_t low;       /* the lowest value of count since `hashed` and `layers_good` were last
+                         * lowered */
     uint32_t capacity;
     struct shadow_frame *frames;
-    uintptr_t deepest; /* lowest sp of any entry so far; 0: sizes of this stack are not taken */
-    uint32_t peak;     /* the frame that stands deepest; 0: left, and told. Of a foreign stack: 1 */
+    uintptr_t deepest; /* lowest sp of any entry so far; 0: sizes of this stack are not measured */
+    uint32_t peak;     /* the frame that is deepest; 0: it has returned, and left_deepest() was
+                        * called. Of a foreign stack: 1 */
     enum shadow_kind kind;
-    uint32_t hashed;      /* frames whose hash is good, `low` apart */
+    uint32_t hashed;      /* frames whose hash is valid, if not above `low` */
     struct stack extent;  /* of a foreign stack: proven to be mapped, up to its outermost frame */
     struct shadow *below; /* of an alternate stack: the stack that was interrupted */
-    /* the layers at the deepest point that was left last, 1 … layer_count. Another thread may read
-     * them; odd while they are written */
+    /* odd while the layers are written, because another thread may read them. These are the frames
+     * 1 … layer_count at the deepest point that was left last */
     _Atomic uint32_t version;
     uint32_t layer_count, layer_capacity, layers_good;
     struct shadow_layer *layers;
 };
 
-/* Once per process image, before anything else here; again in the child of a fork, where shadows
- * are as they were in the parent. `max_depth` as unwind_init() has it. `left_deepest` is called
- * when a stack that went deeper than ever before is about to leave that point: frames 1 … peak are
- * those that stood there. */
+/* Once for each process image, before all other functions here; again in the child of a fork, which
+ * has its parent's shadows. `max_depth`: as for unwind_init(). `left_deepest` is called when a
+ * stack that went deeper than ever before is about to leave that point; frames 1 … peak are its
+ * frames there. */
 void shadow_init(const struct unwind_host *host, uint32_t max_depth,
                  void (*left_deepest)(struct shadow *shadow));
 
-/* The calling thread's own; `old`: that of a thread that is gone, used again, or NULL. NULL: no
- * memory. */
+/* Makes the calling thread's shadow. `old`: that of a thread that has ended, to be used again, or
+ * NULL. NULL: no memory. */
 struct shadow *shadow_begin_thread(struct shadow *old);
-/* What is deepest is counted from here on anew: in the child of a fork. */
+/* Begins anew with the deepest point, in the child of a fork. */
 void shadow_forget_deepest(struct shadow *shadow);
 
-/* The thread's own, and the one that its last hook was on: NULL before shadow_begin_thread(). */
+/* The thread's own shadow, and the one of the stack that its last hook ran on. NULL before
+ * shadow_begin_thread(). */
 extern __thread struct shadow *shadow_own, *shadow_current;
 
-/* The shadow of the stack that sp is on, when that is not shadow_current's. `site`: of the entry
- * hook that asks, which makes one if there is none; 0: NULL then. */
+/* The shadow of the stack that sp is on, if that is not shadow_current's. If there is none, it is
+ * made for an entry hook, whose `site` is given; site 0: NULL. */
 struct shadow *shadow_find(uintptr_t sp, uintptr_t site);
 
 void shadow_enter_slowly(struct shadow *shadow, const struct shadow_frame *frame);
 void shadow_exit_slowly(struct shadow *shadow, uintptr_t function, uintptr_t sp);
 
-/* The node of the call path that starts at `start`, which lies on the shadow's stack; 0: no
- * instrumented function is there, or no node could be had. */
+/* The node of the call path that starts at `start`, which is on the shadow's stack. 0: there is no
+ * instrumented function, or no memory for a node. */
 uint32_t shadow_capture(struct shadow *shadow, const struct unwind_start *start);
-/* Whether unwind tables lack a function that is on the stack of a call from `start`. */
+/* Do unwind tables lack a function that is on the stack at `start`? */
 bool shadow_is_untold(struct shadow *shadow, const struct unwind_start *start);
-/* The node of the function that stands deepest, in left_deepest(): its path and itself. */
+/* To be called in left_deepest(): the node of the deepest function, with its path. */
 uint32_t shadow_deepest_node(struct shadow *shadow);
 /* The node of a function alone. */
 uint32_t shadow_function_node(uintptr_t function);
 
-/* Copies the frames 1 … peak to the layers, those that changed: in left_deepest(). */
+/* To be called in left_deepest(): copies those of frames 1 … peak that changed to the layers. */
 void shadow_keep_layers(struct shadow *shadow);
-/* left_deepest(), if the stack is at its deepest right now. */
+/* Calls left_deepest(), if the stack is at its deepest now. */
 void shadow_settle(struct shadow *shadow);
-/* The program is about to go on at sp, on whatever stack that is, as longjmp() makes it. */
+/* The program is about to continue at sp, as by longjmp(), on any stack. */
 void shadow_jump(uintptr_t sp);
 
 #define SHADOW_BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)

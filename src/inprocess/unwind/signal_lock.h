@@ -18,13 +18,13 @@
 __attribute__((noinline)) static void signal_lock_touch_stack(void)
 {
     char room[4096], *lowest = room;
-    __asm__ volatile("" : "+r"(lowest)); /* the compiler need not know that this reads nothing */
+    __asm__ volatile("" : "+r"(lowest)); /* keeps the compiler from removing the read */
     (void)*(volatile char *)lowest;
 }
 
 struct lock {
     atomic_flag held;
-    uint64_t signals; /* the holder's mask from before */
+    uint64_t signals; /* the holder's signal mask before it took the lock */
 };
 
 #define LOCK_INIT                                                                                  \
@@ -39,7 +39,7 @@ enum { LOCK_SPINS = 1000 };
  * is unlikely, and the call would certainly kill the program. */
 #define SIGNALS_UNTOUCHED (1ull << (SIGKILL - 1))
 
-/* Returns the mask from before. */
+/* Blocks all signals. Returns the mask from before. */
 static inline uint64_t signal_lock_block(void)
 {
     uint64_t all = ~0ull, before = 0;
@@ -56,7 +56,7 @@ static inline void signal_lock_restore(uint64_t before)
         arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before);
 }
 
-/* Whoever is waited for may want our processor. */
+/* Yields the processor, which the thread that we wait for may need. */
 static inline void signal_lock_let_others(void)
 {
     if (permitted_calls_is_forbidden(CALL_YIELD))

@@ -9,12 +9,12 @@
 #include <sys/auxv.h>
 #include "unwind/permitted_calls.h"
 
-/* glibc's loader's: the stack pointer when the program started. musl has none: the random bytes
- * that the kernel put on the stack lie a little above. */
+/* The stack pointer at the program's start, from glibc's loader. musl has no such variable; there,
+ * AT_RANDOM is used: the kernel put these random bytes a little above. */
 extern void *__libc_stack_end __attribute__((weak));
 
-/* How far below what is proven a stack pointer may be for asking page by page. Beyond that it is
- * taken for another stack, which is right too, only slower. */
+/* A stack pointer may be so far below the proven pages for the pages between to be tested one by
+ * one. One that is further below is taken for another stack, which is correct too, only slower. */
 #define PROVE_BYTES ((uintptr_t)256 << 20)
 
 static uintptr_t main_thread_pointer;
@@ -45,16 +45,17 @@ void stack_begin(struct stack *stack)
     stack->thread = arch_thread_pointer();
 }
 
-/* rt_sigprocmask copies the mask before it looks at `how`: a readable address gives EINVAL, another
- * one EFAULT, and nothing changes. (The trick is Abseil's, address_is_readable.cc.) Every program
- * needs the call, so sandboxes allow it; process_vm_readv or mincore they often do not. */
+/* rt_sigprocmask copies the mask before it tests `how`. So a readable address gives EINVAL, another
+ * one EFAULT, and nothing changes. (The trick is Abseil's, address_is_readable.cc.) Sandboxes
+ * permit this call, because every program needs it; they often forbid process_vm_readv and
+ * mincore. */
 bool stack_word_readable(uintptr_t address)
 {
     if (address < PAGE_BYTES || address > (uintptr_t)INTPTR_MAX) {
         return false; /* NULL would mean "no mask" */
     }
     if (permitted_calls_is_forbidden(CALL_PROBE)) {
-        return false; /* nothing can be proven: the path ends where that would be needed */
+        return false; /* nothing can be proven, so a path ends here */
     }
     return arch_syscall4(SYS_rt_sigprocmask, ~0, (long)address, 0, sizeof(uint64_t)) != -EFAULT;
 }
@@ -70,7 +71,8 @@ bool stack_pages_readable(uintptr_t from, uintptr_t to, uintptr_t *first_bad)
     return true;
 }
 
-/* From sp upwards, not from lo downwards: asking below the main stack would make it grow. */
+/* Tests from sp upwards and not from lo downwards, because a test below the main stack would make
+ * it grow. */
 bool stack_prove(struct stack *stack, uintptr_t sp)
 {
     uintptr_t hole;
@@ -78,7 +80,7 @@ bool stack_prove(struct stack *stack, uintptr_t sp)
         return false;
     }
     if (!stack_pages_readable(sp, stack->lo, &hole)) {
-        stack->floor = hole; /* what lies below a hole is another stack: do not ask again */
+        stack->floor = hole; /* memory below a hole is another stack, and is not tested again */
         return false;
     }
     stack->lo = sp & -(uintptr_t)PAGE_BYTES;

@@ -18,10 +18,11 @@
  */
 struct stack {
     uintptr_t lo, hi, floor;
-    uintptr_t thread; /* whose it is, by its thread pointer; 0: not looked at yet */
+    uintptr_t thread; /* thread pointer of its thread; 0: not initialised */
 };
 
-/* Called once, early, in the main thread: its stack ends elsewhere than other threads' do. */
+/* To be called early in the main thread, whose stack's end is found in another way than that of
+ * other threads. Has no effect in other threads. */
 void stack_note_main_thread(void);
 
 /* The calling thread's stack. Nothing of it is proven yet. */
@@ -36,10 +37,10 @@ static inline bool stack_covers(const struct stack *stack, uintptr_t sp)
     return likely(sp - stack->lo < stack->hi - stack->lo);
 }
 
-/* Can the word at the address be read? Asks the kernel, needs no file descriptor and no /proc. */
+/* Can the word at the address be read? One system call, without a descriptor or /proc. */
 bool stack_word_readable(uintptr_t address);
 
-/* All pages from `from` up to `to` readable? Stops at the first that is not and says which. */
+/* Are all pages from `from` up to `to` readable? False: *first_bad is the first that is not. */
 bool stack_pages_readable(uintptr_t from, uintptr_t to, uintptr_t *first_bad);
 
 #endif

@@ -1,7 +1,8 @@
-/* Three kinds of code without tables are known. Code of GHC runs in a room that StgRun made on the
- * stack, and StgRun's table says where that room ends. Code of Go keeps a frame pointer, which
- * leads to the goroutine's stack where C code is called. A fiber of boost.context begins with the
- * address that it returns to in the frame pointer. Whatever cannot be verified is not followed. */
+/* Three kinds of code without tables are known. Code of GHC runs in an area that StgRun reserves on
+ * the stack, and StgRun's table tells where the area ends. Code of Go keeps a frame pointer; where
+ * it calls C code, that points to the goroutine's stack. At the beginning of a boost.context fiber,
+ * the frame pointer holds the fiber's return address. A step that cannot be verified is not
+ * taken. */
 #include "unwind/untabled.h"
 
 #if defined(__x86_64__)
@@ -9,14 +10,14 @@
 #include "unwind/unwind_modules.h"
 
 #define MAX_SWITCHES   64u
-#define SAME_STACK     ((uintptr_t)64 << 10) /* two stacks are at least so far apart */
+#define SAME_STACK     ((uintptr_t)64 << 10) /* a greater distance means two stacks */
 #define ROOM_BYTES     ((uintptr_t)16 << 10) /* of StgRun's frame: RESERVED_C_STACK_BYTES */
-#define ROOM_MOST_USED 1024u                 /* of it, by arguments of the call that we come from */
+#define ROOM_MOST_USED 1024u                 /* of that area, by arguments of the call below */
 
 /* ---- Return addresses ------------------------------------------------------------------------ */
 
-/* The eight bytes before an address, the last one highest: no byte at the address itself is read,
- * since a call may be the last instruction of its page. False: they cannot be read. */
+/* The eight bytes before an address, the last one highest. The byte at the address is not read,
+ * because a call may be the last instruction of its page. False: they are not readable. */
 static bool untabled_read_before(uintptr_t ip, uint64_t *bytes)
 {
     if (ip < PAGE_BYTES || ip >> 47 || !stack_word_readable(ip - 8)) {
@@ -31,7 +32,7 @@ static uint8_t untabled_byte(uint64_t bytes, unsigned before)
     return (uint8_t)(bytes >> 8 * (8 - before));
 }
 
-/* The function that the call before `ip` names itself; 0: it is another instruction. */
+/* The target of the direct call before `ip`; 0: it is another instruction. */
 static uintptr_t untabled_direct_target(uintptr_t ip, uint64_t bytes)
 {
     if (untabled_byte(bytes, 5) != 0xe8) {
@@ -40,7 +41,7 @@ static uintptr_t untabled_direct_target(uintptr_t ip, uint64_t bytes)
     return ip + (uintptr_t)(intptr_t)(int32_t)(bytes >> 32);
 }
 
-/* call *…: ff /2, of so many bytes, as its ModRM byte announces them. */
+/* Is it `call *…` (ff /2) of `count` bytes, the length that its ModRM byte gives? */
 static bool untabled_is_indirect_call(uint64_t bytes, unsigned count)
 {
     uint8_t form = untabled_byte(bytes, count - 1);
@@ -79,7 +80,8 @@ static bool untabled_is_behind_call(uintptr_t ip)
 
 /* ---- Code of GHC ----------------------------------------------------------------------------- */
 
-/* The row that holds throughout the code which a function jumps to, instead of calling it. */
+/* The row at the end of a function that jumps to its callee: it is valid for all code of the
+ * callee. */
 static bool untabled_find_row_of(uintptr_t function, struct cfi_row *row)
 {
     uintptr_t lo, hi;
@@ -89,7 +91,8 @@ static bool untabled_find_row_of(uintptr_t function, struct cfi_row *row)
            row->cfa_value + row->value[CFI_RIP] >= (int64_t)ROOM_BYTES;
 }
 
-/* Is the word at `slot` the return address of a call of StgRun, under whose frame the walk is? */
+/* If the word at `slot` is the return address of a call of StgRun, below whose frame the walk is:
+ * steps to the caller. */
 static bool untabled_leave_room(struct walk *walk, uintptr_t slot)
 {
     struct rare_registers registers = {{0}, 1u << CFI_RSP};
@@ -127,7 +130,7 @@ static bool untabled_step_out_of_room(struct walk *walk)
 
 /* ---- Frame pointers that lead to another stack ----------------------------------------------- */
 
-/* A record that lies a little below the stack pointer is one of a function that has returned. */
+/* A frame record a little below the stack pointer is that of a function that has returned. */
 static bool untabled_is_on_other_stack(const struct walk *walk, uintptr_t bp)
 {
     const struct stack *own = walk->own;
@@ -135,7 +138,8 @@ static bool untabled_is_on_other_stack(const struct walk *walk, uintptr_t bp)
     return !both_on_own && (bp > walk->sp || walk->sp - bp > SAME_STACK);
 }
 
-/* Code without a table saves its caller's frame pointer there; other code saves any value. */
+/* Is this pair a frame record? Code without a table saves its caller's frame pointer there, other
+ * code saves any value. */
 static bool untabled_is_record(uintptr_t outer, uintptr_t ip)
 {
     struct cfi_row row;
@@ -166,7 +170,7 @@ enum walk_outcome untabled_step(struct walk *walk)
         return WALK_STUCK;
     }
     if (walk->bp == walk->ip) {
-        return WALK_END; /* boost.context: make_fcontext() puts it there for its fiber's end */
+        return WALK_END; /* boost.context: make_fcontext() stores the return address there */
     }
     return untabled_step_out_of_room(walk) || untabled_switch_stack(walk) ? WALK_BARRIER
                                                                           : WALK_STUCK;

@@ -13,7 +13,7 @@
 static struct {
     const struct unwind_host *host;
     uint32_t max_depth;
-    _Atomic uint32_t generation; /* memories of another one are forgotten; never 0 */
+    _Atomic uint32_t generation; /* a memory of another generation is void; never 0 */
     _Atomic(struct unwind_memory *) memories, scratches;
 } unwind;
 
@@ -101,7 +101,7 @@ struct unwind_memory *unwind_memory_new(void)
     if (!memory->remembered || !memory->fresh) {
         return NULL;
     }
-    stack_note_main_thread(); /* loaded late, we were begun by any thread */
+    stack_note_main_thread(); /* if we were loaded late, any thread may have called unwind_init() */
     memory->next = atomic_load(&unwind.memories);
     while (!atomic_compare_exchange_weak(&unwind.memories, &memory->next, memory)) {
     }
@@ -150,7 +150,7 @@ static struct unwind_memory *unwind_scratch_take(void)
     return unwind_scratch_new(thread);
 }
 
-/* Takes back what captures that a longjmp abandoned had taken. */
+/* Frees the scratches of this thread's captures that a longjmp abandoned. */
 static void unwind_scratch_reclaim(void)
 {
     uintptr_t thread = arch_thread_pointer();
@@ -161,7 +161,7 @@ static void unwind_scratch_reclaim(void)
     }
 }
 
-/* A scratch remembers no frames, only rules: those are what its generation is about. */
+/* A scratch remembers no frames, only rules. Its generation is that of the rules. */
 static uint32_t __attribute__((noinline)) unwind_capture_alone(const struct unwind_start *start)
 {
     uint32_t generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
@@ -240,7 +240,7 @@ unwind_note_caller(struct unwind_memory *memory, const struct unwind_start *star
     uint32_t node = unwind_capture(memory, start);
     if (memory && node) {
         struct caller *caller = memory_caller(memory, start->ip);
-        caller->ip = 0; /* a longjmp out of a signal handler leaves nobody's node behind */
+        caller->ip = 0; /* so that a longjmp out of a signal handler leaves no wrong pair */
         atomic_signal_fence(memory_order_seq_cst);
         caller->node = node;
         atomic_signal_fence(memory_order_seq_cst);
@@ -252,7 +252,7 @@ unwind_note_caller(struct unwind_memory *memory, const struct unwind_start *star
 uint32_t unwind_capture_caller(struct unwind_memory *memory, const struct unwind_start *start)
 {
     uint32_t generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
-    /* What lies beyond the stack as far as it is known is captured, to know it. */
+    /* If sp is beyond the proven part of the stack, a capture proves that part. */
     if (unwind_is_valid(memory, generation) && stack_covers(&memory->stack, start->sp)) {
         const struct caller *caller = memory_caller(memory, start->ip);
         if (likely(caller->ip == ~start->ip)) {
@@ -289,14 +289,14 @@ void unwind_code_gone(uintptr_t lo, uintptr_t hi)
     unwind_forget_memories();
 }
 
-/* Paths that ended in this code are remembered as such. */
+/* Remembered paths that ended in this code are void now. */
 void unwind_frames_added(const void *frames)
 {
     registered_add(frames);
     unwind_forget_memories();
 }
 
-/* Nodes stay: they are of addresses in no module, whatever code is there. */
+/* Nodes stay, because they are of addresses in no module. */
 void unwind_frames_removed(const void *frames)
 {
     uintptr_t lo, hi;

@@ -16,8 +16,8 @@
 
 enum unwind_mode { UNWIND_CFI = 0, UNWIND_FP = 1, UNWIND_NONE = 2 };
 
-/* What the unwinder needs from around it. */
-/* How far a frame reaches where an address is in it. */
+/* The functions of the host that the unwinder calls. */
+/* The frame at an address of code. */
 struct unwind_frame {
     bool ends;    /* it has no caller */
     bool from_bp; /* the offset counts from the frame pointer, else from the stack pointer */
@@ -27,10 +27,10 @@ struct unwind_frame {
 };
 
 struct unwind_host {
-    /* Zeroed memory for good, page-granular, without malloc; NULL when there is none. Contents
-     * read as zero in the child of a fork (MADV_WIPEONFORK). */
+    /* Zeroed memory of whole pages, without malloc, which is never unmapped; NULL: there is none.
+     * Its contents are zero in the child of a fork (MADV_WIPEONFORK). */
     void *(*map_private)(size_t bytes);
-    /* Whole pages of such memory that are not needed any more; a late reader reads zeros there. */
+    /* Gives back whole pages of such memory; a late reader reads zeros there. */
     void (*give_back)(void *memory, size_t bytes);
     /* Memory of nodes [index × WIRE_NODES_PER_CHUNK, …), shared with the collector; NULL: no
      * more. */
@@ -38,30 +38,32 @@ struct unwind_host {
     /* Nodes below `count` are complete: make them visible. Threads and signal handlers call it at
      * once and in any order; the highest count holds. */
     void (*publish_nodes)(uint32_t count);
-    /* An address in code that was not seen before is about to become a node: tells the module log.
-     * Called before the address is cached and without locks held; so two threads that meet a new
-     * address at the same time may both call it, and a signal handler may call it inside a call. */
+    /* Called when a new address of code is about to become a node, for the module log. It is called
+     * before the address is cached and without locks held. So two threads may both call it for one
+     * address, and a signal handler may call it inside a call. */
     void (*saw_code)(uintptr_t ip);
-    /* Where the module begins that holds an address which saw_code was told of; 0: not known. */
+    /* The beginning of the module of an address that saw_code() was called with; 0: not known. */
     uintptr_t (*module_of)(uintptr_t ip);
-    /* As map_private, but the child of a fork has it as it was. */
+    /* As map_private, but a fork copies the memory to the child. */
     void *(*map_kept)(size_t bytes);
-    /* Of code without call frame information, by its instructions. False: not known. NULL: nobody
-     * reads instructions. */
+    /* Finds the frame of code without call frame information by its instructions. False: not known.
+     * The pointer may be NULL. */
     bool (*frame_of_code)(uintptr_t ip, struct unwind_frame *frame);
 };
 
-/* Once per process image, before any capture; again in the child of a fork, with everything that
- * came from map_private gone: paths are numbered from 1 again. The rule cache is kept. */
+/* Once for each process image, before any capture. Again in the child of a fork, where memory of
+ * map_private is empty: paths are numbered from 1 again, and the rule cache is kept. max_depth 0:
+ * no limit. */
 void unwind_init(const struct unwind_host *host, enum unwind_mode mode, uint32_t max_depth);
 
-/* Registers of the frame to start from: the state "just after the call returns" in the function
- * that called the hook. */
+/* The registers of the frame to start from: the state of the function that called the hook, just
+ * after that call returns. */
 struct unwind_start {
     uintptr_t ip, sp, bp;
 };
 
-/* In a hook function itself (must be compiled with -fno-omit-frame-pointer): its caller's state. */
+/* In a hook function: its caller's state. The hook must be compiled with
+ * -fno-omit-frame-pointer. */
 #if defined(__x86_64__) || defined(__aarch64__)
 #define UNWIND_START_HERE()                                                                        \
     ((struct unwind_start){((uintptr_t *)__builtin_frame_address(0))[1],                           \
@@ -71,47 +73,49 @@ struct unwind_start {
 
 /* A thread's memory of its last capture. Opaque; from map_private; one thread at a time. */
 struct unwind_memory;
-struct unwind_memory *unwind_memory_new(void); /* NULL: none to be had; capture works without */
-void unwind_memory_forget(struct unwind_memory *memory); /* at reuse by another thread */
+struct unwind_memory *unwind_memory_new(void); /* NULL: no memory; captures work without one */
+void unwind_memory_forget(struct unwind_memory *memory); /* before another thread uses it */
 
-/* The node of the call path that starts at `start`. memory NULL: walk in full (nested hooks, signal
- * handlers that interrupted a capture). 0: no node could be had. */
+/* The node of the call path that starts at `start`. memory NULL: the whole stack is walked (nested
+ * hooks, signal handlers that interrupted a capture). 0: no memory for a node. */
 uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start *start);
 
-/* The same where a path is its innermost frame (UNWIND_NONE), faster. */
+/* The same for UNWIND_NONE, where a path is its innermost frame; faster. */
 uint32_t unwind_capture_caller(struct unwind_memory *memory, const struct unwind_start *start);
 
-/* Where the stack that sp lies on begins (its highest address), if that is the thread's own; 0: it
- * is another one, or no capture has looked at it yet. */
+/* The highest address of the thread's own stack, if sp is on it. 0: sp is on another stack, or no
+ * capture has used the stack yet. */
 uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp);
 
-/* Captures with this memory so far that could not be walked to the end. */
+/* How many captures with this memory could not be walked to the end. */
 uint64_t unwind_failures(const struct unwind_memory *memory);
 
-/* A caller at the moment of its call: what is below `sp` belongs to whom it called. `kept`: the
- * registers that a callee saves for it; 0 where one is not known, as all are on aarch64. */
+/* A caller at the moment of its call. Memory below `sp` belongs to the functions that it called.
+ * `kept`: its callee-saved registers; 0: not known, as always on aarch64. */
 struct unwind_caller {
-    uintptr_t sp; /* 0: no such caller is known */
+    uintptr_t sp; /* 0: there is no such caller */
     uintptr_t kept[WIRE_KEPT_REGISTERS];
 };
 
-/* The first caller whose code lies neither in the module of `start` nor in that of the address
- * `inside`. Slow; takes no memory. */
+/* The first caller whose code is neither in the module of `start` nor in that of the address
+ * `inside`. Slow; allocates nothing. */
 struct unwind_caller unwind_caller_beyond(const struct unwind_start *start, uintptr_t inside);
 
-/* The frames of a path, innermost first, a mark possibly last; returns how many, `max` at most. For
- * checks and tests. */
+/* Copies the frames of a path, innermost first, with a mark last if it has one. Returns how many,
+ * at most `max`. For checks and tests. */
 size_t unwind_path_ips(uint32_t node, uintptr_t *ips, size_t max);
 
-/* The path without its innermost frame; 0: there was no other. */
+/* The path without its innermost frame; 0: it had no other. */
 uint32_t unwind_path_caller(uint32_t node);
 
-/* Code in [lo, hi) has been unloaded: drops rules and remembered frames, retires the path nodes
- * that lead through it (their numbers stay valid, new captures get new numbers). */
+/* To be called when code in [lo, hi) was unloaded. Drops its rules and remembered frames, and
+ * retires the nodes of paths through it: their numbers stay valid, but new captures get new
+ * numbers. */
 void unwind_code_gone(uintptr_t lo, uintptr_t hi);
 
-/* The program has registered call frame information for code of its own, as __register_frame()
- * takes it: entries up to one of length 0. Before it goes. */
+/* The program has registered call frame information for code of its own, in the form of
+ * __register_frame(): entries up to one of length 0. unwind_frames_removed() has to be called
+ * before that memory is freed. */
 void unwind_frames_added(const void *frames);
 void unwind_frames_removed(const void *frames);
 

@@ -1,6 +1,7 @@
-/* glibc >= 2.35 finds modules without a lock (_dl_find_object, made for unwinders and
- * async-signal-safe). Before that there is only dl_iterate_phdr, which takes the loader's lock: a
- * signal handler that allocates while its own thread is in dlopen could wait for ever there. */
+/* Finds the module of an address. glibc >= 2.35 does that without a lock (_dl_find_object, made for
+ * unwinders and async-signal-safe). Before there is only dl_iterate_phdr, which takes the loader's
+ * lock: a signal handler that allocates while its own thread is in dlopen could wait for ever
+ * there. */
 #include "unwind/unwind_modules.h"
 
 #include <errno.h>
@@ -70,7 +71,7 @@ static int module_look_at(struct dl_phdr_info *info, size_t bytes, void *context
     return 1;
 }
 
-/* The main program as the kernel started it; asks no lock. */
+/* Looks in the main program, by its headers from the kernel. Takes no lock. */
 static bool module_find_main(struct search *search)
 {
     struct dl_phdr_info program = {.dlpi_phdr = (const ElfW(Phdr) *)getauxval(AT_PHDR),
@@ -88,8 +89,9 @@ static bool module_holds_its_header(const struct cfi_module *module)
     return module->header >= module->lo && module->header < module->hi;
 }
 
-/* Of a program with holes between its segments (node's are apart by design) the loader gives the
- * bounds of the segment alone, and the call frame information lies in another one. */
+/* If a program has holes between its segments (as node's has), the loader gives the bounds of the
+ * one segment, and the call frame information is in another one. Then the program headers are
+ * used. */
 static bool module_find(uintptr_t pc, struct cfi_module *module)
 {
     struct search search = {pc, module};

@@ -25,7 +25,8 @@ void rules_init(enum unwind_mode mode, const struct unwind_host *host)
     rules.mode = mode;
     rules.saw_code = host->saw_code;
     rules.frame_of_code = host->frame_of_code;
-    rules.lock = (struct lock)LOCK_INIT; /* another thread may have held it when we were forked */
+    rules.lock = (struct lock)LOCK_INIT; /* another thread of the parent may have held it at the
+                                          * fork */
 }
 
 bool rules_frame_of_code(uintptr_t ip, struct unwind_frame *frame)
@@ -65,8 +66,8 @@ rule rules_intern_big(const struct big_rule *big)
     return index < BIG_RULES ? (rule)(RULE_BIG + index) : (rule)RULE_RARE;
 }
 
-/* By frame pointers alone; but where a thread ends and where a signal came in only the call frame
- * information knows. */
+/* The rule for walks by frame pointers. Only call frame information shows where a thread begins and
+ * where a signal came in. */
 static rule rules_by_frame_pointer(rule what)
 {
     return what == RULE_END || what == RULE_SIGNAL ? what : (rule)RULE_FRAME_POINTER;
@@ -137,7 +138,7 @@ static rule rules_learn(uintptr_t ip, bool exact)
     }
     rules_insert(key, what);
     if (atomic_load(&rules.generation) != generation) {
-        rules_drop(key); /* rules_forget ran meanwhile and may have missed it */
+        rules_drop(key); /* rules_forget() ran meanwhile and may have missed this entry */
     }
     return what;
 }
@@ -157,7 +158,8 @@ void rules_forget(uintptr_t lo, uintptr_t hi)
     for (uint32_t slot = 0; slot <= RULES_MASK; slot++) {
         uint64_t entry = atomic_load_explicit(&rules_cache[slot], memory_order_relaxed);
         uintptr_t ip = (uintptr_t)(entry >> 16) & ~RULES_EXACT;
-        if (entry && ip >= lo && ip <= hi) { /* hi too: a call may be a module's last instruction */
+        if (entry && ip >= lo && ip <= hi) { /* hi itself too, because a call may be a module's last
+                                              * instruction */
             atomic_compare_exchange_strong(&rules_cache[slot], &entry, 0);
         }
     }

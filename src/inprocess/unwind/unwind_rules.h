@@ -1,12 +1,11 @@
-/* From a return address to what a walk does there, in 16 bits, through a cache that all threads
- * share.
+/* Rules: what a walk does at a return address, in 16 bits. All threads share a cache of them.
  *
  *   bit  0        the CFA is counted from 0: the stack pointer, 1: the frame pointer
  *   bits 1…11     CFA offset / 8
  *   bits 12…15    the caller's frame pointer: 0 unchanged, n saved at CFA - 8 - 8n (1…14);
  *                 15: one of the special rules below
  *
- * A plain rule is nearly every row of nearly every module: the return address lies at CFA - 8 and
+ * Nearly every row of nearly every module is a plain rule: the return address is at CFA - 8, and
  * the caller's stack pointer is the CFA. */
 #ifndef TIDEMARK_UNWIND_UNWIND_RULES_H
 #define TIDEMARK_UNWIND_UNWIND_RULES_H
@@ -18,14 +17,14 @@
 typedef uint16_t rule;
 
 enum {
-    RULE_SPECIAL = 0xf000,   /* from here on */
+    RULE_SPECIAL = 0xf000,   /* rules from this one on are special */
     RULE_END = 0xf000,       /* the return address is undefined: a thread's first frame */
     RULE_SIGNAL = 0xf001,    /* the stack pointer points to a ucontext */
     RULE_RARE = 0xf002,      /* evaluate the row in full (rare.h) */
     RULE_NO_ENTRY = 0xf003,  /* code without call frame information: walk by frame pointer */
     RULE_BAD = 0xf004,       /* not an address of code */
     RULE_PLT10 = 0xf005,     /* the linker's lazy-binding stubs: CFA = sp + 8, + 8 when the low
-                             * four */
+                              * four */
     RULE_PLT11 = 0xf006,     /* bits of ip are at least 10 or 11 */
     RULE_REALIGNED = 0xf010, /* + k: CFA = *(bp - 8k), caller's bp = *bp (k = 1…127) */
     RULE_REALIGNED_END = 0xf090,
@@ -33,24 +32,25 @@ enum {
     RULE_FRAME_POINTER = 1 << 12 | 2 << 1 | 1,
 };
 
-/* What does not fit a plain rule's fields. */
+/* A rule whose numbers do not fit into a plain rule. */
 struct big_rule {
     int64_t cfa_offset;
     int64_t bp_offset; /* from the CFA */
     bool from_bp, bp_saved;
 };
 
-/* Of the host: `saw_code` is called before an address gets into the cache; `frame_of_code`. */
+/* Uses saw_code(), which is called before an address gets into the cache, and frame_of_code() of
+ * the host. */
 void rules_init(enum unwind_mode mode, const struct unwind_host *host);
-/* What the host reads from instructions; false: nothing, or nobody reads them. */
+/* The host's frame_of_code(); false: it does not know, or there is none. */
 bool rules_frame_of_code(uintptr_t ip, struct unwind_frame *frame);
-/* Do rules say what call frame information says, and are not guesses for the most part? */
+/* Do rules come from call frame information, instead of being guesses? */
 bool rules_follow_tables(void);
 const struct big_rule *rules_big(rule big);
-/* Drops what is known of code in [lo, hi). */
+/* Drops the rules of code in [lo, hi). */
 void rules_forget(uintptr_t lo, uintptr_t hi);
-/* Code that had no entry when it was cached may have been replaced by a module since. True: it
- * has an entry now, and the cache knows. */
+/* A module may have been loaded where code had no entry before. True: the address has an entry now,
+ * and the old rule was dropped from the cache. */
 bool rules_entry_appeared(uintptr_t ip);
 
 /* ---- Per processor (unwind_rules_x86_64.c, unwind_rules_aarch64.c) ---- */
@@ -75,7 +75,7 @@ static inline uint32_t rules_slot(uintptr_t key)
     return (uint32_t)(key >> 3 ^ key >> 17) & RULES_MASK;
 }
 
-/* The rule for a frame that was left by a call returning to ip. */
+/* The rule at the return address ip. */
 static inline rule rules_find(uintptr_t ip)
 {
     uint32_t slot = rules_slot(ip);

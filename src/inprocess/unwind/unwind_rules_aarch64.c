@@ -1,7 +1,7 @@
-/* aarch64: the procedure call standard asks every function for a frame record {fp, lr}, and
- * compilers keep to it, so one rule fits all: the caller's pair lies where fp points. A leaf that
- * has none is never a caller of malloc. A zero frame pointer ends the chain. What records leave out
- * is the caller of a leaf that a signal interrupted. */
+/* Rules for aarch64: the procedure call standard asks every function for a frame record {fp, lr},
+ * and compilers make it. So one rule fits all functions: fp points to the caller's pair. A leaf
+ * without a record never calls malloc. A zero frame pointer ends the chain. If a signal interrupts
+ * such a leaf, its caller is missing on the path. */
 #if defined(__aarch64__)
 #include "unwind/unwind_rules.h"
 

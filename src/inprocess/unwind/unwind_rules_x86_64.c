@@ -1,7 +1,7 @@
-/* Makes rules for x86-64 out of a module's call frame information: the row for an address becomes a
- * rule if it says the frame by offsets, and a few known expressions (realigned stacks, lazy binding
- * stubs) are recognised by their bytes. Code without a row has a rule only where a signal returns.
- * */
+/* Makes rules for x86-64 from a module's call frame information. The row for an address becomes a
+ * rule if it describes the frame by offsets. A few known expressions (realigned stacks, lazy
+ * binding stubs) are recognised by their bytes. Code without a row has a rule only where a signal
+ * returns, or if the host knows its frame. */
 #if defined(__x86_64__)
 #include "unwind/unwind_rules.h"
 
@@ -70,8 +70,8 @@ static bool unwind_rules_x86_64_return_address_below_cfa(const struct cfi_row *r
            row->how[CFI_RSP] == CFI_SAME;
 }
 
-/* A plain rule may only read at or above the register that it counts from, so that the walk needs
- * no second check of bounds. */
+/* A plain rule reads only at or above its register, so that the walk needs no second check of
+ * bounds. */
 static bool unwind_rules_x86_64_is_plain(const struct big_rule *big)
 {
     int64_t slot = big->bp_offset;
@@ -129,8 +129,9 @@ static rule unwind_rules_x86_64_of_code(uintptr_t ip)
     return frame.ends ? (rule)RULE_END : unwind_rules_x86_64_of_big(&big);
 }
 
-/* No entry covers the call before ip. If one begins at ip itself, nothing was called: the address
- * was put there by hand, as makecontext does for what comes after a fiber's first function. */
+/* No entry covers the instruction before ip. If an entry begins at ip itself, ip was not pushed by
+ * a call, but was stored there, as makecontext() does for the return of a fiber's first
+ * function. */
 static rule unwind_rules_x86_64_without_entry(uintptr_t ip, bool exact)
 {
     struct cfi_row row;

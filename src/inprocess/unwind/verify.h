@@ -26,7 +26,7 @@ static inline uint32_t verify_innermost_diff(const struct word *words, uint32_t 
         i -= 8;
     }
     if (i < 8 && count >= 8 && likely(!verify_eight_differ(&words[1]))) {
-        return 0; /* the rest, and some words twice: cheaper than a loop */
+        return 0; /* these are the rest and some words again, which is cheaper than a loop */
     }
     while (i && likely(verify_difference(&words[i]) == 0)) {
         i--;
@@ -34,8 +34,7 @@ static inline uint32_t verify_innermost_diff(const struct word *words, uint32_t 
     return i;
 }
 
-/* Have words[1 … count] all their values? In one pass without a call, for where nothing else is
- * asked. */
+/* Do words[1 … count] all have their values? In one pass without a call. */
 static inline __attribute__((always_inline)) bool verify_all_same(const struct word *words,
                                                                   uint32_t count)
 {
@@ -64,8 +63,8 @@ static uint32_t verify_frame_of_extra(const struct remembered *frames, uint32_t 
     return frame;
 }
 
-/* The walk is at remembered frame `met`. The innermost remembered frame whose caller is no longer
- * what it was; 0: all are. */
+/* The walk is at remembered frame `met`. Returns the innermost remembered frame whose caller has
+ * changed; 0: none has. */
 static inline uint32_t verify_innermost_change(const struct remembered *frames, uint32_t met)
 {
     uint32_t extras = frames->states[met].extras;
@@ -93,8 +92,8 @@ verify_extras_same(const struct remembered *frames, uint32_t count)
     return verify_all_same(frames->extras, count);
 }
 
-/* The node of a stack that is just as it was at the last capture; 0: it is not, or the node is not
- * known. Only reads, so it may be interrupted and abandoned anywhere. */
+/* The node of a stack that has not changed since the last capture; 0: it has changed, or the node
+ * is not known. Only reads, so it may be interrupted and abandoned anywhere. */
 static inline uint32_t verify_capture_unchanged(const struct unwind_memory *memory,
                                                 const struct unwind_start *start)
 {

@@ -9,18 +9,18 @@
 #include "unwind/unwind_modules.h"
 #include "unwind/untabled.h"
 
-#define FOREIGN_FRAME_BYTES ((uintptr_t)16 << 20) /* the largest frame that we ask pages for */
+#define FOREIGN_FRAME_BYTES ((uintptr_t)16 << 20) /* the largest frame whose pages are tested */
 #define NEAR_BYTES          ((uintptr_t)64 << 10)
 #define RED_ZONE_BYTES      128u
-#define MAX_SWITCHES        64u /* corrupt signal frames could lead in circles */
+#define MAX_SWITCHES        64u /* corrupt signal frames could form a cycle */
 
 static uintptr_t walk_page_start(uintptr_t address)
 {
     return address & -(uintptr_t)PAGE_BYTES;
 }
 
-/* A stack that is not the thread's own (alternate stacks, fibers) is asked for page by page, in
- * every capture anew: such stacks are unmapped and mapped again without our knowing. */
+/* The pages of a stack that is not the thread's own (alternate stacks, fibers) are tested in every
+ * capture, because such stacks may be unmapped and mapped again unnoticed. */
 void walk_place(struct walk *walk)
 {
     struct stack *own = walk->own;
@@ -72,8 +72,8 @@ static enum walk_outcome walk_leave(struct walk *walk, uintptr_t cfa, uintptr_t 
 }
 
 #if defined(__x86_64__)
-/* Code that runs what it calls on another stack keeps its own frame in rbp and says so: rustc where
- * it recurses deeply (psm), __morestack of -fsplit-stack. If rbp is not what it should be, the word
+/* Code that calls functions on another stack keeps its own frame in rbp, and its table says so:
+ * rustc where it recurses deeply (psm), __morestack of -fsplit-stack. If rbp is wrong, the word
  * there is hardly a return address. `bp_slot` 0: bp is unchanged. */
 static enum walk_outcome walk_step_over(struct walk *walk, uintptr_t cfa, uintptr_t bp_slot)
 {
@@ -95,7 +95,7 @@ static enum walk_outcome walk_step_over(struct walk *walk, uintptr_t cfa, uintpt
 }
 #endif
 
-/* The CFA is not above sp, or not within what is known to be readable. */
+/* A plain rule whose CFA is not above sp, or not within the memory that is known to be readable. */
 static enum walk_outcome walk_step_plain(struct walk *walk, rule what)
 {
     uintptr_t cfa = walk_rule_cfa(what, walk->sp, walk->bp), slot = walk_rule_bp_slot(what, cfa);
@@ -109,9 +109,9 @@ static enum walk_outcome walk_step_plain(struct walk *walk, rule what)
     return walk_leave(walk, cfa, slot ? arch_load(slot) : walk->bp);
 }
 
-/* Between a function's pop of the frame pointer and its ret the row still says that it is saved,
- * now just below the stack pointer. Who was interrupted there has it there: the kernel leaves the
- * red zone alone. */
+/* Between a function's pop of the frame pointer and its ret, the row still says that it is saved,
+ * now just below the stack pointer. If a signal interrupted the function there, the word still has
+ * its value, because the kernel does not write into the red zone. */
 static bool walk_saved_bp_readable(struct walk *walk, uintptr_t slot)
 {
     bool in_red_zone = slot < walk->sp && walk->sp - slot <= RED_ZONE_BYTES;
@@ -156,8 +156,8 @@ static enum walk_outcome walk_step_lazy_stub(struct walk *walk, unsigned limit)
     return WALK_BARRIER;
 }
 
-/* JIT code, mostly. If the chain of frame pointers leads nowhere the walk ends here, and says
- * so. */
+/* Mostly for JIT code. If the chain of frame pointers ends nowhere, the walk ends here with a
+ * mark. */
 static enum walk_outcome walk_step_frame_pointer(struct walk *walk)
 {
     if (walk->bp == 0) {
@@ -175,7 +175,7 @@ static enum walk_outcome walk_step_no_entry(struct walk *walk, rule *what)
     if (!walk->exact && rules_entry_appeared(walk->ip)) {
         *what = rules_find(walk->ip);
         if (*what == RULE_NO_ENTRY) {
-            /* Unloaded again, this very moment. */
+            /* the module was unloaded again meanwhile */
             return walk_fail(walk, WALK_LOST, WIRE_MARK_UNWALKABLE);
         }
         return walk_rarely(walk, what);
@@ -188,7 +188,7 @@ static enum walk_outcome walk_step_no_entry(struct walk *walk, rule *what)
 /* Words of the kernel's ucontext, at the stack pointer of a signal frame (<sys/ucontext.h>). */
 enum { UCONTEXT_BP = 40 + 10 * 8, UCONTEXT_SP = 40 + 15 * 8, UCONTEXT_IP = 40 + 16 * 8 };
 
-/* To the interrupted code, which may run on another stack. */
+/* Steps to the interrupted code, which may run on another stack. */
 static enum walk_outcome walk_step_signal(struct walk *walk)
 {
     uintptr_t context = walk->sp;
@@ -213,8 +213,8 @@ static enum walk_outcome walk_step_rare(struct walk *walk)
  * unless vector registers took more room than is kept for them, a frame record of x29 and x30. */
 enum { FRAME_BYTES = 4688, FRAME_X29 = 544, FRAME_X30 = 552, FRAME_SP = 560, FRAME_PC = 568 };
 
-/* x30 in the record is the interrupted function's caller, or just what the function called last; so
- * pc is taken from the context, if that is where it should be. */
+/* x30 in the record is the interrupted function's return address, or a leftover of its last call.
+ * So pc is taken from the context, if the context is where it should be. */
 static enum walk_outcome walk_step_signal(struct walk *walk)
 {
     uintptr_t record = walk->bp, frame = record - FRAME_BYTES;
