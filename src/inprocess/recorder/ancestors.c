@@ -1,6 +1,6 @@
-/* Looks through the environments that the process's ancestors were started with (ancestors.h), as
- * /proc shows them: a server that makes a new environment for its children was itself started with
- * the session's. */
+/* Reads the environments that the process's ancestors were started with from /proc (ancestors.h). A
+ * server may make a new environment for its children, but it was itself started with that of the
+ * session. */
 #include "recorder/ancestors.h"
 
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "recorder/proc_text.h"
 #include "wire/wire.h"
 
-/* A line of /proc/PID/status; 0: not known. */
+/* The number in a line of /proc/PID/status; 0: not known. */
 static long ancestors_status_of(long pid, const char *line)
 {
     struct proc_text text;
@@ -44,7 +44,7 @@ static bool ancestors_environment_names(long pid, char *value, size_t bytes)
     int last;
     bool found = false;
     if (!proc_text_open_of(&text, pid, "environ"))
-        return false; /* another user's, who may have been started by one of ours */
+        return false; /* a process of another user; one of ours may be above it */
     do
         found = proc_text_is_next(&text, WIRE_SESSION_VARIABLE "=", &last) &&
                 ancestors_copy_value(&text, value, bytes);
@@ -53,7 +53,8 @@ static bool ancestors_environment_names(long pid, char *value, size_t bytes)
     return found;
 }
 
-/* /proc may be that of other processes (a namespace of ours and the mount of another). */
+/* Does /proc show our own processes? In a pid namespace of ours it may be the mount of another
+ * one. */
 static bool ancestors_are_in_proc(void)
 {
     long pid = syscall(SYS_getpid);

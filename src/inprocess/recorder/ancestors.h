@@ -1,4 +1,4 @@
-/* The session of a process whose environment does not name it any more. Runs inside the profiled
+/* Finds the session of a process whose environment no longer names it. Runs inside the profiled
  * program, before its main: no malloc, no stdio. */
 #ifndef TIDEMARK_RECORDER_ANCESTORS_H
 #define TIDEMARK_RECORDER_ANCESTORS_H
@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the nearest ancestor that was started in a session was told of it: the value of
- * TIDEMARK_SESSION. False: none was, or none may be asked. */
+/* The value of TIDEMARK_SESSION in the environment of the nearest ancestor that has it. False: no
+ * ancestor has it, or none can be read. */
 bool ancestors_session(char *name, size_t bytes);
 
 #endif

@@ -1,7 +1,6 @@
-/* The C library's frames are read from its instructions (entry_frame.h). The program's own call
- * frame information is there also where no PT_GNU_EH_FRAME leads to it: the section's place stands
- * in the file's table of sections, and from there it goes the way of what programs register
- * (bare_code.h). */
+/* Frames of musl's C library are read from its instructions (entry_frame.h). A program without
+ * PT_GNU_EH_FRAME still has call frame information: its place is in the file's table of sections.
+ * It is then registered like information of a JIT compiler (bare_code.h). */
 #include "recorder/bare_code.h"
 
 #include <elf.h>
@@ -53,7 +52,7 @@ static bool bare_code_read(int fd, uint64_t offset, void *to, size_t bytes)
     return syscall(SYS_pread64, fd, to, bytes, (off_t)offset) == (long)bytes;
 }
 
-/* Address of the section within the file's own numbers; 0: there is none that is loaded. */
+/* The section's address as in the file; 0: there is no such section that is loaded. */
 static uintptr_t bare_code_section(int fd)
 {
     static const char name[] = ".eh_frame";

@@ -1,14 +1,14 @@
-/* How many bytes a thread may still allocate until one of its allocations is sampled: drawn from
- * the exponential distribution, so that it makes no difference where the last sample was. Whole
- * numbers only: the program may trap on floating-point exceptions, or look at their flags
- * afterwards. */
+/* Draws how many bytes a thread may allocate until one of its allocations is sampled, from the
+ * exponential distribution: so the probability does not depend on where the last sample was. Only
+ * whole numbers are used, because the program may trap on floating-point exceptions, or read their
+ * flags afterwards. */
 #ifndef TIDEMARK_RECORDER_DRAW_H
 #define TIDEMARK_RECORDER_DRAW_H
 
 #include <stdint.h>
 
-/* Any state will do (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
- */
+/* SplitMix64; any state will do (Steele, Lea, Flood: "Fast splittable pseudorandom number
+ * generators", 2014). */
 static inline uint64_t draw_random(uint64_t *state)
 {
     uint64_t mixed = *state += 0x9e3779b97f4a7c15ull;
@@ -17,8 +17,8 @@ static inline uint64_t draw_random(uint64_t *state)
     return mixed ^ mixed >> 31;
 }
 
-/* log2(x / 2^63) of x >= 2^63, in units of 2^-40, rounded down: squared, a number gives the next
- * digit of its logarithm as its carry. 0.1 us, once per sample. */
+/* log2(x / 2^63) of x >= 2^63, in units of 2^-40, rounded down. Squaring a number gives the next
+ * binary digit of its logarithm as the carry. 0.1 us, once for each sample. */
 static inline uint64_t draw_log2(uint64_t x)
 {
     uint64_t digits = 0;
@@ -35,7 +35,7 @@ static inline uint64_t draw_log2(uint64_t x)
  * sampled if that is at most s: with the probability 1 - exp(-(s + 1) / mean_bytes). */
 static inline uint64_t draw_bytes(uint64_t *state, uint64_t mean_bytes)
 {
-    uint64_t uniform = draw_random(state) | 1; /* over 2^64: in (0, 1) */
+    uint64_t uniform = draw_random(state) | 1; /* divided by 2^64 it is in (0, 1) */
     unsigned zeros = (unsigned)__builtin_clzll(uniform);
     uint64_t bits = ((uint64_t)(zeros + 1) << 40) - draw_log2(uniform << zeros); /* -log2, 2^-40 */
     uint64_t natural = (uint64_t)((unsigned __int128)bits * 0xb17217f7d1cf79abull >> 64); /* ln 2 */

@@ -1,7 +1,7 @@
-/* Exceptions that pass through operator new run its clean-up (hooks.h, INSIDE). The two functions
- * that this takes belong to whatever unwinder throws: the program's own, found when it happens.
- * Linking libgcc_s would load it into programs that have no use for it; a static copy of it beside
- * the program's aborts in _Unwind_Resume. */
+/* Exceptions that pass through our operator new run its clean-up (hooks.h, INSIDE). The two
+ * functions that the compiler calls for that have to be those of the program's unwinder, and are
+ * looked up when they are called. Linking libgcc_s would load it into programs that do not use it;
+ * a static copy beside the program's would abort in _Unwind_Resume. */
 #include "interpose/real.h"
 
 #include <stdint.h>

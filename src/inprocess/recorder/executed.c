@@ -1,8 +1,8 @@
-/* Reads the head of the file, as far as "#!" lines lead at the most four scripts on, and of an ELF
- * file the dynamic section: the libraries that it needs, and by its hash table whether a
- * sanitizer's run-time is linked into it (executed.h). A reading is checked for its length. One
- * pread() brings in what lies behind as well, because the next readings are mostly of that: of a
- * small program four calls instead of twenty-three. */
+/* Reads the head of the file, and follows "#!" lines through at most four scripts (executed.h). Of
+ * an ELF file, it reads the dynamic section: the libraries that it needs, and by its hash table
+ * whether a sanitizer's run-time is linked into it. Every reading is checked for its length. One
+ * pread() fills a window of 1 KiB, because the next bytes are mostly read next: a small program
+ * takes four calls instead of twenty-three. */
 #include "recorder/executed.h"
 
 #include <elf.h>
@@ -28,8 +28,8 @@ enum { MOST_SEGMENTS = 64, MOST_DYNAMIC = 512, MOST_NEEDED = 64 };
 
 struct executed_file {
     int fd;
-    uint64_t offset; /* of what is in the window */
-    size_t bytes;    /* that many, fewer at the file's end */
+    uint64_t offset; /* of the window, in the file */
+    size_t bytes;    /* bytes in the window; fewer at the file's end */
     char window[1024];
 };
 
@@ -49,7 +49,7 @@ static bool executed_move_window(struct executed_file *file, uint64_t offset)
     return got >= 0;
 }
 
-/* `bytes`: no more than the window has. */
+/* `bytes`: at most as many as the window has. */
 static bool executed_read(struct executed_file *file, uint64_t offset, void *to, size_t bytes)
 {
     if (!executed_is_in_window(file, offset, bytes) &&
@@ -63,7 +63,7 @@ static bool executed_read(struct executed_file *file, uint64_t offset, void *to,
 
 struct dynamic {
     struct executed_file *file;
-    Elf64_Phdr loads[8]; /* where addresses stand in the file */
+    Elf64_Phdr loads[8]; /* map addresses to offsets in the file */
     unsigned load_count;
     uint64_t strings, symbols, hash; /* addresses; 0: there is none */
     uint64_t needed[MOST_NEEDED];    /* offsets in the strings */
@@ -172,7 +172,8 @@ static bool executed_exports(const struct dynamic *dynamic, const char *name)
     return false;
 }
 
-/* Clang links them into the program, which exports them for its libraries. */
+/* Clang links a sanitizer's run-time into the program, which exports its functions for
+ * libraries. */
 static bool executed_has_sanitizer(const struct dynamic *dynamic)
 {
     static const char *const marks[] = {"__asan_init", "__tsan_init", "__msan_init",
@@ -229,7 +230,7 @@ static enum executed executed_elf(struct executed_file *file, const Elf64_Ehdr *
     return kind == EXECUTED_LOADS_US && elf->e_machine != OUR_MACHINE ? EXECUTED_HARMED : kind;
 }
 
-/* Then the loader ignores LD_PRELOAD. */
+/* Is it setuid or setgid? Then the loader ignores LD_PRELOAD. */
 static bool executed_gets_privileges(const struct stat *facts)
 {
     bool user = facts->st_mode & S_ISUID && facts->st_uid != getuid();
@@ -252,7 +253,7 @@ static bool executed_read_head(struct executed_file *file, union executed_head *
     return true;
 }
 
-/* The interpreter that a "#!" line names into its beginning. */
+/* Moves the interpreter's name of a "#!" line to the text's beginning. False: there is none. */
 static bool executed_script(char text[SCRIPT_BYTES])
 {
     if (text[0] != '#' || text[1] != '!')
@@ -272,7 +273,7 @@ static int executed_look_once(const char *path, union executed_head *head)
     int kind = EXECUTED_LOADS_US;
     if (syscall(SYS_newfstatat, AT_FDCWD, path, &facts, 0) < 0 || !S_ISREG(facts.st_mode))
         return EXECUTED_LOADS_US;
-    bool privileged = executed_gets_privileges(&facts); /* but not by a script */
+    bool privileged = executed_gets_privileges(&facts); /* scripts get no privileges */
     struct executed_file file;
     file.fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (file.fd < 0)

@@ -1,7 +1,6 @@
-/* Looks for allocators in a module's symbol tables, and hooks their functions; see families.h. The
- * table of exports is searched by its hash; the full table (.symtab) is read from the module's
- * file, where all names end with "alloc" that say that an allocator is there: one search of the
- * names tells. */
+/* Looks for allocators in a module's symbol tables, and hooks their functions (families.h). The
+ * table of exports is searched by its hash. The full table (.symtab) is read from the module's
+ * file. The names of all markers end with "alloc", so one search in the file's names finds them. */
 #include "recorder/families.h"
 
 #include <elf.h>
@@ -65,7 +64,7 @@ static const struct family_row rows[] = {
 #undef FLAGS
 
 enum { ROWS = sizeof rows / sizeof *rows, MARKERS = sizeof markers / sizeof *markers };
-/* jemalloc without a prefix; the only marker that ends otherwise. */
+/* jemalloc without a prefix: the only marker that does not end with "alloc". */
 static const char allocx[] = "mallocx";
 
 /* ---- A module under examination ---- */
@@ -86,15 +85,16 @@ struct found {
 
 enum { FOUND_MOST = 192 };
 
-/* In borrowed memory: it is too large for a thread's stack. */
+/* In borrowed memory, because it is too large for a thread's stack. */
 struct examination {
     const struct dl_phdr_info *info;
     bool is_program;
-    struct part symbols, strings;    /* of .symtab; empty: it has none */
+    struct part symbols, strings;    /* of .symtab; empty: the file has none */
     uint32_t families;               /* set of enum family */
-    bool is_hidden_jemalloc;         /* all of it is in .symtab alone, malloc too */
+    bool is_hidden_jemalloc;         /* all its functions are in .symtab alone, malloc too */
     bool is_of_pools;                /* the functions are those that the user has named */
-    const struct family_row *chosen; /* of these, one that the processor chooses; NULL: none is */
+    const struct family_row *chosen; /* of these, one that is chosen by the processor (IFUNC); NULL:
+                                      * there is none */
     bool is_chosen_imported;
     uint32_t count;
     bool overflowed;
@@ -166,7 +166,7 @@ static void families_open_file(struct examination *examination)
     const char *path = examination->is_program ? "/proc/self/exe" : examination->info->dlpi_name;
     if (permitted_calls_is_forbidden(CALL_FILES))
         return;
-    /* What has the name by now may be a FIFO: the program does not wait. */
+    /* O_NONBLOCK, because a FIFO may have the name by now, and the program must not wait. */
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = *path == '/' ? (int)syscall(SYS_openat, AT_FDCWD, path, flags, 0) : -1;
     if (fd < 0)
@@ -190,7 +190,7 @@ static bool families_is_function(const ElfW(Sym) *symbol)
     return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
 }
 
-/* "": it lies outside of the names, or its end does. */
+/* "": it is not wholly in the table of strings. */
 static const char *families_name(const struct examination *examination, const ElfW(Sym) *symbol)
 {
     const struct part *strings = &examination->strings;
@@ -223,7 +223,8 @@ static bool families_holds(const struct dl_phdr_info *info, const void *address)
 
 /* ---- Which allocators a module has ---- */
 
-/* Names share their ends in the table of strings: what stands before counts for nothing. */
+/* Is the end of a string the name of a marker? Names share their ends in the table of strings, so
+ * the characters before do not matter. */
 static void families_look_at_string(struct examination *examination, const char *end)
 {
     for (unsigned i = 0; i < MARKERS; i++) {
@@ -257,7 +258,7 @@ static void families_search_exports(struct examination *examination)
         examination->families |= 1u << FAMILY_PROGRAM;
 }
 
-/* A jemalloc without a prefix that a library keeps to itself. */
+/* Looks for a jemalloc without a prefix whose functions a library does not export. */
 static void families_search_hidden(struct examination *examination)
 {
     const struct part *strings = &examination->strings;
@@ -309,7 +310,7 @@ static void families_add_exports(struct examination *examination)
     }
 }
 
-/* Most names are none of the list's. */
+/* A quick test: most names are not in the list. */
 static bool families_may_be(const char *name)
 {
     return *name && strchr("mcrfapvxds_tTjn", *name) &&
@@ -339,7 +340,7 @@ static void families_add_symbols(struct examination *examination)
 
 /* ---- Hooking them ---- */
 
-/* By the family that says most: a program's own malloc may be jemalloc's. */
+/* The most specific family: a program's own malloc may be jemalloc's. */
 static enum wire_unseen_what families_what(const struct examination *examination)
 {
     unsigned family = FAMILY_COUNT;
@@ -381,7 +382,7 @@ static const struct family_name usables[] = {
 #include "interpose/families.def"
 };
 
-/* The module's own one: another's knows nothing of its blocks. */
+/* A function of the module itself, because one of another module does not know its blocks. */
 static void *families_find_own(const struct examination *examination, const char *name)
 {
     const ElfW(Sym) *symbol = real_symbol(examination->info, name);
@@ -415,7 +416,7 @@ static enum wire_unseen_why families_why(enum entry_fault fault)
     }
 }
 
-/* A jump of ours stands there already: the module was examined before. */
+/* Is there a jump of ours already? Then the module was examined before. */
 static bool families_is_hooked(const struct examination *examination)
 {
     return real_is_moved((const void *)examination->found[0].address);
@@ -428,7 +429,7 @@ static void families_use(struct examination *examination, struct family_entry *e
         real_move(examination->points[i].function, examination->points[i].original);
     }
     if (examination->is_of_pools)
-        return; /* what they call is the program's business */
+        return; /* their calls are recorded as the program's */
     real_is_allocator_too(examination->points[0].function);
     hooks_new_forget();
 }
@@ -450,7 +451,7 @@ static void families_fill(struct examination *examination, struct family_entry *
     }
 }
 
-/* Which of them it is that cannot be hooked. */
+/* The name of the function that cannot be hooked; NULL: not known. */
 static const char *families_culprit(struct examination *examination)
 {
     struct entry_beginning beginning;
@@ -461,8 +462,8 @@ static const char *families_culprit(struct examination *examination)
     return NULL;
 }
 
-/* What was hooked. Trampolines and entries of a module that was unloaded serve the next one, so a
- * module that comes and goes costs no memory. */
+/* Modules whose functions were hooked. Trampolines and entries of a module that was unloaded are
+ * used for the next one, so a module that is loaded again and again takes no more memory. */
 LARGE_STATIC static struct hooking {
     const void *function; /* the first of them; NULL: this place is free */
     struct family_entry *entries;
@@ -481,7 +482,7 @@ static bool families_is_gone(const struct examination *examination, const struct
 {
     const void *function = hooking->function;
     if (families_holds(examination->info, function))
-        return !real_is_moved(function); /* another module lies there now */
+        return !real_is_moved(function); /* true if another module is there now */
     return !dl_iterate_phdr(families_look_for, &function);
 }
 
@@ -535,8 +536,8 @@ static bool families_redescribe_entry(struct family_entry *entry, const struct f
     return true;
 }
 
-/* A function that is hooked already, as an earlier session has described it. False: it does
- * something else now, which takes another hook. */
+/* Gives a function that an earlier session has hooked its new row. False: the new row needs another
+ * hook. */
 static bool families_redescribe(const struct examination *examination, const struct family_row *row)
 {
     bool done = true;
@@ -547,7 +548,8 @@ static bool families_redescribe(const struct examination *examination, const str
     return done;
 }
 
-/* musl does not say so, and the kernel does: a directory has two links and one for each in it. */
+/* Has the process one thread? musl has no variable for that, so the kernel is asked: the directory
+ * of threads has two links and one for each thread. */
 static bool families_is_alone(void)
 {
     struct stat facts;
@@ -606,7 +608,7 @@ static bool families_has_text(const struct dl_phdr_info *info, const char *text)
     return false;
 }
 
-/* Go's linker leaves a note of this owner. */
+/* Go's linker writes a note of this owner. */
 static bool families_is_go(const struct dl_phdr_info *info)
 {
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -630,11 +632,12 @@ static void families_tell_inlined(const struct examination *examination)
 
 /* ---- Functions that the user has named ---- */
 
-/* Also of sessions before: what was hooked for them is hooked for good. */
+/* Rows of earlier sessions too, because their functions stay hooked. */
 enum { POOL_ROWS = 2 * WIRE_POOL_FUNCTIONS };
 LARGE_STATIC static struct family_row pool_rows[POOL_ROWS];
 LARGE_STATIC static char pool_names[POOL_ROWS][WIRE_POOL_NAME_BYTES];
-LARGE_STATIC static uint8_t pool_places[POOL_ROWS]; /* in the header, of those that are not idle */
+LARGE_STATIC static uint8_t pool_places[POOL_ROWS]; /* places in the header, of rows that are not
+                                                     * idle */
 static unsigned pool_row_count;
 
 static bool families_is_named(const struct family_row *row, const struct wire_pool_function *named)
@@ -645,7 +648,7 @@ static bool families_is_named(const struct family_row *row, const struct wire_po
            row->out == named->out;
 }
 
-/* Its row's number; POOL_ROWS: there is no room. */
+/* The number of the function's row, which is made if there is none; POOL_ROWS: there is no room. */
 static unsigned families_row_of(const struct wire_pool_function *named)
 {
     unsigned i = 0;
@@ -666,7 +669,8 @@ static unsigned families_row_of(const struct wire_pool_function *named)
     return pool_row_count++;
 }
 
-/* Once, at the session's beginning: the header does not outlive it. */
+/* Copies the named functions at the session's beginning, because the header does not outlive the
+ * session. */
 static void families_read_pools(void)
 {
     const struct wire_header *header = shared_header();
@@ -682,15 +686,15 @@ static void families_read_pools(void)
     }
 }
 
-/* What the symbol's name is bound to elsewhere; 0: nothing, as it is not exported. */
+/* The address to which other modules bind the name; 0: it is not exported. */
 static uintptr_t families_exported(const struct examination *examination, const char *name)
 {
     const ElfW(Sym) *symbol = real_symbol(examination->info, name);
     return symbol ? examination->info->dlpi_addr + symbol->st_value : 0;
 }
 
-/* All of them where other modules import them, or none. A program's own are mostly called by
- * itself: what would be seen is next to nothing. */
+/* Hooks all functions where other modules import them, or none. Not those of the program itself,
+ * which mostly calls them without an import. */
 static bool families_import(const struct examination *examination)
 {
     if (examination->is_program)
@@ -708,8 +712,9 @@ static bool families_import(const struct examination *examination)
     return added == examination->count;
 }
 
-/* The processor's choice is what the others are bound to. Its chooser is code of a module that
- * another thread may be loading right now, and elsewhere than on x86-64 it wants arguments. */
+/* Hooks an IFUNC where other modules import it: they are bound to the function that its resolver
+ * returns. The resolver is code of a module that another thread may be loading, so the module has
+ * to be relocated. On other machines than x86-64 a resolver takes arguments. */
 static bool families_import_chosen(const struct examination *examination,
                                    const struct family_row *row)
 {
@@ -801,7 +806,7 @@ struct survey {
     bool of_pools_alone;
 };
 
-/* Ours, the C library, the loader and the kernel's. */
+/* Is it our library, the C library, the loader or the vdso? */
 static bool families_is_system(const struct dl_phdr_info *info)
 {
     return families_holds(info, &markers) || families_holds(info, (const void *)real._exit) ||
@@ -829,8 +834,8 @@ static int families_examine(struct dl_phdr_info *info, size_t size, void *contex
     if (survey->index++ < survey->from || (!is_program && families_is_system(info)))
         return 0;
     struct examination *examination = survey->examination;
-    /* What was found comes with its count: most modules have nothing, and its pages stay
-     * untouched. */
+    /* `found` is not cleared, because `count` says what is valid: most modules have nothing, and
+     * its pages stay untouched. */
     memset(examination, 0, offsetof(struct examination, found));
     examination->info = info;
     examination->is_program = is_program;
@@ -859,7 +864,7 @@ static int families_count(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* The new ones stand last. */
+/* New modules are last in the loader's list. */
 static void families_survey(unsigned long long adds)
 {
     unsigned modules = 0;
@@ -874,7 +879,7 @@ static void families_survey(unsigned long long adds)
     adds_seen = adds;
 }
 
-/* A recorder that came late has a pass over all modules before it. */
+/* A recorder that was loaded late makes a pass over all modules anyway (patch.h). */
 static void families_set_imports(void)
 {
     if (!real_is_late() && imports_are_there())
@@ -895,7 +900,7 @@ void families_begin(void)
     errno = saved_errno;
 }
 
-/* What was hooked for the session before stays so: other functions may be named now. */
+/* Functions of the session before stay hooked; this session may name others. */
 static void families_survey_pools(void)
 {
     struct survey survey = {.examination = private_borrow(sizeof *survey.examination),

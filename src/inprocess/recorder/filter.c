@@ -1,6 +1,6 @@
-/* See filter.h. The language is the kernel's classic BPF as far as seccomp takes it
- * (kernel/seccomp.c, seccomp_check_filter): no loops, all loads are 32-bit words of
- * seccomp_data. */
+/* Runs a filter on each system call of ours, as the kernel would (filter.h). The language is the
+ * part of classic BPF that seccomp accepts (kernel/seccomp.c, seccomp_check_filter): no loops, and
+ * all loads are 32-bit words of seccomp_data. */
 #include "recorder/filter.h"
 
 #include <fcntl.h>
@@ -88,7 +88,7 @@ static uint32_t filter_load(const struct machine *machine, const struct sock_fil
     }
 }
 
-/* Of an instruction that changes the machine only. */
+/* Executes an instruction that is no jump and no return. */
 static void filter_step(struct machine *machine, const struct sock_filter *instruction,
                         const struct seccomp_data *data)
 {
@@ -142,10 +142,10 @@ uint32_t filter_run(const struct sock_fprog *filter, const struct seccomp_data *
             break;
         }
     }
-    return SECCOMP_RET_KILL_PROCESS; /* the kernel takes no such filter */
+    return SECCOMP_RET_KILL_PROCESS; /* the kernel accepts no filter without a return */
 }
 
-/* ---- What we call ---- */
+/* ---- Our system calls ---- */
 
 #define MADVISE(what)                                                                              \
     SYS_madvise,                                                                                   \
@@ -239,5 +239,5 @@ void filter_strict(void)
 
 void filter_clock(void)
 {
-    filter_forbid(CALL_CLOCK | CALL_JOIN); /* children begin without it, too */
+    filter_forbid(CALL_CLOCK | CALL_JOIN); /* children cannot read the clock either */
 }

@@ -1,5 +1,5 @@
-/* The program's own seccomp filters, asked which of our system calls they would let pass. Runs
- * inside the program: no system call, no malloc. */
+/* Finds out which of our system calls the program's own seccomp filters forbid, by running the
+ * filters. Runs inside the program: no system call, no malloc. */
 #ifndef TIDEMARK_RECORDER_FILTER_H
 #define TIDEMARK_RECORDER_FILTER_H
 
@@ -7,16 +7,17 @@
 #include <linux/seccomp.h>
 #include <stdint.h>
 
-/* The kernel has just taken this filter (so all of it is readable and sound): what it does not let
- * pass is forbidden from now on (unwind/permitted_calls.h), be it that it kills or that the call
- * would fail. It may be one thread's only; it is taken to be everybody's. */
+/* The kernel has just accepted this filter, so all of it is readable and valid. Calls that the
+ * filter does not allow are forbidden from now on (unwind/permitted_calls.h), whether they would
+ * kill or only fail. A filter of one thread counts for all threads. */
 void filter_installed(const struct sock_fprog *filter);
-/* SECCOMP_MODE_STRICT: read, write, exit, sigreturn; nor the processor's clock, on x86-64. */
+/* SECCOMP_MODE_STRICT permits only read, write, exit and sigreturn, and on x86-64 it also forbids
+ * reading the processor's clock. */
 void filter_strict(void);
-/* PR_SET_TSC: reading the processor's clock kills this thread, and those that it begins. */
+/* PR_SET_TSC: reading the processor's clock kills this thread, and threads that it starts. */
 void filter_clock(void);
 
-/* What a filter says of a call: an action and its data, SECCOMP_RET_…. */
+/* The filter's result for a call: an action and its data, SECCOMP_RET_…. */
 uint32_t filter_run(const struct sock_fprog *filter, const struct seccomp_data *data);
 
 #endif

@@ -15,8 +15,8 @@ bool followed_begin(void)
     return followed_root;
 }
 
-/* What `place` leads to, made when it is first asked for. Of two threads that make it at once the
- * loser's pages stay untouched. */
+/* The memory that `place` points to, which is mapped at the first call. If two threads map it at
+ * once, the pages of the loser stay untouched. */
 static void *followed_made(_Atomic(void *) *place, size_t bytes)
 {
     void *there = atomic_load_explicit(place, memory_order_acquire);

@@ -31,17 +31,18 @@ struct followed_root {
     _Atomic(struct followed_middle *) middles[FOLLOWED_FANOUT];
 };
 
-/* NULL: blocks are not followed so. */
+/* NULL: there is no such set. */
 extern struct followed_root *followed_root __attribute__((visibility("hidden")));
 
-/* Readies it; again in the child of a fork. False: no memory. */
+/* Makes the set, empty; again in the child of a fork. False: no memory. */
 bool followed_begin(void);
-/* Before anyone can free the block. False: no memory, or no address of a program. */
+/* To be called before any thread can free the block. False: no memory, or no address of a
+ * program. */
 bool followed_add(uintptr_t address);
-/* By whoever frees it, before that. True if it was there. */
+/* By the thread that frees the block, before it does. True if the block was in the set. */
 bool followed_remove(uintptr_t address);
 
-/* The word of an address; NULL: nothing near it is followed. */
+/* The word of an address; NULL: no block near it is in the set. */
 static inline _Atomic uint64_t *followed_word(uintptr_t address)
 {
     size_t first = address >> FOLLOWED_MIDDLE_SHIFT;

@@ -1,4 +1,5 @@
-/* What the hook functions share: calling the real function, and recording around it. */
+/* The parts that hook functions have in common: calling the real function, and recording around
+ * it. */
 #ifndef TIDEMARK_RECORDER_HOOKS_H
 #define TIDEMARK_RECORDER_HOOKS_H
 
@@ -11,8 +12,8 @@
 #include "recorder/thread.h"
 #include "recorder/usable.h"
 
-/* Every function of these files that the program calls. Its frame pointer is where the capture
- * starts, so it may be neither inlined nor optimised into a jump. */
+/* Marks functions that the program calls. A capture starts at the function's frame pointer, so the
+ * function may be neither inlined nor optimised into a jump. */
 #define HOOK __attribute__((visibility("default"), noinline))
 
 #define HOOK_FRAME() ((uintptr_t)__builtin_frame_address(0))
@@ -67,7 +68,7 @@ static inline uint64_t hooks_call_took(uint64_t since)
         result_;                                                                                   \
     })
 
-/* Inside, for foreign allocators: tcmalloc's answer takes an allocation the first time. */
+/* `inside` is set meanwhile, because tcmalloc's function allocates at its first call. */
 static __attribute__((noinline, unused)) size_t hooks_usable_by_call(struct thread *thread,
                                                                      uintptr_t frame, void *block)
 {
@@ -98,9 +99,9 @@ static inline unsigned log2_of(size_t alignment)
     return alignment > 1 ? (unsigned)__builtin_ctzl(alignment) : 0;
 }
 
-enum { HOOKS_PAGE = 4096 }; /* of the smallest pages */
+enum { HOOKS_PAGE = 4096 }; /* bytes of the smallest pages */
 
-/* What the real call took that was recorded just now. */
+/* Records the time of the real call that was recorded just now. */
 static inline __attribute__((always_inline)) void
 hooks_record_spent(struct thread *thread, uintptr_t frame, uint64_t spent)
 {
@@ -108,7 +109,8 @@ hooks_record_spent(struct thread *thread, uintptr_t frame, uint64_t spent)
         thread_record_short(thread, frame, WIRE_SPENT, (uintptr_t)(spent & WIRE_ADDRESS_MASK));
 }
 
-/* Records what an allocation call returned, by the path from before it; NULL is a failure. */
+/* Records the result of an allocation, with the path that was captured before the call; NULL is a
+ * failure. */
 static inline __attribute__((always_inline)) void
 hooks_record_returned(bool header, struct thread *thread, uintptr_t frame, uint32_t node,
                       unsigned kind, void *block, size_t size, unsigned align_log2)
@@ -120,7 +122,7 @@ hooks_record_returned(bool header, struct thread *thread, uintptr_t frame, uint3
         thread_record_long_at(thread, frame, node, kind | WIRE_FAILED, 0, size, 0, align_log2);
 }
 
-/* Where thread_plain. */
+/* The same if thread_plain. */
 static inline __attribute__((always_inline)) void
 hooks_record_plain(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind,
                    void *block, size_t size, unsigned align_log2)
@@ -128,7 +130,7 @@ hooks_record_plain(struct thread *thread, uintptr_t frame, uint32_t node, unsign
     hooks_record_returned(true, thread, frame, node, kind, block, size, align_log2);
 }
 
-/* Anywhere: with what the call took. */
+/* The same in all cases, with the time of the call. */
 static inline __attribute__((always_inline)) void
 hooks_record_allocation(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind,
                         void *block, size_t size, unsigned align_log2)
@@ -144,7 +146,7 @@ hooks_record_allocation(struct thread *thread, uintptr_t frame, uint32_t node, u
 
 extern bool hooks_free_stacks;
 
-/* What a free says of the block's pages (last_writes.h); 0: nothing. */
+/* The block's written pages, for the record of its free (last_writes.h); 0: nothing is told. */
 static __attribute__((noinline, unused)) uint64_t
 hooks_ask_last_writes(struct thread *thread, uintptr_t frame, void *block)
 {
@@ -153,7 +155,7 @@ hooks_ask_last_writes(struct thread *thread, uintptr_t frame, void *block)
                           usable ? usable : hooks_usable_by_call(thread, frame, block));
 }
 
-/* `kind`: of a free without its path, `kind_at`: with it, and with what it `told` of its pages. */
+/* Records a free: as `kind` without its path, or as `kind_at` with its path and `told`. */
 static inline __attribute__((always_inline)) void
 hooks_record_free_as(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                      void *block, unsigned kind, unsigned kind_at, uint64_t told)
@@ -165,7 +167,7 @@ hooks_record_free_as(struct thread *thread, uintptr_t frame, const struct unwind
         thread_record_short(thread, frame, kind, (uintptr_t)block);
 }
 
-/* Of a block of real.malloc's kind. */
+/* Records the free of a block that real.malloc or its family made. */
 static inline __attribute__((always_inline)) void record_free(struct thread *thread,
                                                               uintptr_t frame,
                                                               const struct unwind_start *start,
@@ -185,16 +187,16 @@ static inline __attribute__((always_inline)) void record_free(struct thread *thr
 }
 
 /* ---- Sampling ----
- * There is a filter (sampled.h) where allocations are sampled, and none where all are recorded (but
- * for one that lets nothing pass while the program has paused the recording: pause.h). A
- * hook is one branch on that, and where they are what is not sampled goes straight on to the real
- * function. The rest is done by two more functions, one for each case, which the hook jumps to:
- * tail calls, so that their frames lie where the hook's would and their caller is the program. (In
- * one function the way past it would save and restore all the registers that recording needs: 12
- * instructions.) */
+ * If allocations are sampled, there is a filter (sampled.h). If all are recorded, there is none,
+ * except while the program has paused the recording (pause.h): then a filter lets nothing pass. A
+ * hook branches on the filter. A call that is not sampled goes on to the real function at once.
+ * Otherwise the hook jumps to one of two functions, one for each case. These are tail calls, so
+ * that the frame of such a function is where the hook's would be, and its caller is the program.
+ * (One function for all would save and restore all the registers that recording needs, on the quick
+ * way too: 12 instructions.) */
 #define HOOK_BODY static __attribute__((noinline))
 
-/* Nothing need be done for an allocation of so many bytes, but the real call. */
+/* Is there nothing to do for an allocation of `size` bytes but the real call? */
 static inline __attribute__((always_inline)) bool sampling_passes(size_t size)
 {
     struct thread *thread = thread_current;
@@ -214,40 +216,41 @@ static inline __attribute__((always_inline)) bool sampling_passes_free(const uin
     return likely(!sampled_maybe(filter, block));
 }
 
-/* Is there anything to it but the real call? */
+/* May the real function be called without INSIDE? */
 static inline __attribute__((always_inline)) bool hooks_sampling_is_direct(void)
 {
     return likely(!thread_real_nests) || !thread_current;
 }
 
-/* Where every free comes as far as this, most being of blocks that are not recorded (any more). */
+/* With the set of followed.h every free comes here, and most blocks are not in the set. Is this
+ * free one of those, and its real call direct? */
 static inline __attribute__((always_inline)) bool sampling_leaves(const void *block)
 {
     return followed_root && !followed_has((uintptr_t)block) && hooks_sampling_is_direct();
 }
 
-/* In a function of its own, of a thread that has its state: a real call that may call what we hook.
- */
+/* For a function that makes only the real call, which may call functions that we hook. The thread
+ * has a state. */
 #define INSIDE_ONLY()                                                                              \
     struct thread *thread_ = thread_current;                                                       \
     INSIDE(thread_, HOOK_FRAME())
 
-/* Before anyone can free a block that is sampled; true too where all are recorded. False: it is
- * lost for want of memory, and counted. */
+/* Adds a sampled block to the set, before any thread can free it. True also if all blocks are
+ * recorded. False: no memory; the block is counted as lost. */
 bool sampled_remember(struct thread *thread, void *block);
-/* The call returned `block` for an allocation that is sampled. */
+/* Records a sampled allocation that returned `block`. */
 void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         unsigned kind, void *block, size_t size, unsigned align_log2);
-/* Was the block recorded? It is not any more. *newest: WIRE_NEWEST or 0. */
+/* Removes the block from the set. True: it was recorded. *newest: WIRE_NEWEST or 0. */
 bool sampled_forget(struct thread *thread, void *block, unsigned *newest);
-/* Before the real free of what may be a sampled block. */
+/* To be called before the real free of a block that may be sampled. */
 void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                   void *block);
-/* realloc of `old`, a block. */
+/* realloc of `old`, which is not NULL. */
 void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                       void *old, size_t size);
 
-/* operator new may have to be looked up anew after this. */
+/* The C++ operators are looked up again at their next calls. */
 void hooks_new_forget(void);
 
 #endif

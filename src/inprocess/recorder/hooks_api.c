@@ -1,5 +1,5 @@
-/* What libtidemark-api finds in us (api/provider.h): the program speaks of itself. Runs inside the
- * profiled program: no malloc of our own, no stdio, errno kept. */
+/* The recorder's table of functions for libtidemark-api (api/provider.h), which the program calls.
+ * Runs inside the profiled program: no malloc of our own, no stdio, errno kept. */
 #include "recorder/hooks.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include "recorder/pause.h"
 #include "recorder/session.h"
 
-/* The table's functions are called by pointer, and their frames are where captures start. */
+/* The table's functions are called by pointer, and captures start at their frames. */
 #define API __attribute__((noinline)) static
 
-/* A look at a large process takes seconds; an answer from the replay is behind what is in the
- * rings. */
+/* A look at a large process takes seconds. The collector answers only after it has replayed what is
+ * in the rings. */
 enum { SNAPSHOT_MS = 10000, ANSWER_MS = 10000 };
 
 API int api_is_recording(void)
@@ -124,8 +124,8 @@ API int api_reset_peak(enum tidemark_scope scope)
 
 /* ---- Pools ---- */
 
-/* Not where pages are recorded: there a pool's chunk stays the block that it is.
- * The block itself goes out of the set of samples: what becomes of it is no event any more. */
+/* With --events=pages a pool's chunk stays a block, and nothing is recorded. The chunk is removed
+ * from the set of samples, because its free is no event any more. */
 API void api_pool_chunk(const void *chunk)
 {
     uintptr_t frame = HOOK_FRAME();

@@ -1,7 +1,7 @@
-/* Programs that the program executes. What will not be recorded is counted beforehand (leaving.h),
- * because nobody is there to count it afterwards. Calls are passed on as they are, but for the
- * environment of programs that our library would harm, which goes without us, and of those that
- * have another LD_PRELOAD, which gets us in front. */
+/* Hooks of exec and of functions that start programs. A program that will not be recorded is
+ * counted before the call (leaving.h), because afterwards no recorder is there. Calls are passed on
+ * unchanged but for the environment: a program that our library would harm gets one without us, and
+ * one with another LD_PRELOAD gets us in front. */
 #include "recorder/hooks.h"
 
 #include <errno.h>
@@ -141,7 +141,7 @@ HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actio
 }
 HOOKED(posix_spawnp)
 
-/* Nobody's shell is a program that we would harm: it is counted only. */
+/* Our library does no harm to a shell, so it is only counted. */
 HOOK int system(const char *command)
 {
     struct leaving leaving = {.kind = WIRE_FOLLOWED};

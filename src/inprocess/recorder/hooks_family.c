@@ -1,6 +1,6 @@
-/* What stands in front of an allocator's functions that were hooked at their beginnings
- * (families.h): one hook for each thing that a function does, whatever its name and the order of
- * its arguments. A hook is jumped to from the function, with the function's arguments and, as the
+/* Hooks of allocators' functions that were hooked at their beginnings (families.h). There is one
+ * hook for each thing that a function does (enum family_does), whatever its name and the order of
+ * its arguments. The function jumps to the hook, which gets the function's arguments and, as the
  * sixth, its family_entry. Runs inside the profiled program: no malloc of our own, no stdio, errno
  * as the real function left it. */
 #include "recorder/families.h"
@@ -15,7 +15,7 @@
 #define ARGUMENTS   a0, a1, a2, a3, a4
 #define FAMILY_HOOK KEEPS_GENERAL static uintptr_t
 
-/* ---- What the arguments say ---- */
+/* ---- Sizes and alignments from arguments ---- */
 
 static size_t family_size(const struct family_call *call)
 {
@@ -44,7 +44,8 @@ static uintptr_t family_do(const struct family_call *call)
 
 /* ---- The real call ---- */
 
-/* A frame that was left by longjmp inside the real function counts no more: it lies deeper. */
+/* If a longjmp has left an earlier real function, its frame in `inside` is deeper in the stack than
+ * this one, and is dropped. */
 static struct inside family_inside_begin(struct thread *thread, uintptr_t frame)
 {
     struct inside inside = hooks_inside_begin(thread, frame);
@@ -74,7 +75,7 @@ static size_t family_usable(struct thread *thread, uintptr_t frame, const struct
 
 /* ---- Records ---- */
 
-/* Is this one recorded, where not all are? */
+/* Is this allocation recorded, if not all are? */
 static bool family_samples(struct thread *thread, size_t size)
 {
     return likely(!hooks_sampling_filter()) || thread_samples(thread, size);
@@ -92,7 +93,7 @@ static uint64_t family_slack(struct thread *thread, uintptr_t frame, const struc
     return usable > size ? usable - size : 0;
 }
 
-/* A block that is sampled is remembered before anybody can free it. */
+/* A sampled block enters the set before any thread can free it. */
 static void family_record(struct thread *thread, uintptr_t frame, const struct family_call *call,
                           uint32_t node, uintptr_t block, size_t size)
 {
@@ -142,7 +143,7 @@ FAMILY_HOOK family_allocates(PARAMETERS)
     return family_allocate(thread, frame, &start, &call);
 }
 
-/* How large a copy is, and so whether it is sampled, is known behind the call only. */
+/* The size of a copy, and so whether it is sampled, is known only after the call. */
 FAMILY_HOOK family_copies(PARAMETERS)
 {
     KEEPS_VECTORS();
@@ -160,7 +161,7 @@ FAMILY_HOOK family_copies(PARAMETERS)
     return result;
 }
 
-/* Nobody knows how long it is: its pages are not asked for. */
+/* The length of the block is not known, so its written pages are not asked for. */
 static void family_record_free(struct thread *thread, uintptr_t frame,
                                const struct unwind_start *start, void *block)
 {
@@ -200,8 +201,8 @@ FAMILY_HOOK family_releases(PARAMETERS)
     return family_release(thread, frame, &start, &call);
 }
 
-/* The old life ends before the real call (hooks_malloc.c), if it was recorded or the new one will
- * be. */
+/* The life of the old block ends before the real call, as in hooks_malloc.c. Nothing is recorded if
+ * neither the old block is recorded nor the new one will be. */
 struct family_resizing {
     const struct family_call *call;
     void *old;
@@ -226,7 +227,7 @@ static bool family_resize_begin(struct thread *thread, uintptr_t frame,
     return true;
 }
 
-/* `block` 0: the old one stayed as it was, unless `size` is 0 as well, which frees. */
+/* `block` 0: the old block stayed as it was, or was freed if `size` is 0 too. */
 static void family_resize_end(struct thread *thread, uintptr_t frame,
                               const struct family_resizing *resizing, uintptr_t block, size_t size)
 {
@@ -251,7 +252,8 @@ static void family_resize_end(struct thread *thread, uintptr_t frame,
     hooks_record_spent(thread, frame, spent);
 }
 
-/* jemalloc's xallocx: the block has at least `size` bytes now, or nothing has changed. */
+/* The block after the call; 0: the call failed. jemalloc's xallocx returns the usable size: below
+ * `size` nothing has changed. */
 static uintptr_t family_block_after(const struct family_resizing *resizing, uintptr_t result)
 {
     return resizing->call->entry->row->does != FAMILY_GROWS ? result
@@ -273,7 +275,7 @@ uintptr_t family_resize(struct thread *thread, uintptr_t frame, const struct unw
     return result;
 }
 
-/* Of no block another is made, but by the functions that only grow one. */
+/* Without an old block a new one is allocated, unless the function can only grow a block. */
 FAMILY_HOOK family_resizes(PARAMETERS)
 {
     KEEPS_VECTORS();

@@ -1,7 +1,7 @@
-/* How a program puts itself under a seccomp filter: prctl(), or seccomp(), which has no function of
- * its own and goes through syscall() (libseccomp). Everything is passed on as it is; a filter that
- * the kernel has taken is then asked what it lets pass of ours. Reading the clock is no call, and
- * can be forbidden in the same way. */
+/* Hooks of the functions by which a program installs a seccomp filter: prctl(), and syscall(),
+ * because seccomp() has no function of its own (libseccomp). All calls are passed on unchanged.
+ * After the kernel has accepted a filter, it is tested which of our calls it forbids (filter.h).
+ * prctl() can also forbid reading the clock. */
 #include "recorder/hooks.h"
 
 #include <errno.h>
@@ -17,8 +17,8 @@
 #define PR_SYS_DISPATCH_ON           1
 #endif
 
-/* Of the program's, and read by the kernel without an error just now. Strict mode forbids the clock
- * too: what this thread calls from now on is passed on unrecorded. */
+/* A mode or a filter that the kernel has just accepted. Strict mode forbids the clock too, so calls
+ * of this thread are not recorded from now on. */
 static void hooks_filter_see(unsigned long mode, const void *argument)
 {
     int saved_errno = errno;
@@ -31,14 +31,14 @@ static void hooks_filter_see(unsigned long mode, const void *argument)
     errno = saved_errno;
 }
 
-/* Without a byte of the program's all calls are blocked that are not made from its range. */
+/* Without a selector byte all calls are blocked that are not made from the program's range. */
 static void hooks_filter_see_dispatch(unsigned long mode, const char *selector)
 {
     static const char blocks = 1;
     calls_selector = mode != PR_SYS_DISPATCH_ON ? NULL : selector ? selector : &blocks;
 }
 
-/* Before real_init(). */
+/* The system call itself, for calls before real_init(). */
 __attribute__((used)) static long hooks_filter_raw_syscall(long number, long a, long b, long c,
                                                            long d, long e, long f)
 {
@@ -93,7 +93,7 @@ HOOK int prctl(int option, ...)
 HOOKED(prctl)
 
 /* ---- syscall() ----
- * A jump and nothing else, but for that one number: calls of clone return twice. */
+ * For all numbers but that of seccomp it is only a jump, because calls of clone return twice. */
 
 __attribute__((used)) static long hooks_filter_seccomp_by_syscall(long number,
                                                                   unsigned long operation,
@@ -103,7 +103,7 @@ __attribute__((used)) static long hooks_filter_seccomp_by_syscall(long number,
     long result = real.syscall ? real.syscall(number, operation, flags, argument)
                                : hooks_filter_raw_syscall(number, (long)operation, (long)flags,
                                                           (long)argument, 0, 0, 0);
-    /* With some flags a descriptor, or the thread that could not be brought under it. */
+    /* With some flags the result is a descriptor, or a thread that could not be synchronised. */
     bool taken = result == 0 || (result > 0 && flags & SECCOMP_FILTER_FLAG_NEW_LISTENER);
     if (taken && operation == SECCOMP_SET_MODE_FILTER)
         hooks_filter_see(SECCOMP_MODE_FILTER, argument);
@@ -112,7 +112,7 @@ __attribute__((used)) static long hooks_filter_seccomp_by_syscall(long number,
     return result;
 }
 
-_Static_assert(offsetof(struct real, syscall) == 0, "the jump takes the first one");
+_Static_assert(offsetof(struct real, syscall) == 0, "the code jumps through the first member");
 #define TEXT_OF(number) #number
 #define TEXT(number)    TEXT_OF(number)
 __asm__(".text\n"

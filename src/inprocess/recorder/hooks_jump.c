@@ -1,6 +1,6 @@
-/* Hooks of longjmp and its kin. Frames that such a jump leaves have no exit hooks, so the stack
- * that entry hooks keep is cut first (instrument_jump()). Programs without entry hooks notice
- * nothing. */
+/* Hooks of longjmp and its variants. Frames that such a jump leaves call no exit hooks, so the
+ * shadow stack is cut first (instrument_jump()). In programs without entry hooks this has no
+ * effect. */
 #include "recorder/hooks.h"
 
 #include <setjmp.h>

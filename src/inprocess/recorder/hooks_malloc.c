@@ -5,15 +5,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Called by the loader before anything of ours has run: find the real functions first. Who records
- * has found them. */
+/* The loader may call a hook before any other code of ours has run: then the real functions are
+ * looked up first. A thread that records has them. */
 #define NEED_REAL()                                                                                \
     do {                                                                                           \
         if (unlikely(!real.malloc) && !real_init())                                                \
             abort();                                                                               \
     } while (0)
 
-/* `call` gives `result`; `block` is an expression of that. */
+/* `call` is stored in `result`; `block` is an expression with `result`. */
 #define ALLOCATION_HOOK(type, name, parameters, arguments, kind, call, block, size, align_log2)    \
     HOOK_BODY type name##_sampled parameters                                                       \
     {                                                                                              \
@@ -84,8 +84,8 @@ static inline size_t hooks_malloc_product(size_t count, size_t size)
  * valloc_sampled, valloc_inside, pvalloc_recorded, pvalloc_sampled and pvalloc_inside. */
 #include "interpose/functions.def"
 
-/* realloc of a block: its old life ends before the real call, since another thread may be given
- * the address while the call is still under way; the new one begins after it. */
+/* realloc of a block. The old block's life is recorded to end before the real call, because another
+ * thread may get the address during the call. The new block's life begins after the call. */
 static inline __attribute__((always_inline)) void *
 hooks_malloc_reallocate(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         void *old, size_t size)
@@ -110,7 +110,7 @@ hooks_malloc_reallocate(struct thread *thread, uintptr_t frame, const struct unw
     return block;
 }
 
-/* The same where thread_plain. */
+/* The same if thread_plain. */
 static inline __attribute__((always_inline)) void *
 hooks_malloc_reallocate_plain(struct thread *thread, uintptr_t frame,
                               const struct unwind_start *start, void *old, size_t size)
@@ -120,7 +120,7 @@ hooks_malloc_reallocate_plain(struct thread *thread, uintptr_t frame,
     void *block = real.realloc(old, size);
     if (likely(block || size))
         hooks_record_plain(thread, frame, node, WIRE_REALLOC_END, block, size, 0);
-    else /* it has freed the block, and has not failed */
+    else /* realloc(old, 0) has freed the block, and has not failed */
         thread_record_long_at(thread, frame, node, WIRE_REALLOC_END, 0, 0, 0, 0);
     return block;
 }
@@ -182,7 +182,7 @@ HOOK void *realloc(void *old, size_t size)
 }
 HOOKED(realloc)
 
-/* A product that overflows fails without a call, and is recorded in any case. */
+/* If the product overflows, there is no real call, and the failure is always recorded. */
 HOOK_BODY void *reallocarray_overflows(void)
 {
     uintptr_t frame = HOOK_FRAME();
@@ -206,7 +206,7 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
 }
 HOOKED(reallocarray)
 
-/* Calls what ends the block's life, as the allocator's own business if need be. */
+/* Calls the real function that frees the block, with INSIDE and timed if need be. */
 #define CALL_REAL_FREE(thread, frame, call)                                                        \
     do {                                                                                           \
         if (unlikely(thread_real_watched)) {                                                       \

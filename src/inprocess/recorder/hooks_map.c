@@ -1,6 +1,7 @@
 /* Hooks of the functions that map memory: mmap, mremap, munmap, mprotect, madvise, shared memory
- * and the break. Each records one event after the real call succeeded. glibc's own mappings
- * (arenas, thread stacks) do not pass here; /proc shows them. */
+ * and the break. A call is recorded after the real call succeeded; munmap and shmdt are recorded
+ * before it. glibc's own mappings (arenas, thread stacks) do not call these functions; /proc shows
+ * them. */
 #include "recorder/hooks.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@
 #include "runtimes/script_memory.h"
 #include "unwind/permitted_calls.h"
 
-/* The state of the calling thread if the program itself maps, and not its allocator: that does so
- * inside of malloc, or in a thread of its own, or before anybody has called it. */
+/* The state of the calling thread if the program itself maps. NULL if its allocator does: inside of
+ * malloc, in a thread of its own, or before its first call. */
 static inline __attribute__((always_inline)) struct thread *hooks_map_enter(uintptr_t frame)
 {
     struct thread *thread = thread_hook_enter(frame);
@@ -131,8 +132,8 @@ HOOKED(mmap)
 /* The same function where off_t has 64 bits. */
 HOOKED_TOO(mmap64, mmap)
 
-/* What the kernel refuses whatever is mapped there: it is recorded beforehand, since the addresses
- * may be another thread's as soon as they are free. */
+/* Does the kernel refuse this munmap in any case? Others are recorded before the call, because
+ * another thread may get the addresses as soon as they are free. */
 static bool hooks_map_unmaps_nothing(const void *address, size_t bytes)
 {
     enum { SMALLEST_PAGE_BYTES = 4096 };
@@ -164,13 +165,13 @@ HOOKED(munmap)
 #define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
 #endif
 
-/* Of 0 bytes of a shared mapping another one is made. */
+/* Is nothing left at the old address? With 0 old bytes a shared mapping is mapped a second time. */
 static bool hooks_map_leaves_old(size_t old_bytes, int flags)
 {
     return old_bytes != 0 && !(flags & MREMAP_DONTUNMAP);
 }
 
-/* What is moved stays of the kind that it was. Of no bytes, what is shared is mapped once more. */
+/* The kind of the new mapping: that of the moved one, or if the old one stays, a new one. */
 static uint32_t hooks_map_said_of_moved(size_t old_bytes, int flags)
 {
     unsigned fixed = flags & MREMAP_FIXED ? WIRE_MAPPING_FIXED : 0;
@@ -179,8 +180,9 @@ static uint32_t hooks_map_said_of_moved(size_t old_bytes, int flags)
     return wire_mapping_of(old_bytes ? MAPPING_ANONYMOUS : MAPPING_SHARED, fixed);
 }
 
-/* What was at `old` when the call began, at `since`, is there no more. Another thread may have
- * mapped something there meanwhile, and told of it: so the record says exactly how old it is. */
+/* Records that the old mapping is gone, which was there when the call began, at `since`. Another
+ * thread may have mapped and recorded something at that address meanwhile, so the record tells when
+ * the call began. */
 static void hooks_map_record_moved(struct thread *thread, uintptr_t frame, uint32_t node,
                                    uint64_t since, const void *old, size_t old_bytes)
 {
@@ -197,7 +199,7 @@ static void hooks_map_record_moved(struct thread *thread, uintptr_t frame, uint3
     thread_record_publish(&recording, ticks);
 }
 
-/* Where it is now, and no more where it was. */
+/* Notes the new address of a moved mapping for children of a fork, and forgets the old one. */
 static void hooks_map_keep_moved(struct thread *thread, uint32_t node, uintptr_t old,
                                  size_t old_bytes, uintptr_t mapped, size_t bytes, int flags)
 {
@@ -214,7 +216,7 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
     va_list rest;
     va_start(rest, flags);
-    /* The kernel takes a hint for one with MREMAP_DONTUNMAP, as the C library passes it on. */
+    /* with MREMAP_DONTUNMAP the kernel takes the address as a hint */
     bool has_wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP);
     void *wanted = has_wanted ? va_arg(rest, void *) : NULL;
     va_end(rest);
@@ -262,7 +264,7 @@ HOOKED(mprotect)
 #define MADV_DONTNEED_LOCKED 24 /* Linux 5.18 */
 #endif
 
-/* 0: no pages are given back. (posix_madvise() never does that.) */
+/* 0: the advice gives no pages back. (posix_madvise() never does.) */
 static enum wire_advice hooks_map_advice(int advice)
 {
     switch (advice) {
@@ -295,7 +297,7 @@ HOOKED(madvise)
 
 /* ---- Segments of System V ---- */
 
-/* Mapped for a segment; 0: the program's filter keeps us from asking. */
+/* The bytes that are mapped for a segment; 0: a filter forbids to ask. */
 static size_t hooks_map_segment_bytes(int segment)
 {
     struct shmid_ds state = {0};
@@ -325,7 +327,7 @@ HOOK void *shmat(int segment, const void *address, int flags)
 }
 HOOKED(shmat)
 
-/* Beforehand, as munmap. Where no segment begins it is told of one that nobody knows. */
+/* Recorded before the call, as munmap. If no segment begins there, the record has no effect. */
 HOOK int shmdt(const void *address)
 {
     uintptr_t frame = HOOK_FRAME();
@@ -387,7 +389,7 @@ HOOKED(sbrk)
 
 /* ---- Stacks of signal handlers ---- */
 
-/* Only the kernel knows where they lie, and says it to nobody else. */
+/* Only the kernel has their addresses, and tells them to their own thread only. */
 HOOK int sigaltstack(const stack_t *stack, stack_t *old)
 {
     uintptr_t frame = HOOK_FRAME();

@@ -1,10 +1,11 @@
-/* C++'s operator new and delete, every form. They have hooks of their own because an allocator that
- * brings its own operators (tcmalloc, jemalloc) does not call malloc from them. */
+/* Hooks of every form of C++'s operator new and delete. They are needed beside the hooks of malloc,
+ * because the operators of some allocators (tcmalloc, jemalloc) do not call malloc. */
 #include "recorder/hooks.h"
 
 #include <stdlib.h>
 
-/* The real operators, looked up when first called: a C program's plug-in may bring them later. */
+/* The real operators, looked up at their first call, because a plug-in of a C program may bring
+ * them later. */
 static struct {
 #define NEW(name, libraries, demangled, parameters, ...)    void *(*name)parameters;
 #define DELETE(name, libraries, demangled, parameters, ...) void(*name) parameters;
@@ -18,8 +19,8 @@ void hooks_new_forget(void)
 #include "interpose/functions.def"
 }
 
-/* Called without a C++ runtime in sight there is nobody who could throw; that cannot happen but by
- * a program calling the mangled name itself. */
+/* Without a C++ runtime there is no operator. That happens only if a program calls the mangled name
+ * itself. */
 static void *hooks_new_find_operator(const char *symbol)
 {
     void *found = real_find_operator(symbol);
@@ -47,8 +48,8 @@ static void *hooks_new_find_operator(const char *symbol)
         result_;                                                                                   \
     })
 
-/* A new that throws leaves no record here of its failure: the exception passes through, `inside`
- * is restored by its cleanup, and the failed malloc below was part of the real operator. */
+/* If a new throws, its failure is not recorded: the exception passes through, the clean-up restores
+ * `inside`, and the failed malloc was part of the real operator. */
 #define NEW(name, libraries, demangled, parameters, arguments, kind, counted, alignment)           \
     void *name parameters;                                                                         \
     HOOK_BODY void *name##_sampled parameters                                                      \
@@ -94,7 +95,8 @@ static void *hooks_new_find_operator(const char *symbol)
     HOOKED(name)
 #include "interpose/functions.def"
 
-/* What the real operator calls to free a block is let through, or not, as the operator itself. */
+/* The function that the real operator calls to free a block passes the filter if the operator
+ * did. */
 #define DELETE(name, libraries, demangled, parameters, arguments)                                  \
     void name parameters;                                                                          \
     HOOK_BODY void name##_sampled parameters                                                       \

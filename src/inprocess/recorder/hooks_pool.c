@@ -1,7 +1,7 @@
-/* What stands in front of functions that the user has named (--allocator-functions): one hook for
- * each thing that such a function does. Jumped to as those of hooks_family.c are. Of calls among
- * such functions only the outermost is an event; what they ask of malloc is the memory that their
- * blocks lie in (pools.h). */
+/* Hooks of functions that the user has named (--allocator-functions): one hook for each thing that
+ * such a function does. They are called like those of hooks_family.c. If such functions call one
+ * another, only the outermost call is an event. Blocks that they get from malloc are the memory of
+ * their own blocks (pools.h). */
 #include "recorder/families.h"
 
 #include "recorder/hooks.h"
@@ -38,8 +38,8 @@ static uintptr_t pool_do(const struct pool_call *call)
     return call->entry->original(at[0], at[1], at[2], at[3], at[4]);
 }
 
-/* Of a frame that was left by longjmp inside the real function nothing is left as soon as the stack
- * is used again. */
+/* Is a hook of a pool's function at work further out on this stack? If a longjmp has left it, its
+ * return address is overwritten as soon as the stack is used again. */
 static bool pool_is_nested(const struct thread *thread, uintptr_t frame)
 {
     return thread_frame_is_nested(thread->pool_frame, frame) &&
@@ -57,7 +57,7 @@ static void pool_leave(struct thread **thread)
     (*thread)->pool_frame = 0;
 }
 
-/* Also where an exception passes. */
+/* The clean-up runs also if an exception passes. */
 static uintptr_t pool_do_outermost(struct thread *thread, uintptr_t frame,
                                    const struct pool_call *call)
 {
@@ -95,8 +95,8 @@ static uintptr_t pool_allocate(struct thread *thread, uintptr_t frame,
     return result;
 }
 
-/* The old block's life ends before the call, as its place may be another thread's before that is
- * over. If the call fails it begins anew. */
+/* The old block's life ends before the call, because another thread may get its place during the
+ * call. If the call fails, the block begins again. */
 static uintptr_t pool_resize(struct thread *thread, uintptr_t frame,
                              const struct unwind_start *start, const struct pool_call *call)
 {
@@ -145,7 +145,7 @@ POOL_HOOK pool_frees(PARAMETERS)
     return pool_do_outermost(thread, frame, &call);
 }
 
-/* Pools end one another: nested calls count too. */
+/* The end of a pool may end others, so nested calls count too. */
 POOL_HOOK pool_ends(PARAMETERS)
 {
     KEEPS_VECTORS();

@@ -1,6 +1,6 @@
-/* Stands in for functions that end processes, load modules and register unwind tables. Each
- * tells the session what will happen, and then goes on to the real function. Functions that look
- * at their caller are left with a jump. */
+/* Hooks of functions that end processes, load and unload modules, and register unwind tables. Each
+ * informs the session and calls the real function. Real functions that depend on their caller are
+ * called by a jump. */
 #include "recorder/hooks.h"
 
 #include <dlfcn.h>
@@ -46,11 +46,11 @@ void thread_see_plain(void)
                      __ATOMIC_RELAXED);
 }
 
-/* What is loaded with RTLD_DEEPBIND (PHP loads its extensions so) has the C library's malloc before
- * any that was preloaded. Where that is the allocator all the same, we are put in front of it again
- * (patch_dlopen()). Where BFM is, blocks of the one would go to the free of the other, and the
- * program would crash: there the flag is left out. Jumps, so that dlopen sees who called and looks
- * where its RUNPATH says. */
+/* A module that is loaded with RTLD_DEEPBIND (as PHP's extensions are) is bound to the C library's
+ * malloc, not to a preloaded one. If the C library's malloc is the allocator, the module gets our
+ * functions afterwards (patch_dlopen()). If BFM is the allocator, its blocks would go to the C
+ * library's free, and the program would crash; so there the flag is left out. dlopen is called by a
+ * jump, because it searches the RUNPATH of its caller. */
 static bool hooks_process_has_bfm(void)
 {
 #ifdef TIDEMARK_PAGES
@@ -76,7 +76,7 @@ static __attribute__((noinline)) void hooks_process_see_namespace(long names, co
     errno = saved_errno;
 }
 
-/* A jump, as above. */
+/* A jump, as in dlopen(). */
 HOOK void *dlmopen(Lmid_t names, const char *file, int mode)
 {
     hooks_process_see_namespace(names, file);
@@ -84,8 +84,8 @@ HOOK void *dlmopen(Lmid_t names, const char *file, int mode)
 }
 HOOKED(dlmopen)
 
-/* libgcc_s may come with a library that was loaded later, and out of our sight: then the caller's
- * own look-up finds it. */
+/* libgcc_s may come with a library that was loaded later and locally. Then it is found through the
+ * caller's module. */
 typedef void (*frames_function)(void *frames);
 void __register_frame(void *frames); /* libgcc declares them nowhere */
 void __deregister_frame(void *frames);
@@ -133,7 +133,8 @@ HOOK int dlclose(void *handle)
     bool has_scripts = script_paths_before_close();
     int status = REAL(dlclose)(handle);
     int saved_errno = errno;
-    hooks_new_forget(); /* at once: another thread may load the operators elsewhere */
+    hooks_new_forget(); /* at once, because another thread may load the operators at another
+                         * address */
     if (has_scripts)
         script_paths_after_close();
     real_forget_gone();

@@ -1,6 +1,6 @@
-/* What stands in front of PyObject_Malloc, PyMem_Malloc and their kind (hooks_python.h), set as
- * Python says that allocators are set: by PyMem_SetAllocator(). What the interpreter's allocator
- * calls inside, malloc for what is large and mmap for arenas, is the allocator's. Runs inside the
+/* Hooks of PyObject_Malloc, PyMem_Malloc and the like (hooks_python.h), installed by
+ * PyMem_SetAllocator(), which Python has for that. Calls of malloc (for large blocks) and mmap (for
+ * arenas) inside the interpreter's allocator are part of it, and not recorded. Runs inside the
  * profiled program: no malloc of our own, no stdio, errno as the real function left it. */
 #include "recorder/hooks_python.h"
 
@@ -9,13 +9,13 @@
 #include "recorder/script_paths.h"
 #include "runtimes/python.h"
 
-/* What was there before us. */
+/* The allocators before ours. */
 static struct domain {
     enum python_domain number;
     struct python_allocator before;
 } domains[] = {{.number = PYTHON_MEM}, {.number = PYTHON_OBJ}};
 
-/* ---- The real functions, as a family's are called ---- */
+/* ---- The real functions, with the arguments of a family's ---- */
 
 static const struct python_allocator *hooks_python_before(uintptr_t domain)
 {
@@ -96,7 +96,8 @@ PYTHON_HOOK void *hooks_python_calloc(void *domain, size_t count, size_t size)
     return (void *)family_allocate(thread, frame, &start, &call);
 }
 
-/* Of no block another is made. Python frees by free only: a size of 0 is one of 1. */
+/* Without an old block a new one is allocated. In Python a size of 0 is one of 1, and frees
+ * nothing. */
 PYTHON_HOOK void *hooks_python_realloc(void *domain, void *block, size_t size)
 {
     const struct family_call call = {&entry_realloc,
@@ -130,9 +131,9 @@ PYTHON_HOOK void hooks_python_free(void *domain, void *block)
 
 /* ---- Taking over ---- */
 
-/* Others stand before us, and call us: tracemalloc, debug hooks. Each keeps what was before it in
- * its context, a variable of the interpreter's. (They are not called to find out: whoever comes by
- * here may be called by them, with their locks held.) */
+/* Do the allocators call ours, although they are others? tracemalloc and debug hooks do: each has
+ * the allocators before it in its context, a variable of the interpreter. (They are not called to
+ * find out, because they may have called us, with their locks held.) */
 static bool hooks_python_leads_to_us(const void *context, unsigned depth)
 {
     enum { WORDS = 8, DEPTH_MOST = 3 };
@@ -147,8 +148,8 @@ static bool hooks_python_leads_to_us(const void *context, unsigned depth)
     return false;
 }
 
-/* PYTHONMALLOC and the interpreter's development mode set allocators anew when it begins. What was
- * before us then is what they have set. */
+/* PYTHONMALLOC and the interpreter's development mode set other allocators when the interpreter
+ * begins. These are then the ones before ours. */
 static void hooks_python_take_over(struct domain *domain)
 {
     struct python_allocator now;
@@ -167,7 +168,7 @@ static void hooks_python_take_over_all(void)
         hooks_python_take_over(&domains[i]);
 }
 
-/* By a thread of Python's. The allocators are called by whoever has the interpreter's lock. */
+/* Called in a thread of Python's. A thread with the interpreter's lock may change allocators. */
 static void hooks_python_first_frames(void)
 {
     if (python_has_lock())

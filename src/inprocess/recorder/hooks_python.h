@@ -1,12 +1,11 @@
-/* Stands in front of CPython's allocators of objects and of its own memory (the domains obj and
- * mem), so that each object is a block and pymalloc's arenas are an allocator's. The raw domain is
+/* Hooks CPython's allocators of objects and of its own memory (the domains obj and mem), so that
+ * each object is a block, and pymalloc's arenas are memory of an allocator. The raw domain is
  * malloc. */
 #ifndef TIDEMARK_RECORDER_HOOKS_PYTHON_H
 #define TIDEMARK_RECORDER_HOOKS_PYTHON_H
 
-/* An interpreter was found (script_paths.h). Before its first call, if it has not begun; in a
- * program that runs already its allocators are taken over by the first thread of its that comes
- * by. */
+/* To be called when an interpreter was found (script_paths.h), before its first call. In a program
+ * that is running already, the first thread of Python's that allocates installs the hooks. */
 void hooks_python_begin(void);
 
 #endif

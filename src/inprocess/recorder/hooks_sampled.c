@@ -1,17 +1,17 @@
-/* What hooks do where not every block is recorded (hooks.h, "Sampling"). Runs inside the profiled
+/* The part of the hooks for recordings of samples (hooks.h, "Sampling"). Runs inside the profiled
  * program: no malloc of our own, no stdio, errno as the real function left it. */
 #include "recorder/hooks.h"
 
-/* The probability goes by the size, so one that has no room in a record must not become a small
- * one. */
+/* The probability depends on the size, so a size that is too large for a record must not wrap to a
+ * small one. */
 static size_t sampled_recorded_size(size_t size)
 {
     return size < WIRE_ADDRESS_MASK ? size : WIRE_ADDRESS_MASK;
 }
 
 /* ---- What it costs ----
- * One call in sixteen is timed where the collector keeps an eye on that. One that took longer than
- * any call of ours does was interrupted: that is not our cost. */
+ * If the collector adapts the interval to the cost, one call in sixteen is timed. A call that took
+ * longer than COST_MOST_TICKS was interrupted, and counts as that many. */
 enum { COST_TURNS = 16, COST_MOST_TICKS = 1 << 16 };
 
 static inline uint64_t sampled_cost_begins(struct thread *thread)
@@ -33,7 +33,7 @@ static inline void sampled_cost_ends(struct thread *thread, uint64_t since)
 
 /* ---- Which blocks are known ---- */
 
-/* The block may be freed by others as soon as its hook returns: it enters the set before. */
+/* Another thread may free the block as soon as its hook returns, so it enters the set before. */
 bool sampled_remember(struct thread *thread, void *block)
 {
     if (!thread_sample_bytes)
@@ -47,7 +47,8 @@ bool sampled_remember(struct thread *thread, void *block)
     return true;
 }
 
-/* Where all blocks are recorded but for those of a pause, the replay knows which. */
+/* If all blocks are recorded but those of a pause, every free is recorded, and the replay finds out
+ * whose block is known. */
 static bool sampled_was_recorded(void *block)
 {
     return !thread_sample_bytes ? block != NULL : sampled_remove((uintptr_t)block);
@@ -90,7 +91,7 @@ void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwin
     bool old_sampled = sampled_was_recorded(old);
     if (!sampled && !old_sampled)
         return CALL_REAL(thread, frame, real.realloc(old, size));
-    /* Before: what an interpreter's frames lie in may be the block that moves. */
+    /* before the call, because the block that moves may hold an interpreter's frames */
     uint32_t node = thread_path_before(thread, frame, start);
     thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
     sampled_cost_ends(thread, since);

@@ -1,6 +1,6 @@
-/* Stand-ins of functions that are hooked where they are imported; see imports.h. They are code of
- * this library, so that no memory has to be made executable. An entry is never given to another
- * function: a thread may be in its hook for as long as it likes. */
+/* Stand-ins of functions that are hooked where they are imported (imports.h). They are code of this
+ * library, so that no memory has to be made executable. An entry is never used for another
+ * function, because a thread may stay in its hook for any time. */
 #include "recorder/imports.h"
 
 #include <link.h>
@@ -14,7 +14,7 @@
 #define TEXT_(n) #n
 #define TEXT(n)  TEXT_(n)
 
-/* What a stand-in jumps to: read by the code below. */
+/* The target of a stand-in, which the code below reads. */
 struct import_point {
     const struct family_entry *entry;
     const void *hook;
@@ -25,7 +25,7 @@ LARGE_STATIC __attribute__((used, visibility("hidden"))) struct import_point imp
 enum { STAND_IN_BYTES = 16 };
 extern const char import_stand_ins[];
 
-/* Number n puts n where nothing of the caller's is, and goes to what they have in common. */
+/* Stand-in n loads n into a register that holds no argument, and jumps to the common part. */
 #if defined(__x86_64__)
 __asm__(".pushsection .text\n"
         ".hidden import_stand_ins\n"
@@ -154,7 +154,8 @@ static int imports_count_definer(struct dl_phdr_info *info, size_t size, void *c
     return definers->count > 1;
 }
 
-/* What is not bound yet will be bound to it: no other module has one of that name. */
+/* Does one module alone define this name? Then a word that is not bound yet will be bound to that
+ * function. */
 static bool imports_is_only(const char *name)
 {
     struct definers definers = {.name = name};

@@ -4,8 +4,8 @@
  *
  *   module ─▶ its word ─▶ stand-in ─▶ r9 (x5) = entry ─▶ hook(5 arguments, entry) ─▶ the function
  *
- * A word is one store, so other threads may run meanwhile. What the function's own module calls
- * without such a word, and what holds the function's address since before, is not seen.
+ * A word is changed by one store, so other threads may run meanwhile. Calls that the function's own
+ * module makes without such a word, and calls by an address that was taken before, are not seen.
  *
  * Runs inside the profiled program: no malloc, no stdio. */
 #ifndef TIDEMARK_RECORDER_IMPORTS_H
@@ -16,18 +16,18 @@
 #include "recorder/families.h"
 
 #ifndef TIDEMARK_PAGES
-/* A session begins: nothing is wanted yet. */
+/* To be called when a session begins: no function is wanted yet. */
 void imports_begin(void);
-/* Calls of the function at `function` shall come to its row's hook. False: there is no room. */
+/* From the next pass on, calls of the function at `function` come to its row's hook. False: there
+ * is no room. */
 bool imports_add(const struct family_row *row, uintptr_t function);
-/* They shall not, if imports_add() has been told so. */
+/* Undoes imports_add(). */
 void imports_drop(const struct family_row *row, uintptr_t function);
-/* Something has a stand-in, wanted or not. */
+/* Does any function have a stand-in, wanted or not? */
 bool imports_are_there(void);
 
-/* What is to stand in a word of that name, which holds `value`: the same if nothing changes.
- * `is_unbound`: the loader has not found the function yet. Not `to_hooks`: what stood there before
- * us. */
+/* The new value for a word of that name which holds `value`; `value` itself: no change.
+ * `is_unbound`: the loader has not bound the word yet. `to_hooks` false: the value before ours. */
 uintptr_t imports_wanted(const char *name, uintptr_t value, bool is_unbound, bool to_hooks);
 #else /* that library hooks the C library's names only */
 static inline void imports_begin(void)

@@ -1,5 +1,6 @@
-/* See inherited.h. A call path is kept once: a table leads from its node to where it stands, and a
- * fork wipes that, since the child's nodes are others. */
+/* Keeps mappings and their call paths for children of a fork (inherited.h). A call path is kept
+ * once: a table maps its node to its place in `chunks`. A fork wipes that table, because nodes have
+ * other numbers in the child. */
 #include "recorder/inherited.h"
 
 #include <errno.h>
@@ -12,14 +13,15 @@
 #include "recorder/spans.h"
 #include "unwind/paths.h"
 
-/* A tag: where the path stands, and below that a mapping's kind and flags. */
+/* A tag: the path's place, and in the low bits the mapping's kind and flags. */
 enum { SAID_BITS = 10, SAID = (1 << SAID_BITS) - 1 };
 
 enum {
     WORDS_LOG2 = 13, /* of a chunk */
     CHUNKS = 1024,
     FRAMES = 255, /* of a path, the innermost; beyond that it begins in the middle */
-    SLOTS = 4096, /* of the table: paths beyond three quarters of them are kept more than once */
+    SLOTS = 4096, /* of the table; when three quarters are used, further paths are kept again each
+                   * time */
     SMALLEST_PAGE_BYTES = 4096
 };
 
@@ -34,7 +36,8 @@ static uint32_t root;
 static bool must_tell;
 
 LARGE_STATIC static uintptr_t
-    *chunks[CHUNKS];            /* of words: how many, then so many addresses, innermost first */
+    *chunks[CHUNKS];            /* of words; a path is its number of addresses, then these,
+                                 * innermost first */
 static uint32_t words_used = 1; /* place 0 is no path */
 static struct slot *slots;      /* a fork wipes it */
 static uint32_t slots_used;
@@ -94,7 +97,7 @@ static uint32_t inherited_keep_path(uint32_t node)
     return place;
 }
 
-/* The slot of a node, or the free one where it is to stand. NULL: there is none left. */
+/* The slot of a node, or the free slot for it. NULL: none is left. */
 static struct slot *inherited_slot(uint32_t node)
 {
     uint32_t at = (uint32_t)hash_u64(node);
@@ -129,7 +132,7 @@ static uint32_t inherited_place_of(uint32_t node)
     return place;
 }
 
-/* The path's node here; 0: none. */
+/* The path's node in this process, which is made if need be; 0: none. */
 static uint32_t inherited_node_of(uint32_t place)
 {
     const uintptr_t *words = place ? inherited_words(place) : NULL;
@@ -153,7 +156,8 @@ static size_t inherited_whole_pages(size_t bytes)
     return (bytes + SMALLEST_PAGE_BYTES - 1) & -(size_t)SMALLEST_PAGE_BYTES;
 }
 
-/* As unknown kinds are: what lies at the address. */
+/* The kind and flags of the mapping at an address; anonymous if there is none. For mremap, whose
+ * records have no kind. */
 static uintptr_t inherited_said_at(uintptr_t address)
 {
     uint32_t number = spans_floor(&spans, root, address);
@@ -194,7 +198,7 @@ void inherited_unmaps(struct thread *thread, uintptr_t address, size_t bytes)
     spans_unlock(&spans);
 }
 
-/* A segment of System V that begins there. */
+/* If a segment of System V begins there. */
 void inherited_detaches(struct thread *thread, uintptr_t address)
 {
     if (!spans_lock(&spans, thread))
@@ -206,7 +210,7 @@ void inherited_detaches(struct thread *thread, uintptr_t address)
     spans_unlock(&spans);
 }
 
-/* The first one that ends above the address; 0: none. */
+/* The first span that ends above the address; 0: none. */
 static uint32_t inherited_above(uintptr_t address)
 {
     uint32_t number = spans_floor(&spans, root, address);
@@ -246,7 +250,7 @@ void inherited_protects(struct thread *thread, uintptr_t address, size_t bytes, 
 
 /* ---- In the child -------------------------------------------------------------------------- */
 
-/* Copies the first one at or above the address. False: there is none. */
+/* Copies the first span at or above the address. False: there is none. */
 static bool inherited_next(struct thread *thread, uintptr_t address, struct span *span)
 {
     if (!spans_lock(&spans, thread))

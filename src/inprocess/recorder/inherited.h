@@ -1,6 +1,6 @@
-/* What the program has mapped, by address, with the call path of each range: the child of a fork
- * has that mapped too, and its recording begins with it. It has none of its parent's records, and
- * the numbers of its call paths are its own.
+/* The program's mappings by address, each with its call path. The child of a fork has the same
+ * mappings, and its recording begins with them, because it has none of its parent's records. Its
+ * call paths have numbers of their own.
  *
  *   spans   every range that is mapped; its tag says which path, and what WIRE_MMAP says of it
  *   paths   the return addresses of each call path that has mapped something, in memory that a fork
@@ -17,22 +17,22 @@
 
 struct thread;
 
-/* Set by the session's beginning. */
+/* Are mappings kept? Set when a session begins. */
 extern bool inherited_is_kept;
 void inherited_begin(bool follow, bool is_child);
-/* What was mapped is not known any more: the program ran on unrecorded. While nobody else is at
- * it. */
+/* Forgets all, because the program has run without a recording. While no other thread uses this. */
 void inherited_forget(void);
-/* By the first thread of a child, before its first event. */
+/* Records the mappings, in the first thread of a child before its first event. */
 void inherited_tell(struct thread *thread);
 
-/* After the call. `said`: as WIRE_MMAP says it; of unknown kind: as the memory at `old`. */
+/* To be called after the real call. `said`: kind and flags of WIRE_MMAP; of unknown kind: as the
+ * memory at `old`. */
 void inherited_maps(struct thread *thread, uintptr_t address, size_t bytes, uint32_t node,
                     uint32_t said, uintptr_t old);
-/* Before it. */
+/* To be called before the real call. */
 void inherited_unmaps(struct thread *thread, uintptr_t address, size_t bytes);
 void inherited_detaches(struct thread *thread, uintptr_t address);
-/* What was reserved and is memory now is `node`'s. */
+/* To be called after the real call. Memory that was only reserved before belongs to `node`. */
 void inherited_protects(struct thread *thread, uintptr_t address, size_t bytes, uint32_t node,
                         bool is_reserved);
 

@@ -1,5 +1,5 @@
-/* Call paths and stack sizes by function hooks; see instrument.h. Runs inside the profiled program,
- * at each entry and exit of its functions: no malloc, no stdio, errno kept. */
+/* Call paths and stack sizes by function hooks (instrument.h). Runs inside the profiled program, at
+ * each entry and exit of its functions: no malloc, no stdio, errno kept. */
 #include "recorder/instrument.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 static struct {
     bool ready;  /* instrument_begin() has run */
-    bool wanted; /* hooks are of use */
+    bool wanted; /* the session uses hooks */
     bool always; /* --stacks=instrument: paths are the shadow's wherever it has any */
     _Atomic bool seen;
 } instrument;
@@ -27,8 +27,8 @@ static struct shadow *instrument_shadow_at(uintptr_t sp)
     return shadow_find(sp, 0);
 }
 
-/* Unwinding fails where tables lack a function that is on the stack, and where it says so
- * itself. */
+/* Unwinds, unless tables lack a function on the stack or the walk fails: then the shadow's path is
+ * taken. */
 static uint32_t instrument_unwind_or_shadow(struct unwind_memory *memory,
                                             const struct unwind_start *start, struct shadow *shadow)
 {
@@ -46,7 +46,7 @@ static uint32_t instrument_unwind_or_shadow(struct unwind_memory *memory,
     return node;
 }
 
-/* What thread_capture points to once a hook was seen. */
+/* thread_capture points to this after the first hook. */
 static uint32_t instrument_capture(struct unwind_memory *memory, const struct unwind_start *start)
 {
     struct shadow *shadow = instrument_shadow_at(start->sp);
@@ -89,7 +89,7 @@ static void instrument_left_deepest(struct shadow *shadow)
         thread = thread_begin();
     if (!thread || !shadow->peak)
         return;
-    thread->shadow = shadow; /* not yet so in the child of a fork */
+    thread->shadow = shadow; /* in the child of a fork it is not set yet */
     shadow_keep_layers(shadow);
     uintptr_t sp = shadow->deepest, bytes = shadow->stack.hi - sp;
     uint32_t node = shadow_deepest_node(shadow);
@@ -117,7 +117,7 @@ static void instrument_sift(struct shadow_layer *layers, uint32_t root, uint32_t
     }
 }
 
-/* In place: there is no other memory. */
+/* Heap sort, because it needs no memory. */
 static void instrument_sort_by_function(struct shadow_layer *layers, uint32_t count)
 {
     for (uint32_t root = count / 2; root-- > 0;)
@@ -130,7 +130,7 @@ static void instrument_sort_by_function(struct shadow_layer *layers, uint32_t co
     }
 }
 
-/* Their stack pointers become the bytes from one to the next; what has no frame of its own goes.
+/* Replaces stack pointers by the bytes from one frame to the next, and drops inlined functions.
  * Returns how many are left. */
 static uint32_t instrument_measure(struct shadow_layer *layers, uint32_t count, uintptr_t base)
 {
@@ -145,7 +145,7 @@ static uint32_t instrument_measure(struct shadow_layer *layers, uint32_t count, 
     return kept;
 }
 
-/* A record for each function. `layers` is spent. */
+/* Writes a record for each function. Overwrites `layers`. */
 static void instrument_tell_layers(struct thread *to, uint32_t tid, struct shadow_layer *layers,
                                    uint32_t count, uintptr_t base)
 {
@@ -173,8 +173,9 @@ void instrument_end_thread(struct thread *thread)
     shadow_forget_deepest(shadow);
 }
 
-/* Another thread's, which runs on: a copy, if that could be made in peace. And how deep it is if it
- * has not left that point yet; where, only it could say. */
+/* Records the layers of another thread, which runs on, by a copy that is valid if the version has
+ * not changed. If the other thread is at its deepest point now, only the depth is recorded, because
+ * only that thread could find its path. */
 static void instrument_tell_of_other(struct thread *to, struct thread *other)
 {
     struct shadow *shadow = other->shadow;
@@ -188,7 +189,7 @@ static void instrument_tell_of_other(struct thread *to, struct thread *other)
     const struct shadow_layer *layers = shadow->layers;
     if (stands_there && deepest < hi) {
         instrument_record_about(to, WIRE_STACK_PEAK, hi - deepest, instrument_tid_of(other), 0);
-        return; /* the layers are of another point */
+        return; /* the layers are those of an earlier point */
     }
     struct shadow_layer *copy =
         count && count <= shadow->layer_capacity ? private_map(count * sizeof *copy) : NULL;
@@ -226,8 +227,7 @@ void instrument_begin(const struct unwind_host *host, enum wire_stacks stacks, u
     instrument.ready = true;
 }
 
-/* Captures are checked against another unwinder's (unwind_check.h) where something stands in front
- * of ours already. */
+/* Not if another function stands in front of unwind_capture() already (unwind_check.h). */
 static void instrument_see(void)
 {
     if (atomic_exchange(&instrument.seen, true))
@@ -236,7 +236,8 @@ static void instrument_see(void)
         thread_capture = instrument_capture;
 }
 
-/* This thread's first hook. False: there is nothing to keep a shadow for. */
+/* Makes this thread's shadow at its first hook. False: no shadow is wanted, or there is no
+ * memory. */
 static bool instrument_begin_thread(void)
 {
     struct thread *thread = thread_current;
@@ -266,7 +267,7 @@ static __attribute__((noinline)) struct shadow *instrument_find(uintptr_t sp, ui
 
 /* ---- The hooks ------------------------------------------------------------------------------- */
 
-/* The stack pointer of who called us, at the call. */
+/* The caller's stack pointer at its call of the hook. */
 #define CALLERS_SP() ((uintptr_t)__builtin_dwarf_cfa())
 
 void __cyg_profile_func_enter(void *function, void *site);

@@ -12,15 +12,16 @@
 /* After unwind_init(), with hooks disabled for this thread; again in the child of a fork. */
 void instrument_begin(const struct unwind_host *host, enum wire_stacks stacks, uint32_t max_depth);
 
-/* unwind_own_stack() as far as shadows know it. */
+/* As unwind_own_stack(), by the thread's shadow. */
 uintptr_t instrument_own_stack(uintptr_t sp);
 
-/* The thread ends: says what stood on its stack when that was deepest. */
+/* To be called when a thread ends: records the functions on its stack when that was deepest. */
 void instrument_end_thread(struct thread *thread);
-/* The process ends, in this thread: the same for all threads that still run. */
+/* To be called when the process ends, in this thread: the same for all threads that still run. */
 void instrument_end(void);
 
-/* longjmp() is about to leave for the stack pointer that `environment` holds. */
+/* To be called before longjmp(): `environment` holds the stack pointer at which the program
+ * continues. */
 void instrument_jump(const void *environment);
 
 #endif

@@ -1,8 +1,8 @@
-/* For hooks that stand in front of functions which their callers may have been compiled together
- * with. A compiler that sees both knows which registers the function leaves alone (gcc -fipa-ra),
- * and the caller keeps values there. So such a hook keeps all of them: the general ones by an
- * attribute, and the vectors' lower halves, where numbers with a point are, by KEEPS_VECTORS() at
- * its beginning. Sources with such hooks are compiled for general registers only. */
+/* For hooks of functions that may have been compiled together with their callers. Then the compiler
+ * knows which registers the function does not change (gcc -fipa-ra), and the caller may keep values
+ * there. So such a hook preserves all registers: the general ones by an attribute, and the lower 16
+ * bytes of the vector registers, which hold floating-point numbers, by KEEPS_VECTORS() at its
+ * beginning. Sources with such hooks are compiled for general registers only. */
 #ifndef TIDEMARK_RECORDER_KEPT_REGISTERS_H
 #define TIDEMARK_RECORDER_KEPT_REGISTERS_H
 
@@ -13,7 +13,7 @@ struct kept_vectors {
     char vectors[16][16];
 };
 
-/* The compiler keeps nothing in these registers here, so it is told of no change. */
+/* No clobbers are declared, because the compiler uses none of these registers here. */
 /* clang-format off */
 #define KEPT_ALL(DO)                                                                               \
     DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)                                                \

@@ -1,5 +1,5 @@
-/* Opens the process's own page map, scans the block's pages and closes it (last_writes.h). Nothing
- * is protected anew: the collector's next scan finds the same pages. */
+/* Opens the process's own page map, scans the block's pages and closes it (last_writes.h). Pages
+ * are not protected again, so the collector's next scan finds the same ones. */
 #include "recorder/last_writes.h"
 
 #include <errno.h>
@@ -20,9 +20,9 @@ bool last_writes_are_asked;
  *
  *   births[part of a block's address] = 32 bits of the address ┊ 32 bits of the time
  *
- * Any thread writes at any time. Of two blocks that share a place the younger stays. Two addresses
- * that look alike, or times that come round, leave a block unasked: what it is used for is unknown
- * then. */
+ * Any thread writes at any time. Of two blocks that share a place the younger one stays. Two
+ * addresses with the same 32 bits, or times that wrap round, make an old block look young: it is
+ * not asked for, and its last write stays unknown. */
 enum { BIRTHS_LOG2 = 12, TIME_SHIFT = 16, ALIGN_LOG2 = 4 };
 static LARGE_STATIC uint64_t births[1 << BIRTHS_LOG2];
 static uint64_t interval;

@@ -1,6 +1,6 @@
-/* How recording is switched on and off in a program that runs already: by `tidemark attach`, which
- * has a thread of the program call these functions (attach/attach.h), and by the program itself
- * (tidemark_start()). Loaded by dlopen, the library does nothing until then. */
+/* Switches recording on and off in a running program: `tidemark attach` makes a thread of the
+ * program call these functions (attach/attach.h), and tidemark_start() calls them too. A library
+ * that was loaded by dlopen does nothing before. */
 #include "recorder/late.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include "recorder/patch.h"
 #include "recorder/session.h"
 
-/* The process whose thread is at it; 0: none. A child of a fork finds its parent's number here if
- * another thread was at it, and that thread is not in the child. */
+/* The process that has a thread in one of these functions; 0: none. In the child of a fork it may
+ * be the parent's number, whose thread is not in the child. */
 static _Atomic uint32_t busy;
 
 static bool late_enter(void)
@@ -34,9 +34,9 @@ static int late_leave(int status)
     return status;
 }
 
-/* What another thread is loading is complete within moments; what then still is not waits for the
- * next dlopen. Not by nanosleep: the thread that we were sent may be in the middle of one, whose
- * rest the kernel would forget (its restart block). */
+/* A module that another thread is loading is complete within moments; one that is not by then is
+ * patched at the next dlopen. Waits by futex and not by nanosleep: the thread that attach uses may
+ * itself be in nanosleep, and a second one would overwrite its restart block in the kernel. */
 static void late_patch_all(void)
 {
     enum { TRIES = 100 };

@@ -1,7 +1,7 @@
-/* Asks what ld.so will ask: is our library in the environment's LD_PRELOAD, and what becomes of it
- * in that program (leaving.h, executed.h)? A list that has replaced ours gets us in front again, as
- * `record` itself would put us there. What is counted stands in the shared header; the child
- * of a fork that has recorded nothing yet has none, and sends its count to the collector. */
+/* Finds out what ld.so will do: is our library in the environment's LD_PRELOAD, and what happens to
+ * it in that program (leaving.h, executed.h)? If another list has replaced ours, we are put in
+ * front of it, as `record` would do. Programs are counted in the shared header. The child of a fork
+ * that has recorded nothing yet has no header, and sends its count to the collector. */
 #include "recorder/leaving.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static const char *leaving_search_path(void)
     return "/bin:/usr/bin";
 }
 
-/* As execvp() searches; what it does not find fails there. */
+/* Searches as execvp() does. A program that is not found fails there. */
 static enum executed leaving_look_for(const char *name)
 {
     char path[PATH_MAX];
@@ -86,15 +86,16 @@ static bool leaving_names_session(char *const *environment)
     return false;
 }
 
-/* An environment that still names the session was changed in that one variable. */
+/* If the environment still names the session, only LD_PRELOAD was changed. */
 static enum wire_unfollowed leaving_kind_without_us(char *const *environment)
 {
     return leaving_names_session(environment) ? WIRE_UNFOLLOWED_PRELOAD
                                               : WIRE_UNFOLLOWED_ENVIRONMENT;
 }
 
-/* It preloads something in place of what it had: we stood in front of that as well. Who preloads
- * nothing has asked for that, and who makes an environment anew for all that is not in it. */
+/* May we be put in front of this list? Yes if the program preloads other libraries instead of ours.
+ * A program that preloads nothing wants that, and one that makes a new environment wants nothing
+ * else in it. */
 static bool leaving_can_join(const struct leaving *leaving, const char *preload)
 {
     return preloads_are_kept() && !preloads_has(preload, wire_is_recorder_name) &&
@@ -119,7 +120,7 @@ struct leaving leaving_begin(const char *file, bool search, char *const *environ
 {
     int saved_errno = errno;
     struct leaving leaving = {WIRE_FOLLOWED, environment, NULL, false, false};
-    enum executed executed = EXECUTED_LOADS_US; /* or nothing is known of it */
+    enum executed executed = EXECUTED_LOADS_US; /* also if nothing is known of it */
     if (file && leaving_may_look())
         executed = search ? leaving_look_for(file) : executed_look_at(file);
     leaving_see(&leaving, executed, preloads_entry(environment));
@@ -147,7 +148,7 @@ struct leaving leaving_begin_open(int file, char *const *environment)
 static void leaving_goes_without(struct leaving *leaving)
 {
     int saved_errno = errno;
-    leaving_failed(leaving); /* a kind of its own is counted no more */
+    leaving_failed(leaving); /* takes back its count */
     leaving->joins = false;
     leaving->preload = NULL;
     leaving->kind =

@@ -1,6 +1,6 @@
-/* Locks of the program's memory, and none of ours (locked.h). The kernel locks all mappings, and
- * ours are unlocked behind it. Where that is too much for the limit, because the kernel counts our
- * mappings, each mapping that is not ours is locked by itself. */
+/* Locks the program's memory without ours (locked.h). The kernel locks all mappings, and ours are
+ * unlocked afterwards. If all together exceed the limit, each mapping that is not ours is locked by
+ * itself. */
 #include "recorder/locked.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "recorder/shared.h"
 #include "unwind/permitted_calls.h"
 
-/* ---- Whose is it? ---- */
+/* ---- Our ranges ---- */
 
 static void locked_add_bytes(void *context, uintptr_t start, uint64_t bytes)
 {
@@ -25,7 +25,7 @@ static void locked_add_bytes(void *context, uintptr_t start, uint64_t bytes)
 
 struct place {
     uintptr_t start, end;
-    uintptr_t ours_start, ours_end; /* the first of ours in it; equal: none */
+    uintptr_t ours_start, ours_end; /* the first of our ranges in it; equal: none */
 };
 
 static void locked_see_ours(void *context, uintptr_t start, uint64_t bytes)
@@ -42,7 +42,8 @@ static void locked_see_ours(void *context, uintptr_t start, uint64_t bytes)
 
 /* ---- Locking ---- */
 
-/* What cannot be brought in is locked all the same, and mlockall() does not mind. */
+/* Errors are ignored: pages that cannot be read in are locked all the same, and mlockall() reports
+ * no error for them either. */
 static void locked_lock_place(struct place place, bool on_fault)
 {
     while (place.start < place.end) {
@@ -90,7 +91,7 @@ static bool locked_would_fit(void)
     return all - ours <= limit.rlim_cur;
 }
 
-/* The kernel's order: the future first, which does not fail. */
+/* In the kernel's order: MCL_FUTURE first, which does not fail. */
 static int locked_all_but_ours(int flags)
 {
     int later = flags & ~MCL_CURRENT;

@@ -14,11 +14,11 @@
 
 enum {
     MODULES_MAX = 4096,
-    PATH_MAX_BYTES = 4096, /* with NUL: no longer one can be opened */
+    PATH_MAX_BYTES = 4096, /* with NUL; a longer path could not be opened */
     PATH_ARENA_BYTES = 1 << 16,
-    LARGE_DATA_BYTES = 256 << 10, /* of variables: worth their names in the ledger */
+    LARGE_DATA_BYTES = 256 << 10, /* a module with so many bytes of variables is logged */
     LARGE_AT_ONCE = 16,
-    SHORT_PATH_BYTES = 512, /* on the stack, which may be a thread's of 16 KiB or a handler's */
+    SHORT_PATH_BYTES = 512, /* on the stack, which may have only 16 KiB */
 };
 
 struct module {
@@ -27,19 +27,19 @@ struct module {
     struct wire_module *logged; /* NULL: not in this process's log */
 };
 
-/* Copied into the child of a fork, so that it need not ask the loader, whose lock another thread
- * of the parent may have held. Only `lock` is re-made there. */
+/* A fork copies this to the child. So the child need not ask the loader, whose lock another thread
+ * of the parent may have held. Only `lock` is initialised again there. */
 static struct modules {
     struct lock lock;
     _Atomic uint32_t version; /* odd: modules are being taken out */
     _Atomic uint32_t count;
-    unsigned long long unloads; /* the loader's own count when we last looked */
+    unsigned long long unloads; /* the loader's count of unloads at our last survey */
     char *paths;
     size_t paths_left;
     struct module module[MODULES_MAX];
 } * modules;
 
-/* NULL: no memory. Not "", which is the main program's. */
+/* NULL: no memory. ("" would be the main program's path.) */
 static const char *modules_keep_path(const char *path)
 {
     size_t bytes = strnlen(path, PATH_MAX_BYTES - 1) + 1;
@@ -100,7 +100,7 @@ static struct module *modules_find(uintptr_t ip)
     return NULL;
 }
 
-/* Memory for the table, made by whoever comes first. */
+/* The first caller maps the table. False: no memory. */
 static bool modules_ready(void)
 {
     if (__atomic_load_n(&modules, __ATOMIC_ACQUIRE))
@@ -117,11 +117,11 @@ struct module_search {
     uintptr_t ip;
     struct wire_module entry;
     char short_path[SHORT_PATH_BYTES];
-    char *long_path; /* of PATH_MAX_BYTES, for the moment; NULL: it is a short one */
+    char *long_path; /* borrowed, PATH_MAX_BYTES; NULL: the path is short */
     bool found;      /* with its whole path */
 };
 
-/* The loader's own text may be gone when it has been asked. */
+/* Copied, because the loader's text may be freed after the call. */
 static bool modules_copy_path(struct module_search *search, const char *path)
 {
     size_t length = strnlen(path, PATH_MAX_BYTES - 1);
@@ -167,7 +167,8 @@ static void modules_add(const struct module_search *search)
     signal_lock_release(&modules->lock);
 }
 
-/* Asked for every address that is new, without the lock. May say no of what is being taken out. */
+/* Called for every new address, without the lock. May be false for a module while others are being
+ * removed. */
 static bool modules_is_known(uintptr_t ip)
 {
     uint32_t version = atomic_load_explicit(&modules->version, memory_order_acquire);
@@ -177,8 +178,9 @@ static bool modules_is_known(uintptr_t ip)
            atomic_load_explicit(&modules->version, memory_order_relaxed) == version;
 }
 
-/* Nothing of ours is locked while the loader is asked: whoever holds its lock may come here. But
- * nobody may leave by longjmp while we hold it. */
+/* None of our locks is held while the loader is asked, because a thread that holds the loader's
+ * lock may come here. Signals are blocked, so that no handler leaves by longjmp while we hold the
+ * loader's lock. */
 static void modules_learn(uintptr_t ip)
 {
     struct module_search search = {.ip = ip};
@@ -232,7 +234,7 @@ void modules_saw_code(uintptr_t ip)
     modules_saw_data();
 }
 
-/* While modules are being taken out it may give another's, and then for a moment only. */
+/* While modules are being removed, this may be that of another module, for a moment. */
 uintptr_t modules_start(uintptr_t ip)
 {
     struct module *module = modules ? modules_find(ip) : NULL;

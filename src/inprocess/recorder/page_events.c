@@ -1,5 +1,5 @@
-/* See page_events.h. Runs inside the profiled program, in a call of BFM's that holds no lock: no
- * malloc, no stdio, errno kept by BFM. */
+/* Records the events of BFM's hook (page_events.h). Runs inside the profiled program, called by BFM
+ * without locks: no malloc, no stdio; BFM keeps errno. */
 #include "recorder/page_events.h"
 
 #include <stddef.h>
@@ -10,7 +10,8 @@
 #include "recorder/module_log.h"
 #include "tidemark/bfm.h"
 
-/* What BFM maps is its own business (bfm/src/CMakeLists.txt: it calls these). */
+/* BFM maps memory by these functions, so that its mappings are not recorded
+ * (bfm/src/CMakeLists.txt). */
 void *pages_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 int pages_munmap(void *address, size_t bytes);
 void *pages_mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *wanted);
@@ -38,8 +39,8 @@ int pages_madvise(void *address, size_t bytes, int advice)
 
 /* ---- Call paths ---- */
 
-/* Those that take memory: libstdc++'s, and the program's own. They are searched for until the first
- * one is found: C++ may come with a plug-in. */
+/* Are the operators new of libstdc++ and of the program known? They are searched for until the
+ * first one is found, because C++ may come with a plug-in. */
 static bool operators_known;
 
 static void page_events_find_operators(void)
@@ -68,7 +69,7 @@ void hooks_new_forget(void)
     __atomic_store_n(&operators_known, false, __ATOMIC_RELEASE);
 }
 
-/* The path of who wanted the block: what of BFM and of operator new is innermost goes. */
+/* The call path without its innermost frames in BFM and operator new. */
 static uint32_t page_events_capture(const struct recording *recording,
                                     const struct unwind_start *start)
 {
@@ -122,7 +123,7 @@ static void page_events_record(struct thread *thread, uintptr_t frame,
         thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)event->address);
         page_events_record_block(thread, frame, event, WIRE_REALLOC_END);
         break;
-    default: /* records: their blocks are what counts */
+    default: /* page records are no events; their blocks are */
         break;
     }
 }

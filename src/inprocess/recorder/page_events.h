@@ -11,9 +11,9 @@
 #ifdef TIDEMARK_PAGES
 enum { PAGES = 1 };
 
-/* Has events told from here on; the recorder is ready for them. False: no memory. */
+/* Sets BFM's hook; the recorder has to be ready for events. False: no memory. */
 bool page_events_begin(void);
-/* Code at ip was seen for the first time: there may be operators to pass over. */
+/* saw_code() of unwind_host: also looks for operators, whose frames paths leave out. */
 void page_events_saw_code(uintptr_t ip);
 #else
 enum { PAGES = 0 };

@@ -1,4 +1,4 @@
-/* See patch.h.
+/* Writes the words of modules (patch.h).
  *
  *   module ─ PT_DYNAMIC ─┬─ DT_RELA, DT_JMPREL ─▶ relocation ─▶ word ──▶ real function
  *                        └─ DT_SYMTAB, DT_STRTAB ─▶ its name         ╰─▶ or hook
@@ -43,8 +43,8 @@ enum {
 
 static void *patch_hook_dlopen(const char *file, int mode);
 
-/* Hooks by their exported names; what is declared nowhere is declared as what it is to us, an
- * address. */
+/* The hooks by their exported names. They are declared as arrays, because only their addresses are
+ * used. */
 
 #define X(name) extern char stand_in_##name[] __asm__(#name);
 FUNCTIONS(X)
@@ -75,7 +75,7 @@ static int patch_find_function(const char *name)
 {
     unsigned low = 0, high = FUNCTION_COUNT;
     if (name[0] == '_' && name[1] == 'Z' && name[2] != 'n' && name[2] != 'd')
-        return -1; /* most of a C++ library's names */
+        return -1; /* as most names of a C++ library */
     while (low < high) {
         unsigned middle = (low + high) / 2;
         int order = strcmp(name, functions[middle].name);
@@ -125,30 +125,31 @@ enum { NONE = -1u, DEEP_TRIES = 200 };
 
 static bool on;
 static bool due;
-static unsigned long long adds_seen; /* of the loader, when patches were last complete */
-/* A dlopen that could not be followed has loaded modules that are not bound to our hooks: */
-static unsigned deep_from = NONE; /* modules that there were before it; NONE: there was no such */
-static unsigned deep_tries;       /* events at which to look at once, before there is more time */
+static unsigned long long adds_seen; /* the loader's count of loads at the last complete pass */
+/* After a dlopen whose modules are not bound to our hooks, and could not be patched at once: */
+static unsigned deep_from = NONE; /* the number of modules before it; NONE: there was no such
+                                   * dlopen */
+static unsigned deep_tries;       /* at so many events more it is tested at once */
 static unsigned long long deep_adds;
 
 enum pass_kind {
     PASS_ON,      /* hooks, from now on */
-    PASS_NEW,     /* hooks, but only as long as they are wanted */
+    PASS_NEW,     /* hooks, if they are still wanted */
     PASS_OFF,     /* the real functions, from now on */
     PASS_IMPORTS, /* stand-ins of imports.h, and nothing else */
 };
 
 struct pass {
     enum pass_kind kind;
-    unsigned skipped; /* the first so many modules stay as they are */
+    unsigned skipped; /* the number of first modules that stay as they are */
     unsigned left_out;
     unsigned constructed; /* modules bound past us that have constructors of their own */
     unsigned long long adds;
     bool has_imports;
-    /* May a word that is not bound yet be ours? It must be certain what it would have been bound
-     * to: the function that everybody else has. */
+    /* May a word that is not bound yet get a hook? Only if it is certain that it would be bound to
+     * the same function as all others. */
     bool lazy_is_certain;
-    void *real_functions[FUNCTION_COUNT]; /* NULL: nobody has it (yet) */
+    void *real_functions[FUNCTION_COUNT]; /* NULL: no module has it (yet) */
 };
 
 static void patch_find_real(struct pass *pass)
@@ -168,9 +169,9 @@ struct module {
     const ElfW(Rela) *tables[2];
     size_t counts[2];
     uintptr_t relro, relro_end; /* whole pages that the loader made read-only; equal: none */
-    size_t constructors;        /* the compiler's own among them */
-    bool opened;                /* we made them writable */
-    bool changed;               /* a word of it */
+    size_t constructors;        /* the compiler's own included */
+    bool opened;                /* we made the relro pages writable */
+    bool changed;               /* a word was changed */
 };
 
 static const void *patch_pointer(uintptr_t bias, ElfW(Addr) value)
@@ -241,7 +242,7 @@ static bool patch_is_within(const struct module *module, uintptr_t address, ElfW
     return false;
 }
 
-/* Asks the kernel to add 0 to the word: it says EFAULT where that is not allowed, and no word
+/* Makes the kernel add 0 to the word. It fails with EFAULT if the word is not writable, and no word
  * changes. */
 static bool patch_is_writable(uintptr_t address)
 {
@@ -254,8 +255,8 @@ static bool patch_is_writable(uintptr_t address)
     return status >= 0;
 }
 
-/* The loader makes the pages read-only when it has relocated the module. Before that the words are
- * its own, and what we made read-only it could not write. */
+/* The loader makes the pages read-only after it has relocated the module. Before that, only the
+ * loader may write the words, and our read-only pages would make it crash. */
 static bool patch_is_being_loaded(const struct module *module)
 {
     return module->relro < module->relro_end && patch_is_writable(module->relro);
@@ -292,9 +293,9 @@ static bool patch_is_unbound(const struct module *module, const ElfW(Rela) *relo
            patch_is_within(module, value, PF_X);
 }
 
-/* Of libtidemark-api's word for our table: 0 where nobody recorded. Never taken back: a call may be
- * between its look at the word and its use of it, and the table's functions know when to do
- * nothing. */
+/* libtidemark-api's word for our table is 0 if there was no recorder. It is never set back, because
+ * a call may be between its test of the word and its use. The table's functions do nothing while
+ * nothing is recorded. */
 static bool patch_is_to_change(const struct pass *pass, const struct module *module,
                                const ElfW(Rela) *relocation, unsigned function, uintptr_t value)
 {
@@ -310,7 +311,7 @@ static bool patch_is_to_change(const struct pass *pass, const struct module *mod
            (pass->lazy_is_certain && patch_is_unbound(module, relocation, value));
 }
 
-/* The loader may be binding it this very moment. */
+/* By compare-and-swap, because the loader may be binding the word at this moment. */
 static bool patch_write(struct module *module, uintptr_t *word, uintptr_t value, uintptr_t wanted)
 {
     return patch_open_for(module, (uintptr_t)word) &&
@@ -397,7 +398,7 @@ static int patch_change_module(struct dl_phdr_info *info, size_t size, void *con
     return 0;
 }
 
-/* Where the program has one malloc only, or an allocator in front of the C library's. */
+/* Counts the modules that define malloc beside the C library and us. */
 static int patch_count_mallocs(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -409,8 +410,7 @@ static int patch_count_mallocs(struct dl_phdr_info *info, size_t size, void *con
     return 0;
 }
 
-/* A recorder that came with the program gives hooks to single modules only (RTLD_DEEPBIND), and has
- * no patch_off(). */
+/* A preloaded recorder patches single modules only (RTLD_DEEPBIND), and never calls patch_off(). */
 static bool patch_is_wanted(const struct pass *pass)
 {
     return pass->kind != PASS_NEW || !real_is_late() || __atomic_load_n(&on, __ATOMIC_RELAXED);
@@ -478,7 +478,7 @@ static int patch_read_adds(struct dl_phdr_info *info, size_t size, void *context
 
 static void patch_soon(void);
 
-/* Modules that another thread is loading right now get theirs at a later event. */
+/* Modules that another thread is loading are patched at a later event. */
 static bool imports_left;
 
 void patch_imports(void)
@@ -491,7 +491,7 @@ void patch_imports(void)
     errno = saved_errno;
 }
 
-/* ---- Modules bound past us that a dlopen brought which we could not wait for ---- */
+/* ---- Modules bound past us by a dlopen that we jumped to ---- */
 
 static int patch_count_module(struct dl_phdr_info *info, size_t size, void *context)
 {
@@ -508,7 +508,7 @@ static unsigned patch_count_modules(void)
     return count;
 }
 
-/* From the earliest module on that anybody waits for: of two numbers the lower one. */
+/* Of two numbers the lower one is kept, so that the earliest module is included. */
 static void patch_set_deep(unsigned from)
 {
     unsigned found = __atomic_load_n(&deep_from, __ATOMIC_RELAXED);
@@ -529,7 +529,7 @@ static __attribute__((noinline)) void patch_expect_deep(void)
     patch_soon();
 }
 
-/* What the dlopen brings that we are about to jump to: asked at events. */
+/* Before a jump to dlopen: the modules that it loads are looked for at later events. */
 static __attribute__((noinline)) void patch_expect(int mode)
 {
     if (mode & RTLD_DEEPBIND)
@@ -538,7 +538,7 @@ static __attribute__((noinline)) void patch_expect(int mode)
         patch_soon();
 }
 
-/* One try less, of two threads at once too; false: none is left. */
+/* Counts one try down, atomically. False: none is left. */
 static bool patch_take_deep_try(void)
 {
     unsigned tries = __atomic_load_n(&deep_tries, __ATOMIC_RELAXED);
@@ -548,8 +548,9 @@ static bool patch_take_deep_try(void)
     return tries > 0;
 }
 
-/* Asked at events, the loader's own first: as long as nothing has come, or what has come is still
- * being loaded, it is not over. A load that fails never is: then it is seldom asked. */
+/* Called at events, first at those of the loader itself. The load is not over as long as no module
+ * has come, or one is still being loaded. A load that has failed is never over, so after DEEP_TRIES
+ * events it is tested more seldom. */
 static bool patch_see_deep(void)
 {
     unsigned long long adds = 0;
@@ -593,7 +594,7 @@ void patch_before_close(void)
         return;
     patch_new();
     errno = saved_errno;
-    __atomic_store_n(&deep_from, NONE, __ATOMIC_RELEASE); /* places in the list change */
+    __atomic_store_n(&deep_from, NONE, __ATOMIC_RELEASE); /* indexes in the loader's list change */
 }
 
 bool patch_is_due(void)
@@ -609,8 +610,8 @@ struct caller {
     bool matters;
 };
 
-/* dlopen looks for a name without a slash where its caller's RUNPATH says, and where the RPATHs of
- * those say that loaded the caller. Ours says nothing. */
+/* dlopen searches a name without a slash in its caller's RUNPATH, and in the RPATHs of the modules
+ * that loaded the caller. Our library has neither. */
 static int patch_has_search_path(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -639,7 +640,7 @@ static __attribute__((noinline)) bool patch_caller_matters(const char *file, uin
     return caller.matters;
 }
 
-/* The thread's next event patches what has come. */
+/* New modules are patched at this thread's next event. */
 static void patch_soon(void)
 {
     struct thread *thread = thread_current;
@@ -648,8 +649,8 @@ static void patch_soon(void)
         thread->limit = 0;
 }
 
-/* What is loaded on another's behalf must be loaded by that one: a jump, so that dlopen sees its
- * caller and not us. */
+/* Where the caller's search path matters, dlopen is called by a jump, so that it finds its caller
+ * and not us. */
 static __attribute__((noinline)) void *patch_hook_dlopen(const char *file, int mode)
 {
     if (!__atomic_load_n(&on, __ATOMIC_ACQUIRE))
@@ -666,7 +667,7 @@ static __attribute__((noinline)) void *patch_hook_dlopen(const char *file, int m
     return handle;
 }
 
-/* What is new stands last. Modules that were there keep what the loader bound them to. */
+/* New modules are last in the list. Earlier modules keep what the loader bound them to. */
 static __attribute__((noinline)) void *patch_load_and_patch(const char *file, int mode)
 {
     unsigned before = patch_count_modules();
@@ -679,7 +680,8 @@ static __attribute__((noinline)) void *patch_load_and_patch(const char *file, in
     return handle;
 }
 
-/* Nothing here may have an address: the compiler makes no jump of the call then. */
+/* No local variable may have its address taken, because then the compiler would not make the call a
+ * jump. */
 __attribute__((noinline)) void *patch_dlopen(const char *file, int mode)
 {
     if (!session_is_on() || __atomic_load_n(&on, __ATOMIC_ACQUIRE))

@@ -14,7 +14,7 @@
 /* How many pauses are open. The child of a fork keeps the number: it goes on as its parent was. */
 static uint32_t depth;
 
-/* Lies in memory that a fork wipes, so the lock is free in the child even if another thread of the
+/* In memory that a fork wipes, so the lock is free in the child even if another thread of the
  * parent held it. Without memory there is no lock. */
 static struct lock *lock;
 

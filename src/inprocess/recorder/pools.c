@@ -1,5 +1,5 @@
-/* Which blocks of named allocators live where (pools.h). Both sets are trees of spans (spans.h);
- * the tag of a block is its pool, and lists lead from each pool to its blocks. */
+/* Keeps the blocks of named allocators by address (pools.h). Both sets are trees of spans
+ * (spans.h). The tag of a block is its pool, and each pool has a list of its blocks. */
 #include "recorder/pools.h"
 
 #include <string.h>
@@ -16,8 +16,8 @@ LARGE_STATIC static struct spans spans;
 LARGE_STATIC static uint32_t pool_lists[POOL_LISTS];
 static uint32_t memory_root, block_root;
 
-/* In the child of a fork that came while another thread of the parent was at it, half of a change
- * is there: all is forgotten then. */
+/* If another thread of the parent was changing the sets at the fork, the child has half of a
+ * change: then everything is forgotten. */
 void pools_begin(bool follow)
 {
     if (spans_begin_in_child(&spans)) {
@@ -75,7 +75,7 @@ struct taken {
     uintptr_t addresses[TAKEN_MOST];
 };
 
-/* Recorded without the lock: a full ring makes us wait. */
+/* Recorded without the lock, because a full ring makes the thread wait. */
 static void pools_record_ends(struct thread *thread, uintptr_t frame,
                               const struct unwind_start *start, const struct taken *taken)
 {
@@ -197,7 +197,7 @@ void pools_memory_is_unmapped(struct thread *thread, uintptr_t frame,
 
 /* ---- Beginnings of blocks ---- */
 
-/* The memory that the address lies in, the first time that a block does; else 0. */
+/* The memory around the address, if this is the first block there; else 0. */
 static uintptr_t pools_new_chunk(uintptr_t address)
 {
     uint32_t number = spans_floor(&spans, memory_root, address);

@@ -1,4 +1,4 @@
-/* A buffer, a descriptor, and how far we are in both; see proc_text.h. Runs inside the profiled
+/* Reads through a buffer of 1 KiB, character by character (proc_text.h). Runs inside the profiled
  * program: system calls only, no malloc, no stdio. */
 #include "recorder/proc_text.h"
 

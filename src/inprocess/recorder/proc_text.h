@@ -10,7 +10,7 @@
 enum { PROC_TEXT_BYTES = 1024 };
 struct proc_text {
     int fd;
-    size_t at, bytes; /* of the buffer: read, filled */
+    size_t at, bytes; /* in the buffer: characters read, characters filled */
     char buffer[PROC_TEXT_BYTES];
 };
 
@@ -21,12 +21,13 @@ void proc_text_close(struct proc_text *text);
 
 /* The next character; -1 at the end. */
 int proc_text_next(struct proc_text *text);
-/* The number that comes next, and what stands behind it. */
+/* Reads a number. *behind: the character behind it, which is read too. */
 uint64_t proc_text_number(struct proc_text *text, unsigned base, int *behind);
-/* Passes over what is left until `end`; `last` is what was read last. False: nothing comes
- * behind. */
+/* Skips characters until `end` was read; `last` is the last character that was read. False: the
+ * text has ended. */
 bool proc_text_skip(struct proc_text *text, int last, int end);
-/* Whether `word` comes next; reads until the first character that differs, which is `*last`. */
+/* Does `word` come next? Reads until the first character that differs; *last is the last one that
+ * was read. */
 bool proc_text_is_next(struct proc_text *text, const char *word, int *last);
 
 #endif

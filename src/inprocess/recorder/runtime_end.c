@@ -1,5 +1,6 @@
-/* A jump from the function that ends a runtime to ours, which asks for a look and waits for it
- * (runtime_end.h). Runs inside the profiled program: no malloc, no stdio. */
+/* Replaces the beginning of functions that end a runtime by a jump to a hook, which asks the
+ * collector for a look and waits for it (runtime_end.h). Runs inside the profiled program: no
+ * malloc, no stdio. */
 #include "recorder/runtime_end.h"
 
 #include "entry/entry_jump.h"
@@ -12,12 +13,12 @@ typedef uintptr_t runtime_end_function(uintptr_t a1, uintptr_t a2, uintptr_t a3,
                                        uintptr_t a5);
 
 static struct runtime_end {
-    const char *function; /* by its symbol */
+    const char *function; /* its symbol */
     enum wire_request request;
     bool of_python;
-    unsigned command; /* its first argument, if it does other things too; 0: it does not */
-    const void *function_there; /* that has our jump; NULL: none */
-    void *memory;               /* of the trampoline, for the next one when that has gone */
+    unsigned command;           /* the first argument that ends the runtime; 0: every call does */
+    const void *function_there; /* the address that has our jump; NULL: none */
+    void *memory;               /* of the trampoline; used again if its module was unloaded */
     size_t bytes;
     runtime_end_function *original;
 } ends[] = {
@@ -71,7 +72,8 @@ static int runtime_end_look_for(struct dl_phdr_info *info, size_t size, void *co
     return symbol && (const void *)(info->dlpi_addr + symbol->st_value) == end->function_there;
 }
 
-/* Is it watched in a module that has not gone? One that came where that was has no jump. */
+/* Is the function hooked in a module that is still loaded? A module that was loaded in its place
+ * has no jump. */
 static bool runtime_end_is_watched(struct runtime_end *end)
 {
     return end->function_there && dl_iterate_phdr(runtime_end_look_for, end) &&

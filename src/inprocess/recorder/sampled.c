@@ -1,6 +1,6 @@
-/* See sampled.h. The set is an open-addressing table with linear probing; removal moves the
- * followers up, so it never decays. A table that it has outgrown stays mapped: somebody may be
- * reading it. */
+/* Keeps the set of sampled blocks (sampled.h) in an open-addressing table with linear probing. A
+ * removal moves later entries up, so there are no tombstones. After the table has grown, the old
+ * one stays mapped, because a thread may be reading it. */
 #include "recorder/sampled.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ bool sampled_follow(void)
 
 uint8_t *sampled_filter_full(void)
 {
-    static uint8_t *full; /* of two that arrive at once the loser's stays unused */
+    static uint8_t *full; /* if two threads come at once, that of one stays unused */
     uint8_t *made = __atomic_load_n(&full, __ATOMIC_ACQUIRE);
     if (made)
         return made;
@@ -97,8 +97,8 @@ static void sampled_slot_set(struct table *table, size_t slot, uintptr_t address
     atomic_store_explicit(&table->slots[slot], address, memory_order_relaxed);
 }
 
-/* Where the address is, or the empty slot where it would be. A reader whose table changes under it
- * may find neither: after one round any slot will do, it has to look again anyway. */
+/* The slot of the address, or the empty slot for it. A reader may find neither if the table changes
+ * meanwhile. It then gets any slot after one round, because it has to search again anyway. */
 static size_t sampled_slot_of(const struct table *table, uintptr_t address)
 {
     size_t slot = sampled_home(table, address);
@@ -208,7 +208,7 @@ bool sampled_add(uintptr_t address)
     return added;
 }
 
-/* free(NULL): an empty slot would answer to 0. */
+/* Not for free(NULL), because empty slots hold 0. */
 bool sampled_remove(uintptr_t address)
 {
     if (followed_root)

@@ -1,4 +1,4 @@
-/* The addresses of the sampled blocks that are alive: which frees must be recorded.
+/* The set of the addresses of live sampled blocks: their frees have to be recorded.
  *
  *   free ─▶ filter: 65536 counters ──0──▶ the real free: not a sampled block (nearly always)
  *                         └─ else ──▶ slots: the set itself, read without its lock ─┬─▶ no
@@ -25,39 +25,42 @@
 
 #define SAMPLED_COUNTERS 65536u
 
-/* NULL: nothing is sampled, everything recorded. It may come and go (recorder/pause.h), so a hook
- * reads it once. */
+/* NULL: everything is recorded. The filter may come and go (recorder/pause.h), so a hook reads this
+ * once. */
 extern uint8_t *sampled_filter __attribute__((visibility("hidden")));
 
-/* A filter that lets nothing pass: every call goes the way of a sample's. NULL: no memory. */
+/* A filter that lets nothing pass, so that every hook takes the path of a sampled call. NULL: no
+ * memory. */
 uint8_t *sampled_filter_full(void);
 
-/* Readies the set, empty; again in the child of a fork. False: no memory. */
+/* Makes the set, empty; again in the child of a fork. False: no memory. */
 bool sampled_begin(void);
 
-/* Instead: the set may be of all blocks there are (followed.h). */
+/* Instead of that: a set that may hold all blocks (followed.h). */
 bool sampled_follow(void);
 
-/* Before anyone can free the block. False: the set is full and there is no memory for a larger one.
- */
+/* To be called before any thread can free the block. False: the set is full and there is no memory
+ * for a larger one. */
 bool sampled_add(uintptr_t address);
-/* By whoever frees the block, before that. True if it was there. Not expensive if it was not. */
+/* By the thread that frees the block, before it does. True if the block was in the set. Cheap if it
+ * was not. */
 bool sampled_remove(uintptr_t address);
 
-/* Neighbours share a cache line here as they do in the heap; large blocks, which differ in their
- * upper bits only, are spread all the same. */
+/* The counters of neighbouring blocks share a cache line. Large blocks, whose addresses differ in
+ * the upper bits only, have different counters too. */
 static inline size_t sampled_counter(uintptr_t address)
 {
     return (address >> 4 ^ address >> 20) % SAMPLED_COUNTERS;
 }
 
-/* False: it is certainly no sampled block. */
+/* False: the block is certainly not sampled. */
 static inline bool sampled_maybe(const uint8_t *filter, const void *block)
 {
     return __atomic_load_n(&filter[sampled_counter((uintptr_t)block)], __ATOMIC_RELAXED);
 }
 
-/* The session's memory is gone, and with it the set. While nobody else runs. */
+/* To be called when the session's memory, and so the set, was given back. While no other thread
+ * runs. */
 void sampled_renew(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* Merges native and interpreted frames (script_paths.h). Each thread has a cache from (native path,
- * hash of the interpreted frames) to the node, so that a path is merged once. Functions get
- * numbers: by their address, which is forgotten when the block there is freed, and by name, file
- * and first line, so that a function that is made again and again has one number. */
+ * hash of the interpreted frames) to the node, so that a path is merged once. Functions get numbers
+ * by two tables. One is by address, which is forgotten when the block there is freed. The other is
+ * by name, file and first line, so that a function that is made again and again has one number. */
 #include "recorder/script_paths.h"
 
 #include <errno.h>
@@ -29,9 +29,10 @@ void (*script_paths_first_frames)(void);
 #if defined(__x86_64__)
 
 enum {
-    FRAMES_MOST = 1024, /* of one path; what is further out is cut */
+    FRAMES_MOST = 1024, /* of one path; frames further out are cut */
     CACHE_PATHS = 4096,
-    FUNCTIONS = 1 << 16,      /* of the two tables below, which are cleared when they are */
+    FUNCTIONS = 1 << 16,      /* places in each of the two tables below, which are cleared when they
+                               * are */
     FUNCTIONS_FULL = 3 << 14, /* so full */
     FILTER_BITS = 1 << 16,
     NAME_BYTES = 256,
@@ -49,7 +50,7 @@ struct cached_call {
     bool is;
 };
 
-/* A thread's, in the session's memory. */
+/* The caches of a thread, in the session's memory. */
 struct script_thread {
     struct cached_path paths[CACHE_PATHS];
     struct cached_call calls[CACHE_PATHS];
@@ -58,27 +59,28 @@ struct script_thread {
 };
 
 struct function_place {
-    uint64_t key; /* what the runtime knows it by; or a hash of its text. 0: free, 1: was used */
+    uint64_t key; /* the runtime's identity of the function, or a hash of its text. 0: free, 1:
+                   * removed */
     uint32_t number;
 };
 
-/* In the session's memory, which the child of a fork finds empty. */
+/* In the session's memory, which is empty in the child of a fork. */
 static struct functions {
     struct lock lock;
     uint32_t count; /* numbers given */
     uint32_t by_address_count, by_text_count;
     struct function_place by_address[FUNCTIONS], by_text[FUNCTIONS];
-    _Atomic uint64_t epoch; /* functions that have gone */
+    _Atomic uint64_t epoch; /* grows when functions are freed */
     _Atomic uint64_t filter[FILTER_BITS / 64];
     char name[NAME_BYTES], file[FILE_BYTES], text[NAME_BYTES + FILE_BYTES + 1];
 } * functions;
 
-/* The interpreter's module, and the program if it is nothing but that: their frames say nothing to
- * who reads a script's paths. And the C library, where threads begin. */
+/* `hidden`: the interpreter's module, and the program if that is only the interpreter: paths of
+ * scripts are without their frames. `libc`: the C library, where threads begin. */
 static struct code_span hidden[2], libc;
 
-static const struct runtime *runtime; /* the one that was seen */
-static bool is_for_ever;              /* it is the program: it does not go before that ends */
+static const struct runtime *runtime; /* of the interpreter that was found */
+static bool is_for_ever;              /* the interpreter is the program, so it is never unloaded */
 
 static bool script_paths_is_hidden(uintptr_t ip)
 {
@@ -136,7 +138,7 @@ static size_t script_paths_text(const struct script_frame *frame)
     return (size_t)(to - functions->text) + file;
 }
 
-/* Under the lock. UINT32_MAX: there is no room for it. */
+/* With the lock held. UINT32_MAX: there is no room. */
 static uint32_t script_paths_number_new(const struct script_frame *frame)
 {
     uint64_t key = hash_bytes(functions->text, script_paths_text(frame)) +
@@ -201,9 +203,9 @@ void script_paths_block_ends(uintptr_t block)
 /* A path under construction, innermost frame first. */
 struct mixture {
     struct script_thread *thread;
-    uint32_t frame, frame_count;  /* of thread->frames: next, all */
-    uint32_t native_count, count; /* of thread->native, thread->mixed */
-    uintptr_t mark;               /* at the end of the native path; 0: it was walked whole */
+    uint32_t frame, frame_count;  /* of thread->frames: the next one, all */
+    uint32_t native_count, count; /* of thread->native; of thread->mixed */
+    uintptr_t mark;               /* the mark at the end of the native path; 0: the path is whole */
 };
 
 static void script_paths_add(struct mixture *mixture, uintptr_t ip)
@@ -221,7 +223,7 @@ static void script_paths_add_frame(struct mixture *mixture)
         script_paths_add(mixture, wire_script_ip(number, runtime->line(frame)));
 }
 
-/* Those of one call of the interpreter's. */
+/* Adds the frames of one call of the interpreter. */
 static void script_paths_add_call(struct mixture *mixture)
 {
     bool ended = false;
@@ -232,7 +234,7 @@ static void script_paths_add_call(struct mixture *mixture)
     }
 }
 
-/* Do the native path's calls of the interpreter and the frames belong together? */
+/* Has the native path as many calls of the interpreter as the frames? */
 static bool script_paths_match(const struct mixture *mixture)
 {
     uint32_t calls = 0, ends = 0;
@@ -244,8 +246,8 @@ static bool script_paths_match(const struct mixture *mixture)
     return calls == ends;
 }
 
-/* Where the frames outside of all interpreted ones are the interpreter's or the C library's, the
- * path begins with the script. */
+/* Are all native frames from `from` on outwards the interpreter's or the C library's? Then the path
+ * begins with the script. */
 static bool script_paths_is_beginning(const struct mixture *mixture, uint32_t from)
 {
     for (uint32_t i = from; i < mixture->native_count; i++)
@@ -320,7 +322,7 @@ script_paths_merge(struct script_thread *thread, uint32_t native)
 
 /* ---- Capturing ---- */
 
-/* Interpreters whose frames cannot be read. */
+/* Notes interpreters whose frames cannot be read. */
 static void script_paths_tell(uint32_t unread)
 {
     if (!(shared_header()->flags & WIRE_FLAG_NATIVE))
@@ -342,7 +344,7 @@ script_paths_thread_new(struct thread *thread)
     return thread->script;
 }
 
-/* The path's node, of the interpreted frames that `key` is the hash of. */
+/* The node of the native path merged with the interpreted frames, whose hash is `key`. */
 static inline __attribute__((always_inline)) uint32_t script_paths_of(struct script_thread *script,
                                                                       uint32_t native, uint64_t key)
 {
@@ -362,8 +364,8 @@ static inline __attribute__((always_inline)) uint32_t script_paths_of(struct scr
     return node ? node : native;
 }
 
-/* What a signal handler or a hook inside a hook asks for (no memory) is the native path: the frames
- * may be half made. */
+/* A signal handler or a hook inside a hook (memory NULL) gets the native path, because the
+ * interpreter may be changing its frames. */
 static uint32_t script_paths_capture_python(struct unwind_memory *memory,
                                             const struct unwind_start *start)
 {
@@ -379,8 +381,9 @@ static uint32_t script_paths_capture_python(struct unwind_memory *memory,
     return script_paths_of(script, native, key);
 }
 
-/* Code that an interpreter makes ends the walk, or leads it anywhere. What is of the interpreter
- * before that is of the thread that runs its scripts: no other enters it. */
+/* Code that an interpreter compiles may end the walk, or make it go wrong. A frame of the
+ * interpreter before that shows that the thread runs scripts, because no other thread enters the
+ * interpreter. */
 static bool script_paths_may_be_cut(const uintptr_t *ips, uint32_t count)
 {
     bool is_hidden = false;
@@ -402,8 +405,9 @@ script_paths_find_call(struct script_thread *script, uint32_t native)
     return is;
 }
 
-/* Only where the native path leads through the interpreter: before it begins and when it has ended
- * nobody says so, and other threads' paths do not. 0: it does not, or there are no frames. */
+/* The hash of the interpreted frames, if the native path goes through the interpreter. 0: it does
+ * not, or there are no frames. That test is needed because nothing tells when the interpreter
+ * begins or ends, and because other threads have no frames. */
 static inline __attribute__((always_inline)) uint64_t
 script_paths_key(struct script_thread *script, uint32_t native, uint64_t (*stack_key)(void))
 {
@@ -413,7 +417,7 @@ script_paths_key(struct script_thread *script, uint32_t native, uint64_t (*stack
     return is_call ? stack_key() : 0;
 }
 
-/* `*key`: of the interpreted frames; 0: the path is the native one. */
+/* *key: the hash of the interpreted frames; 0: the path is the native one. */
 static inline __attribute__((always_inline)) uint32_t
 script_paths_capture_by(struct unwind_memory *memory, const struct unwind_start *start,
                         uint64_t (*stack_key)(void), uint64_t *key)
@@ -460,7 +464,7 @@ static uint32_t script_paths_capture_ruby(struct unwind_memory *memory,
 
 /* ---- Finding the interpreter ---- */
 
-/* Is the program called python…, perl…? Then its own frames are the interpreter's beginning. */
+/* Is the program itself the interpreter (python…, perl…)? Then its frames are hidden too. */
 static bool script_paths_program_is_interpreter(void)
 {
     char path[512];
@@ -551,15 +555,16 @@ bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
 
 typedef __typeof__(thread_capture) capture_function;
 
-/* Threads within a dlclose, each as often as it is in one: a destructor may close as well. The
- * loader is not asked under the lock, which a destructor's thread takes with the loader's held. The
- * child of a fork finds all of it empty: what somebody was closing then is not asked there again,
- * as nobody could say whether it has gone. */
+/* While a dlclose runs, captures do not ask the interpreter. `closers` counts calls of dlclose,
+ * which nest because a destructor may close modules too. The loader is not asked with the lock
+ * held, because a destructor's thread takes the lock with the loader's held. In the child of a fork
+ * all of this is empty: an interpreter that was being closed is not asked there again, because it
+ * may be gone. */
 static struct closing {
     struct lock lock;
     uint32_t closers;
-    capture_function before; /* the first of them; NULL: there is nothing to give back */
-    bool is_gone;            /* the interpreter, as one of them has seen */
+    capture_function before; /* the capture before the first dlclose; NULL: none to restore */
+    bool is_gone;            /* one of them has found the interpreter unloaded */
 } * closing;
 
 static bool script_paths_are_followed(void)
@@ -572,8 +577,8 @@ static bool script_paths_are_followed(void)
     return false;
 }
 
-/* Waiting is for so many tries and so long, for all threads together: while one is waited for, the
- * others go on. A try alone may last as long as whoever else wants the processor has it. */
+/* How long is waited, for all threads together: so many tries, and so much time, because one try
+ * may last as long as other threads have the processor. */
 struct patience {
     uint32_t tries;
     uint64_t since;
@@ -589,8 +594,8 @@ static bool script_paths_has_patience(struct patience *patience)
     return permitted_calls_is_forbidden(CALL_CLOCK) || ticks_now() - patience->since < TICKS;
 }
 
-/* Who had begun to ask the interpreter goes on with it: such a thread's hook is at work. One that
- * was left by longjmp seems to be, so there is an end to the waiting. */
+/* Waits for a thread that is in a hook, because it may be asking the interpreter. The waiting has
+ * an end, because a hook that a longjmp has left looks as if it were running. */
 static void script_paths_wait_for(struct thread *thread, void *patience)
 {
     const volatile uintptr_t *at_work = &thread->hook_frame;
@@ -606,7 +611,7 @@ static void script_paths_wait(void)
     bool has_clock = !permitted_calls_is_forbidden(CALL_CLOCK);
     struct patience patience = {1 << 14, has_clock ? ticks_now() : 0};
 
-    signal_lock_let_others(); /* what others have stored is to be seen by now */
+    signal_lock_let_others(); /* so that stores of other threads are visible */
     thread_each(script_paths_wait_for, &patience);
 }
 
@@ -652,7 +657,8 @@ static int script_paths_is_interpreter(struct dl_phdr_info *info, size_t size, v
     return span.lo == module.lo && span.hi == module.hi;
 }
 
-/* By the last one: the interpreter is asked again, or another one may be seen. */
+/* After the last dlclose: the interpreter is asked again, or if it is gone, another one may be
+ * found. */
 static void script_paths_closed(void)
 {
     if (closing->is_gone) {

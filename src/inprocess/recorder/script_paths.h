@@ -1,13 +1,13 @@
-/* Call paths of interpreted programs: what the unwinder found, with the interpreter's frames in
- * place of its native ones. A capture that stands in front of the unwinder (thread_capture).
+/* Call paths of interpreted programs: the unwinder's path, with the interpreted frames in place of
+ * the interpreter's native ones. This is a capture in front of the unwinder (thread_capture).
  *
  *   native path, from unwind/      malloc … list_append, _PyEval_EvalFrameDefault, … main, _start
  *   frames, from runtimes/         parse:5, load:8, <module>:11
  *   mixed                          parse:5, load:8, <module>:11
  *
- * Native frames outside of the interpreter's module stay where they are: what an extension calls,
- * and what it is called by. Where native and interpreted frames cannot be told to belong together,
- * all interpreted ones stand below the innermost native ones.
+ * Native frames outside of the interpreter's module, such as those of an extension, stay at their
+ * places. If native and interpreted frames cannot be matched, all interpreted ones are put outside
+ * of the innermost native ones.
  *
  * Runs inside the profiled program: no malloc, no stdio, errno kept. */
 #ifndef TIDEMARK_RECORDER_SCRIPT_PATHS_H
@@ -18,24 +18,24 @@
 #include <stdint.h>
 #include "unwind/unwind.h"
 
-/* A module that was loaded: captures follow the interpreter from now on, if it is one that can be
- * read (runtimes/runtime.h). True: it is Python. */
+/* To be called for a module that was loaded. If it is an interpreter that can be read
+ * (runtimes/runtime.h), captures read its frames from now on. True: it is Python. */
 bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program);
 
-/* Around what may unload the interpreter: captures do not ask it then, nor afterwards if it has
- * gone. Another one may be seen then. False: nobody asks one that could go, and there is nothing to
- * do afterwards. */
+/* To be called before and after a call that may unload the interpreter. Captures do not ask the
+ * interpreter between, nor afterwards if it is gone; then another one may be found. False: no
+ * interpreter could be unloaded, and script_paths_after_close() is not to be called. */
 bool script_paths_before_close(void);
 void script_paths_after_close(void);
 
-/* The session's memory is gone. While nobody else runs. */
+/* To be called when the session's memory was given back. While no other thread runs. */
 void script_paths_renew(void);
 
-/* A block of the interpreter's is about to be freed: it may be a function, whose address another
- * one will have. Cheap where it is none. */
+/* To be called before a block of the interpreter is freed, because it may be a function, and its
+ * address may be used for another one. Cheap if it is none. */
 void script_paths_block_ends(uintptr_t block);
 
-/* Called by each thread when it first runs interpreted code. */
+/* Called in each thread when it first runs interpreted code; NULL: nothing. */
 extern void (*script_paths_first_frames)(void);
 
 #endif

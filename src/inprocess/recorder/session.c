@@ -1,5 +1,5 @@
-/* Connecting a process image to its collector; see session.h. Runs inside the profiled program,
- * before its main or in the child of a fork: system calls only, no malloc, no stdio. */
+/* Connects a process image to its collector (session.h). Runs inside the profiled program, before
+ * its main or in the child of a fork: system calls only, no malloc, no stdio. */
 #include "recorder/session.h"
 
 #include <errno.h>
@@ -47,8 +47,8 @@
 #include "wire/write_watch.h"
 #include "unwind/signal_lock.h"
 
-/* Where this process image stands. In memory that a fork wipes: PHASE_NEW with `state` set means
- * "a child of a recorded process". */
+/* The state of this process image, in memory that a fork wipes: PHASE_NEW with `state` set is the
+ * child of a recorded process. */
 enum phase { PHASE_NEW = 0, PHASE_BEGINNING, PHASE_ON };
 struct state {
     _Atomic uint32_t phase;
@@ -57,7 +57,7 @@ struct state {
 };
 static struct state *state;
 
-static bool over; /* for good, in children too */
+static bool over; /* recording is over for good, in children too */
 static bool follow;
 static char session_name[sizeof(((struct sockaddr_un *)0)->sun_path) - 1];
 
@@ -75,7 +75,7 @@ bool session_is_on(void)
 void session_stop(void)
 {
     __atomic_store_n(&over, true, __ATOMIC_RELAXED);
-    /* This thread at once, the others when they next come by. */
+    /* this thread at once, the others at their next events */
     if (thread_current)
         thread_current->ring = NULL;
 }
@@ -88,7 +88,7 @@ static int session_connect_to(const char *name)
     if (fd < 0)
         return -1;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t bytes = strcspn(name, ":");         /* behind it is the key */
+    size_t bytes = strcspn(name, ":");         /* the key is behind it */
     memcpy(address.sun_path + 1, name, bytes); /* [0] is NUL: an abstract name */
     struct timeval patience = {.tv_sec = 600}; /* thousands may be starting at once */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -104,15 +104,15 @@ static int session_connect_to(const char *name)
     return -1;
 }
 
-/* Once, when a program begins: whom it names later stays its tracer. One that is attached to may
- * have named somebody already. */
+/* Lets the collector read this process's memory. Only when a program begins, so that a tracer that
+ * the program names later stays: a program that was attached to may have named one already. */
 static void session_let_trace(uint32_t tracer)
 {
     if (tracer && !permitted_calls_is_forbidden(CALL_TRACER))
         syscall(SYS_prctl, PR_SET_PTRACER, (unsigned long)tracer, 0ul, 0ul, 0ul);
 }
 
-/* The memfd that comes with the welcome; -1: not wanted. */
+/* Receives the welcome and its memfd; -1: this process is not recorded. */
 static int session_receive_memory(int fd, enum wire_hello_reason reason)
 {
     struct wire_welcome welcome = {0};
@@ -193,7 +193,7 @@ static void session_send_descriptor(int socket, const struct wire_hello *hello, 
     sendmsg(socket, &message, MSG_NOSIGNAL);
 }
 
-/* A filter of system calls may kill whoever makes one that it does not know. */
+/* Not in a process with a seccomp filter, which may kill for an unknown system call. */
 static void session_hand_over_watch(void)
 {
     if (syscall(SYS_prctl, PR_GET_SECCOMP, 0ul, 0ul, 0ul, 0ul) != 0)
@@ -268,14 +268,15 @@ static const struct unwind_host host = {
     .frame_of_code = bare_code_frame,
 };
 
-/* Registered before the program registers any, so they run after all of its own. */
+/* Registered before the program's exit handlers, so it runs after all of them. */
 static void session_on_exit_handler(int status, void *unused)
 {
     (void)unused;
     session_end(status);
 }
 
-/* musl says no status. Ours is the first constructor there, and so the last destructor. */
+/* musl tells no exit status. There our constructor is the first, and so our destructor is the
+ * last. */
 static bool ends_by_destructor;
 
 __attribute__((destructor)) static void session_destructor(void)
@@ -296,8 +297,8 @@ void session_will_quick_exit(int status)
     quick_exit_status = status;
 }
 
-/* What the user preloads stays. One pointer changes, whoever reads the environment meanwhile, and
- * the text that it led to stays as it was. */
+/* Removes our entries from LD_PRELOAD; the user's stay. Only one pointer changes, so other threads
+ * may read the environment meanwhile. The old text stays. */
 static void session_drop_from_preloads(void)
 {
     char **entry = (char **)(uintptr_t)preloads_entry(environ);
@@ -308,7 +309,8 @@ static void session_drop_from_preloads(void)
         __atomic_store_n(entry, made, __ATOMIC_RELEASE);
 }
 
-/* The children of a program that is recorded alone must not find us. */
+/* For a program that is recorded without its children: they must find neither the session nor the
+ * library. */
 static void session_hide_from_children(void)
 {
     session_drop_variable(WIRE_SESSION_VARIABLE);
@@ -316,11 +318,11 @@ static void session_hide_from_children(void)
     preloads_keep(NULL, NULL);
 }
 
-/* No emulator is smaller (the smallest of Debian's has 1.9 MB). To ask for the program's name takes
- * as long as a tenth of an exec. */
+/* No emulator is smaller (the smallest of Debian's has 1.9 MB). The size is tested first, because
+ * asking for the program's name takes a tenth of an exec. */
 #define EMULATOR_BYTES ((uint64_t)1 << 20)
 
-/* As its headers say, which are in memory. */
+/* By the program headers, which are in memory. */
 static uint64_t session_program_bytes(void)
 {
     const ElfW(Phdr) *segments = (const ElfW(Phdr) *)getauxval(AT_PHDR);
@@ -331,8 +333,8 @@ static uint64_t session_program_bytes(void)
     return bytes;
 }
 
-/* qemu-aarch64 and its like hand their environment to the program that they emulate. Its loader
- * would complain of us, or load us into the emulation, under the emulator's own process id. */
+/* qemu-aarch64 and the like give their environment to the program that they emulate. Its loader
+ * would complain of our library, or load it into the emulation, with the emulator's process id. */
 static bool session_program_is_emulator(void)
 {
     static const char *const others[] = {"img", "io", "nbd", "ga"};
@@ -352,7 +354,7 @@ static bool session_program_is_emulator(void)
 
 #define NO_SESSION "-"
 
-/* One pointer changes, whoever reads the environment meanwhile. */
+/* Only pointers change, so other threads may read the environment meanwhile. */
 void session_forbid_programs(void)
 {
     static char forbidden[] = WIRE_SESSION_VARIABLE "=" NO_SESSION;
@@ -367,8 +369,8 @@ static bool session_is_forbidden(void)
     return name && strcmp(name, NO_SESSION) == 0;
 }
 
-/* A program that has privileges of its own (setuid) would write where its user says: the loader
- * ignores LD_PRELOAD there, but it may be linked with us. */
+/* A setuid program would write files where its user says. The loader ignores LD_PRELOAD there, but
+ * the program may be linked with our library. */
 static bool session_is_privileged(void)
 {
     return getauxval(AT_SECURE) != 0;
@@ -384,7 +386,7 @@ static void session_watch_exit(void)
     c_library_on_quick_exit(session_quick_exit_handler);
 }
 
-/* The environment's session; else that of an ancestor, or one of our own. */
+/* Finds the session: that of the environment; else one of our own, or that of an ancestor. */
 static bool session_find(void)
 {
     if (session_name_from_environment())
@@ -395,7 +397,7 @@ static bool session_find(void)
            strcmp(session_name, NO_SESSION) != 0;
 }
 
-/* `record` marks what it preloads, and by hand only the recorder is ours. */
+/* `record` marks the paths that it preloads; preloaded by hand, only the recorder is ours. */
 static bool session_is_ours(const char *path, size_t bytes)
 {
     return wire_is_recorder_name(path, bytes) || wire_is_of_session_name(path, bytes);
@@ -426,7 +428,7 @@ static bool session_begin_in_child(void)
            session_join(session_name, WIRE_HELLO_FORK);
 }
 
-/* How to unwind, if that is wanted. */
+/* The unwinder's mode for an enum wire_stacks. */
 static enum unwind_mode session_mode_of(uint32_t stacks)
 {
     return stacks == WIRE_STACKS_FP     ? UNWIND_FP
@@ -434,7 +436,7 @@ static enum unwind_mode session_mode_of(uint32_t stacks)
                                         : UNWIND_CFI;
 }
 
-/* Another one may stand in front of them already. */
+/* Not if another capture stands in front of the unwinder already. */
 static void session_choose_capture(enum unwind_mode mode)
 {
     if (thread_capture == unwind_capture || thread_capture == unwind_capture_caller)
@@ -447,7 +449,7 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
     bool adapts = thread_sample_bytes == WIRE_SAMPLE_ADAPTS;
     if (thread_sample_bytes && !(adapts ? sampled_follow() : sampled_begin()))
         return false;
-    /* Lets the collector make all our threads pass a memory barrier; see wire.h, "Rings". */
+    /* Lets the collector make all our threads pass a memory barrier (wire.h, "Rings"). */
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
     follow = header->flags & WIRE_FLAG_FOLLOW;
     hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
@@ -495,7 +497,7 @@ bool session_begin(void)
     uint32_t expected = PHASE_NEW;
     bool forked = state != NULL;
     if (forked && !atomic_compare_exchange_strong(&state->phase, &expected, PHASE_BEGINNING)) {
-        /* Another thread is at it. */
+        /* another thread is beginning the session */
         while (atomic_load(&state->phase) == PHASE_BEGINNING && !session_is_over())
             syscall(SYS_sched_yield);
         return session_is_on();
@@ -510,20 +512,20 @@ bool session_begin(void)
     return true;
 }
 
-/* For programs that allocate nothing before main. Not earlier (-z initfirst): the C library itself
- * must have been initialised, for environ and for exit handlers. The loader runs this before
- * __libc_start_main registers its own exit handler, so ours comes after all destructors. */
+/* Begins the session in programs that allocate nothing before main. It may not run earlier (-z
+ * initfirst), because environ and exit handlers need an initialised C library. The loader runs this
+ * before __libc_start_main registers its own exit handler, so ours runs after all destructors. */
 __attribute__((constructor)) static void session_constructor(void)
 {
     if (real_init() && real_is_late())
-        over = true; /* until somebody says otherwise: session_attach() */
+        over = true; /* until session_attach() */
     else if (!thread_current)
         thread_begin();
 }
 
 /* ---- In a program that runs already ---- */
 
-/* A session that its collector has left is over, whether or not a thread has noticed. */
+/* A session without a living collector is over, even if no thread has noticed that. */
 static int session_may_attach(void)
 {
     if (!real_init())
@@ -598,7 +600,7 @@ int session_renew(void)
     script_paths_renew();
     sampled_renew();
     shared_renew();
-    unwind_init(&host, UNWIND_NONE, 0); /* nothing in it may lead to what is gone */
+    unwind_init(&host, UNWIND_NONE, 0); /* so that the unwinder has no pointer to unmapped memory */
     return 0;
 }
 
@@ -666,7 +668,8 @@ static void session_read_answer(const struct wire_answer *from, struct session_a
             atomic_load_explicit(&from->resident_peak_bytes, memory_order_relaxed)};
 }
 
-/* A request that was given up stays the collector's to answer: the number tells them apart. */
+/* A request that was given up is still answered later; its number shows that the answer is not for
+ * the next request. */
 static int session_ask_collector(struct wire_header *header, enum wire_request request,
                                  uint32_t asker, unsigned patience_ms,
                                  struct session_answer *answer)
@@ -707,14 +710,15 @@ static bool session_may_exit(const struct wire_header *header)
            (reached == WIRE_SESSION_LOOKED && !(header->flags & WIRE_FLAG_EXIT_WAITS));
 }
 
-/* A process that has recorded no call path has no blocks to look for. It has never walked a stack
- * either, and would read the tables of our library and the C library for this walk alone. */
+/* May there be blocks to look for? A process that has recorded no call path has none. It has never
+ * walked a stack either, and this walk alone would read the tables of our library and the C
+ * library. */
 static bool session_may_have_blocks(const struct wire_header *header)
 {
     return header->stacks == WIRE_STACKS_NONE || atomic_load(&header->node_count) > 1;
 }
 
-/* Who called exit() may keep a pointer in a register alone. */
+/* Stores the registers of the caller of exit(), because a pointer may be in a register only. */
 static void session_say_exit_caller(struct wire_header *header, const struct unwind_start *here)
 {
     struct unwind_caller caller = unwind_caller_beyond(here, (uintptr_t)real.quick_exit);
@@ -723,7 +727,8 @@ static void session_say_exit_caller(struct wire_header *header, const struct unw
     atomic_store(&header->exit_stack, caller.sp);
 }
 
-/* Ours are the last handlers: the program's memory is as it will ever be, and quiet. */
+/* Waits until the collector has looked at the process. Our exit handlers are the last, so the
+ * program's memory does not change any more. */
 static __attribute__((noinline)) void session_wait_for_collector(struct wire_header *header)
 {
     struct timespec step = {0, 20 * 1000 * 1000};
@@ -743,8 +748,8 @@ static __attribute__((noinline)) void session_wait_for_collector(struct wire_hea
     }
 }
 
-/* Where that may not be asked it ends as if it had been killed: what a vfork child says of its end
- * would be its parent's. */
+/* False also if a filter forbids to ask: the process then ends as if it had been killed. Without
+ * the test the child of a vfork would record its end as its parent's. */
 bool session_is_own_process(void)
 {
     return session_is_on() && !permitted_calls_is_forbidden(CALL_PID | CALL_CLOCK) &&

@@ -1,5 +1,5 @@
-/* Chunks of the shared memory, mapped one after the other; see shared.h. Runs inside the profiled
- * program: system calls only, no malloc, no stdio. */
+/* Maps the chunks of the shared memory one after the other, and private memory (shared.h). Runs
+ * inside the profiled program: system calls only, no malloc, no stdio. */
 #include "recorder/shared.h"
 
 #include <errno.h>
@@ -14,25 +14,26 @@
 
 enum { RING_CHUNKS = 512, NODE_CHUNKS = 4096, FEW = 8 };
 
-/* Everything that must not survive a fork, in memory that the kernel wipes there. */
+/* All state that must not survive a fork, in memory that the kernel wipes in the child. */
 struct shared {
     struct wire_header *header;
     struct lock lock;
     char *last_chunk; /* where the next one is mapped from */
     uint32_t chunk_count;
-    uint32_t window; /* as many were mapped with the header */
+    uint32_t window; /* so many chunks were mapped with the header */
     uint32_t ring_count, ring_scan;
     uint32_t node_chunks;
     char *module_log;
     size_t module_used;
-    bool unlocked;        /* what is mapped is taken from the seed */
-    _Atomic(char *) seed; /* memory that is not locked; NULL: none, or somebody is at it */
+    bool unlocked;        /* new memory is grown from the seed */
+    _Atomic(char *) seed; /* memory that is not locked; NULL: none, or a thread is growing it */
     /* The beginning of each list below: a short process touches this page alone. */
     char *few_chunks[FEW];
     struct wire_ring *few_rings[FEW];
     char *few_ring_data[FEW];
     struct wire_node *few_nodes[FEW];
-    char *chunks[WIRE_MAX_CHUNKS];        /* all of them, for the day when they are given back */
+    char *chunks[WIRE_MAX_CHUNKS];        /* all of them, to unmap them when the session is
+                                           * renewed */
     struct wire_ring *rings[RING_CHUNKS]; /* chunks of ring headers */
     char *ring_data[WIRE_MAX_CHUNKS];     /* chunks of ring data */
     struct wire_node *nodes[NODE_CHUNKS];
@@ -42,9 +43,9 @@ static struct shared *shared;
 #define SHARED_PLACE(list, index)                                                                  \
     ((index) < FEW ? &shared->few_##list[index] : &shared->list[index])
 
-enum { SEED_BYTES = 1 << 16 }; /* a page, where pages are largest */
+enum { SEED_BYTES = 1 << 16 }; /* the largest size of a page */
 
-/* errno is the program's: a path that grows in the middle of malloc may find no memory. */
+/* Keeps errno, because a call inside the program's malloc may fail here. */
 static long shared_call(long number, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d)
 {
     int saved_errno = errno;
@@ -87,23 +88,22 @@ enum range_kind {
 };
 enum range_use {
     RANGE_USED,
-    RANGE_SPARE, /* given back: the next session takes it again … */
-    /* … or it is unmapped with that one. So what is left is bounded by what two sessions took. */
+    RANGE_SPARE, /* given back: the next session uses it again … */
+    /* … or it is unmapped at the end of that. So the memory is bounded by that of two sessions. */
 };
 
 struct range {
     uint64_t start, bytes;
     enum range_kind kind;
     _Atomic uint32_t use;
-    struct pool *pool; /* it is the pool; NULL: a piece with a mapping of its own */
+    struct pool *pool; /* the range is this pool; NULL: it is a piece with a mapping of its own */
 };
 
-/* The first pieces of each kind lie in one mapping, because most processes are short and each
- * mapping costs system calls, and room in what the kernel and the collector tell of the process.
- * What has no room in it has a mapping of its own.
+/* The first pieces of each kind lie in one mapping, because most processes are short. Each mapping
+ * costs system calls, an entry in the kernel's list, and one in the collector's. A piece that has
+ * no room in the pool gets a mapping of its own.
  *
- *   start │ piece │ piece │ … │ not yet given │       used: up to here; the range is all of it
- */
+ *   start │ piece │ piece │ … │ not yet given │       used: up to here; the range is all of it */
 struct pool {
     _Atomic uintptr_t start; /* 0: not mapped */
     _Atomic size_t used;
@@ -113,7 +113,7 @@ static struct pool pools[] = {[RANGE_KEPT] = {.bytes = 448 << 10},
                               [RANGE_WIPED] = {.bytes = 448 << 10},
                               [RANGE_LASTING] = {.bytes = 96 << 10}};
 
-/* Ours so far, in memory that a fork copies, as it does the mappings. */
+/* The ranges so far, in memory that a fork copies, as it copies the mappings. */
 enum { MORE_RANGES = 1 << 16 };
 LARGE_STATIC static struct range kept[WIRE_PRIVATE_RANGES];
 static struct range *_Atomic more_kept; /* behind them, mapped when needed */
@@ -132,7 +132,7 @@ static struct range *shared_range_at(uint32_t index)
                                        : &atomic_load(&more_kept)[index - WIRE_PRIVATE_RANGES];
 }
 
-/* NULL: there are too many to be remembered; the range is then ours for good. */
+/* NULL: there are too many ranges; this one is not remembered, and never given back. */
 static struct range *shared_range_new(uint32_t index)
 {
     struct range *expected = NULL, *made;
@@ -160,7 +160,7 @@ static void shared_count_private(int64_t bytes)
                                   memory_order_relaxed);
 }
 
-/* Of a pool what has been given counts. */
+/* Adds a range to the list and tells the collector. Of a pool only the pieces count as bytes. */
 static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind, struct pool *pool)
 {
     struct wire_header *header = shared ? shared->header : NULL;
@@ -188,8 +188,8 @@ static uint64_t shared_range_used(const struct range *range)
     return range->pool ? atomic_load(&range->pool->used) : range->bytes;
 }
 
-/* What was mapped before there was anybody to tell, and in the child of a fork what it
- * inherited. */
+/* Tells the collector of ranges that were mapped before it was there, and in the child of a fork of
+ * those that it has from its parent. */
 static void shared_tell_all_ranges(struct wire_header *header)
 {
     uint32_t count = shared_range_count();
@@ -203,14 +203,13 @@ static void shared_tell_all_ranges(struct wire_header *header)
     atomic_store_explicit(&header->private_bytes, bytes, memory_order_relaxed);
 }
 
-/* Memory without a name, as the program's locks have it. */
+/* Anonymous memory, which is locked if the program locks new mappings. */
 static void *shared_map_plain(size_t bytes)
 {
     return shared_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
-/* The program's core is its own: where it may have so much (ulimit -c), our memory takes no
- * part. */
+/* Leaves our memory out of the program's core file, whose size may be limited (ulimit -c). */
 static void shared_leave_out_of_cores(void *memory, size_t bytes)
 {
     if (!permitted_calls_is_forbidden(CALL_LIMITS))
@@ -218,14 +217,14 @@ static void shared_leave_out_of_cores(void *memory, size_t bytes)
 }
 
 /* ---- Memory that mlockall() does not lock ----
- * After mlockall(MCL_FUTURE) each new mapping is locked, and fails where the program may not lock
- * so much. A mapping that mremap() makes longer stays what it was. So a seed that is not locked
- * grows by what is wanted, wherever there is room, and its beginning is the next seed.
+ * After mlockall(MCL_FUTURE) each new mapping is locked, and fails beyond the program's limit. But
+ * a mapping that mremap() makes longer stays unlocked. So a seed that is not locked is grown by the
+ * wanted bytes, and its beginning is the next seed.
  *
- *   mremap(seed, SEED_BYTES, SEED_BYTES + bytes)  ─▶  │ seed │ bytes … │
- */
+ *   mremap(seed, SEED_BYTES, SEED_BYTES + bytes)  ─▶  │ seed │ bytes … │ */
 
-/* A handler that interrupts its own thread's use of the seed waits in vain, but not for long. */
+/* Takes the seed; NULL: a thread has had it too long. A signal handler that interrupts its own
+ * thread's use waits in vain, but not for long. */
 static char *shared_take_seed(void)
 {
     enum { TRIES = 10000 };
@@ -246,7 +245,7 @@ static char *shared_grow_seed(size_t bytes)
     return grown == -1 ? NULL : (char *)grown + SEED_BYTES;
 }
 
-/* While somebody is at the seed for too long: it is locked for a moment. */
+/* If the seed cannot be had: maps memory, which is locked for a moment. */
 static char *shared_map_and_unlock(size_t bytes)
 {
     char *memory = shared_map_plain(bytes);
@@ -255,7 +254,7 @@ static char *shared_map_and_unlock(size_t bytes)
     return memory;
 }
 
-/* A fork copies what grows from the seed, as it does any mapping, and not its locks. */
+/* Private memory that is not locked. A fork copies it as any mapping. */
 static void *shared_map_unlocked(size_t bytes)
 {
     if (!shared || !shared->unlocked)
@@ -295,7 +294,7 @@ void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t by
     }
 }
 
-/* It reads as zero. */
+/* A range of the last session of that size, zeroed; NULL: there is none. */
 static void *shared_take_spare(size_t bytes)
 {
     if (!atomic_load_explicit(&spare_count, memory_order_relaxed))
@@ -313,8 +312,8 @@ static void *shared_take_spare(size_t bytes)
     return NULL;
 }
 
-/* A child that found its parent's state where it expects none would write into the parent's rings:
- * what cannot be wiped is not there. */
+/* If the memory cannot be wiped at a fork, there is none: with its parent's state a child would
+ * write into the parent's rings. */
 static void *shared_map_kind(size_t bytes, enum range_kind kind)
 {
     void *memory = shared_map_unlocked(bytes);
@@ -327,7 +326,7 @@ static void *shared_map_kind(size_t bytes, enum range_kind kind)
     return memory;
 }
 
-/* 0: there is no room for it. Of two threads that map it at once the loser gives its own back. */
+/* The pool's address; 0: no memory. If two threads map it at once, one unmaps its own. */
 static uintptr_t shared_pool_start(enum range_kind kind)
 {
     struct pool *pool = &pools[kind];
@@ -358,7 +357,8 @@ static void *shared_take_from_pool(size_t bytes, enum range_kind kind)
     while (!atomic_compare_exchange_weak(&pool->used, &used, used + bytes));
     shared_count_private((int64_t)bytes);
     char *memory = (char *)start + used;
-    /* It is about to be used. A page that is read first costs two faults. */
+    /* Written, because the caller will write it anyway, and a page that is read first costs two
+     * faults. */
     *(volatile char *)memory = 0;
     return memory;
 }
@@ -423,12 +423,13 @@ static struct wire_header *shared_map_window(int fd, uint32_t chunks)
         shared_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
     if (!header)
         return NULL;
-    /* A child of a fork must not write into its parent's rings. */
+    /* MADV_DONTFORK, because the child of a fork must not write into its parent's rings */
     if (header->magic != WIRE_MAGIC || !shared_advise(header, bytes, MADV_DONTFORK)) {
         shared_unmap(header, bytes);
         return NULL;
     }
-    shared_leave_out_of_cores(header, bytes); /* nor do the chunks that are mapped by it */
+    shared_leave_out_of_cores(header, bytes); /* this holds for chunks that are mapped from it
+                                               * too */
     shared->window = shared->chunk_count = chunks;
     for (uint32_t i = 0; i < chunks; i++)
         *SHARED_PLACE(chunks, i) = (char *)header + (size_t)i * WIRE_CHUNK_BYTES;
@@ -443,7 +444,7 @@ struct wire_header *shared_open(int fd)
     if (!shared)
         return NULL;
     struct wire_header *header = shared_map_window(fd, WINDOW_CHUNKS);
-    if (!header) /* there is little address space, or it would be locked */
+    if (!header) /* there is too little address space, or mappings are locked */
         header = shared_map_window(fd, 1);
     if (!header)
         return NULL;
@@ -494,8 +495,7 @@ static char *shared_chunk_new(enum wire_chunk_kind kind)
 
 /* ---- Giving back ---- */
 
-/* False: it is not ours any more. A pool that nobody has wanted for a whole session goes as other
- * ranges do. */
+/* Empties a pool. False: it was unmapped, because nothing was taken from it for a whole session. */
 static bool shared_give_back_pool(struct range *range)
 {
     struct pool *pool = range->pool;
@@ -513,7 +513,7 @@ static bool shared_give_back_range(struct range *range)
         return true;
     if (range->pool)
         return shared_give_back_pool(range);
-    /* Nobody has wanted it for a whole session; or it cannot be emptied (it is locked). */
+    /* not used for a whole session; or it cannot be emptied, because it is locked */
     if (atomic_load(&range->use) == RANGE_SPARE ||
         !shared_advise((void *)(uintptr_t)range->start, range->bytes, MADV_DONTNEED)) {
         shared_unmap((void *)(uintptr_t)range->start, range->bytes);
@@ -533,7 +533,7 @@ static void shared_give_back_private(void)
         spare += atomic_load(&range->use) == RANGE_SPARE;
         *shared_range_at(left++) = *range;
     }
-    for (uint32_t i = left; i < count; i++) /* a new one's place is looked at before it is filled */
+    for (uint32_t i = left; i < count; i++) /* a place may be read before a new range fills it */
         *shared_range_at(i) = (struct range){.use = RANGE_USED};
     atomic_store(&kept_count, left);
     atomic_store(&spare_count, spare);
@@ -571,8 +571,8 @@ bool shared_thread_is_gone(uint32_t tid)
            syscall(SYS_tgkill, syscall(SYS_getpid), tid, 0) == -1;
 }
 
-/* A ring whose thread has ended for good. Looks at a few in turn, so that taking one stays cheap
- * with ten thousand of them; failing to find one costs a new ring, no more. */
+/* A ring whose thread has ended; NULL: none was found. Tests a few rings in turn, so that the call
+ * stays cheap with ten thousand rings. If it finds none, a new ring is made. */
 static struct wire_ring *shared_ring_reuse(uint32_t *found)
 {
     for (unsigned tries = 0; tries < 16 && tries < shared->ring_count; tries++) {
@@ -605,13 +605,14 @@ static struct wire_ring *shared_ring_new(uint32_t *made)
     return shared_ring_at(index);
 }
 
-/* The stack of the ring's last thread may be kept for another one. */
+/* Tells the collector the thread pointer of the ring's last thread, because the C library may keep
+ * that thread's stack for another thread. */
 static void shared_tell_ended(const struct wire_ring *ring)
 {
     struct wire_header *header = shared->header;
     uint32_t count = atomic_load_explicit(&header->ended_count, memory_order_relaxed);
     uint64_t pointer = atomic_load_explicit(&ring->thread_pointer, memory_order_relaxed);
-    if (!pointer) /* it is new */
+    if (!pointer) /* the ring is new */
         return;
     atomic_store_explicit(&header->ended_pointers[count % WIRE_ENDED_POINTERS], pointer,
                           memory_order_relaxed);

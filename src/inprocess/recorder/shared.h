@@ -12,44 +12,47 @@
 struct wire_header *shared_open(int fd);
 struct wire_header *shared_header(void); /* NULL before open and in the child of a fork */
 
-/* Gives back all memory of a session that is over, shared and what private_map() gave: the next
- * session takes it again, or it is not there any more. Nobody may be using it. */
+/* Gives back all memory of a session that is over: the shared memory, and that of private_map(),
+ * which the next session may use again. No thread may be using it. */
 void shared_renew(void);
 
-/* A ring that no living thread uses, set to active, with its data and number; NULL when memory or
- * chunks have run out. */
+/* Takes a ring that no living thread uses and makes it active. *data: its records; *index: its
+ * number. NULL: no memory, or no chunks are left. */
 struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index);
 
-/* Has a thread of this process ended for good, as far as may be asked? */
+/* Has this thread of the process ended? False also if a filter forbids to ask. */
 bool shared_thread_is_gone(uint32_t tid);
 
-/* For the unwinder: chunk `index` of the nodes. */
+/* For the unwinder: maps chunk `index` of the nodes; NULL: there is no more. And publishes
+ * nodes. */
 struct wire_node *shared_map_nodes(uint32_t index);
 void shared_publish_nodes(uint32_t count);
 
-/* The chunk of names, made when first asked for; NULL: there is no room. One caller at a time. */
+/* Makes the chunk of names; NULL: there is no room. To be called once, by one thread. */
 struct wire_name *shared_map_names(void);
 
-/* Appends to the module log; `entry` is complete but for entry_bytes. NULL: no room. */
+/* Appends to the module log; `entry` is complete but for entry_bytes. Returns the entry in the log;
+ * NULL: there is no room. */
 struct wire_module *shared_log_module(const struct wire_module *entry, const char *path);
 
-/* Private memory: zeroed, counted in private_bytes. private_map() is the session's, and reads as
- * zero again in the child of a fork; private_map_lasting() does too, and outlives the session;
- * private_map_kept() outlives it and is copied in a fork as usual. NULL when there is none. */
+/* Private memory, zeroed and counted in private_bytes; NULL: no memory. That of private_map()
+ * belongs to the session, and is zero in the child of a fork. That of private_map_lasting() is zero
+ * there too, and outlives the session. That of private_map_kept() outlives the session, and a fork
+ * copies it. */
 void *private_map(size_t bytes);
 void *private_map_lasting(size_t bytes);
 void *private_map_kept(size_t bytes);
-/* Whole pages of it: they read as zero and count no more. */
+/* Gives back whole pages of such memory: they are zero afterwards, and do not count. */
 void private_give_back(void *memory, size_t bytes);
 
-/* The program is about to have all its new memory locked (mlockall): ours is mapped without a lock
- * from here on, and counts against no limit on locks. */
+/* To be called before the program has all its new memory locked (mlockall). From now on our memory
+ * is mapped unlocked, and does not count against the limit. */
 void shared_keep_unlocked(void);
-/* All that is ours: the library itself, private memory (the first WIRE_PRIVATE_RANGES), chunks. */
+/* Calls `visit` for all our memory: the library itself, private ranges, and chunks. */
 void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t bytes),
                        void *context);
 
-/* Private memory for a moment, which nobody is told of. NULL when there is none. */
+/* Private memory for a short time, which is not counted; NULL: no memory. The contents are zero. */
 void *private_borrow(size_t bytes);
 void private_return(void *memory, size_t bytes);
 

@@ -1,5 +1,5 @@
-/* Trees of spans (spans.h). A node is known by its number, so that it takes four bytes to point at
- * one. A treap has no balance to keep: what is inserted divides a small tree below it. */
+/* Trees of spans (spans.h). Links to nodes are numbers, which take four bytes. A treap needs no
+ * rebalancing: a node that is inserted splits a tree below it, which is mostly small. */
 #include "recorder/spans.h"
 
 #include <errno.h>
@@ -12,8 +12,8 @@ enum { LOCK_TRIES = 100000 };
 
 /* ---- The lock ---- */
 
-/* A handler that interrupts the holder and never returns (longjmp) leaves it held: then we do
- * without. */
+/* A signal handler that interrupts the holder and leaves by longjmp leaves the lock held for ever.
+ * Then callers go on without the lock's data. */
 bool spans_lock(struct spans *spans, struct thread *thread)
 {
     unsigned most = __atomic_load_n(&spans->is_stuck, __ATOMIC_RELAXED) ? 1 : LOCK_TRIES;
@@ -25,7 +25,7 @@ bool spans_lock(struct spans *spans, struct thread *thread)
             return true;
         }
         if (nobody == thread)
-            return false; /* we are its signal handler */
+            return false; /* this is a signal handler of the holder */
         if (tries < LOCK_SPINS)
             arch_relax();
         else
@@ -56,7 +56,7 @@ bool spans_begin_in_child(struct spans *spans)
 
 /* ---- Nodes ---- */
 
-/* 0: there is no memory. Number 0 is nobody's. */
+/* The number of a free node; 0: no memory. Number 0 stands for no node. */
 static uint32_t spans_new_number(struct spans *spans)
 {
     uint32_t number = spans->free ? spans->free : spans->count + 1;
@@ -95,7 +95,7 @@ void spans_free(struct spans *spans, uint32_t number)
 
 /* ---- Trees ---- */
 
-/* Those below `address` and the others. */
+/* Splits a tree into the spans below `address` and the others. */
 static void spans_split(const struct spans *spans, uint32_t root, uintptr_t address,
                         uint32_t *below, uint32_t *above)
 {
@@ -133,7 +133,7 @@ static uint32_t spans_joined(const struct spans *spans, uint32_t low, uint32_t h
     return root;
 }
 
-/* Down to the first node of a lower priority: that one's tree is divided, which is small mostly. */
+/* Goes down to the first node of a lower priority, and splits its tree, which is mostly small. */
 void spans_insert(struct spans *spans, uint32_t *root, uint32_t number)
 {
     struct span_node *node = spans_node(spans, number);
@@ -188,7 +188,7 @@ uint32_t spans_overlapping(const struct spans *spans, uint32_t root, uintptr_t s
     return span->address >= start || start - span->address < span->bytes ? number : 0;
 }
 
-/* What stays of a span on one side. */
+/* Inserts the rest of a span on one side, if there is any. */
 static void spans_keep_rest(struct spans *spans, uint32_t *root, const struct span_node *old,
                             uintptr_t from, uintptr_t to)
 {

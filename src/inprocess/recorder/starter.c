@@ -40,7 +40,7 @@ bool starter_may_start(void)
     return !wire_is_of_session(library);
 }
 
-/* LIBDIR/../bin/tidemark, or up one more where the library is in lib/TRIPLET. */
+/* LIBDIR/../bin/tidemark, or one directory further up if the library is in lib/TRIPLET. */
 static bool starter_collector_path(char path[PATH_MAX])
 {
     static const char *const places[] = {"../bin/tidemark", "../../bin/tidemark"};
@@ -79,7 +79,7 @@ static bool starter_make_name(char *name)
     return true;
 }
 
-/* A new environment with one variable more, in memory of our own. */
+/* Makes an environment with one more variable, in memory of our own. */
 static bool starter_add_variable(const char *name, const char *value)
 {
     size_t count = 0;
@@ -98,14 +98,14 @@ static bool starter_add_variable(const char *name, const char *value)
     return true;
 }
 
-/* A child whose end sends no signal and that plain wait() does not see. */
+/* Forks a child whose end sends no signal, and for which the program's wait() does not wait. */
 static long starter_fork_unseen(void)
 {
     return syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
 }
 
-/* Descriptor 4 is then the process that we are started for; or there is none, and it is waited
- * for. */
+/* Makes descriptor 4 a pidfd of the process for which the collector is started. If there is none,
+ * descriptor 4 stays closed, and the collector waits for that process in another way. */
 static void starter_keep_pidfd(pid_t starter)
 {
     int pidfd = (int)syscall(SYS_pidfd_open, starter, 0);
@@ -116,19 +116,18 @@ static void starter_keep_pidfd(pid_t starter)
     syscall(SYS_close_range, 5u, ~0u, 0u);
 }
 
-/* In the grandchild. `ready` is where the collector says that it listens. Everything else that is
- * open is closed: a pipe that we held would never seem closed to its reader. */
+/* Runs in the grandchild. The collector writes to `ready` when it listens. All other descriptors
+ * are closed, because the reader of a pipe that stays open here would wait for its end for ever. */
 static void starter_become_collector(const char *path, const char *name, int ready, pid_t starter)
 {
-    signal_lock_restore(0); /* none blocked, whatever our caller or the program does */
+    signal_lock_restore(0); /* no signals are blocked in the collector */
     if (ready != 3 && dup2(ready, 3) < 0)
         _exit(127);
     syscall(SYS_close_range, 4u, ~0u, 0u);
     fcntl(3, F_SETFD, 0);
     starter_keep_pidfd(starter);
     int null = open("/dev/null", O_RDWR);
-    /* 2 stays until TIDEMARK_OPTIONS has been looked at: what is wrong there is said to the
-     * user. */
+    /* Descriptor 2 stays open, for errors in TIDEMARK_OPTIONS. */
     for (int fd = 0; fd < 2; fd++)
         dup2(null, fd);
     if (null > 4)
@@ -140,7 +139,7 @@ static void starter_become_collector(const char *path, const char *name, int rea
     char **kept = private_map_kept((variables + 2) * sizeof *kept);
     if (!kept)
         return;
-    /* arguments can be read by everybody */
+    /* not as an argument, because other users can read arguments */
     stpcpy(stpcpy(session, WIRE_SESSION_VARIABLE "="), name);
     kept[count++] = session;
     for (char **entry = environ; entry && *entry; entry++)
@@ -168,7 +167,7 @@ static bool starter_wait_until_ready(int fd)
     return status == 1 && read(fd, &byte, 1) == 1;
 }
 
-/* What the collector is told, who is not there. */
+/* Does TIDEMARK_OPTIONS, which the collector would read, ask for silence? */
 static bool starter_is_quiet(void)
 {
     static const char blanks[] = " \t\n";
@@ -187,7 +186,7 @@ static bool starter_is_quiet(void)
 static void starter_say(const char *sentence)
 {
     if (own_write(STDERR_FILENO, sentence, strlen(sentence)) < 0)
-        return; /* nobody is there to be told */
+        return; /* there is no other way to tell the user */
 }
 
 bool starter_start(char *name, size_t bytes, bool tell_children)

@@ -9,9 +9,9 @@
  * session or to none. */
 bool starter_may_start(void);
 
-/* Starts `tidemark collect`, found beside this library, as a process that is nobody's child that
- * the program could wait for, puts TIDEMARK_SESSION into the environment for children if
- * they are to be told, and writes the session's name. False: no collector could be started. */
+/* Starts `tidemark collect`, which is searched beside this library, as a process that is no child
+ * of the program. Writes the session's name to `name`, which has `bytes` bytes. `tell_children`:
+ * puts TIDEMARK_SESSION into the environment. False: no collector could be started. */
 bool starter_start(char *name, size_t bytes, bool tell_children);
 
 #endif

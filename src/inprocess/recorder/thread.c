@@ -26,13 +26,13 @@ uint64_t thread_sample_bytes;
 bool thread_paused;
 uint32_t (*thread_capture)(struct unwind_memory *, const struct unwind_start *) = unwind_capture;
 
-/* Set while this thread is in thread_begin(): what that calls must not be recorded. */
+/* Set while this thread is in thread_begin(), whose calls must not be recorded. */
 static __thread bool thread_beginning, thread_has_stopped;
 
-static _Atomic uint64_t thread_key; /* of pthread_setspecific(), and 1; 0: not yet made */
+static _Atomic uint64_t thread_key; /* the key of pthread_setspecific() plus 1; 0: not made yet */
 
-/* Bytes kept free beyond `limit` for the records of signal handlers that interrupt a hook between
- * its look at `limit` and its reservation. */
+/* Bytes beyond `limit` that stay free for records of signal handlers that interrupt a hook between
+ * its test of `limit` and its reservation. */
 enum { RESERVE_BYTES = 4096 };
 
 static void thread_record(struct thread *thread, enum wire_kind kind)
@@ -42,8 +42,9 @@ static void thread_record(struct thread *thread, enum wire_kind kind)
     thread_record_short(thread, frame, kind, tid);
 }
 
-/* A handler that was taken for a hook after a dead one would publish the record that it
- * interrupted, still void, and the collector pass it over. */
+/* Without this test a handler on an alternate stack would be taken for a hook after a dead one. It
+ * would then publish the record that it interrupted, which is still void, and the collector would
+ * skip that. */
 bool __attribute__((noinline)) thread_interrupts_from_above(uintptr_t outer, uintptr_t frame)
 {
     stack_t now = {0};
@@ -66,7 +67,7 @@ void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node)
         base = instrument_own_stack(sp);
     if (base)
         thread_stack_is(thread, sp, base - sp, node);
-    /* else a signal handler's, a fiber's; or it is not known which one is ours */
+    /* else sp is on another stack, or the thread's own is not known */
 }
 
 void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32_t node)
@@ -76,7 +77,8 @@ void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32
     atomic_store_explicit(&thread->ring->deepest_node, node, memory_order_relaxed);
 }
 
-/* The collector reads this in the ring; when the thread ends another may take that. */
+/* Records the deepest extent, which the collector otherwise reads in the ring, because another
+ * thread may take the ring. */
 static void thread_record_stack(struct thread *thread)
 {
     uint64_t deepest = atomic_load_explicit(&thread->ring->deepest_bytes, memory_order_relaxed);
@@ -95,15 +97,15 @@ static void thread_record_stack(struct thread *thread)
     thread_record_publish(&recording, ticks);
 }
 
-/* TLS destructor. Others may run after it, and free; the ring stays ours until the kernel has
- * forgotten the thread. */
+/* TLS destructor. Other destructors may run after it, and free blocks; the ring stays this thread's
+ * until the kernel has no such thread any more. */
 static void thread_end(void *value)
 {
     struct thread *thread = value;
     if (thread != thread_current || !thread->ring)
         return;
     int saved_errno = errno;
-    struct wire_ring *ring = thread->ring; /* the record may find the collector gone */
+    struct wire_ring *ring = thread->ring; /* the record may find that the collector is dead */
     instrument_end_thread(thread);
     thread_record_stack(thread);
     thread_record(thread, WIRE_THREAD_END);
@@ -111,7 +113,7 @@ static void thread_end(void *value)
     errno = saved_errno;
 }
 
-/* One key for all threads. Of two threads that make it at once the loser gives its own back. */
+/* One key for all threads. If two threads make it at once, one deletes its own. */
 static uint64_t thread_key_made(void)
 {
     uint64_t key = atomic_load(&thread_key);
@@ -131,12 +133,12 @@ static void thread_watch_end(struct thread *thread)
         pthread_setspecific((pthread_key_t)(key - 1), thread);
 }
 
-/* A thread's state belongs to its ring and passes with it to the next thread. Threads go on
- * pointing to their states when a session is over, so that those stay, and each is its thread's
- * again in the next session. */
+/* A thread's state belongs to its ring, and the next thread of the ring uses it. When a session is
+ * over, threads still point to their states. So states are never unmapped, and a thread has the
+ * same one in the next session. */
 enum { BATCH = 256, BATCHES = 512 };
 struct thread_batch {
-    struct thread *of_ring[BATCH]; /* of the session's; NULL: not yet used */
+    struct thread *of_ring[BATCH]; /* by the number of the session's ring; NULL: not used yet */
     struct thread states[BATCH];
 };
 struct thread_table {
@@ -146,8 +148,8 @@ struct thread_table {
 static void
     *_Atomic table; /* a struct thread_table; wiped in the child of a fork, with the batches */
 
-/* What stands at `place`, mapped by the first who asks. Two threads may ask at once: the loser's
- * pages stay untouched. NULL: no memory. */
+/* The memory that `place` points to, mapped at the first call. If two threads come at once, the
+ * pages of one stay untouched. NULL: no memory. */
 static void *thread_mapped_once(void *_Atomic *place, size_t bytes)
 {
     void *there = atomic_load_explicit(place, memory_order_acquire);
@@ -165,7 +167,7 @@ static struct thread_batch *thread_batch_at(uint32_t number)
     return thread_mapped_once(&all->batch[number], sizeof(struct thread_batch));
 }
 
-/* NULL: none was mapped there yet. */
+/* NULL: the batch was not mapped yet. */
 static struct thread_batch *thread_made_batch(uint32_t number)
 {
     struct thread_table *all = atomic_load_explicit(&table, memory_order_acquire);
@@ -173,7 +175,7 @@ static struct thread_batch *thread_made_batch(uint32_t number)
                                    : NULL;
 }
 
-/* In the child of a fork it is not: the table is new there. */
+/* Is it a state of this table? In the child of a fork the table is new. */
 static bool thread_is_in_table(const struct thread *thread)
 {
     const struct thread_batch *batch;
@@ -183,7 +185,7 @@ static bool thread_is_in_table(const struct thread *thread)
     return false;
 }
 
-/* Looked for from the ring's place on, where in the first session it is. */
+/* Searches from the ring's number on, which is free in the first session. */
 static struct thread *thread_take_free_state(uint32_t index, uint32_t tid)
 {
     struct thread_batch *batch;
@@ -207,7 +209,7 @@ static struct thread *thread_of_ring(uint32_t index, uint32_t tid)
     struct thread **place = &batch->of_ring[index % BATCH];
     struct thread *own = thread_is_in_table(thread_current) ? thread_current : NULL;
     if (*place && own && own != *place)
-        atomic_store(&own->owner, 0); /* left for the ring's */
+        atomic_store(&own->owner, 0); /* given up for the ring's state */
     if (!*place)
         *place = own ? own : thread_take_free_state(index, tid);
     if (*place)
@@ -224,7 +226,7 @@ void thread_each(void (*visit)(struct thread *thread, void *context), void *cont
                 visit(&batch->states[k], context);
 }
 
-/* The level that the collector wants from here on; what was drawn until now is of the one
+/* Takes the level that the collector wants now. The sample that was drawn before has the level
  * before. */
 static uint64_t thread_adapted_bytes(struct thread *thread)
 {
@@ -241,7 +243,7 @@ void thread_draw(struct thread *thread)
     thread->until_sample = bytes ? draw_bytes(&thread->random, bytes) : 0;
 }
 
-/* `used`: that of the thread that had the ring before; NULL if none had. */
+/* `used`: the memory of the ring's last thread; NULL: there was none. */
 static struct unwind_memory *thread_memory_for_new_thread(struct unwind_memory *used)
 {
     if (!used)
@@ -271,7 +273,8 @@ static struct thread *thread_new(void)
         .ring = ring,
         .data = data,
         .mask = shared_header()->ring_bytes - 1,
-        .cursor = atomic_load_explicit(&ring->head, memory_order_acquire), /* after a late free */
+        /* behind a late free of the last thread */
+        .cursor = atomic_load_explicit(&ring->head, memory_order_acquire),
         .memory = memory,
         .free_memory = free_memory,
         .shadow = thread->shadow,
@@ -311,7 +314,7 @@ void thread_hold(bool hold)
     thread_beginning = hold;
 }
 
-/* Its ring stays its own, so that nobody asks whether it has ended. */
+/* The ring stays active, so that no call tests whether the thread has ended. */
 void thread_stop_recording(void)
 {
     thread_has_stopped = true;
@@ -331,7 +334,7 @@ static void thread_see_work(struct thread *thread, void *context)
         *(bool *)context = true;
 }
 
-/* Of a thread that has ended nobody points to the state. */
+/* A state of a thread that has ended is free, because nothing points to it. */
 static void thread_renew_batch(struct thread_batch *batch)
 {
     for (uint32_t i = 0; i < BATCH; i++) {
@@ -365,8 +368,8 @@ struct thread *thread_begin(void)
         return NULL;
     }
     int saved_errno = errno;
-    uint64_t signals = signal_lock_block(); /* a handler that jumped out would leave others
-                                             * waiting */
+    uint64_t signals = signal_lock_block(); /* a handler that left by longjmp would leave other
+                                             * threads waiting */
     thread_use_begin();
     thread_beginning = true;
     struct thread *thread = NULL;
@@ -399,8 +402,9 @@ static bool thread_record_has_room(struct thread *thread, unsigned bytes)
     uint64_t end = tail + ring_bytes - RESERVE_BYTES;
     if (thread->cursor + bytes > end)
         return false;
-    /* Come by again each quarter of the ring: to see whether the collector must be woken, from half
-     * a ring on. From a quarter on it would be woken 1.4 times as often, for some 17 us each. */
+    /* The limit is at most a quarter of the ring ahead, to test again and again whether the
+     * collector has to be woken. It is woken when half of the ring is used. With a quarter it would
+     * be woken 1.4 times as often, for some 17 us each. */
     uint64_t stop = thread->cursor + ring_bytes / 4;
     thread->limit = stop < end ? stop : end;
     if (thread->cursor - tail > ring_bytes / 2)
@@ -408,8 +412,8 @@ static bool thread_record_has_room(struct thread *thread, unsigned bytes)
     return true;
 }
 
-/* Without the call: the collector looks by itself twenty times a second, and more often where there
- * are events. */
+/* If the call is forbidden, spins: the collector reads the rings twenty times a second anyway, and
+ * more often if there are events. */
 static void thread_sleep_for_space(struct wire_ring *ring, uint32_t space)
 {
     struct timespec patience = {0, 100 * 1000 * 1000};
@@ -454,8 +458,8 @@ void thread_count_lost(struct thread *thread)
     thread_add_lost(thread, 1);
 }
 
-/* Tells of the events lost so far in the stream itself, so that a reader knows when. Published by
- * the hook that asked for room. */
+/* Writes a record with the number of events lost so far, so that a reader knows when they were
+ * lost. The hook that asked for room publishes it. */
 static void thread_record_lost(struct thread *thread)
 {
     _Atomic uint64_t *untold = &thread->ring->untold_events;
@@ -465,15 +469,15 @@ static void thread_record_lost(struct thread *thread)
     struct wire_record *record = lost ? thread_record_begin(&recording, 16, &ticks) : NULL;
     if (record) {
         thread_record_word0(record, WIRE_LOST, lost);
-    } else if (lost) { /* signal handlers took the room: another time */
+    } else if (lost) { /* signal handlers took the room: written at a later event */
         atomic_fetch_add_explicit(untold, lost, memory_order_relaxed);
         thread_add_lost(thread, -1); /* the mark itself is no event */
     }
 }
 
-/* Half a ring that nobody has published: the hook that should have is dead (a longjmp out of a
- * handler, and we have been deeper in the stack ever since) or its handler records a lot. Without
- * this no room would ever come. */
+/* Publishes records if half of the ring is reserved and not published. The hook that should publish
+ * them is dead (a longjmp out of a handler, and all later hooks were deeper in the stack), or its
+ * handler records a lot. Without this the ring would stay full for ever. */
 static void thread_publish_for_another(struct thread *thread)
 {
     uint64_t head = atomic_load_explicit(&thread->ring->head, memory_order_relaxed);
@@ -483,7 +487,8 @@ static void thread_publish_for_another(struct thread *thread)
                                                 memory_order_release, memory_order_relaxed);
 }
 
-/* Hooks at work in this thread still hold the ring: thread_end_without_record() drops it. */
+/* Outer hooks of this thread still use the ring, so it is dropped in
+ * thread_end_without_record(). */
 static void thread_stop(struct thread *thread)
 {
     struct wire_ring *ring = thread->ring;
@@ -494,18 +499,17 @@ static void thread_stop(struct thread *thread)
 
 bool thread_make_room(struct thread *thread, unsigned bytes)
 {
-    if (!thread->ring) /* dropped by this hook's record before */
+    if (!thread->ring) /* this hook's record before dropped the ring */
         return false;
     int saved_errno = errno;
     bool again = patch_is_due() && patch_new();
     thread_publish_for_another(thread);
-    /* Once events are lost, a good part of the ring must be free before we go on: else the small
-     * records of frees would slip in where those of their allocations did not fit. */
+    /* After events were lost, a quarter of the ring has to be free before recording goes on.
+     * Otherwise the small records of frees would fit where those of their allocations did not. */
     unsigned wanted = thread_has_untold(thread) ? (unsigned)(thread->mask + 1) / 4 : bytes + 16;
     bool room = thread_record_has_room(thread, wanted);
     bool waits = shared_header()->on_full == WIRE_ON_FULL_WAIT;
-    /* Again if a signal handler took the room that we had waited for: nothing is lost by
-     * waiting. */
+    /* Waits again if a signal handler took the room. */
     while (!room && waits && session_collector_lives()) {
         thread_record_wait(thread, bytes + 16);
         room = thread_record_has_room(thread, bytes + 16);
@@ -528,7 +532,8 @@ void thread_publish_again(struct thread *thread)
 {
     uint64_t cursor;
     do {
-        /* Handlers that come now leave publishing to us, so that head never goes back. */
+        /* While hook_frame is set, handlers leave publishing to this hook, so that head never
+         * falls. */
         *(volatile uintptr_t *)&thread->hook_frame = (uintptr_t)__builtin_frame_address(0);
         atomic_signal_fence(memory_order_seq_cst);
         cursor = *(volatile uint64_t *)&thread->cursor;

@@ -26,58 +26,60 @@
 #include "unwind/unwind.h"
 #include "wire/wire.h"
 
-/* In private memory that reads as zero in the child of a fork: ring == NULL is "not recording yet",
- * whatever the reason, and leads to thread_begin(). */
+/* In private memory that is zero in the child of a fork. ring == NULL means "not recording yet",
+ * for any reason, and makes hooks call thread_begin(). */
 struct thread {
-    _Alignas(128) struct wire_ring *ring; /* so that the next one's state shares no line with it */
+    _Alignas(128) struct wire_ring *ring; /* aligned, so that states share no cache lines */
     char *data;                           /* the ring's records */
     uint64_t mask;                        /* ring_bytes - 1 */
     uint64_t cursor;                      /* bytes reserved, ever growing */
-    uint64_t limit;                       /* beyond this, thread_make_room() */
-    uintptr_t hook_frame;                 /* the hook at work, 0: none */
-    uintptr_t pool_frame;  /* of the hook of a pool's function that is at work, 0: none */
-    uintptr_t pool_return; /* where that returns to */
+    uint64_t limit;                       /* beyond this, thread_make_room() is called */
+    uintptr_t hook_frame;                 /* frame of the running hook; 0: none */
+    uintptr_t pool_frame;  /* frame of the running hook of a pool's function; 0: none */
+    uintptr_t pool_return; /* its return address */
     uintptr_t inside;      /* frame of a hook whose real function calls hooked ones; 0: none */
     struct unwind_memory *memory;
-    /* Where frees carry their path: theirs. They come from other places than allocations, so that
-     * with one memory for both no stack would ever be the one before. */
+    /* The memory for call paths of frees. They come from other places than allocations, so with one
+     * memory for both, the stack would never be as at the last capture. */
     struct unwind_memory *free_memory;
     uintptr_t deepest; /* stack pointer of the deepest event on the thread's own stack */
-    uint64_t spent;    /* where calls are timed: ticks of the last real call */
+    uint64_t spent;    /* if calls are timed: ticks of the last real call */
 
-    struct script_thread *script; /* what script_paths.c remembers, once an interpreter ran here */
-    struct shadow *shadow;        /* its stack, where function hooks tell of it (instrument.h) */
+    struct script_thread *script; /* caches of script_paths.c; NULL: no interpreter has run in this
+                                   * thread */
+    struct shadow *shadow;        /* its shadow stack, if function hooks run (instrument.h) */
 
-    /* where allocations are sampled */
-    uint64_t until_sample; /* bytes; what is larger, or as large, is sampled */
+    /* for samples */
+    uint64_t until_sample; /* bytes; an allocation of at least so many is sampled */
     uint64_t random;       /* state of draw_random() */
     uintptr_t newest;      /* the block of the last sample … */
-    uint64_t newest_until; /* … and until_sample then: unchanged, nothing was allocated since */
-    /* and where their interval adapts (wire.h): that of the sample being recorded, of
+    uint64_t newest_until; /* … and until_sample then: if it is unchanged, nothing was allocated
+                            * since */
+    /* for adaptive samples (wire.h): the level of the sample being recorded, and that of
      * until_sample */
     uint8_t level, drawn_level;
-    uint32_t cost_turn; /* calls since the one that was timed */
-    /* The thread whose thread_current leads here, if it still lives; 0: free. It outlives the
-     * session. */
+    uint32_t cost_turn; /* counts calls, of which one in so many is timed */
+    /* The id of the thread whose thread_current points here, if it still lives; 0: free. Outlives
+     * the session. */
     _Atomic uint32_t owner;
-    uint64_t cost_ticks; /* what recording has cost, about */
+    uint64_t cost_ticks; /* about what recording has cost */
 };
 
 extern __thread struct thread *thread_current;
 
-/* Whether the real malloc calls functions that we hook (not glibc's): set once by
- * thread_begin(). */
+/* Does the real malloc call functions that we hook? (glibc's does not.) Set once, when a session
+ * begins. */
 extern bool thread_real_nests;
-/* Whether calls are timed; and whether a call of the real malloc is more than just that, for either
- * reason. Set once by session_begin(). */
+/* Are calls timed? And is there more to do around a real call, for one of these two reasons? Set
+ * once by session_begin(). */
 extern bool thread_timed, thread_real_watched;
-/* None of that, a block's header says its size (usable.h), and frees carry no path: the hooks of
- * malloc's family ask for this alone. */
+/* True if neither holds, a block's header tells its size (usable.h), and frees have no paths: the
+ * hooks of malloc's family test only this. */
 extern bool thread_plain;
 void thread_see_plain(void);
 
-/* unwind_capture(), or what stands in front of it (unwind_check.h). A pointer, not a test of a
- * flag: it costs the hot path no instruction. */
+/* unwind_capture(), or a function in front of it (unwind_check.h, script_paths.h, instrument.h). It
+ * is a pointer and not a flag, because that costs the hot path no instruction. */
 extern uint32_t (*thread_capture)(struct unwind_memory *memory, const struct unwind_start *start);
 
 /* Mean bytes from one sampled allocation to the next; 0: every one is recorded; WIRE_SAMPLE_ADAPTS.
@@ -87,7 +89,7 @@ extern uint64_t thread_sample_bytes;
 /* Draws when this thread's next sample comes. */
 void thread_draw(struct thread *thread);
 
-/* Is an allocation of so many bytes let through? If not, it is up to thread_samples(). */
+/* Is an allocation of `size` bytes not sampled? If this is false, thread_samples() decides. */
 static inline __attribute__((always_inline)) bool thread_passes(struct thread *thread, size_t size)
 {
     uint64_t until = thread->until_sample;
@@ -100,10 +102,11 @@ static inline __attribute__((always_inline)) bool thread_passes(struct thread *t
 /* The program has paused the recording of new blocks (pause.h). */
 extern bool thread_paused;
 
-/* Is it recorded? Asked before the real call, once for each, where not everything is. */
+/* Is the allocation recorded? To be called once, before the real call, if not all allocations are
+ * recorded. */
 static inline bool thread_samples(struct thread *thread, size_t size)
 {
-    if (unlikely(!thread_sample_bytes)) /* paused, or until just now */
+    if (unlikely(!thread_sample_bytes)) /* paused, or it was until just now */
         return !__atomic_load_n(&thread_paused, __ATOMIC_RELAXED);
     if (thread_passes(thread, size))
         return false;
@@ -111,26 +114,26 @@ static inline bool thread_samples(struct thread *thread, size_t size)
     return !__atomic_load_n(&thread_paused, __ATOMIC_RELAXED);
 }
 
-/* What a record says of the alignment of an allocation that is sampled, and of its interval. A
- * handler that allocates between the draw and the record may change it to a later level, in the one
- * call in which the level changes. */
+/* The alignment for the record of a sampled allocation, with its level. A handler that allocates
+ * between the draw and the record may make it a later level, only in the call in which the level
+ * changes. */
 static inline unsigned thread_aligned(const struct thread *thread, unsigned align_log2)
 {
     return thread_sample_bytes == WIRE_SAMPLE_ADAPTS ? wire_level_align(align_log2, thread->level)
                                                      : align_log2;
 }
 
-/* Makes this thread ready, and the process if it is the first. NULL: not recording (for good, or
- * because this thread is in the middle of it). Keeps errno. */
+/* Begins recording in this thread, and in the process if it is the first. NULL: not recording, for
+ * good, or because this thread is in this function already. Keeps errno. */
 struct thread *thread_begin(void);
 
-/* Makes room for a record or says false: the event is lost and counted. Keeps errno. */
+/* Makes room for a record. False: the event is lost, and was counted. Keeps errno. */
 bool thread_make_room(struct thread *thread, unsigned bytes);
-/* An event is lost for another reason. */
+/* Counts an event that is lost for another reason. */
 void thread_count_lost(struct thread *thread);
-/* Publishes what signal handlers left behind while this hook ended. */
+/* Publishes records that signal handlers wrote while this hook ended. */
 void thread_publish_again(struct thread *thread);
-/* The same where the hook itself got no room; leaves the ring if the collector has gone. */
+/* The same for a hook that got no room; drops the ring if the session is over. */
 void thread_end_without_record(struct thread *thread);
 
 static inline bool thread_frame_is_nested(uintptr_t outer, uintptr_t frame)
@@ -148,8 +151,8 @@ static inline __attribute__((always_inline)) bool thread_is_in_real(const struct
            real_is_allocator(((uintptr_t *)frame)[1]);
 }
 
-/* The state of the calling thread if this call is to be recorded. Calls that the real function
- * makes are not. */
+/* The state of the calling thread if this call is to be recorded; else NULL. Calls that the real
+ * function makes are not recorded. */
 static inline __attribute__((always_inline)) struct thread *thread_hook_enter(uintptr_t frame)
 {
     struct thread *thread = thread_current;
@@ -163,9 +166,9 @@ static inline __attribute__((always_inline)) struct thread *thread_hook_enter(ui
     return thread;
 }
 
-/* Whether a hook at `frame` interrupts the one at `outer`, which is further down the stack: that
- * one is dead, or this one is a signal handler's, on an alternate stack that lies above. Asks the
- * kernel. */
+/* Does the hook at `frame` interrupt the one at `outer`, which has a lower address? Either the
+ * outer one is dead, or this one is a signal handler's, on an alternate stack at higher addresses.
+ * Asks the kernel. */
 bool thread_interrupts_from_above(uintptr_t outer, uintptr_t frame);
 
 static inline __attribute__((always_inline)) bool thread_hook_is_nested(uintptr_t outer,
@@ -174,7 +177,7 @@ static inline __attribute__((always_inline)) bool thread_hook_is_nested(uintptr_
     return unlikely(outer) && (frame < outer || thread_interrupts_from_above(outer, frame));
 }
 
-/* What a hook holds while it records. */
+/* A hook's state while it records. */
 struct recording {
     struct thread *thread;
     bool nested;
@@ -207,32 +210,33 @@ static inline __attribute__((always_inline)) void thread_cursor_advance(struct t
 #endif
 }
 
-/* An event deeper in the stack than any before, or on another stack: notes which. */
+/* To be called for an event deeper in the stack than any before, or on another stack: notes the
+ * depth if sp is on the thread's own stack. */
 void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node);
 
-/* The same where `bytes` is known: so much of the thread's own stack is in use at `sp`. */
+/* The same if it is known that `bytes` of the thread's own stack are in use at `sp`. */
 void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32_t node);
-/* For what uses the session's memory without being an event (which hook_frame shows): between these
- * the session cannot be renewed (session.h). */
+/* Enclose code that uses the session's memory and is no event (an event is shown by hook_frame):
+ * between them the session cannot be renewed (session.h). */
 void thread_use_begin(void);
 void thread_use_end(void);
-/* In the child of a fork, by thread_begin()'s thread: what other threads of the parent used. */
+/* In the child of a fork, in thread_begin(): forgets the uses of the parent's other threads. */
 void thread_use_forget(void);
-/* With every other thread of the process stopped, and none of them in our code: takes the rings
- * away from all threads, which then take new ones. False, and nothing has changed: a thread is at
- * work with its ring, or between the two above. */
+/* Takes the rings from all threads, which then take new ones. Every other thread of the process has
+ * to be stopped, outside of our code. False, and nothing has changed: a thread is recording an
+ * event, or is between the two functions above. */
 bool thread_renew(void);
-/* Calls of this thread that we hook are passed on while set. */
+/* While `hold` is set, hooked calls of this thread are passed on unrecorded. */
 void thread_hold(bool hold);
-/* The same for ever, and each is counted as lost. Reads no clock and calls nothing. */
+/* The same for ever, and each call is counted as lost. Makes no system call and reads no clock. */
 void thread_stop_recording(void);
 
-/* All states of threads that there are, those of ended ones too. */
+/* Calls `visit` for all states with a ring, also those of ended threads. */
 void thread_each(void (*visit)(struct thread *thread, void *context), void *context);
 
-/* Room for a record (void until its first word is written: the collector clears what it has read)
- * and the time. Between this and thread_record_publish() the collector waits for us: no
- * calls in between. NULL: lost. */
+/* Reserves a record and reads the time. The record is void until its first word is written, because
+ * the collector clears what it has read. Until thread_record_publish() the collector's merge waits
+ * for this thread, so there may be no calls between. NULL: the event is lost. */
 static inline __attribute__((always_inline)) struct wire_record *
 thread_record_begin(const struct recording *recording, unsigned bytes, uint64_t *ticks)
 {
@@ -249,8 +253,9 @@ thread_record_begin(const struct recording *recording, unsigned bytes, uint64_t 
         thread_cursor_advance(thread, bytes);
         *ticks = likely(c_library_is_single_threaded()) ? ticks_unfenced() : ticks_now();
         atomic_signal_fence(memory_order_seq_cst);
-        /* A signal handler that came in between has recorded, and earlier times behind ours: what
-         * was taken stays void, and another place is taken behind its own. */
+        /* If a signal handler has recorded between these steps, its earlier times would stand
+         * behind ours. Then the reserved place stays void, and another one is reserved behind the
+         * handler's. */
         if (likely(*(volatile uint64_t *)&thread->cursor == at + bytes)) {
             struct wire_record *record = (struct wire_record *)(thread->data + (at & thread->mask));
             record->ticks = *ticks;
@@ -264,7 +269,7 @@ thread_record_publish(const struct recording *recording, uint64_t ticks)
 {
     struct thread *thread = recording->thread;
     if (unlikely(recording->nested))
-        return; /* the hook that we interrupted does it, and clears busy */
+        return; /* the interrupted hook publishes, and clears busy */
     struct wire_ring *ring = thread->ring;
     uint64_t cursor = *(volatile uint64_t *)&thread->cursor;
     atomic_store_explicit(&ring->head, cursor, memory_order_release);
@@ -277,7 +282,7 @@ thread_record_publish(const struct recording *recording, uint64_t ticks)
         atomic_store_explicit(&ring->busy, 0, memory_order_release);
 }
 
-/* Nothing was written (thread_record_begin() said NULL). */
+/* Ends a recording without a record, after thread_record_begin() returned NULL. */
 static inline void thread_recording_abandon(const struct recording *recording)
 {
     if (!recording->nested)
@@ -307,9 +312,9 @@ thread_record_short(struct thread *thread, uintptr_t frame, unsigned kind, uintp
     thread_record_publish(&recording, ticks);
 }
 
-/* The call path that an event will have which is recorded later, captured before the real function
- * runs: where a capture misses caches the processor goes on with that meanwhile, while a record's
- * time stamp would wait. */
+/* Captures the call path of an event before the real function runs; the event is recorded
+ * afterwards. If the capture misses caches, the processor executes the real function meanwhile, but
+ * reading the time for a record would wait. */
 static inline __attribute__((always_inline)) uint32_t
 thread_path_before(struct thread *thread, uintptr_t frame, const struct unwind_start *start)
 {
@@ -322,13 +327,14 @@ thread_path_before(struct thread *thread, uintptr_t frame, const struct unwind_s
         return node;
     *(volatile uintptr_t *)&thread->hook_frame = 0;
     atomic_signal_fence(memory_order_seq_cst);
-    /* Signal handlers have recorded, and left publishing to us: the real function may take long. */
+    /* If signal handlers have recorded, they left publishing to this hook. It is done now, because
+     * the real function may take long. */
     if (unlikely(*(volatile uint64_t *)&thread->cursor != cursor))
         thread_end_without_record(thread);
     return node;
 }
 
-/* An event whose call path is known. */
+/* Records an event whose call path is known. */
 static inline __attribute__((always_inline)) void
 thread_record_known(const struct recording *recording, uint32_t node, unsigned kind,
                     uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes,
@@ -355,7 +361,7 @@ thread_record_long_at(struct thread *thread, uintptr_t frame, uint32_t node, uns
     thread_record_known(&recording, node, kind, address, size_bytes, slack_bytes, align_log2);
 }
 
-/* An event with its call path, captured with the given memory. */
+/* Records an event with its call path, which is captured with the given memory. */
 static inline __attribute__((always_inline)) void
 thread_record_remembering(struct thread *thread, uintptr_t frame, struct unwind_memory *memory,
                           const struct unwind_start *start, unsigned kind, uintptr_t address,

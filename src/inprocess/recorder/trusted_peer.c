@@ -1,5 +1,6 @@
-/* Looks at the user of who listens. A collector that dies leaves its abstract name to anybody, and
- * whoever takes the name would be told the session's key, and give programs memory to write to. */
+/* Tests the user of the process that listens. When a collector dies, any process may take its
+ * abstract name. Such a process would get the session's key, and could give programs memory to
+ * write to. */
 #include "recorder/trusted_peer.h"
 
 #include <stdint.h>
@@ -8,10 +9,11 @@
 #include "recorder/proc_text.h"
 #include "unwind/permitted_calls.h"
 
-/* What the kernel says of a user that a namespace does not know; it is a user's number, too. */
+/* The kernel's number for a user that is not in the namespace; it may also be the number of a
+ * user. */
 enum { UNMAPPED = 65534 };
 
-/* The number behind blanks, which may be 0; `*behind` is what stands behind it. */
+/* Reads a number behind blanks; *behind is the character behind it. */
 static uint64_t trusted_peer_field(struct proc_text *map, int *behind)
 {
     uint64_t number = 0;
@@ -23,8 +25,8 @@ static uint64_t trusted_peer_field(struct proc_text *map, int *behind)
     return number;
 }
 
-/* Not the namespace in which each user is himself: "0 0 4294967295". A line of uid_map has the
- * first user inside, the first one outside, and how many they are. */
+/* False in the initial user namespace, which maps each user to itself: "0 0 4294967295". A line of
+ * uid_map has the first user inside, the first one outside, and the number of users. */
 static bool trusted_peer_is_in_user_namespace(void)
 {
     struct proc_text map;
@@ -38,8 +40,8 @@ static bool trusted_peer_is_in_user_namespace(void)
     return inside || outside || count < UINT32_MAX;
 }
 
-/* In a user namespace the collector's user may be nobody's number, and the namespace may have a
- * user of that number as well: nothing tells the two apart. */
+/* In a user namespace the collector's user may show as UNMAPPED. A user of that number in the
+ * namespace looks the same, and is accepted too. */
 bool trusted_peer(int fd)
 {
     struct ucred peer;

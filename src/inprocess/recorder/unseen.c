@@ -1,6 +1,6 @@
-/* Keeps the list of allocators that are not seen, and publishes it in the header of the shared
- * memory (unseen.h). The list is kept in the process too, because the child of a fork tells it
- * again to a collector of its own. */
+/* Keeps the list of allocators that are not recorded, and publishes it in the header of the shared
+ * memory (unseen.h). The list is kept in the process too, because the child of a fork publishes it
+ * again in its own shared memory. */
 #include "recorder/unseen.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static struct lock lock = LOCK_INIT;
 LARGE_STATIC static struct wire_unseen told[WIRE_UNSEEN_MOST];
 static uint32_t told_count;
 
-/* The end of a text that is too long: of a path its file. */
+/* Of a text that is too long the end is copied, which of a path is its file. */
 static void unseen_copy(char *to, const char *from, size_t bytes)
 {
     size_t length = from ? strlen(from) : 0, skipped = length < bytes ? 0 : length - bytes + 1;

@@ -1,16 +1,17 @@
-/* What the recorder knows that it does not see: told to the collector, in children of a fork once
- * more. Runs inside the profiled program: no malloc, no stdio. */
+/* Tells the collector of allocators that the recorder has found and cannot record. Runs inside the
+ * profiled program: no malloc, no stdio. */
 #ifndef TIDEMARK_RECORDER_UNSEEN_H
 #define TIDEMARK_RECORDER_UNSEEN_H
 
 #include "wire/wire.h"
 
-/* `function`, `module`: NULL is not known. What was told before is not told again. */
+/* Adds an allocator of a module; NULL: not known. One that is in the list already is not added
+ * again. */
 void unseen_tell(enum wire_unseen_what what, enum wire_unseen_why why, const char *function,
                  const char *module);
-/* Of functions that the user had named: another session may name others. */
+/* Removes functions that the user had named, because another session may name others. */
 void unseen_forget_pools(void);
-/* To a collector that has heard nothing yet. */
+/* Publishes the whole list, for a new collector or in the child of a fork. */
 void unseen_tell_again(void);
 
 #endif

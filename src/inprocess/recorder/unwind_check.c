@@ -1,5 +1,5 @@
-/* Our call paths against libunwind's; see unwind_check.h. Runs inside the profiled program, in the
- * middle of its malloc: no malloc, no stdio of ours, errno kept.
+/* Compares our call paths with libunwind's (unwind_check.h). Runs inside the profiled program, in
+ * the middle of its malloc: no malloc, no stdio of ours, errno kept.
  *
  *   hook ─ thread_capture() ─┬─ unwind_capture()             our node
  *                            ├─ unw_backtrace()              libunwind's frames, through its caches
@@ -29,7 +29,7 @@
 
 #if defined(__x86_64__)
 
-#define MOST_FRAMES   65536u /* compared; what is outside of them is not looked at */
+#define MOST_FRAMES   65536u /* frames further out are not compared */
 #define MOST_PRINTED  10u    /* differences */
 #define FRAMES_AROUND 6u     /* printed on each side of a difference */
 
@@ -51,10 +51,11 @@ static struct {
 static struct {
     uint64_t every; /* 0: not asked for, or not possible */
     _Atomic uint64_t calls, captures, frames, differences, incomparable;
-    _Atomic uint64_t unloads; /* libunwind's caches are good for this many */
+    _Atomic uint64_t unloads; /* the loader's count of unloads when libunwind's caches were last
+                               * flushed */
 } check;
 
-/* Set while this thread checks: what libunwind allocates then is not checked in turn. */
+/* Set while this thread checks, because libunwind's own allocations are not checked. */
 static __thread bool checking;
 
 /* ---- Room for two stacks --------------------------------------------------------------------- */
@@ -200,7 +201,7 @@ static int unwind_check_read_unloads(struct dl_phdr_info *info, size_t size, voi
     return 1;
 }
 
-/* libunwind does not notice that another module has come to where one was unloaded. */
+/* libunwind does not notice that a module was loaded where another one was unloaded. */
 static void unwind_check_flush_after_unloading(void)
 {
     uint64_t unloads = 0;
@@ -308,8 +309,8 @@ static void __attribute__((noinline)) check_node(uint32_t node, const struct unw
     errno = saved_errno;
 }
 
-/* Signals wait meanwhile: a handler that allocates must not find this thread half-way into the
- * loader's lock, which libunwind takes, nor leave a check by longjmp. */
+/* Signals are blocked meanwhile. A handler that allocates would wait for ever if libunwind holds
+ * the loader's lock, and a handler may not leave a check by longjmp. */
 static uint32_t unwind_check_capture(struct unwind_memory *memory, const struct unwind_start *start)
 {
     uint32_t node = unwind_capture(memory, start);

@@ -1,6 +1,6 @@
-/* Learns whether a block's header can be read in malloc_usable_size()'s place (usable.h). The
- * header of the first blocks is compared with what the function says. One difference refutes it
- * for ever. */
+/* Finds out whether a block's header can be read instead of calling malloc_usable_size()
+ * (usable.h). The headers of the first blocks are compared with the function's results. After one
+ * difference headers are never used. */
 #include "recorder/usable.h"
 
 #include <stdint.h>
@@ -11,9 +11,9 @@ bool usable_by_header;
 
 void usable_learn(const void *block, size_t usable)
 {
-#if defined(__x86_64__) /* elsewhere pointers may carry tags that headers do not have */
+#if defined(__x86_64__) /* elsewhere pointers may have tags, and headers not */
     enum { WANTED = 64, REFUTED = 1 << 30 };
-    static uint32_t agreed; /* blocks in whose header it was */
+    static uint32_t agreed; /* blocks whose header had the right size */
     if (__atomic_load_n(&agreed, __ATOMIC_RELAXED) >= WANTED)
         return;
     size_t said = usable_of_header(block);

@@ -1,4 +1,5 @@
-/* What malloc_usable_size() says of a block that was just allocated, mostly without asking it.
+/* The result of malloc_usable_size() for a block that was just allocated, mostly without calling
+ * it.
  *
  * glibc keeps a block's size in the word before the block. Its malloc_usable_size() also reads the
  * header of the next block, and that is often a cache miss. So the word is read here instead, after
@@ -9,15 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The real malloc is glibc's, and its headers say what is expected. */
+/* True: the real malloc is glibc's, and headers have agreed with malloc_usable_size(). */
 extern bool usable_by_header;
 
-/* `usable` is what malloc_usable_size() says of the block. Any thread, at any time. */
+/* `usable`: malloc_usable_size() of the block. For any thread, at any time. */
 void usable_learn(const void *block, size_t usable);
 
 enum { USABLE_FLAGS = 7, USABLE_MAPPED = 2 };
 
-/* 0: it must be asked. Where usable_by_header. */
+/* Only if usable_by_header. 0: malloc_usable_size() has to be called. */
 static inline size_t usable_of_header(const void *block)
 {
     size_t header = ((const size_t *)block)[-1];

@@ -1,5 +1,6 @@
-/* Gives numbers to the names of regions and marks (user_names.h), by a hash table over the names
- * in the shared memory. A look-up takes no lock: a slot is filled once, after what it leads to. */
+/* Gives numbers to the names of regions and marks (user_names.h), by a hash table over the names in
+ * the shared memory. A look-up takes no lock, because a slot is filled once, after its name was
+ * written. */
 #include "recorder/user_names.h"
 
 #include <errno.h>
@@ -15,11 +16,11 @@
 enum { SLOTS = 2 * WIRE_NAMES, UNTIL_LAST = WIRE_NAMES - 1 };
 _Static_assert(WIRE_NAMES <= UINT16_MAX, "a number fits into a slot");
 
-/* In memory that the child of a fork finds empty, as it does the shared one. */
+/* In memory that is empty in the child of a fork, as the shared memory is. */
 struct names {
     struct lock lock;
-    _Atomic(struct wire_name *) names; /* of the shared memory */
-    uint32_t count;                    /* 0: not even number 0 is there yet */
+    _Atomic(struct wire_name *) names; /* in the shared memory */
+    uint32_t count;                    /* number 0 included; 0: there is no chunk yet */
     _Atomic uint16_t slots[SLOTS];     /* open addressing, linear probing; 0: empty */
 };
 static struct names *names;
@@ -35,7 +36,7 @@ struct text {
     uint32_t hash;
 };
 
-/* Cut where a character ends. */
+/* A name that is too long is cut at the end of a character. */
 static struct text user_names_text_of(const char *name)
 {
     struct text text = {.length = 0};
@@ -53,7 +54,7 @@ static bool user_names_is_it(const struct wire_name *name, const struct text *te
     return name->hash == text->hash && !memcmp(name->text, text->bytes, text->length + 1);
 }
 
-/* Where the text's number is, or would be. */
+/* The slot of the text's number, or the empty slot for it. *number: 0 if it is empty. */
 static _Atomic uint16_t *user_names_slot_of(const struct text *text, uint32_t *number)
 {
     struct wire_name *all = atomic_load_explicit(&names->names, memory_order_acquire);
@@ -122,7 +123,7 @@ uint32_t names_number(const char *text)
         return number;
     int saved_errno = errno;
     struct names *expected = NULL, *made = names ? NULL : private_map(sizeof *made);
-    if (made) /* of two that arrive at once the loser's pages stay untouched */
+    if (made) /* if two threads come at once, the pages of one stay untouched */
         __atomic_compare_exchange_n(&names, &expected, made, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE);
     number = names ? user_names_find_or_add(&wanted) : 0;

@@ -1,5 +1,5 @@
-/* The texts that the program names marks and regions by, in the shared memory, each once: a number
- * stands for it in records. Runs inside the profiled program: no malloc, no stdio, errno kept. */
+/* The names of the program's marks and regions, each once in the shared memory. Records have the
+ * number of a name. Runs inside the profiled program: no malloc, no stdio, errno kept. */
 #ifndef TIDEMARK_RECORDER_USER_NAMES_H
 #define TIDEMARK_RECORDER_USER_NAMES_H
 
@@ -9,7 +9,8 @@
  * no memory. Only while recording. */
 uint32_t names_number(const char *text);
 
-/* The session's memory is gone, and with it all names. While nobody else runs. */
+/* To be called when the session's memory, and so all names, was given back. While no other thread
+ * runs. */
 void names_renew(void);
 
 #endif
