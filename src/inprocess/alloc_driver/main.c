@@ -1,12 +1,12 @@
-/* tidemark-alloc-driver: runs an allocation stream (alloc_stream/stream_format.h) against the
- * allocator that it was started with and says what it cost (alloc_stream/stream_result.h). Started
+/* tidemark-alloc-driver: runs an allocation stream (alloc_stream/stream_format.h) with the
+ * allocator that it was started with, and measures its cost (alloc_stream/stream_result.h). Started
  * by `tidemark replay --under`, which preloads the allocator:
  *
  *     tidemark-alloc-driver STREAM-FD RESULT-FD all|first|none [idle]
  *
- * Nothing in here allocates but the recorded calls (and what pthread_create does for itself): all
- * other memory is mapped, and resident before the first call. Needs nothing but libc. It ends by
- * _exit(): what an allocator does in its destructors is nobody's time. */
+ * Nothing here allocates but the recorded calls, and pthread_create. All other memory is mapped,
+ * and resident before the first call. Needs only libc. The driver ends by _exit(), so that
+ * destructors of the allocator are not measured. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "alloc_driver/self_measure.h"
 #include "alloc_driver/play.h"
 
-static struct stage stage; /* its levels want cache lines of their own */
+static struct stage stage; /* static, because its levels are aligned to cache lines */
 
 static struct driver_result *alloc_driver_main_map_result(int fd)
 {

@@ -1,6 +1,6 @@
-/* See play.h. Operations come from the stream by the stretch: up to 128 calls that nothing else
- * interrupts. In one stretch of 16 each call is timed by itself. Decoding, which brings the slots
- * near, lies outside of what is timed. */
+/* Runs the operations of lanes (play.h). They are decoded in stretches of up to 128 calls of the
+ * allocator. In one stretch of 16 each call is timed. Decoding, and prefetching of slots, are not
+ * timed. */
 #include "alloc_driver/play.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum { TIMED_STRETCHES = 16, PAGE_BYTES = 4096 };
 
-static char failed_block; /* stands in a slot for a block that could not be had */
+static char failed_block; /* in a slot: the call for its block has failed */
 
 /* ---- Calls --------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static void *play_aligned(unsigned align_log2, uint64_t size_bytes)
 {
     void *block;
 
-    if (align_log2 < 3) /* what posix_memalign takes at least */
+    if (align_log2 < 3) /* the least that posix_memalign takes */
         align_log2 = 3;
     return posix_memalign(&block, (size_t)1 << align_log2, size_bytes) ? NULL : block;
 }
@@ -54,7 +54,7 @@ static inline void *play_call(const struct stream_op *op, void *old)
     }
 }
 
-/* Waiting is the stream's, not the allocator's: its CPU time is taken out of the sum. */
+/* Waiting is not the allocator's work, so its CPU time is taken off the sum. */
 static void play_await_turn(struct seat *seat, _Atomic uint32_t *word, uint32_t turn)
 {
     uint64_t start_ns = measure_thread_ns();
@@ -124,7 +124,8 @@ static inline void play_put(struct seat *seat, const struct stream_op *op, void 
         seat->slots[op->slot] = block;
 }
 
-/* realloc() that fails leaves its block: it is given up, since the program went on without it. */
+/* Counts a failed call. A realloc() that fails leaves its old block, which is freed, because the
+ * stream does not use it any more. */
 static void play_count_failure(struct seat *seat, const struct stream_op *op, void *old)
 {
     if (!op->size_bytes)
@@ -141,7 +142,7 @@ static inline void play_note_time(struct seat *seat, unsigned kind, uint64_t tic
     seat->bins[kind][driver_bin(ticks > empty ? ticks - empty : 0)]++;
 }
 
-/* Inlined for each combination. */
+/* Inlined for each combination of `timed` and `idle`. */
 __attribute__((always_inline)) static inline void
 play_run_call(struct seat *seat, const struct stream_op *op, bool timed, bool idle)
 {
@@ -259,7 +260,7 @@ static void play_end_lane_before(struct seat *seat)
     seat->has_thread = false;
 }
 
-/* Whoever it is that begins the lane before it, it comes first. */
+/* Starts a lane, after any thread has started the seat's lane before. */
 static void play_spawn(struct seat *by, uint32_t number, uint32_t lane)
 {
     struct stage *stage = by->stage;
@@ -313,7 +314,7 @@ static void play_run_control(struct seat *seat, const struct stream_op *op)
     }
 }
 
-/* Until the lane's end, or the stream's. */
+/* Runs operations until the end of the lane or of the stream. */
 static void play_run_stream(struct seat *seat)
 {
     for (;;) {
@@ -347,7 +348,7 @@ static void *play_run_lane(void *argument)
     return NULL;
 }
 
-/* Lanes may still begin others: until none does, and all are there. */
+/* Waits until all lanes have ended. Lanes may start others meanwhile. */
 static void play_await_lanes(struct stage *stage)
 {
     uint32_t spawned;

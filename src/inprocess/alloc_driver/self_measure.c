@@ -1,6 +1,6 @@
-/* What the driver measures of itself (self_measure.h): resident memory from /proc/self, processor
- * time, page faults. The clocks of each reading of /proc are summed, and measure_end() takes these
- * sums off the driver's own times. */
+/* Measures the driver itself (self_measure.h): resident memory from /proc/self, processor time,
+ * page faults. The times of all readings of /proc are added up, and measure_end() takes the sums
+ * off the driver's times. */
 #include "alloc_driver/self_measure.h"
 
 #include <fcntl.h>
@@ -33,7 +33,7 @@ uint64_t measure_thread_ns(void)
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* The number behind `key` in a file of /proc, in bytes. */
+/* The number of KiB behind `key` in a file of /proc, in bytes; DRIVER_UNKNOWN: there is none. */
 static uint64_t measure_read_kib(int fd, const char *key)
 {
     char text[4096];
@@ -64,8 +64,8 @@ static uint64_t measure_less_files(uint64_t resident)
     return resident > files ? resident - files : 0;
 }
 
-/* The roll-up walks the page tables and is exact; the counters behind VmRSS and VmHWM are kept in
- * batches by processor. */
+/* smaps_rollup walks the page tables and is exact. VmRSS and VmHWM come from counters that each
+ * processor updates in batches. */
 static uint64_t measure_resident_now(void)
 {
     uint64_t exact = measure_read_kib(begun.rollup, "\nRss:");
@@ -74,8 +74,8 @@ static uint64_t measure_resident_now(void)
                                                       : measure_read_kib(begun.status, "\nVmRSS:"));
 }
 
-/* Asks the kernel to begin anew with VmHWM. Where it may not, the peak is that of the start at
- * least, which is near the smallest there is. */
+/* Resets VmHWM. If the kernel refuses, the peak is at least that of the driver's start, which is
+ * small. */
 static void measure_forget_peak(void)
 {
     int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
@@ -153,7 +153,7 @@ void measure_end(struct driver_result *result)
     result->minor_faults = (uint64_t)(usage.ru_minflt - begun.usage.ru_minflt);
     result->major_faults = (uint64_t)(usage.ru_majflt - begun.usage.ru_majflt);
     result->tick_ns = ticks ? (double)wall_ns / (double)ticks : 0;
-    /* With several threads a reading holds up one of them: at most all of it was on the way. */
+    /* With several threads a reading delays only one of them, so at most this much was lost. */
     result->wall_ns = measure_less(wall_ns, atomic_load(&begun.reading_wall_ns));
 }
 

@@ -1,15 +1,17 @@
-/* What this process takes: memory, time, faults. System calls and memory of the caller only. */
+/* Measures this process: memory, time, page faults. Uses only system calls, and memory of the
+ * caller. */
 #ifndef TIDEMARK_ALLOC_DRIVER_SELF_MEASURE_H
 #define TIDEMARK_ALLOC_DRIVER_SELF_MEASURE_H
 
 #include <stdint.h>
 #include "alloc_stream/stream_result.h"
 
-/* Opens what is read later; forgets the peak so far. Once, before the stream. */
+/* Opens the files that are read later, and resets the peak. To be called once, before the
+ * stream. */
 void measure_begin(struct driver_result *result);
-/* The totals since then. */
+/* Stores the totals since measure_begin(). */
 void measure_end(struct driver_result *result);
-/* Takes a reading (any thread). Its own time is counted apart. */
+/* Stores a reading of resident memory; for any thread. Its own time is counted separately. */
 void measure_reading(struct driver_result *result, uint32_t number);
 
 /* CPU time of this thread. */

@@ -1,5 +1,5 @@
-/* Maps all memory of the driver before the stream begins (stage.h). MAP_POPULATE touches the
- * tables. Of each stack only the topmost pages are touched. */
+/* Maps all memory of the driver before the stream begins (stage.h). Tables are made resident by
+ * MAP_POPULATE, of each stack only the topmost pages by writing to them. */
 #include "alloc_driver/stage.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ void *stage_map(struct driver_result *result, uint64_t bytes)
     return memory;
 }
 
-/* Of a stack only what is used needs to be resident. */
+/* Maps a stack, of which only the used pages need to be resident. */
 static void *stage_map_stack(struct driver_result *result)
 {
     char *stack = mmap(NULL, STAGE_STACK_BYTES, PROT_READ | PROT_WRITE,

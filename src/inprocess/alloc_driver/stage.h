@@ -1,5 +1,5 @@
-/* All that the lanes share, and each seat's own things. Everything is mapped and touched before the
- * stream begins, so that afterwards only the allocator takes memory. */
+/* The memory of the driver: the parts that lanes share, and those of each seat. All of it is mapped
+ * and resident before the stream begins, so that afterwards only the allocator takes memory. */
 #ifndef TIDEMARK_ALLOC_DRIVER_STAGE_H
 #define TIDEMARK_ALLOC_DRIVER_STAGE_H
 
@@ -11,8 +11,8 @@
 
 enum { STAGE_OPS = 128, STAGE_STACK_BYTES = 256 << 10, STAGE_STACK_TOUCHED = 48 << 10 };
 
-/* turn: twice the number of the block that comes next, plus 1 when it is there. A cache line of its
- * own. */
+/* turn: twice the number of the next block in this slot, plus 1 when the block is there. In a cache
+ * line of its own. */
 struct shared_slot {
     _Alignas(64) _Atomic uint32_t turn;
     void *block;
@@ -24,11 +24,11 @@ struct seat {
     void **slots; /* private */
     struct stage *stage;
     uint32_t number;
-    uint32_t epoch_1; /* 1 + the epoch that it takes part in; 0: in none */
+    uint32_t epoch_1; /* 1 + the seat's epoch; 0: none */
     uint32_t lanes;   /* begun */
     uint32_t stretches;
     uint64_t calls, failed;
-    uint64_t waited_ns; /* CPU time spent on waiting */
+    uint64_t waited_ns; /* CPU time while waiting */
     pthread_t thread;
     bool has_thread;
     void *stack;
@@ -42,19 +42,20 @@ struct stage {
     struct driver_result *result;
     struct shared_slot *shared;
     struct seat *seats;
-    _Atomic uint32_t *epochs; /* lanes that have not done their part of it; NULL: one lane each */
+    _Atomic uint32_t *epochs;    /* for each epoch: lanes that have not ended it; NULL: each has one
+                                  * lane */
     struct waits_level frontier; /* the first epoch that is not over */
-    struct waits_level arrived;  /* lanes that have come to their end, the first seat's left out */
+    struct waits_level arrived;  /* lanes that have ended, without the first seat's */
     _Atomic uint32_t spawned;
     enum driver_touch touch;
-    bool idle; /* everything but calls of the allocator */
+    bool idle; /* the allocator is not called */
     uint64_t empty_ticks;
 };
 
 /* Maps zeroed memory, every page of it resident; ends the process if there is none. */
 void *stage_map(struct driver_result *result, uint64_t bytes);
 
-/* Opens the stream. Ends the process if it is not sound. */
+/* Opens the stream and maps all memory. Ends the process if the stream is damaged. */
 void stage_set(struct stage *stage, int stream_fd, struct driver_result *result);
 
 #endif

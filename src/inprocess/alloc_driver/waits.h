@@ -1,4 +1,4 @@
-/* Waiting for what other threads do: spin a little, then sleep in the kernel. No lock, no
+/* Waits for other threads: spins for a short time, then sleeps in the kernel. No lock, no
  * memory. */
 #ifndef TIDEMARK_ALLOC_DRIVER_WAITS_H
 #define TIDEMARK_ALLOC_DRIVER_WAITS_H
@@ -78,7 +78,7 @@ static inline void waits_await_level(struct waits_level *level, uint32_t least)
     atomic_fetch_sub(&level->sleepers, 1);
 }
 
-/* After the value has risen. */
+/* To be called after the value has risen: wakes all sleepers. */
 static inline void waits_level_rose(struct waits_level *level)
 {
     if (atomic_load(&level->sleepers))

@@ -1,6 +1,6 @@
-/* libtidemark-api: see tidemark/tidemark.h and provider.h. Each function is a load, a branch that
- * the processor foresees, and where somebody records a jump: no frame of ours stands in call paths.
- * There is no state here but the line that prints. */
+/* libtidemark-api: the functions of tidemark/tidemark.h over the tables of provider.h. Each
+ * function is a load, a branch that the processor predicts, and if there is a recorder a jump, so
+ * that no frame of ours is in call paths. There is no state here. */
 #include "api/provider.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define likely(condition) __builtin_expect(!!(condition), 1)
 
-/* All members so far are of the first version; one that comes later is asked for in `bytes` too. */
+/* All members are of the first version. For a later member, `bytes` has to be tested too. */
 static inline const struct tidemark_recorder *api_recorder(void)
 {
     return &tidemark_recorder_1;
@@ -21,7 +21,7 @@ static inline const struct tidemark_counter *api_counter(void)
     return &tidemark_counter_1;
 }
 
-/* In one branch. The asm keeps the compiler from making two of it again. */
+/* Is there neither table? In one branch: the asm keeps the compiler from making two. */
 static inline int api_nobody(void)
 {
     uintptr_t either = (uintptr_t)api_recorder() | (uintptr_t)api_counter();
@@ -80,7 +80,7 @@ API int tidemark_snapshot(const char *name)
 
 /* ---- Counters: who counts in the program itself is asked first, it needs no round trip ---- */
 
-/* What a caller of an older version has no room for stays here. */
+/* Copies only as many bytes as the caller's version of the struct has. */
 static int api_fill(int (*read)(enum tidemark_scope, struct tidemark_counters *),
                     enum tidemark_scope scope, struct tidemark_counters *counters)
 {
@@ -94,7 +94,7 @@ static int api_fill(int (*read)(enum tidemark_scope, struct tidemark_counters *)
     return status;
 }
 
-/* As cheap as the others: for callers of this version. */
+/* The quick answer without a table, for callers of this version. */
 static int api_nobody_counts(struct tidemark_counters *counters)
 {
     counters->current_bytes = counters->peak_bytes = TIDEMARK_UNKNOWN;
@@ -104,7 +104,7 @@ static int api_nobody_counts(struct tidemark_counters *counters)
     return -ENODATA;
 }
 
-/* Apart, so that the other has nothing to keep in registers. */
+/* A function of its own, so that tidemark_read_counters() saves no registers. */
 __attribute__((noinline)) static int api_ask(enum tidemark_scope scope,
                                              struct tidemark_counters *counters)
 {
@@ -175,7 +175,7 @@ API int tidemark_on_change(tidemark_change *callback, void *context)
     return api_recorder()->is_recording() ? -ENOTSUP : -ENODATA;
 }
 
-/* "1,234,567", or "?" where it is not known; in the last bytes of `room`. */
+/* "1,234,567", in the last bytes of `room`; "?" if it is not known. */
 static const char *api_grouped(uint64_t number, char room[32])
 {
     char *at = room + 31;

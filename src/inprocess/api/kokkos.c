@@ -21,12 +21,12 @@
 
 enum { SPACE_NAME_BYTES = 64, SPACES_MOST = 8 };
 
-/* By value in all calls. */
+/* Passed by value in all calls. */
 struct kokkos_space {
     char name[SPACE_NAME_BYTES];
 };
 
-/* What Kokkos waits for on devices on behalf of tools. */
+/* Whether Kokkos waits for devices before it calls a tool. */
 struct kokkos_tool_settings {
     bool requires_global_fencing;
     bool padding[255];
@@ -51,8 +51,8 @@ static const struct tidemark_recorder *kokkos_recorder(void)
 
 /* ---- Spaces ---- */
 
-/* Memory that malloc or mmap of this process gives; all other names are of devices, or of memory
- * that a driver gives. */
+/* Is it memory from malloc or mmap of this process? All other names are of devices, or of memory
+ * from a driver. */
 static bool kokkos_is_host(const struct kokkos_space *space)
 {
     return !strncmp(space->name, "Host", SPACE_NAME_BYTES) ||
@@ -60,12 +60,12 @@ static bool kokkos_is_host(const struct kokkos_space *space)
 }
 
 static struct kokkos_device {
-    _Atomic int taken; /* 0 free, 1 its name is being written, 2 it stands */
+    _Atomic int taken; /* 0: free, 1: the name is being written, 2: the name is complete */
     char name[SPACE_NAME_BYTES];
     _Atomic uint64_t live_bytes, peak_bytes;
 } kokkos_devices[SPACES_MOST];
 
-/* NULL: there are more spaces than room. */
+/* The entry of a device's space, which is made if need be; NULL: there are too many spaces. */
 static struct kokkos_device *kokkos_device_of(const struct kokkos_space *space)
 {
     for (int i = 0; i < SPACES_MOST; i++) {
@@ -83,7 +83,8 @@ static struct kokkos_device *kokkos_device_of(const struct kokkos_space *space)
     return NULL;
 }
 
-/* What was allocated before the tool was told of anything is not in `live_bytes`. */
+/* Memory that was allocated before the tool was loaded is not in `live_bytes`, so the result is at
+ * least 0. */
 static void kokkos_device_shrink(struct kokkos_device *device, uint64_t bytes)
 {
     uint64_t live = atomic_load(&device->live_bytes);
@@ -100,8 +101,9 @@ static void kokkos_device_grow(struct kokkos_device *device, uint64_t bytes)
     }
 }
 
-/* What malloc returned. Kokkos before 4 may align by itself: the word before `data` then points to
- * the block. At a page's beginning that word is not looked at, since no page need be there. */
+/* The block that malloc returned. Kokkos before 4 may align by itself; then the word before `data`
+ * points to the block. At a page's beginning the word is not read, because the page before need not
+ * be mapped. */
 static const void *kokkos_block_of(const void *data)
 {
     enum { PAGE = 4096, SHIFT_MOST = 256 };
@@ -120,7 +122,7 @@ void kokkosp_init_library(int sequence, uint64_t interface, uint32_t device_coun
     (void)sequence, (void)interface, (void)device_count, (void)devices;
 }
 
-/* What is allocated is known when the call returns: nothing has to be waited for. */
+/* Allocations are complete when Kokkos calls the tool, so it need not wait for devices. */
 void kokkosp_request_tool_settings(uint32_t count, struct kokkos_tool_settings *settings)
 {
     if (count)

@@ -1,15 +1,14 @@
-/* What libtidemark-api finds where somebody records or counts: a table that the recorder exports,
- * and one that a library may which counts in the program itself. The api's functions refer to both
- * weakly: the dynamic linker fills in their addresses when the library is preloaded or linked, and
- * 0 otherwise.
+/* Two tables of functions for libtidemark-api: the recorder exports one, and a library that counts
+ * in the program itself exports the other. The api's functions refer to both weakly: the dynamic
+ * linker stores their addresses if such a library is preloaded or linked, and 0 otherwise.
  *
- * A table only grows, at its end, and `bytes` says how far it goes: an older or newer library is no
- * danger. What is not in the header's words is said in tidemark/tidemark.h.
+ * A table only grows at its end, and `bytes` is its size, so libraries of different versions work
+ * together. tidemark/tidemark.h describes the functions.
  *
- * The library itself holds no state. api.c looks at both tables in one branch. stack.c measures the
- * caller's own stack and needs neither table. Marks and regions become records in the ring;
- * counters and snapshots are requests that the collector answers when it has replayed everything
- * that came before. */
+ * The library itself has no state. api.c tests both tables in one branch. stack.c measures the
+ * caller's own stack and needs neither table. Marks and regions become records in the ring.
+ * Counters and snapshots are requests, which the collector answers when it has replayed all earlier
+ * records. */
 #ifndef TIDEMARK_API_PROVIDER_H
 #define TIDEMARK_API_PROVIDER_H
 
@@ -24,8 +23,9 @@ struct tidemark_recorder {
     void (*pause)(void);
     void (*resume)(void);
     int (*snapshot)(const char *name);
-    /* As much of the struct as struct_bytes says is the callee's to fill: an older library asks for
-     * fewer. What the callee does not know is unknown there already. */
+    /* The callee may write the first struct_bytes bytes of the struct, which are fewer in an older
+     * library. All figures are TIDEMARK_UNKNOWN before the call, and stay so if the callee does not
+     * know them. */
     int (*read_counters)(enum tidemark_scope scope, struct tidemark_counters *counters);
     int (*reset_peak)(enum tidemark_scope scope);
     void (*pool_chunk)(const void *chunk);

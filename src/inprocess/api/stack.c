@@ -1,6 +1,6 @@
-/* How deep the caller's stack goes: by painting it, and by asking the kernel for its pages. Both
- * start from bounds that are surely the thread's stack, which glibc knows: of another stack (a
- * fiber's, a signal handler's own) the bounds are not known, and nothing is touched. */
+/* Measures how deep the caller's stack goes, by painting it, or by asking the kernel for its
+ * touched pages. Both use the bounds of the thread's stack, which glibc knows. Of another stack (a
+ * fiber's, an alternate signal stack) the bounds are not known, and nothing is touched. */
 #include "tidemark/tidemark.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #define API __attribute__((visibility("default")))
 
 enum {
-    GAP_BYTES = 512, /* of the painter's own frames, which it cannot paint */
-    OWN_BYTES = 256, /* of the one that paints, with its red zone */
-    /* Where the stack pointer is moved there must be room left for a signal handler. */
+    GAP_BYTES = 512, /* of our own frames, which cannot be painted */
+    OWN_BYTES = 256, /* of the frame that paints, with its red zone */
+    /* if the stack pointer is moved, there has to be room for a signal handler */
     SAFETY_BYTES = 32 << 10,
     /* The main thread's stack does not grow nearer than that to the mapping below it
      * (stack_guard_gap); twice that is safe. */
@@ -25,7 +25,7 @@ struct bounds {
     uintptr_t low, high;
 };
 
-/* The mapping that the address is in, and where the one below it ends: "start-end …" a line of
+/* The mapping of the address, and the end of the mapping below. Reads lines "start-end …" of
  * /proc/self/maps. */
 static bool api_stack_mapping_of(uintptr_t address, struct bounds *mapping, uintptr_t *below)
 {
@@ -60,7 +60,8 @@ static bool api_stack_mapping_of(uintptr_t address, struct bounds *mapping, uint
     return found;
 }
 
-/* False: the address is on no stack whose bounds are known. */
+/* The bounds of the stack of the address. False: they are not known. *grows: it is the main
+ * thread's. */
 static bool api_stack_of(uintptr_t address, struct bounds *stack, bool *grows)
 {
     pthread_attr_t attributes;
@@ -77,17 +78,17 @@ static bool api_stack_of(uintptr_t address, struct bounds *stack, bool *grows)
     return true;
 }
 
-/* Different in each word, so that no value that a program writes again and again looks
- * unwritten. */
+/* A different value for each word, so that a value that a program writes often is not taken for
+ * paint. */
 static inline uint64_t api_stack_paint_at(uintptr_t address)
 {
     return (address ^ 0x5ea1e5ea1e5ea1e5u) * 0x9E3779B97F4A7C15u;
 }
 
-/* A stack that grows has the stack pointer moved down first: what is written is never below it,
- * which old kernels (before 5.0) take for a fault. From above to below, as it grows by itself. On
- * other stacks the pointer stays, so that a handler that comes meanwhile has as much room as ever,
- * even at the end of a small stack: painting goes on below what it has left, or over it. */
+/* On a stack that grows, the stack pointer is moved down first, because kernels before 5.0 take a
+ * write below it for a fault. Writes go downwards, as the stack grows. On other stacks the pointer
+ * stays, so that a signal handler has as much room as ever, even at the end of a small stack; its
+ * frames are painted over. */
 __attribute__((noinline)) static uintptr_t api_stack_paint_below(size_t bytes, bool grows)
 {
     uintptr_t room = grows ? (uintptr_t)__builtin_alloca(bytes)
@@ -106,7 +107,7 @@ static size_t api_stack_room_below(uintptr_t here, bool *grows)
     uintptr_t below;
     if (!api_stack_of(here, &stack, grows) || !api_stack_mapping_of(here, &mapping, &below))
         return 0;
-    uintptr_t nearest = mapping.low; /* what is mapped may be painted whatever is below it */
+    uintptr_t nearest = mapping.low; /* mapped pages may be painted in any case */
     if (*grows) {
         uintptr_t reachable = below + GROWTH_GAP_PAGES * (uintptr_t)sysconf(_SC_PAGESIZE);
         nearest = reachable < nearest ? reachable : nearest;
@@ -148,13 +149,13 @@ tidemark_stack_depth(const struct tidemark_painted_stack *paint)
 
 /* ---- Pages ---- */
 
-/* Present, or swapped out. */
+/* Is the page present, or swapped out? */
 static bool api_stack_was_touched(uint64_t entry)
 {
     return entry >> 63 || (entry >> 62 & 1);
 }
 
-/* The lowest page from `low` on that was ever touched; 0: the kernel does not say. */
+/* The lowest page from `low` on that was ever touched; 0: the kernel does not tell. */
 static uintptr_t api_stack_lowest_touched(uintptr_t low, uintptr_t high)
 {
     uint64_t entries[256];

@@ -1,6 +1,7 @@
-/* Recording from inside the program: loads the recorder and has it do what `tidemark attach` has it
- * do (recorder/late.h). Also on a signal, where $TIDEMARK_SIGNAL asks for that when the program
- * starts: a handler can load nothing, so a thread waits for it. */
+/* Begins recording from inside the program: loads the recorder and calls the function that
+ * `tidemark attach` calls (recorder/late.h). If $TIDEMARK_SIGNAL names a signal when the program
+ * starts, that signal begins recording too. A handler may not load a library, so a thread waits for
+ * the handler. */
 #include "api/provider.h"
 
 #include <dlfcn.h>
@@ -20,7 +21,8 @@
 
 typedef int late_begin(const char *session);
 
-/* Beside us; in a program that has us inside, where the loader looks. */
+/* The recorder beside this library; if that fails, as in a program that contains us, the one that
+ * the loader finds. */
 static void *api_start_load_recorder(void)
 {
     static const char name[] = "libtidemark.so";
@@ -104,7 +106,7 @@ static int api_start_number_of(const char *name)
     return 0;
 }
 
-/* A thread of which the program's signals know nothing. */
+/* Starts the thread, with all signals blocked, so that it never runs the program's handlers. */
 static bool api_start_thread(void)
 {
     sigset_t all, before;
@@ -118,9 +120,8 @@ static bool api_start_thread(void)
     return started;
 }
 
-/* The thread and the handler are code of the module that we are a part of: a plug-in that links us
- * statically must not be unmapped from then on. (The shared library is marked so:
- * CMakeLists.txt.) */
+/* The thread and the handler are code of our module, so a plug-in that links us statically must not
+ * be unmapped any more. (The shared library is marked so in CMakeLists.txt.) */
 static void api_start_keep_module(void)
 {
     Dl_info own;
@@ -128,7 +129,7 @@ static void api_start_keep_module(void)
         dlopen(own.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* A program that does something of its own with the signal, later, has it. */
+/* A program that later sets a handler of its own for the signal replaces this one. */
 __attribute__((constructor)) static void api_start_watch_signal(void)
 {
     const char *name = secure_getenv("TIDEMARK_SIGNAL");

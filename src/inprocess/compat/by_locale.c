@@ -1,15 +1,15 @@
-/* Numbers as the originals print them: "%'lld" under the user's LC_NUMERIC, so that scripts for the
- * originals read these. The originals set the program's own locale for that. Here the program's
- * locale stays as it is. */
+/* Prints numbers as the originals do: by "%'lld" with the user's LC_NUMERIC, so that scripts for
+ * the originals can read them. The originals change the program's locale for that; here it stays as
+ * it is. */
 #include "compat/interface.h"
 #include "counters/counters.h"
 
 #include <locale.h>
 #include <stdio.h>
 
-static locale_t users; /* 0: what the program has */
+static locale_t users; /* 0: the program's locale is used */
 
-/* Whoever begins first: what a locale takes is none of the program's memory. */
+/* A locale's memory does not count as the program's. */
 __attribute__((constructor)) static void by_locale_begin(void)
 {
     count_hide(true);

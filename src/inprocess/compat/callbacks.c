@@ -1,5 +1,5 @@
-/* The functions that two of the drop-in interfaces have in common (interface.h). Each takes its
- * number from the counters. Peaks are made exact when the library is loaded. */
+/* The functions that two of the drop-in interfaces have in common (interface.h). Each reads the
+ * counters. Peaks are made exact when the library is loaded. */
 #include "counters/counters.h"
 #include "counters/line.h"
 #include "compat/interface.h"
@@ -9,17 +9,17 @@
 
 #define API __attribute__((visibility("default")))
 
-/* In the headers of both interfaces. */
+/* Declared in the headers of both interfaces. */
 size_t malloc_count_current(void), malloc_count_peak(void), malloc_count_num_allocs(void);
 void malloc_count_reset_peak(void), malloc_count_print_status(void);
 
-/* Peaks are exact, and current is one figure that all can read. The child of a fork counts on from
- * what its parent had counted, as the originals do. */
+/* Exact peaks make current one figure that all threads can read. The child of a fork goes on with
+ * its parent's counts, as with the originals. */
 __attribute__((constructor)) static void malloc_count_begin(void)
 {
     count_exact = true;
     count_see_in_front();
-    count_hide(true); /* musl allocates for that */
+    count_hide(true); /* musl allocates in this call */
     c_library_on_fork_in_child(count_forked);
     count_hide(false);
 }

@@ -1,5 +1,5 @@
-/* libtidemark-malloc-count: what malloc_count has and malloc_profile has otherwise: the callback,
- * the line at exit, and the profile behind class MemProfile. */
+/* libtidemark-malloc-count: the functions of malloc_count that differ from malloc_profile's: the
+ * callback, the line at exit, and the profile of class MemProfile. */
 #include "tidemark/malloc_count/malloc_count.h"
 #include "tidemark/malloc_count/memprofile.h"
 
@@ -24,7 +24,7 @@ static void malloc_count_call_back(bool allocated, size_t size, size_t current)
 
 API void malloc_count_set_callback(malloc_count_callback_type call, void *cookie)
 {
-    observe(NULL); /* none in this thread while it changes */
+    observe(NULL); /* no calls while the callback changes */
     callback_set(&callback, (void (*)(void))call, cookie);
     if (call)
         observe(malloc_count_call_back);

@@ -1,6 +1,5 @@
-/* libtidemark-malloc-profile: counts by region, their table at exit, and memprofile for C (2.2 of
- * the survey). Columns, words and the bins of sizes are the original's, for the scripts that read
- * them. */
+/* libtidemark-malloc-profile: counts by region, their table at exit, and memprofile for C. Columns,
+ * words and the bins of sizes are the original's, for scripts that read them. */
 #include "tidemark/malloc_profile/malloc_profile.h"
 
 #include <stdint.h>
@@ -22,7 +21,7 @@ static struct region {
 static int64_t live_blocks, most_live_blocks;
 
 static int process_region = SEQ_REGION, process_region_before = SEQ_REGION;
-static __thread unsigned transactions; /* that this thread is in */
+static __thread unsigned transactions; /* transactional regions that this thread is in */
 
 API int malloc_enter_region(region_type region)
 {
@@ -104,7 +103,7 @@ static void malloc_profile_call_back(bool allocated, size_t size, size_t current
 
 API void malloc_count_set_callback(malloc_count_callback_type call, void *cookie)
 {
-    observe(NULL); /* none in this thread while it changes */
+    observe(NULL); /* no calls while the callback changes */
     callback_set(&callback, (void (*)(void))call, cookie);
     if (call)
         observe(malloc_profile_call_back);
@@ -210,7 +209,7 @@ __attribute__((destructor)) static void malloc_profile_end(void)
     struct line line = {0};
     uint64_t mallocs = SUM(mallocs) + regions[TX_REGION].mallocs;
     observe(NULL);
-    observe_all(NULL); /* the table's own buffer is in none of its lines */
+    observe_all(NULL); /* so that the table does not count its own buffer */
     count_figures_of(&figures, &count_state);
     malloc_profile_print_first_line(&figures, mallocs);
     puts("==========\nbins: 16  32  48  64  96  128  256  512  1024  >1024 mallocs frees "

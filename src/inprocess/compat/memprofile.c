@@ -1,8 +1,7 @@
-/* The writer of time and size lines (2.1.3 of the survey; the format is the originals'). Called
- * from within the program's malloc, by several threads at a time: one short lock, no malloc, no
- * stdio on that way. Each line is written at once, so that it is there however the program ends. A
- * profile is never freed but marked closed and kept
- * for the next, so that a callback that comes late finds it closed. */
+/* Writes lines of time and size, in the originals' format. Lines are written inside the program's
+ * malloc, by several threads: under one short lock, without malloc and stdio. Each line is written
+ * at once, so that it remains however the program ends. A profile is never freed. It is marked
+ * closed and used again, so that a late callback finds it closed. */
 #include "compat/interface.h"
 #include "counters/counters.h"
 #include "interpose/c_library.h"
@@ -19,25 +18,25 @@
 #include <unistd.h>
 
 struct tidemark_memprofile {
-    struct tidemark_memprofile *next; /* of all there ever were */
+    struct tidemark_memprofile *next; /* in the list of all profiles, which only grows */
     bool open;
     int file;
     double time_resolution; /* seconds */
     size_t size_resolution;
     char function[256]; /* "": plain lines */
     struct memprofile_source source;
-    pthread_t thread; /* whose stack counts */
+    pthread_t thread; /* the thread whose stack counts */
     const char *stack_base;
 
-    double began, last_seconds; /* last_seconds: of the line before, < 0: there is none */
+    double began, last_seconds; /* last_seconds: time of the last line; < 0: there is none */
     size_t began_bytes, last_bytes;
-    size_t most_bytes; /* since the line before */
+    size_t most_bytes; /* since the last line */
 
     bool locked;
     size_t filled;
     char buffer[8192];
 
-    FILE *stream; /* NULL: nobody has asked for it */
+    FILE *stream; /* NULL: not made yet */
     char stream_buffer[BUFSIZ];
 };
 
@@ -45,9 +44,8 @@ static struct tidemark_memprofile *all;
 static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER; /* held in memprofile_profile_take() */
 
 /* ---- The lock ----
- * Its holder is never interrupted by itself: who is being told of a change is not told of another
- * (observers.c), and the functions that the program calls stop the observer's calls first, or are
- * told of nothing meanwhile. */
+ * A thread that holds the lock never tries to take it again: an observer is not called within
+ * itself (observers.c), and functions that the program calls remove or mute the observer first. */
 
 static void memprofile_lock(struct tidemark_memprofile *profile)
 {
@@ -60,7 +58,8 @@ static void memprofile_unlock(struct tidemark_memprofile *profile)
     __atomic_store_n(&profile->locked, false, __ATOMIC_RELEASE);
 }
 
-/* Another thread of the parent may have held a lock. The child writes on, to the parent's file. */
+/* In the child of a fork: frees locks that another thread of the parent may have held. The child
+ * goes on writing to the parent's file. */
 static void memprofile_forked(void)
 {
     taking = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
@@ -102,7 +101,7 @@ static void memprofile_add(struct tidemark_memprofile *profile, const char *text
     profile->filled += bytes;
 }
 
-/* gnuplot wants a point whatever the program's locale. */
+/* With a decimal point, which gnuplot needs, in any locale. */
 static void memprofile_format_seconds(char text[32], double seconds)
 {
     snprintf(text, 32, "%g", seconds);
@@ -188,7 +187,7 @@ static struct tidemark_memprofile *memprofile_profile_take(void)
     return profile;
 }
 
-/* A program that ends without closing its profiles: the last line is what there is then. */
+/* Writes a last line if the program ends without closing its profiles. */
 __attribute__((destructor)) static void memprofile_end_all(void)
 {
     bool mute = observe_mute(true);
@@ -204,7 +203,7 @@ __attribute__((destructor)) static void memprofile_end_all(void)
 
 __attribute__((constructor)) static void memprofile_begin(void)
 {
-    count_hide(true); /* musl allocates for that */
+    count_hide(true); /* musl allocates in this call */
     c_library_on_fork_in_child(memprofile_forked);
     count_hide(false);
 }
@@ -260,8 +259,8 @@ void memprofile_break(struct tidemark_memprofile *profile)
     observe_mute(mute);
 }
 
-/* Its lines come between ours, as they are written. What a stream takes is none of the program's
- * memory. */
+/* The caller's lines come between ours in the order of writing. A stream's memory does not count as
+ * the program's. */
 FILE *memprofile_stream(struct tidemark_memprofile *profile)
 {
     if (profile->stream)

@@ -1,7 +1,7 @@
-/* What malloc_count can be compiled to do, here by a variable of the environment: a line for each
- * large operation (its log_operations). And its check of blocks: a free of what no malloc has given
- * is told of, as the original does where it finds no sentinel. Called from within the program's
- * malloc: no malloc, no stdio but snprintf. */
+/* malloc_count's log of large operations (log_operations), which is switched on by an environment
+ * variable and not when compiling; and its check of blocks: a line is written for the free of a
+ * block that no malloc has returned, as by the original if it finds no sentinel. Called inside the
+ * program's malloc: no malloc, no stdio but snprintf. */
 #include "compat/interface.h"
 #include "counters/counters.h"
 
@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LOG_VARIABLE "TIDEMARK_MALLOC_COUNT_LOG" /* at least so many bytes: 1000, 64K, 1M */
+#define LOG_VARIABLE "TIDEMARK_MALLOC_COUNT_LOG" /* the least size that is logged: 1000, 64K, 1M */
 
-enum { LOG_FROM = 1 << 20 }; /* bytes, as the original */
+enum { LOG_FROM = 1 << 20 }; /* bytes, as in the original */
 
 static size_t least;
 
@@ -108,7 +108,7 @@ static size_t operations_read_size(const char *text)
 
 static void operations_observe(bool allocated, size_t size, size_t current)
 {
-    (void)allocated, (void)size, (void)current; /* the log is told by operations_log() */
+    (void)allocated, (void)size, (void)current; /* operations_log() writes the log */
 }
 
 __attribute__((constructor)) static void operations_begin(void)

@@ -1,7 +1,6 @@
-/* The deepest use of the calling thread's stack (2.1.2 of the survey), by what paints it for
- * tidemark.h too (api/stack.c). The original paints 6 MB whatever the stack's size; there the
- * stack's end is asked for, and what the kernel will not let the main thread's stack grow into is
- * left alone. */
+/* The deepest use of the calling thread's stack, by the functions of tidemark.h that paint it
+ * (api/stack.c). The original paints 6 MB of a stack of any size. These functions ask for the
+ * stack's end, and do not write where the kernel would not let the main thread's stack grow. */
 #include "tidemark/malloc_count/stack_count.h"
 #include "tidemark/tidemark.h"
 
@@ -11,12 +10,13 @@
 
 enum { MOST_PAINTED = 64 << 20 }; /* bytes: all of it becomes resident */
 
-static __thread struct tidemark_painted_stack painted; /* counted from the base that is given out */
+/* `from` is the base that stack_count_clear() returns */
+static __thread struct tidemark_painted_stack painted;
 
 API void *stack_count_clear(void)
 {
     void *base = __builtin_frame_address(0);
-    count_hide(true); /* the C library allocates for the answer where the stack is */
+    count_hide(true); /* the C library allocates to find the stack's bounds */
     int status = tidemark_stack_paint(&painted, MOST_PAINTED);
     count_hide(false);
     painted.from = status ? 0 : (uintptr_t)base;

@@ -1,7 +1,7 @@
-/* Programs that a counted program executes. A list in LD_PRELOAD that has replaced ours gets the
- * counters in front, as `tidemark count` would have put them there. And the state says that the
- * process becomes another program, so that the command can tell when that one was not counted.
- * Under the command only. Runs inside other programs, in children of vfork too: no malloc, no
+/* Hooks of exec and posix_spawn. If the program has replaced our list in LD_PRELOAD, the counters
+ * are put in front of the new one, as `tidemark count` would do. Before an exec the state says that
+ * the process becomes another program, so that the command can tell when that one was not counted.
+ * Only under the command. Runs inside other programs, in children of vfork too: no malloc, no
  * stdio, errno kept. */
 #include "counters/counters.h"
 
@@ -28,8 +28,9 @@ bool count_exec_is_ours(const char *path, size_t bytes)
 /* ---- The environment ---- */
 
 struct executing {
-    char *const *environment; /* as it was given */
-    char *const *preload;     /* the entry there that gets us in front; NULL: none */
+    char *const *environment; /* the caller's */
+    char *const *preload;     /* the entry there that is replaced by one with us in front; NULL:
+                               * none */
     bool is_marked;
 };
 
@@ -42,8 +43,9 @@ static bool count_exec_names_directory(char *const *environment)
     return false;
 }
 
-/* As the recorder decides it (recorder/leaving.c): who preloads nothing has asked for that, who
- * makes an environment anew for all that is not in it, and a sanitizer would end the program. */
+/* The entry to replace; NULL: none. The rule is the recorder's (recorder/leaving.c): a program that
+ * preloads nothing wants that, one that makes a new environment wants nothing else in it, and a
+ * sanitizer behind us would end the program. */
 static char *const *count_exec_entry(char *const *environment)
 {
     char *const *entry = preloads_entry(environment);
@@ -78,7 +80,7 @@ static char *const *count_exec_copy(const struct executing *executing, void *to)
     return made;
 }
 
-/* On the caller's stack, or as it was given. */
+/* The environment for the program: the caller's, or a copy on the caller's stack. */
 #define ENVIRONMENT_OF(executing)                                                                  \
     ((executing)->preload                                                                          \
          ? count_exec_copy(executing, __builtin_alloca(count_exec_copy_bytes(executing)))          \
@@ -89,7 +91,8 @@ static struct executing count_exec_begin(char *const *environment)
     return (struct executing){environment, count_exec_entry(environment), false};
 }
 
-/* With us in front there was no room for it (E2BIG): as it was given, then. */
+/* Was the exec too long because we were put in front (E2BIG)? Then it is tried with the caller's
+ * environment. */
 static bool count_exec_was_too_long(struct executing *executing, int error)
 {
     bool was = executing->preload && error == E2BIG;
@@ -100,7 +103,8 @@ static bool count_exec_was_too_long(struct executing *executing, int error)
 
 /* ---- exec: returns only if it failed ---- */
 
-/* The child of a vfork has its parent's memory, and the parent becomes nothing. */
+/* Not in the child of a vfork, which has its parent's memory, because the parent becomes no other
+ * program. */
 static struct executing count_exec_begin_here(char *const *environment)
 {
     struct executing executing = count_exec_begin(environment);

@@ -1,8 +1,8 @@
-/* mlockall() as if we were not there. The counters' table has tens of MiB of addresses, of which
- * pages are resident where they are used. Locked, all of it would be resident, and it would count
- * against what the program may lock (ulimit -l). So what is ours is unlocked behind the kernel's
- * back; where the kernel refuses because of it, each mapping that is not ours is locked by itself.
- * Runs inside other programs: no malloc, no stdio, errno kept. */
+/* mlockall() without our memory. The counters' table has tens of MiB of address space, of which
+ * only used pages are resident. Locked, all of it would be resident, and would count against the
+ * program's limit (ulimit -l). So our memory is unlocked after the call. If the call fails because
+ * of our memory, each mapping that is not ours is locked by itself. Runs inside other programs: no
+ * malloc, no stdio, errno kept. */
 #include "counters/counters.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "interpose/hooked.h"
 #include "interpose/real.h"
 
-/* ---- What is ours ---- */
+/* ---- Our ranges ---- */
 
 typedef void visit_range(void *context, uintptr_t start, size_t bytes);
 
@@ -44,7 +44,7 @@ static void count_locks_unlock(void *context, uintptr_t start, size_t bytes)
 
 struct gap {
     uintptr_t start, end;
-    uintptr_t ours_start, ours_end; /* the first of ours in it; equal: none */
+    uintptr_t ours_start, ours_end; /* the first of our ranges in it; equal: none */
 };
 
 static void count_locks_see(void *context, uintptr_t start, size_t bytes)
@@ -76,7 +76,7 @@ static int count_locks_next(struct maps *maps)
     return maps->filled ? (unsigned char)maps->buffer[maps->at++] : -1;
 }
 
-/* In base 16 or 10; what stands behind it. */
+/* Reads a number in base 16 or 10. *behind: the character behind it. */
 static uintptr_t count_locks_number(struct maps *maps, unsigned base, int *behind)
 {
     uintptr_t number = 0;
@@ -101,7 +101,8 @@ static bool count_locks_open(struct maps *maps, const char *path)
 
 /* ---- Locking ---- */
 
-/* What cannot be brought in is locked all the same, and mlockall() does not mind. */
+/* Errors are ignored: pages that cannot be read in are locked all the same, and mlockall() reports
+ * no error for them either. */
 static void count_locks_lock_gap(struct gap gap, bool on_fault)
 {
     while (gap.start < gap.end) {
@@ -149,7 +150,7 @@ static bool count_locks_would_fit(void)
     return all - ours <= limit.rlim_cur;
 }
 
-/* The kernel's order: the future first, which does not fail. */
+/* In the kernel's order: MCL_FUTURE first, which does not fail. */
 static int count_locks_all_but_ours(int flags)
 {
     int later = flags & ~MCL_CURRENT;

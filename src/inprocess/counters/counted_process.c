@@ -1,7 +1,8 @@
-/* libtidemark-count.so: the process around the counters. Under `tidemark count` its state lies in a
- * file of the command's directory from the first malloc on, so that it is there however the
- * process ends; preloaded by hand, it prints one line at exit. The child of a fork counts anew,
- * from what it has inherited. Runs inside other programs: no malloc, no stdio, errno kept. */
+/* libtidemark-count.so: the process around the counters. Under `tidemark count` the state lies in a
+ * file of the command's directory from the first malloc on, so that it remains however the process
+ * ends. Preloaded by hand, the library prints one line at exit. The child of a fork begins with the
+ * blocks that it has from its parent. Runs inside other programs: no malloc, no stdio, errno
+ * kept. */
 #include "counters/counted_process.h"
 #include "counters/counters.h"
 #include "counters/line.h"
@@ -23,7 +24,7 @@
 
 #define HOOK __attribute__((visibility("default")))
 
-/* Of libtidemark-api, if the program has it. */
+/* In programs with libtidemark-api; else NULL. */
 extern __typeof__(tidemark_read_counters) tidemark_read_counters __attribute__((weak));
 
 static const char *directory, *output; /* the variables' values */
@@ -38,7 +39,8 @@ static size_t counted_process_used_bytes(void)
            count_state.slots_used * sizeof(struct count_slot);
 }
 
-/* Puts a mapping where the state is, with what is in it. While the process has one thread. */
+/* Replaces the state's memory by a mapping with the same contents. While the process has one
+ * thread. */
 static bool counted_process_move_state(int file)
 {
     size_t used = counted_process_used_bytes();
@@ -73,16 +75,15 @@ static int counted_process_create_file(uint32_t *serial)
     return -1;
 }
 
-/* Where files may not grow so large (ulimit -f), growing one is answered with a signal that
- * kills. */
+/* If files may not grow so large (ulimit -f), growing one raises a signal that kills. */
 static bool counted_process_may_grow(void)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur >= sizeof count_state;
 }
 
-/* For what is in it now; else a write to a page that finds no room would kill the program. Where
- * there is none the file stays empty, and the command can tell. */
+/* Allocates the file's used pages, because a write to a page without room would kill the program.
+ * False: there is no room; the file stays empty, and the command can tell. */
 static bool counted_process_make_room(int file)
 {
     size_t page = (size_t)getpagesize(), used = counted_process_used_bytes();
@@ -133,14 +134,15 @@ static void counted_process_clear_slots(void)
     }
 }
 
-/* In the child, which has one thread. The parent's file is mapped here too: away from it first.
- * What the parent's other threads did at that moment is in the copy or not: current is of then. */
+/* Runs in the child, which has one thread. The parent's file is mapped here too, so the state is
+ * moved away from it first. Changes that other threads of the parent made at that moment may be in
+ * the copy or not. */
 static void counted_process_forked(void)
 {
     int saved_errno = errno;
     struct count_figures figures;
     if (count_watch.same && count_state.pid == (int32_t)getpid())
-        return; /* a handler that ran before ours has allocated */
+        return; /* an earlier fork handler has allocated, so this is done */
     count_watch.same = true;
     if (count_in_file && !counted_process_move_state(-1))
         return;
@@ -171,15 +173,17 @@ bool count_process_is_here(void)
 
 static const char *counted_process_variable(const char *name, char *copy, size_t bytes)
 {
-    const char *value = secure_getenv(name); /* a setuid program writes where we say */
+    const char *value = secure_getenv(name); /* not in a setuid program, which would write files
+                                              * where its user says */
     if (!value || !*value || strlen(value) >= bytes)
         return NULL;
-    strcpy(copy, value); /* the program may change its environment */
+    strcpy(copy, value); /* copied, because the program may change its environment */
     return copy;
 }
 
-/* Programs close their standard error before they are quite done (the GNU tools check it so): the
- * line goes to a duplicate. One that closes this too may have given its number to another file. */
+/* Programs may close their standard error before the end (the GNU tools check it so), so the line
+ * is written to a duplicate. A program that closes that too may have another file under its number,
+ * so the file is compared. */
 static int duplicate = -1;
 static struct stat duplicate_is;
 
@@ -201,8 +205,8 @@ static int counted_process_line_descriptor(void)
 static void counted_process_begin(void)
 {
     const char *peak = secure_getenv(COUNT_PEAK_VARIABLE);
-    count_watch.same = true; /* what follows may allocate */
-    /* A program that can ask for its peak wants it to the byte. */
+    count_watch.same = true; /* the following calls may allocate */
+    /* a program that can ask for its peak gets it to the byte */
     count_exact = (peak && strcmp(peak, "exact") == 0) || tidemark_read_counters;
     directory =
         counted_process_variable(COUNT_DIRECTORY_VARIABLE, directory_text, sizeof directory_text);
@@ -212,13 +216,13 @@ static void counted_process_begin(void)
         preloads_keep(environ, count_exec_is_ours);
     else
         counted_process_duplicate_stderr();
-    count_hide(true); /* musl allocates for that */
+    count_hide(true); /* musl allocates in this call */
     c_library_on_fork_in_child(counted_process_forked);
     count_hide(false);
     madvise(&count_watch, sizeof count_watch, MADV_WIPEONFORK);
 }
 
-/* Before the C library has begun there are no variables to read: then later. */
+/* Before the C library is initialised there is no environment; then a later call begins. */
 void count_process_begins(void)
 {
     if (count_state.magic == COUNT_MAGIC)
@@ -234,7 +238,8 @@ __attribute__((constructor)) static void counted_process_begin_at_least_now(void
     count_see_in_front();
 }
 
-/* Once for each process, and not by the child of a vfork, which has its parent's memory. */
+/* Prints the line, once for each process, and not in the child of a vfork, which has its parent's
+ * memory. */
 static void counted_process_say(void)
 {
     if (directory || said || count_state.pid != (int32_t)getpid())

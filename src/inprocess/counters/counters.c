@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* By pages, for another mapping may take its place (counted_process.c). */
+/* whole pages, because counted_process.c may replace them by another mapping */
 struct count_state count_state __attribute__((aligned(65536)));
 __thread struct count_slot *count_slot_current;
 struct count_watch count_watch __attribute__((aligned(65536)));
@@ -52,8 +52,9 @@ static bool count_claim(struct count_slot *slot, int32_t before, int32_t thread)
                                        __ATOMIC_RELAXED);
 }
 
-/* The slot of a thread that has ended: a few are looked at by each thread that begins, so that
- * programs that start threads for ever need about as many slots as they have threads at a time. */
+/* A slot whose thread has ended; NULL: none was found. Each new thread tests a few slots, so that
+ * programs that start threads all the time need about as many slots as they have threads at one
+ * time. */
 static struct count_slot *count_slot_reuse(int32_t thread)
 {
     static uint32_t hand;
@@ -62,7 +63,7 @@ static struct count_slot *count_slot_reuse(int32_t thread)
         uint32_t at = __atomic_fetch_add(&hand, 1, __ATOMIC_RELAXED) % used;
         struct count_slot *slot = &count_state.slots[at];
         int32_t owner = __atomic_load_n(&slot->thread, __ATOMIC_RELAXED);
-        /* A thread of our number that is not us has ended. */
+        /* an owner with this thread's own id has ended */
         if (owner != 0 && (owner == thread || count_thread_is_gone(owner)) &&
             count_claim(slot, owner, thread)) {
             slot->before_bytes = slot->requested_bytes;
@@ -73,8 +74,8 @@ static struct count_slot *count_slot_reuse(int32_t thread)
     return NULL;
 }
 
-/* A write to a page that its file system has no room for would kill the program. Kernels
- * before 5.14 cannot be asked. */
+/* A write to a page for which the file system has no room would kill the program. Kernels before
+ * 5.14 cannot test it. */
 static bool count_slot_has_room(const struct count_slot *slot)
 {
     uintptr_t page = (uintptr_t)getpagesize();
@@ -109,7 +110,8 @@ struct count_slot *count_slot_begin(void)
     return slot;
 }
 
-/* The block that operator delete hands to free is known to be counted (DELETE). */
+/* Reports the free of an unknown block, but not of one that operator delete has already counted
+ * (`last`). */
 void __attribute__((noinline, cold)) count_see_unknown(struct count_slot *slot, const void *block)
 {
     if (!slot || !count_unknown_freed || count_real_nests || count_state.lost)
@@ -157,15 +159,15 @@ static int64_t count_most_step(void)
     return share > COUNT_STEP_LEAST ? share : COUNT_STEP_LEAST;
 }
 
-/* First the error, then the step: who has asked for exact peaks and finds no error may trust the
- * level, and a thread that finds out about it between the two takes no step (provide.c). A handler
- * in between is a smaller step than is noted. */
+/* Raises the noted error first, then the step. So a thread that wants exact peaks and finds no
+ * error may trust the level, and a thread that finds that wish between the two takes no step
+ * (provide.c). If a handler comes between, the step is smaller than noted, which does no harm. */
 static void __attribute__((noinline)) count_grow_step(struct count_slot *slot, int64_t moved)
 {
     int64_t step = slot->step_bytes, most = count_most_step(), more = 64 + step / 4;
     if (more > most - step)
         more = most - step;
-    /* A block that is larger than two steps would go to the level all the same. */
+    /* not for blocks of more than two steps, which would go to the level anyway */
     if (count_exact || more <= 0 || moved > 2 * most || moved < -2 * most)
         return;
     __atomic_add_fetch(&count_state.peak_error_bytes, more, __ATOMIC_SEQ_CST);
@@ -175,11 +177,11 @@ static void __attribute__((noinline)) count_grow_step(struct count_slot *slot, i
         slot->step_bytes = step + more;
 }
 
-/* What a thread that has too many pending bytes keeps of them. Blocks that are large for its step:
- * all that it may, for when one that was allocated is freed next; so only blocks of more than two
- * steps go to the level at each call. Small ones: half of that, since a random walk along an edge
- * would meet it again and again. And where the last bytes went the same way, the next will as well:
- * then it is the other side of 0 that is far from the edge. */
+/* How many of its pending bytes a thread keeps when it goes to the level. After a large block: a
+ * whole step, because the block may be freed next. So only blocks of more than two steps go to the
+ * level at each call. After small blocks: half a step, because a random walk near an edge would
+ * cross it again and again. If the last move had the same direction, the next will probably have it
+ * too, so the kept bytes get the other sign, which is far from that edge. */
 static int64_t count_kept_of(int64_t pending, const struct count_slot *slot)
 {
     bool up = pending > 0, again = slot->last_moved == (up ? 1 : -1);

@@ -1,6 +1,6 @@
-/* The hot path: what one call of the program's changes. Runs inside other programs: no malloc, no
- * stdio, errno kept; signal handlers may interrupt any of it and allocate too, so each figure is
- * changed by one instruction. */
+/* The hot path: the changes of one call. Runs inside other programs: no malloc, no stdio, errno
+ * kept. Signal handlers may interrupt any of it and allocate too, so each figure is changed by one
+ * instruction. */
 #ifndef TIDEMARK_COUNTERS_COUNTERS_H
 #define TIDEMARK_COUNTERS_COUNTERS_H
 
@@ -19,62 +19,65 @@ extern bool count_exact;
 /* The real allocator calls functions that we hook, or the program's own malloc stands between C++'s
  * operators and ours, or the real allocator is not known yet. */
 extern bool count_real_nests;
-/* Where the outermost call of this thread stands on the stack, 0: nobody is in one. */
+/* Frame of the outermost hooked call of this thread; 0: there is none. */
 extern __thread uintptr_t count_outermost;
-/* Before the first call of a real function; ends the program if it has no malloc. */
+/* To be called before the first call of a real function; ends the program if it has no malloc. */
 void count_find_real(void);
-/* Notes whose malloc the program calls, if that is not ours. When the library is loaded. */
+/* Notes whose malloc the program calls, if it is not ours. To be called when the library is
+ * loaded. */
 void count_see_in_front(void);
-/* What the calling thread allocates meanwhile is not counted, nor is its end. Not to be nested. */
+/* Blocks that the calling thread allocates while `hide` is set are not counted, nor are their
+ * frees. Not to be nested. */
 void count_hide(bool hide);
 
-/* What the child of a fork finds wiped (MADV_WIPEONFORK), whatever has forked it: fork() calls our
- * handler, _Fork() and clone() call nobody. Hot paths test it in one with what they test anyway. In
- * pages of its own. */
+/* Wiped in the child of a fork (MADV_WIPEONFORK), however it was made: fork() calls our handler,
+ * but _Fork() and clone() call none. Hot paths test it in one comparison with `plain`. In pages of
+ * its own. */
 struct count_watch {
-    bool plain; /* nobody observes, and this is the process that the counters are of */
-    bool same;  /* the latter alone */
+    bool plain; /* there is no observer, and `same` */
+    bool same;  /* the counters are of this process */
     char rest[65536 - 2];
 };
 extern struct count_watch count_watch;
-/* Called after each change of an observed program, NULL: by nobody. A free has no `block`, an
+/* Called after each change while there is an observer; NULL: no function. A free has no `block`, an
  * allocation has no `old`. */
 extern void (*count_log)(const void *old, size_t old_size, const void *block, size_t size);
-/* Called before the free of what no allocation has given, NULL: by nobody. */
+/* Called before the free of a block that no allocation has returned; NULL: no function. */
 extern void (*count_unknown_freed)(const void *block);
 void count_see_unknown(struct count_slot *slot, const void *block);
 
-/* Nobody has begun to count in this process yet: its first call, or the first of a fork's child,
- * and then the only thread there is, since a thread is not begun without a malloc. Sets
- * count_watch.same. NULL: the library has nothing to do then. */
+/* Called at the first counted call of a process, or of a fork's child. There is only one thread
+ * then, because a thread is not started without a malloc. Sets count_watch.same. NULL: the library
+ * has nothing to do then. */
 void count_process_begins(void) __attribute__((weak));
 /* The state lies in a file, whose file system may be full when another slot is needed. */
 extern bool count_in_file;
 
-/* Called after every change, in the thread that made it; NULL: nobody wants to know. `size` is what
- * was allocated or freed; a realloc is a free and then an allocation, of which current_bytes has
- * both already: `ahead` is by how much it is ahead of this change. */
+/* Called after every change, in the thread that made it; NULL: no function. `size`: bytes allocated
+ * or freed. A realloc is a free and then an allocation. current_bytes has both already at the first
+ * call: `ahead` is by how much. */
 extern void (*count_observer)(bool allocated, size_t size, size_t ahead);
 /* After a change of count_observer or of count_watch.same. */
 void count_watch_again(void);
-/* Likewise, where the size of the block that was counted last is put right (aligned new). */
+/* Likewise, when the size of the block that was counted last is corrected (aligned new). */
 extern void (*count_corrected)(int64_t change_bytes);
 
-/* Where count_watch.same says no. */
+/* To be called if count_watch.same is false. */
 void count_begin_here(void);
-/* Makes this thread a slot; NULL: there are too many threads. */
+/* Gives this thread a slot; NULL: there are too many threads. */
 struct count_slot *count_slot_begin(void);
-/* Adds a thread's pending bytes to the level that all share. */
+/* Moves a thread's pending bytes to the shared level. */
 void count_drain(struct count_slot *slot);
-/* Reserves (reserves.c): bytes below the peak that a thread may allocate without a look at the
- * level. A change of the level by a slot's bytes, which goes to its reserve if that has room. */
+/* Reserves (reserves.c): bytes below the peak that a thread may allocate without changing the
+ * level. reserves_change() changes the level, or the slot's reserve if that has room. */
 void reserves_change(struct count_slot *slot, int64_t bytes);
-/* Of one slot, or of all, back to the level, which is current when all are back. */
+/* Give the reserve of one slot above `keep`, or all reserves, back to the level. Without reserves
+ * the level is current. */
 void reserves_return(struct count_slot *slot, int64_t keep);
 void reserves_end(void);
-/* In the child of a fork, which has one thread and all of its parent's slots: the thread's is its
- * own again, under its new number, and what the threads that are not there had pending is the
- * level's, as nobody will move it there any more. */
+/* In the child of a fork, which has one thread and all of its parent's slots. The thread's slot
+ * gets its new id. Pending bytes of all slots go to the level, because the other threads are not
+ * there to move them. */
 void count_forked(void);
 
 static inline struct count_slot *count_slot_of_thread(void)
@@ -96,7 +99,7 @@ static inline void count_add(uint64_t *figure, uint64_t amount)
 #endif
 }
 
-/* Adds and gives the sum, for figures that only one thread changes. */
+/* Adds and returns the sum, for figures that only one thread changes. */
 static inline int64_t count_sum(int64_t *figure, int64_t amount)
 {
 #if defined(__x86_64__)
@@ -108,8 +111,8 @@ static inline int64_t count_sum(int64_t *figure, int64_t amount)
 #endif
 }
 
-/* Changes a figure from what was seen to something else; false: it is another already, now seen.
- * For figures that only one thread changes. */
+/* Changes a figure from *seen to `to`. False: it has another value, which is in *seen now. For
+ * figures that only one thread changes. */
 static inline bool count_replace(int64_t *figure, int64_t *seen, int64_t to)
 {
 #if defined(__x86_64__)
@@ -130,7 +133,8 @@ static inline void count_raise_peak(int64_t level)
     int64_t seen = __atomic_load_n(peak, __ATOMIC_RELAXED);
     if (likely(level <= seen))
         return;
-    if (likely(c_library_is_single_threaded())) { /* only a handler could come in between */
+    if (likely(c_library_is_single_threaded())) { /* only a signal handler could change it
+                                                   * meanwhile */
         while (level > seen && !count_replace(peak, &seen, level))
             ;
         return;
@@ -141,7 +145,7 @@ static inline void count_raise_peak(int64_t level)
 }
 
 /* ---- Reserves ----
- * Others take a reserve back, hence the locked instruction. */
+ * Other threads may take a reserve back, so instructions are locked. */
 
 static inline bool reserves_swap(int64_t *figure, int64_t *seen, int64_t to)
 {
@@ -153,7 +157,7 @@ static inline bool reserves_are(enum count_reserving state)
     return __atomic_load_n(&count_state.reserving, __ATOMIC_ACQUIRE) == state;
 }
 
-/* From the slot's reserve; false: it has not enough. */
+/* Takes bytes from the slot's reserve. False: it has not enough. */
 static inline __attribute__((always_inline)) bool reserves_take(struct count_slot *slot,
                                                                 int64_t bytes)
 {
@@ -161,7 +165,7 @@ static inline __attribute__((always_inline)) bool reserves_take(struct count_slo
     return seen >= bytes && reserves_swap(&slot->reserve_bytes, &seen, seen - bytes);
 }
 
-/* Into it; false: it has no room. */
+/* Puts bytes into the slot's reserve. False: it has no room. */
 static inline __attribute__((always_inline)) bool reserves_put(struct count_slot *slot,
                                                                int64_t bytes)
 {
@@ -169,7 +173,7 @@ static inline __attribute__((always_inline)) bool reserves_put(struct count_slot
     if ((uint64_t)(seen + bytes) >> slot->most_shift || !reserves_are(RESERVING_ON) ||
         !reserves_swap(&slot->reserve_bytes, &seen, seen + bytes))
         return false;
-    /* Who ended them meanwhile has seen these bytes, or is seen here. */
+    /* a thread that ended reserves meanwhile has either found these bytes, or is noticed here */
     if (unlikely(!reserves_are(RESERVING_ON)))
         reserves_return(slot, 0);
     return true;
@@ -192,7 +196,7 @@ static inline __attribute__((always_inline)) void count_level(struct count_slot 
         count_drain(slot);
 }
 
-/* A block is there that was not. */
+/* Counts a new block. */
 static inline __attribute__((always_inline)) void
 count_birth(struct count_slot *slot, enum count_kind kind, void *block, size_t size)
 {
@@ -210,7 +214,7 @@ count_birth(struct count_slot *slot, enum count_kind kind, void *block, size_t s
         count_log(NULL, 0, block, size);
 }
 
-/* A block of so many bytes is gone, or about to go, and no longer in the ledger. */
+/* Counts the end of a block that is no longer in the ledger. */
 static inline __attribute__((always_inline)) void count_gone(struct count_slot *slot, uint64_t size)
 {
     count_add(&slot->calls[COUNT_FREE], 1);
@@ -219,13 +223,13 @@ static inline __attribute__((always_inline)) void count_gone(struct count_slot *
         count_observer(false, size, 0);
 }
 
-/* Before a block goes. */
+/* To be called before a block is freed. */
 static inline __attribute__((always_inline)) void count_death(void *block)
 {
     uint64_t size = ledger_take(block);
     struct count_slot *slot = count_slot_of_thread();
     if (unlikely(size == LEDGER_UNKNOWN || !slot)) {
-        /* Not of ours: part of a call that is counted already, or never seen. */
+        /* a part of a call that is counted already, or an unknown block */
         count_see_unknown(slot, block);
         return;
     }
@@ -235,10 +239,11 @@ static inline __attribute__((always_inline)) void count_death(void *block)
 }
 
 /* ---- The common case ----
- * Nearly every call is of a block of a middle size, in a leaf that is there, by a thread that has a
- * slot, and makes no new peak: that takes no call and no register to be saved. False: it is another
- * case, nothing has been changed, and the functions above are to be called. The level is looked at
- * first and then changed; a handler in between leaves more pending than the step for one call. */
+ * Nearly every call is of a block of a middle size, in a leaf that is mapped, by a thread that has
+ * a slot, and makes no new peak. That case makes no call and saves no register. False: it is
+ * another case, nothing was changed, and the functions above have to be called. The level is tested
+ * first and then changed; a handler between the two may leave more pending bytes than the step
+ * until the next call. */
 
 static inline __attribute__((always_inline)) bool count_common_birth(enum count_kind kind,
                                                                      void *block, size_t size)

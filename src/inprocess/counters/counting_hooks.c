@@ -2,15 +2,15 @@
  * Shared by the preloaded library and the drop-in ones. Runs inside other programs: no malloc, no
  * stdio, errno as the real function left it.
  *
- * A block is counted after the real call that made it and before the one that ends it, since in
- * between another thread may be given the same address. A realloc changes the level once, by the
- * difference: the old block and the new never count together. */
+ * A block is counted after the real call that made it and before the one that frees it, because
+ * after the free another thread may get the same address. A realloc changes the level once, by the
+ * difference, so that the old block and the new one never count together. */
 #include "counters/counting_hooks.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static bool real_nests = true; /* count_real_nests, but for what is hidden */
+static bool real_nests = true; /* count_real_nests without count_hide() */
 
 /* Called by the loader before anything of ours has run: find the real functions first. */
 void __attribute__((noinline, cold)) count_find_real(void)
@@ -21,16 +21,16 @@ void __attribute__((noinline, cold)) count_find_real(void)
 }
 
 /* ---- Calls within calls ----
- * A foreign malloc may call what we hook, and return another address than the inner call did.
- * Therefore the outermost call of malloc's family counts, and all calls from deeper on the stack
+ * A foreign malloc may call functions that we hook, and return another address than they did. So
+ * only the outermost call of malloc's family is counted, and all calls from deeper on the stack
  * until it returns are parts of it. */
 
-/* The outermost call's frame; beside it lies, as long as that call is under way, the address that
- * it returns to: longjmp() leaves a call without a word. */
+/* The frame of the outermost call, and its return address. While the call is under way, that
+ * address is in the frame. The test is needed because longjmp() may leave a call. */
 __thread uintptr_t count_outermost;
 static __thread uintptr_t outermost_returns_to;
 
-enum { DEEPEST = 1 << 16 }; /* bytes of stack that an allocator takes at most */
+enum { DEEPEST = 1 << 16 }; /* the most bytes of stack that an allocator uses */
 
 static bool counting_hooks_is_part(uintptr_t frame)
 {
@@ -43,7 +43,7 @@ static bool counting_hooks_is_part(uintptr_t frame)
 /* False: an outer call is under way, and this one is a part of it. */
 static inline bool counting_hooks_enter(const uintptr_t *frame)
 {
-    /* Whoever stands in front of ours hands on. */
+    /* the malloc in front of ours, if there is one, has called ours */
     if (unlikely(!count_state.handed_on) && count_outermost != UINTPTR_MAX)
         count_state.handed_on = 1;
     if (unlikely(count_outermost) && counting_hooks_is_part((uintptr_t)frame))
@@ -58,7 +58,7 @@ static inline void counting_hooks_leave(void)
     count_outermost = 0;
 }
 
-/* Several threads may hide something at once: all calls go the long way until the last of them has
+/* Several threads may be hiding at once. All calls take the long way until the last of them has
  * ended. */
 void count_hide(bool hide)
 {
@@ -90,7 +90,8 @@ counting_hooks_count_any(enum count_kind kind, void *block, size_t size)
     return block;
 }
 
-/* Gives the block, so that a hook ends with it and has nothing to keep. Not of calls that nest. */
+/* Counts the block and returns it, so that a hook ends with this call and keeps nothing. Not for
+ * nested calls. */
 static inline __attribute__((always_inline)) void *
 counting_hooks_count_allocation(enum count_kind kind, void *block, size_t size)
 {
@@ -117,7 +118,7 @@ counting_hooks_count_allocation(enum count_kind kind, void *block, size_t size)
         return counting_hooks_count_allocation(kind, real.name arguments, size);                   \
     }
 
-/* Where it overflows no block is returned, and the product does not matter. */
+/* if the product overflows, no block is returned, and it is not used */
 #define PRODUCT(count, size) ((count) * (size))
 
 #define ALLOCATION(name, libraries, parameters, arguments, kind, bytes, alignment)                 \
@@ -167,7 +168,8 @@ static void counting_hooks_reallocated(struct count_slot *slot, const void *old,
         count_log(old, old_size, block, size);
 }
 
-/* What a real realloc that gave no block has done: freed the old one if 0 bytes were asked for. */
+/* The real realloc returned no block: it has failed, or has freed the old block if 0 bytes were
+ * requested. */
 static void counting_hooks_not_reallocated(struct count_slot *slot, void *old, uint64_t old_size,
                                            size_t size)
 {

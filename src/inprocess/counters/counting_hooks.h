@@ -1,5 +1,5 @@
-/* What hooks of the counters are made of: counting_hooks.c, of malloc's family, and
- * counting_operators.c, of C++'s operators. */
+/* The common parts of the counters' hooks: counting_hooks.c has those of malloc's family,
+ * counting_operators.c those of C++'s operators. */
 #ifndef TIDEMARK_COUNTERS_COUNTING_HOOKS_H
 #define TIDEMARK_COUNTERS_COUNTING_HOOKS_H
 

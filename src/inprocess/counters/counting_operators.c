@@ -1,15 +1,15 @@
 /* C++'s operators, as the program calls them: the real one, and the counters around it. libstdc++'s
- * call malloc and free, those of foreign allocators do not. An exception passes through: nothing of
- * ours is held meanwhile. Runs inside other programs: no malloc, no stdio, errno as the real
- * function left it. Not in the static archive, where malloc alone is counted. */
+ * operators call malloc and free, those of foreign allocators do not. An exception may pass
+ * through, because nothing is held meanwhile. Runs inside other programs: no malloc, no stdio,
+ * errno as the real function left it. Not in the static archive, where only malloc is counted. */
 #include "counters/counting_hooks.h"
 #include "counters/own_operators.h"
 
 #include <stdlib.h>
 
-/* The operators of C++ call malloc, and leave by exceptions, for which they allocate: there each
- * call counts, and the address tells which one is the operator's. It is the block that this thread
- * has counted last. */
+/* An operator may call malloc, and may throw an exception, which is allocated too. So each malloc
+ * within is counted, and the address tells which one is the operator's: it is the block that this
+ * thread has counted last. */
 static inline void counting_operators_nested_begin(void)
 {
     struct count_slot *slot = count_slot_current;
@@ -23,7 +23,8 @@ static inline bool counting_operators_nested_counted(const struct count_slot *sl
     return slot && slot->last == block && block;
 }
 
-/* Looked up when first called: a C program's plug-in may bring them, and take them away. */
+/* Looked up at the first call, because a plug-in of a C program may bring the operators, and may be
+ * unloaded. */
 enum counted_operator {
 #define NEW(name, ...)    OPERATOR_##name,
 #define DELETE(name, ...) OPERATOR_##name,
@@ -63,16 +64,17 @@ static uint64_t counting_operators_failures_so_far(void)
     return count_slot_current ? count_slot_current->calls[COUNT_FAILED] : 0;
 }
 
-/* A malloc of the program's own behind operator new has put something in front of the block. */
+/* Is the block within the last counted one? Then a malloc of the program's own behind operator new
+ * has put a header in front of the block. */
 static bool counting_operators_nested_around(const struct count_slot *slot, const void *block)
 {
     uint64_t size = slot->last ? ledger_size(slot->last) : LEDGER_UNKNOWN;
     return size != LEDGER_UNKNOWN && (uintptr_t)block - (uintptr_t)slot->last < size;
 }
 
-/* The block that was counted last is this one. An aligned size may have been rounded up on its way
- * to aligned_alloc, and what stands in front of a block adds to its size: what was asked for
- * counts. */
+/* Corrects the last counted block to this address and size. Operator new may have rounded an
+ * aligned size up, and a header adds to the size; only the bytes that the program requested
+ * count. */
 static void counting_operators_put_right(struct count_slot *slot, void *block, size_t size)
 {
     uint64_t counted = ledger_size(block);
@@ -120,7 +122,7 @@ static void counting_operators_count_new(enum count_kind kind, void *block, size
     }                                                                                              \
     HOOKED(name)
 
-/* What the real one calls to free the block finds nothing known of it, and lets it pass. */
+/* The free that the real operator calls then finds an unknown block, and does not count it. */
 static inline void counting_operators_delete(void *block)
 {
     count_death(block);

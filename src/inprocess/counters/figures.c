@@ -13,7 +13,7 @@ uint64_t count_allocations(const uint64_t calls[COUNT_KINDS])
     return count;
 }
 
-/* A realloc is neither a birth nor a death, but of a block that nobody knew. */
+/* A realloc changes no number of blocks, unless the old block was unknown. */
 static int64_t count_live_in(const struct count_slot *slot)
 {
     uint64_t births = count_allocations(slot->calls) - READ(slot->calls[COUNT_REALLOC]) +
@@ -30,7 +30,7 @@ static void count_add_slot(struct count_figures *figures, const struct count_slo
     figures->live_count += count_live_in(slot);
 }
 
-/* Within the slots that there are now. */
+/* The sum over the first `used` slots. */
 static uint32_t count_drains(const struct count_state *state, uint32_t used, bool done)
 {
     uint32_t sum = 0;
@@ -62,7 +62,7 @@ bool count_figures_of(struct count_figures *figures, const struct count_state *s
     int64_t earlier = READ(state->earlier_peak_bytes);
     if (figures->peak_bytes < earlier)
         figures->peak_bytes = earlier;
-    /* What is there now was there: a rest that no thread has drained counts for the peak too. */
+    /* the peak is not below current, which includes pending bytes */
     if (figures->peak_bytes < figures->current_bytes)
         figures->peak_bytes = figures->current_bytes;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -1,6 +1,6 @@
-/* Whether another malloc stands between the program and the counters: of a library that the linker
- * put ahead of ours, or in the program itself. One that hands on to ours is counted. One that does
- * not is said to be there, because figures without it would be wrong. Runs inside other programs:
+/* Finds out whether another malloc is between the program and the counters: that of a library that
+ * the linker put ahead of ours, or of the program itself. If it calls ours, its calls are counted.
+ * If not, its name is noted, because the figures are not the program's. Runs inside other programs:
  * no malloc, no stdio. */
 #include "counters/counters.h"
 #include "interpose/real.h"
@@ -12,7 +12,8 @@
 extern const char hook_malloc[]
     __attribute__((visibility("hidden"))); /* ours, under a name of its own */
 
-/* The first module that has a malloc: the loader binds all to that one. */
+/* Stops at the first module that defines malloc, because the loader binds all modules to that
+ * one. */
 static int in_front_visit(struct dl_phdr_info *module, size_t size, void *context)
 {
     const ElfW(Sym) *symbol = real_symbol(module, "malloc");

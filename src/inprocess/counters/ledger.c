@@ -1,6 +1,5 @@
-/* Maps the leaves of the ledger when an address of theirs is first met (ledger.h). Two threads
- * may map the same leaf: one wins, the other unmaps its own. It runs inside other programs: it
- * uses neither malloc nor stdio. */
+/* Maps a leaf of the ledger at the first block there (ledger.h). If two threads map the same leaf
+ * at once, one unmaps its own. Runs inside other programs: no malloc, no stdio. */
 #include "counters/ledger.h"
 
 #include <errno.h>
@@ -10,7 +9,7 @@
 
 unsigned char *ledger_root[LEDGER_LEAVES];
 
-/* Of the first, so that nobody has to search the root: as many as 4 GiB of heap take. */
+/* The first leaves, so that the root need not be searched: as many as 4 GiB of heap take. */
 enum { LEAVES_LISTED = 64 };
 static unsigned char *leaves[LEAVES_LISTED];
 static _Atomic uint32_t leaf_count;
@@ -21,7 +20,7 @@ enum { LEAF_BYTES = (1 << LEDGER_LEAF_SHIFT) / 8 + LEDGER_GUARD };
  * ---- */
 
 enum { SEED_BYTES = 1 << 16 };
-static _Atomic(char *) seed; /* NULL: there is none, or another thread is at it */
+static _Atomic(char *) seed; /* NULL: there is none, or a thread is growing it */
 static _Atomic bool unlocked;
 
 static void *ledger_map_plain(size_t bytes)
@@ -62,7 +61,7 @@ void ledger_each_leaf(void (*visit)(void *context, uintptr_t start, size_t bytes
             visit(context, (uintptr_t)leaves[i], LEAF_BYTES);
 }
 
-/* Huge pages would make 2 MiB resident for the first small block. */
+/* No huge pages, which would make 2 MiB resident for the first small block. */
 static unsigned char *ledger_map_leaf(void)
 {
     void *leaf = ledger_map(LEAF_BYTES);

@@ -1,7 +1,6 @@
-/* How many bytes the program asked for when it got a block: known at its free, without touching the
- * block. malloc_usable_size() says what the allocator made of the request, and a header in front of
- * each block (malloc_count's way) moves the program's blocks and takes a free of a block that came
- * from elsewhere for one of ours.
+/* How many bytes the program requested for a block: known at its free, without touching the block.
+ * malloc_usable_size() gives a larger number. A header in front of each block (as malloc_count has)
+ * moves the program's blocks, and misreads a block that another allocator made.
  *
  * One byte of shadow for eight bytes of address space, mapped when first used:
  *
@@ -11,12 +10,12 @@
  *       10 … 254     with the next byte: one of 9 … 62719 bytes
  *       255          its size stands in the next eight bytes
  *
- * Blocks begin at multiples of 8, so a block's own granules have room for its entry, whatever lies
- * beside it, and nobody else writes there: no locks, no atomic operations, exact for any number of
- * threads. Memory: an eighth of what blocks touch at most, a byte or two for each block of a page.
+ * Blocks begin at multiples of 8, so a block's own granules have room for its entry, and only the
+ * block's owner writes there. So there are no locks and no atomic operations, and sizes are exact
+ * for any number of threads. Memory: at most an eighth of the pages that blocks begin in.
  *
- * Runs inside other programs: no malloc, no stdio, errno kept. __builtin_: copies of a word are no
- * calls, even where the compiler is told not to know the functions by name. */
+ * Runs inside other programs: no malloc, no stdio, errno kept. memcpy() and memset() are called as
+ * __builtin_…, so that copies of a word are no calls with -fno-builtin either. */
 #ifndef TIDEMARK_COUNTERS_LEDGER_H
 #define TIDEMARK_COUNTERS_LEDGER_H
 
@@ -28,7 +27,7 @@
 #define LEDGER_LEAF_SHIFT   26 /* addresses of a leaf: 64 MiB */
 #define LEDGER_ADDRESS_BITS 48
 #define LEDGER_LEAVES       (1u << (LEDGER_ADDRESS_BITS - LEDGER_LEAF_SHIFT))
-#define LEDGER_GUARD        16 /* an entry may reach over the end of its leaf */
+#define LEDGER_GUARD        16 /* an entry may extend beyond the end of its leaf */
 
 enum { LEDGER_ONE_BYTE_MOST = 8, LEDGER_TWO_BYTES_FIRST = 10, LEDGER_LARGE = 255 };
 #define LEDGER_TWO_BYTES_MOST ((LEDGER_LARGE - LEDGER_TWO_BYTES_FIRST) * 256u - 1)
@@ -39,7 +38,7 @@ extern unsigned char *ledger_root[LEDGER_LEAVES];
 
 /* The leaf for an address that has none yet; NULL if there is no memory for it. */
 unsigned char *ledger_make_leaf(uintptr_t address);
-/* From now on leaves are not locked, though all else is (mlockall). */
+/* From now on new leaves are not locked, although mlockall(MCL_FUTURE) locks new mappings. */
 void ledger_keep_unlocked(void);
 void ledger_each_leaf(void (*visit)(void *context, uintptr_t start, size_t bytes), void *context);
 
@@ -68,7 +67,7 @@ static inline uint64_t ledger_read(const unsigned char *entry)
     return size;
 }
 
-/* Entries of two bytes, which most are: one load or store; little endian, as all we run on. */
+/* Most entries have two bytes, and take one load or store. Our processors are little endian. */
 static inline bool ledger_fits_two(uint64_t size)
 {
     return size - (LEDGER_ONE_BYTE_MOST + 1) < LEDGER_TWO_BYTES_MOST - LEDGER_ONE_BYTE_MOST;
@@ -80,7 +79,8 @@ static inline void ledger_put_two(unsigned char *entry, uint64_t size)
     __builtin_memcpy(entry, &both, sizeof both);
 }
 
-/* The size; LEDGER_UNKNOWN if the entry is of another kind. It may reach into the next block's. */
+/* The size in an entry of two bytes; LEDGER_UNKNOWN if it is of another kind. The load may also
+ * read a byte of the next block's entry. */
 static inline uint64_t ledger_read_two(const unsigned char *entry)
 {
     uint16_t both;
@@ -90,7 +90,7 @@ static inline uint64_t ledger_read_two(const unsigned char *entry)
                                                                 : LEDGER_UNKNOWN;
 }
 
-/* Notes the size of a block; false: no memory, nothing noted. */
+/* Notes the size of a block. False: no memory. */
 static inline bool ledger_put(const void *block, uint64_t size)
 {
     unsigned char *leaf = ledger_leaf((uintptr_t)block);
@@ -115,7 +115,7 @@ static inline uint64_t ledger_size(const void *block)
     return likely(leaf) ? ledger_read(leaf + ledger_index((uintptr_t)block)) : LEDGER_UNKNOWN;
 }
 
-/* The same, and forgets it: before the block is given back. */
+/* The same, and removes the entry. To be called before the block is freed. */
 static inline uint64_t ledger_take(const void *block)
 {
     unsigned char *leaf = ledger_leaf((uintptr_t)block);

@@ -1,5 +1,5 @@
-/* Builds a line of text in a fixed buffer, and writes it with one call (line.h). It runs inside
- * other programs: it uses neither malloc nor stdio. */
+/* Builds a line of text in a fixed buffer, and writes it with one call (line.h). Runs inside other
+ * programs: no malloc, no stdio. */
 #include "counters/line.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ static void line_add_calls(struct line *line, const struct count_figures *figure
     }
 }
 
-/* A name comes from outside: what could drive a terminal is not passed on. */
+/* The name comes from the program, so characters that could control a terminal become '?'. */
 static void line_add_name(struct line *line, const char name[COUNT_NAME_BYTES])
 {
     for (unsigned i = 0; i < COUNT_NAME_BYTES && name[i]; i++)

@@ -1,4 +1,4 @@
-/* One line of text without stdio, for the insides of other programs. What does not fit is cut. */
+/* One line of text without stdio, for code inside other programs. A longer line is cut. */
 #ifndef TIDEMARK_COUNTERS_LINE_H
 #define TIDEMARK_COUNTERS_LINE_H
 
@@ -18,7 +18,7 @@ void line_add_number(struct line *line, int64_t number);
 /* Writes it to a descriptor and empties it; keeps errno. */
 void line_write(struct line *line, int descriptor);
 
-/* "exiting, total: 12,582,912, peak: 4,194,304, current: 0", as malloc_count says it; a peak that
+/* "exiting, total: 12,582,912, peak: 4,194,304, current: 0", in malloc_count's words; a peak that
  * is not exact has a "~". */
 void line_add_totals(struct line *line, const struct count_figures *figures, const char *what);
 /* ", not counted: another malloc is in front, that of libjemalloc.so.2" (count_nothing_came()). */

@@ -1,5 +1,6 @@
-/* See observers.h. The calling thread is told, and what it allocates meanwhile is counted only.
- * Runs inside other programs: no malloc, no stdio, errno kept. */
+/* Calls observers in the thread of the change (observers.h). Blocks that an observer itself
+ * allocates are counted, but it is not called for them. Runs inside other programs: no malloc, no
+ * stdio, errno kept. */
 #include "counters/observers.h"
 #include "counters/counters.h"
 
@@ -15,7 +16,7 @@ int64_t count_reset_peak(void)
 {
     int64_t peak =
         __atomic_exchange_n(&count_state.peak_bytes, (int64_t)count_current(), __ATOMIC_SEQ_CST);
-    /* Between the two another thread may have gone higher. */
+    /* between the two another thread may have raised the level */
     count_raise_peak(__atomic_load_n(&count_state.current_bytes, __ATOMIC_SEQ_CST));
     return peak;
 }
@@ -30,7 +31,7 @@ static void observers_tell(bool allocated, size_t size, size_t current)
         return;
     int saved_errno = errno;
     struct count_slot *slot = count_slot_current;
-    const void *last = slot->last; /* an operator new looks for its malloc's block there */
+    const void *last = slot->last; /* operator new reads its malloc's block there */
     being_told = true;
     told(allocated, size, current);
     being_told = false;

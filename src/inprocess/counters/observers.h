@@ -1,6 +1,6 @@
-/* From the counters to whoever wants to be told of changes: of the drop-in libraries and of
- * libtidemark-count. All of it is for counters that are exact (count_exact, or a step that is 0):
- * there current is one figure that all threads can read. Any thread may call any of it. */
+/* Callbacks on changes of the counters, for the drop-in libraries and libtidemark-count. Only for
+ * exact counters (count_exact, or no step so far), where current is one figure that all threads can
+ * read. Thread-safe. */
 #ifndef TIDEMARK_COUNTERS_OBSERVERS_H
 #define TIDEMARK_COUNTERS_OBSERVERS_H
 
@@ -9,18 +9,19 @@
 #include <stdint.h>
 
 size_t count_current(void); /* bytes */
-/* From here on the peak is the most since now; gives what it was. */
+/* Sets the peak to current, and returns the old peak. */
 int64_t count_reset_peak(void);
 
-/* Called after each change in the thread that made it, never within itself. `current`: bytes then;
- * of a realloc's first half, without the new block. */
+/* Called after each change in the thread that made it, but not for changes that the observer makes.
+ * `current`: bytes at that time; at a realloc's first call without the new block. */
 typedef void observer(bool allocated, size_t size, size_t current);
-void observe(observer *observer); /* NULL: no more */
-/* The same, also for changes that an observer makes. At the start, and NULL at the end. */
+void observe(observer *observer); /* NULL: none */
+/* The same, but also for changes that an observer makes. To be called at the program's start, and
+ * with NULL at its end. */
 void observe_all(observer *observer);
 
-/* Whether the calling thread is told of nothing; gives how it was. For who holds what its observer
- * needs: a signal's handler may allocate meanwhile. */
+/* While `mute` is set, no observer is called in this thread. Returns the value before. For code
+ * that holds a lock which the observer takes, because a signal handler may allocate meanwhile. */
 bool observe_mute(bool mute);
 
 /* A function and its cookie, which are changed and read together. */
@@ -32,7 +33,7 @@ struct callback {
 void callback_set(struct callback *callback, void (*call)(void), void *cookie);
 struct callback callback_get(const struct callback *callback);
 
-/* Tells observe()'s observer, only, of a change that is no call. */
+/* Calls only the observer of observe(), for a change that is no call. */
 void observe_change(bool allocated, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
-/* See own_operators.h. Runs inside other programs, and uses neither malloc's hooks nor stdio. What
- * throws and what knows the handler is the program's C++ runtime: it is referred to weakly, because
- * a C program has none. The linker exports both from an executable that has them inside. */
+/* C++'s operators over the real malloc (own_operators.h). Throwing and the new-handler are
+ * functions of the program's C++ runtime. They are weak references, because a C program has none;
+ * the linker exports both from an executable that contains them. Runs inside other programs: no
+ * malloc hooks, no stdio. */
 #include "counters/own_operators.h"
 #include "interpose/real.h"
 
@@ -17,8 +18,8 @@ typedef void new_handler(void);
 __attribute__((weak)) new_handler *_ZSt15get_new_handlerv(void);
 __attribute__((weak, noreturn)) void _ZSt17__throw_bad_allocv(void);
 
-/* Ours by name, or what the program has in front of them: an array's operator calls the plain one,
- * as libstdc++'s does. */
+/* Called by name, so that these are the program's own operators if it has some: an array's operator
+ * calls the plain one, as in libstdc++. */
 void *_Znwm(size_t size), *_ZnwmSt11align_val_t(size_t size, size_t alignment);
 void _ZdlPv(void *block), _ZdlPvSt11align_val_t(void *block, size_t alignment);
 
@@ -62,7 +63,7 @@ static void *own_operators_plain(size_t size)
     return own_operators_new(size, 0);
 }
 
-/* Without the handler: what it throws could not be caught here. */
+/* Without the new-handler, because an exception that it throws could not be caught here. */
 static void *own_operators_nothrow(size_t size, const void *tag)
 {
     (void)tag;

@@ -1,8 +1,8 @@
-/* libtidemark-count answers the functions of tidemark/tidemark.h that ask for counters: what it
- * counts anyway, read in the program. What is not known exactly is not told: of a thread what of
- * its blocks is alive, once another thread may have freed some (the ledger has no owners); of the
- * process its peak, once threads have kept bytes to themselves (counter_state.h). Runs inside other
- * programs: no malloc, no stdio, errno kept. */
+/* libtidemark-count answers the functions of tidemark/tidemark.h that ask for counters. A figure
+ * that is not known exactly is TIDEMARK_UNKNOWN: the live bytes of a thread once there was a second
+ * thread, which may have freed some of its blocks (the ledger has no owners); and the peak of the
+ * process once threads had steps (counter_state.h). Runs inside other programs: no malloc, no
+ * stdio, errno kept. */
 #include "api/provider.h"
 #include "counters/counters.h"
 #include "counters/observers.h"
@@ -11,7 +11,8 @@
 
 enum { TRIES = 100 };
 
-/* Who asks once wants to know again: peaks stay exact if they are so far. */
+/* Are peaks exact so far? Then they stay exact from now on, because the program will probably ask
+ * again. */
 static bool provide_is_exact(void)
 {
     __atomic_store_n(&count_exact, true, __ATOMIC_SEQ_CST);
@@ -24,7 +25,7 @@ static bool provide_all_is_counted(void)
     return !__atomic_load_n(&count_state.lost, __ATOMIC_RELAXED);
 }
 
-/* One thread has done all that was done here: what is the process's is its own. */
+/* Has only this thread been counted? Then the process's figures are the thread's. */
 static bool provide_is_alone(void)
 {
     return __atomic_load_n(&count_state.threads, __ATOMIC_RELAXED) <= 1 && !count_state.forked;
@@ -35,7 +36,8 @@ static uint64_t provide_known(int64_t figure)
     return figure > 0 ? (uint64_t)figure : 0;
 }
 
-/* Of figures between which no thread has moved bytes from its slot to the level. */
+/* Reads figures, again until no thread has moved bytes to the level meanwhile. False: none of the
+ * tries was so. */
 static bool provide_settled_figures(struct count_figures *figures)
 {
     bool settled = false;
@@ -49,12 +51,12 @@ static void provide_read_process(struct tidemark_counters *counters)
     struct count_figures figures;
     bool settled = provide_settled_figures(&figures);
     uint64_t current = count_current();
-    bool exact = provide_is_exact(); /* after the reading: threads may just have begun to keep
-                                      * bytes */
+    bool exact = provide_is_exact(); /* tested after reading, because threads may just have got
+                                      * steps */
     counters->total_bytes = figures.requested_bytes;
     counters->count = count_allocations(figures.calls);
     counters->live_count = provide_known(figures.live_count);
-    if (exact) { /* one figure each, whatever happens meanwhile */
+    if (exact) { /* each of these is one figure, so no change meanwhile matters */
         counters->current_bytes = current;
         counters->peak_bytes =
             provide_known(__atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED));
@@ -68,7 +70,7 @@ static void provide_read_process(struct tidemark_counters *counters)
 static void provide_read_thread(struct tidemark_counters *counters)
 {
     const struct count_slot *slot = count_slot_current;
-    if (!slot) { /* it has called nothing that is counted */
+    if (!slot) { /* the thread has called no counted function */
         counters->current_bytes = counters->peak_bytes = counters->live_count = 0;
         counters->total_bytes = counters->count = 0;
         return;
@@ -84,7 +86,7 @@ static void provide_read_thread(struct tidemark_counters *counters)
 static int provide_read_counters(enum tidemark_scope scope, struct tidemark_counters *counters)
 {
     if (!provide_all_is_counted())
-        return 0; /* all stay as they are: TIDEMARK_UNKNOWN */
+        return 0; /* all figures stay TIDEMARK_UNKNOWN */
     if (scope == TIDEMARK_THREAD)
         provide_read_thread(counters);
     else
@@ -92,7 +94,8 @@ static int provide_read_counters(enum tidemark_scope scope, struct tidemark_coun
     return 0;
 }
 
-/* The line at the end, and the command, have the peak of the whole run all the same. */
+/* The peak before is kept, because the line at the end and the command tell the peak of the whole
+ * run. */
 static int provide_reset_peak(enum tidemark_scope scope)
 {
     if (!provide_is_exact() || (scope == TIDEMARK_THREAD && !provide_is_alone()))
@@ -132,7 +135,7 @@ static int provide_on_change(tidemark_change *call, void *context)
 {
     if (call && !provide_is_exact())
         return -ENOTSUP;
-    observe(NULL); /* none in this thread while it changes */
+    observe(NULL); /* no calls while the callback changes */
     __atomic_store_n(&count_corrected, NULL, __ATOMIC_RELEASE);
     callback_set(&callback, (void (*)(void))call, context);
     if (!call)

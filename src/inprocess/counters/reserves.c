@@ -1,24 +1,28 @@
-/* Keeps large blocks of threads off the level that they share. A thread that goes to the level
- * takes more bytes from it than it needs, its reserve, and keeps what it frees there: the next
- * blocks are its own affair. A change that would raise the level above the peak ends all reserves
- * first. Runs inside other programs: no malloc, no stdio, no lock; a handler may interrupt any of
- * it.
+/* Reserves let threads allocate and free large blocks without changing the shared level. A thread
+ * that changes the level takes more bytes from it than it needs, as its *reserve*, and frees go to
+ * the reserve too. Its next blocks then change only the reserve. A change that would raise the
+ * level above the peak ends all reserves first. Runs inside other programs: no malloc, no stdio, no
+ * lock; a handler may interrupt any of it.
  *
  *   level = current + Σ reserves ≤ peak
  *
- * Bytes that move are announced in moving_bytes before and until they have arrived: meanwhile the
- * level may have them though no reserve does. A thread that finds some at its new peak tries again;
- * if the other is not run for so long, the peak is told with what it may be at most. */
+ * Bytes that move between a reserve and the level are added to moving_bytes before, and taken off
+ * after they have arrived: between, the level may contain bytes that no reserve has. A thread that
+ * finds moving bytes at its new peak tries again. If the other thread does not run for long, an
+ * upper bound of the peak is noted too. */
 #include "counters/counters.h"
 
 #include <errno.h>
 
 enum {
-    CALLS_BEFORE = 16, /* a thread's visits of the level until it gets a reserve */
-    WAIT = 512,        /* visits of the level after reserves had to end */
-    SLOTS_MOST = 256,  /* all are looked at when reserves end */
-    FAR = 16,          /* blocks of each thread below the peak: reserves are worth while at once */
-    BLOCKS_LEAST = 8,  /* that a reserve may have, however little room there is */
+    CALLS_BEFORE = 16, /* how often a thread has to change the level before it gets a reserve */
+    WAIT = 512,        /* changes of the level, after reserves had to end, until there are some
+                        * again */
+    SLOTS_MOST = 256,  /* with more slots there are no reserves, because all slots are visited when
+                        * reserves end */
+    FAR = 16,          /* room for so many blocks of each thread below the peak: reserves begin at
+                        * once */
+    BLOCKS_LEAST = 8,  /* blocks that a reserve may always have */
     TRIES = 100,
 };
 
@@ -34,7 +38,7 @@ static int64_t reserves_add(int64_t *figure, int64_t bytes)
 
 /* ---- Between a reserve and the level ---- */
 
-/* All of a reserve above `keep`, to the level. */
+/* Moves all of a reserve above `keep` to the level. */
 void reserves_return(struct count_slot *slot, int64_t keep)
 {
     int64_t seen = reserves_load(&slot->reserve_bytes), more;
@@ -67,10 +71,11 @@ static void reserves_begin(void)
     __atomic_store_n(&count_state.reserves_used, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&count_state.reserving, RESERVING_ON, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&count_exact, __ATOMIC_SEQ_CST))
-        reserves_end(); /* somebody has just asked for the level itself (provide.c) */
+        reserves_end(); /* a thread has just asked for exact figures (provide.c) */
 }
 
-/* At a visit of the level with so many bytes. */
+/* After a change of the level by `bytes`: decides whether there are reserves, and the slot's
+ * largest size. */
 static void reserves_see(struct count_slot *slot, int64_t bytes)
 {
     int64_t threads = count_state.slots_used, size = bytes < 0 ? -bytes : bytes;
@@ -87,7 +92,7 @@ static void reserves_see(struct count_slot *slot, int64_t bytes)
 
 /* ---- The level ---- */
 
-/* What a slot takes along beyond what it needs, of `room` bytes below the peak. */
+/* How many bytes a slot takes as a reserve, of `room` bytes below the peak. */
 static int64_t reserves_extra(const struct count_slot *slot, int64_t room)
 {
     int64_t half = ((int64_t)1 << slot->most_shift) / 2;
@@ -96,7 +101,7 @@ static int64_t reserves_extra(const struct count_slot *slot, int64_t room)
     return half - reserves_load(&slot->reserve_bytes) > 0 ? half : 0;
 }
 
-/* Adds bytes that do not raise the peak; false: the level was changed meanwhile. */
+/* Adds bytes that do not raise the peak. False: another thread changed the level meanwhile. */
 static bool reserves_add_below(struct count_slot *slot, int64_t level, int64_t bytes, int64_t room)
 {
     int64_t extra = reserves_extra(slot, room);
@@ -112,7 +117,8 @@ static bool reserves_add_below(struct count_slot *slot, int64_t level, int64_t b
     return done;
 }
 
-/* Somebody's bytes are on their way, and for long: the peak is between the two. */
+/* Bytes of another thread have been moving for long: the peak is at least the level without them,
+ * and at most the level. */
 static void reserves_raise_unsure(int64_t level)
 {
     int64_t *most = &count_state.peak_most_bytes, seen = reserves_load(most);

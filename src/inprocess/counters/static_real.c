@@ -1,6 +1,6 @@
-/* The real functions of a program that is linked statically: the linker knows them as __real_NAME,
- * and the program's calls come to __wrap_NAME, which are our hooks (--wrap). Nothing is looked up,
- * because there is no loader. Runs inside other programs: no malloc, no stdio. */
+/* The real functions of a program that is linked statically: the linker's --wrap calls them
+ * __real_NAME, and binds the program's calls to __wrap_NAME, which are our hooks. Nothing is looked
+ * up, because there is no loader. Runs inside other programs: no malloc, no stdio. */
 #include "counters/counters.h"
 #include "interpose/real.h"
 
@@ -10,8 +10,7 @@
 
 struct real real;
 
-/* Every C library has these, and they take the others out of libc.a with them; a few of the others
- * some lack. */
+/* Every C library has these four. The others are weak, because some C libraries lack them. */
 extern void *__real_malloc(size_t), *__real_calloc(size_t, size_t), *__real_realloc(void *, size_t);
 extern void __real_free(void *);
 #define OPTIONAL __attribute__((weak))
@@ -34,7 +33,7 @@ bool real_init(void)
     return true;
 }
 
-/* Its malloc is the one that it was linked with, and calls nothing that we hook. */
+/* The program's malloc calls no function that we hook. */
 bool real_is_glibc(void)
 {
     return true;
@@ -45,7 +44,7 @@ bool real_is_passed_over(void)
     return false;
 }
 
-/* Strong, so that they come out of libc.a. */
+/* strong references, so that the linker takes these out of libc.a */
 const char *c_library_single_threaded = &__libc_single_threaded;
 
 void c_library_on_fork_in_child(void (*handler)(void))
