@@ -10,12 +10,13 @@
 #include "unwind/unwind_rules.h"
 
 #define SECTIONS_MOST 1024u
+#define CLAIMED       1u                 /* a start: the slot is being written */
 #define SECTION_BYTES ((size_t)64 << 20) /* the largest */
 /* spins; a reader that was left by longjmp stays counted for ever */
 #define WAIT_MOST (1u << 22)
 
 struct section {
-    _Atomic uintptr_t start;  /* of the entries; 0: free. Written last */
+    _Atomic uintptr_t start;  /* of the entries; 0: free */
     _Atomic uintptr_t end;    /* behind the terminator */
     _Atomic uintptr_t lo, hi; /* the code that the entries are of */
 };
@@ -28,10 +29,16 @@ void registered_init(void)
     atomic_store(&readers, 0);
 }
 
-static struct cfi_module registered_module(const struct section *section)
+/* Takes the section if `pc` is in its code. The slot may be freed and claimed again at any moment:
+ * the module is of one section only if the start is still the same after the end was read. */
+static bool registered_take(const struct section *section, uintptr_t pc, struct cfi_module *module)
 {
-    return (struct cfi_module){(const uint8_t *)atomic_load(&section->start),
-                               (const uint8_t *)section->end, NULL};
+    uintptr_t start = atomic_load(&section->start);
+    if (start <= CLAIMED || pc < section->lo || pc >= section->hi) {
+        return false;
+    }
+    *module = (struct cfi_module){(const uint8_t *)start, (const uint8_t *)section->end, NULL};
+    return atomic_load(&section->start) == start;
 }
 
 static bool registered_has_expressions(const struct cfi_row *row)
@@ -52,9 +59,8 @@ int registered_find_row(uintptr_t pc, struct cfi_row *row)
     }
     atomic_fetch_add(&readers, 1);
     for (uint32_t i = 0; i < count && error == -ENOENT; i++) {
-        const struct section *section = &sections[i];
-        if (atomic_load(&section->start) && pc >= section->lo && pc < section->hi) {
-            struct cfi_module module = registered_module(section);
+        struct cfi_module module;
+        if (registered_take(&sections[i], pc, &module)) {
             error = cfi_find_row(&module, pc, row);
         }
     }
@@ -91,7 +97,7 @@ static bool registered_measure(struct section *section, uintptr_t start)
 static bool registered_claim(struct section *slot, const struct section *section, uintptr_t start)
 {
     uintptr_t nobody = 0;
-    if (!atomic_compare_exchange_strong(&slot->start, &nobody, 1)) {
+    if (!atomic_compare_exchange_strong(&slot->start, &nobody, CLAIMED)) {
         return false;
     }
     slot->end = section->end; /* hi is 0, so that no address is in the slot until all of it is

@@ -2,7 +2,9 @@
  * behind it must be the callers as they are without it, and what is not sure must end the path. */
 #include "harness.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include "unwind/registered.h"
 
 #define STACK_BYTES (64 * 1024)
 #define MOST        64
@@ -303,6 +305,40 @@ static void frames_come_and_go_while_others_walk(void **state)
     unwind_frames_removed(&frames);
 }
 
+/* A slot of the table is freed and taken again between any two reads of it. */
+static void *register_again_and_again(void *frames)
+{
+    uintptr_t lo, hi;
+    while (!is_over) {
+        registered_add(frames);
+        registered_remove(frames, &lo, &hi);
+    }
+    return NULL;
+}
+
+static void frames_go_while_they_are_searched(void **state)
+{
+    (void)state;
+    pthread_t threads[2];
+    struct frames frames[2] = {made_frames, made_frames};
+    struct cfi_row row;
+    is_over = false;
+    for (int i = 0; i < 2; i++) {
+        frames[i].code = (uintptr_t)made_code;
+        assert_int_equal(pthread_create(&threads[i], NULL, register_again_and_again, &frames[i]),
+                         0);
+    }
+    for (int i = 0, found = 0; i < 1000000 || found < 1000; i++) {
+        int status = registered_find_row((uintptr_t)made_code + 12, &row);
+        assert_true(status == 0 || status == -ENOENT);
+        found += status == 0;
+    }
+    is_over = true;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -320,6 +356,7 @@ int main(void)
         cmocka_unit_test_setup(a_call_at_the_end_of_what_can_be_read_is_read, set_up),
         cmocka_unit_test_setup(code_is_walked_as_long_as_its_frames_are_registered, set_up),
         cmocka_unit_test_setup(frames_come_and_go_while_others_walk, set_up),
+        cmocka_unit_test_setup(frames_go_while_they_are_searched, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
