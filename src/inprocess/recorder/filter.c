@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -182,7 +183,11 @@ static const struct use {
     {CALL_LIMITS, SYS_newfstatat, {(uint32_t)AT_FDCWD, 0, 0, 0}},
     {CALL_LIMITS, SYS_faccessat, {(uint32_t)AT_FDCWD}},
     {CALL_LIMITS, SYS_read, {3}},
+    {CALL_LIMITS, SYS_pread64, {3}},
     {CALL_LIMITS, SYS_close, {3}},
+    {CALL_LIMITS, SYS_getuid, {0}},
+    {CALL_LIMITS, SYS_getgid, {0}},
+    {CALL_LIMITS, SYS_prlimit64, {0, RLIMIT_MEMLOCK}},
     {CALL_FILES, SYS_openat, {~0ull, 0, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY}},
     {CALL_FILES, SYS_lseek, {3, 0, SEEK_END}},
     {CALL_FILES, SYS_pread64, {3}},
@@ -201,6 +206,8 @@ static const struct use {
     {CALL_JOIN, SYS_connect, {3}},
     {CALL_JOIN, SYS_getsockopt, {3, SOL_SOCKET, SO_PEERCRED}},
     {CALL_JOIN, SYS_getppid, {0}},
+    {CALL_JOIN, SYS_getuid, {0}},
+    {CALL_JOIN, SYS_geteuid, {0}},
     {CALL_JOIN, SYS_sendto, {3}},
     {CALL_JOIN, SYS_recvmsg, {3, 0, MSG_CMSG_CLOEXEC}},
     {CALL_JOIN, SYS_close, {3}},

@@ -97,6 +97,31 @@ static void filters_add_up(void **state)
     assert_int_equal(told_programs, 0);
 }
 
+/* A look at a program that is executed, a locked memory's limit, and the join of a child. */
+static void calls_that_are_seldom_made_are_known(void **state)
+{
+    (void)state;
+    static const struct {
+        int number;
+        uint32_t calls;
+    } seldom[] = {
+        {SYS_pread64, CALL_FILES | CALL_LIMITS},
+        {SYS_getuid, CALL_LIMITS | CALL_JOIN},
+        {SYS_geteuid, CALL_JOIN},
+        {SYS_getgid, CALL_LIMITS},
+        {SYS_prlimit64, CALL_LIMITS},
+    };
+    for (size_t i = 0; i < sizeof seldom / sizeof *seldom; i++) {
+        const struct sock_filter rules[] = {LOAD_NUMBER,
+                                            ONLY(seldom[i].number, SECCOMP_RET_KILL_PROCESS),
+                                            RETURN(SECCOMP_RET_ALLOW)};
+        struct sock_fprog filter = FILTER(rules);
+        forget();
+        filter_installed(&filter);
+        assert_int_equal(calls_forbidden, seldom[i].calls);
+    }
+}
+
 /* As OpenSSH's sandbox does with futex. */
 static void arguments_count(void **state)
 {
@@ -246,6 +271,7 @@ int main(void)
         cmocka_unit_test(what_passes_is_allowed),
         cmocka_unit_test(what_kills_fails_or_asks_is_forbidden),
         cmocka_unit_test(filters_add_up),
+        cmocka_unit_test(calls_that_are_seldom_made_are_known),
         cmocka_unit_test(arguments_count),
         cmocka_unit_test(code_may_have_to_stay_as_it_is),
         cmocka_unit_test(any_filter_does_what_the_kernel_does),
