@@ -117,8 +117,9 @@ struct human human_time(int64_t unix_seconds)
     struct human out = {"?"};
     time_t when = (time_t)unix_seconds;
     struct tm local;
-    if (localtime_r(&when, &local))
-        strftime(out.text, sizeof out.text, "%Y-%m-%d %H:%M:%S %z", &local);
+    if (localtime_r(&when, &local) &&
+        !strftime(out.text, sizeof out.text, "%Y-%m-%d %H:%M:%S %z", &local))
+        strcpy(out.text, "?"); /* the year has too many digits */
     return out;
 }
 

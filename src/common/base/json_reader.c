@@ -154,6 +154,8 @@ bool json_reader_item(struct json_reader *json, bool *first)
 bool json_reader_unsigned(struct json_reader *json, uint64_t *value)
 {
     *value = 0;
+    if (json->is_wrong)
+        return false;
     json_reader_pass_space(json);
     const char *begin = json->at;
     for (; json->at < json->end && *json->at >= '0' && *json->at <= '9'; json->at++)

@@ -148,8 +148,8 @@ void text_add_wrapped(struct strbuf *out, const char *string, size_t indent, siz
     while (*string) {
         size_t length = strcspn(string, " ");
         size_t width = 0, width_of;
-        for (size_t at = 0; at < length; at += text_step(string + at, &width_of))
-            width += 1;
+        for (size_t at = 0; at < length; width += width_of)
+            at += text_step(string + at, &width_of);
         if (!first && column + 1 + width > columns) {
             strbuf_add_char(out, '\n');
             strbuf_add_repeated(out, " ", indent);

@@ -133,6 +133,15 @@ static void numbers_are_decimal_and_fit(void **state)
     assert_int_equal(human_parse_duration("18446744074s", &value), -ERANGE);
 }
 
+/* A time that does not fit is not known. */
+static void times_of_any_year_are_text(void **state)
+{
+    (void)state;
+    assert_int_equal(strlen(human_time(1700000000).text), 25);
+    assert_string_equal(human_time(INT64_MIN).text, "?");
+    assert_string_equal(human_time(-40000000000000000).text, "?"); /* the year -1,267,540,000 */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +150,7 @@ int main(void)
         cmocka_unit_test(counts_are_exact_while_they_are_short),
         cmocka_unit_test(durations_go_from_nanoseconds_to_hours),
         cmocka_unit_test(percents_never_lie_at_their_ends),
+        cmocka_unit_test(times_of_any_year_are_text),
         cmocka_unit_test(figures_read_as_they_do_in_the_browser),
         cmocka_unit_test(sizes_and_times_are_read_with_their_units),
         cmocka_unit_test(numbers_are_decimal_and_fit),

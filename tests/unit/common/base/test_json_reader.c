@@ -65,6 +65,23 @@ static void nulls(void **state)
     strbuf_release(&json.text);
 }
 
+/* After an error nothing is read, wherever it is. */
+static void nothing_is_read_after_an_error(void **state)
+{
+    uint64_t value = 1;
+    bool first = true;
+    (void)state;
+    struct json_reader json = reader_of("[5 7]");
+    assert_true(json_reader_array(&json));
+    assert_true(json_reader_item(&json, &first));
+    assert_true(json_reader_unsigned(&json, &value));
+    assert_false(json_reader_item(&json, &first));
+    assert_true(json.is_wrong);
+    assert_false(json_reader_unsigned(&json, &value));
+    assert_int_equal(value, 0);
+    strbuf_release(&json.text);
+}
+
 /* Cut anywhere it is wrong, and never right. */
 static void cut(void **state)
 {
@@ -87,9 +104,8 @@ static void cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings),
-        cmocka_unit_test(members),
-        cmocka_unit_test(nulls),
+        cmocka_unit_test(strings), cmocka_unit_test(members),
+        cmocka_unit_test(nulls),   cmocka_unit_test(nothing_is_read_after_an_error),
         cmocka_unit_test(cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,9 @@ static void lines_wrap_at_spaces(void **state)
     struct strbuf out = STRBUF_INIT;
     text_add_wrapped(&out, "one two three", 2, 9);
     assert_string_equal(out.data, "one two\n  three");
+    strbuf_reset(&out);
+    text_add_wrapped(&out, "日本 日本 日", 0, 7); /* two columns each */
+    assert_string_equal(out.data, "日本\n日本 日");
     strbuf_release(&out);
 }
 
