@@ -49,6 +49,14 @@ left() {
 }
 until_true left
 
+# Where there are no pidfds the collector waits for the program in another way.
+rm -f ./*.tmk
+for _ in 1 2 3 4; do
+    "$CLI/cli_sandboxed" --no-pidfd env LD_PRELOAD="$library" "$VICTIMS/basic" 1
+done
+until_true left
+echo "without pidfds: $(profiles_in hand.basic.*.tmk | wc -l)"
+
 # Nothing to write to: the program does not suffer.
 TIDEMARK_OPTIONS="-o /proc/no/such.tmk" LD_PRELOAD=$library "$VICTIMS/basic" 1 2>/dev/null
 echo "status $?"

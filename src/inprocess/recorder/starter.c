@@ -130,7 +130,7 @@ static void starter_become_collector(const char *path, const char *name, int rea
     /* Descriptor 2 stays open, for errors in TIDEMARK_OPTIONS. */
     for (int fd = 0; fd < 2; fd++)
         dup2(null, fd);
-    if (null > 4)
+    if (null > 2) /* 4, if there is no pidfd */
         close(null);
     char session[sizeof WIRE_SESSION_VARIABLE + SESSION_BYTES];
     size_t count = 0, variables = 0;
