@@ -56,6 +56,9 @@ void inherited_begin(bool follow, bool is_child)
 void inherited_forget(void)
 {
     root = 0;
+    words_used = 1;
+    if (slots)
+        memset(slots, 0, SLOTS * sizeof *slots); /* other paths have these numbers now */
     spans_forget(&spans);
 }
 

@@ -37,8 +37,13 @@ add_executable(test_recorder_private ${CMAKE_CURRENT_LIST_DIR}/test_private.c
 add_executable(test_recorder_spans ${CMAKE_CURRENT_LIST_DIR}/test_spans.c
     ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/spans.c ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c
     ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
+add_executable(test_recorder_inherited ${CMAKE_CURRENT_LIST_DIR}/test_inherited.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/inherited.c ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/spans.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/interpose/c_library.c)
 target_include_directories(test_recorder_spans PRIVATE ${TIDEMARK_ROOMS_DIR}/model)
-foreach(test draw sampled private spans)
+target_include_directories(test_recorder_inherited PRIVATE ${TIDEMARK_ROOMS_DIR}/model)
+foreach(test draw sampled private spans inherited)
     foreach(room recorder unwind wire base interpose)
         target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
     endforeach()
