@@ -35,6 +35,11 @@ every=7 checked signals-jump 500 "$victims/signals" jump
 [ -x "$victims/fortran" ] && checked fortran 100 "$victims/fortran"
 checked stacks 50000 "$BUILD/real_stacks"
 
+# The answer has no reader: that does not end the program.
+TIDEMARK_CHECK_UNWIND=1 perl -e 'pipe my $read, my $write; open STDERR, ">&", $write; close $read; exec @ARGV' \
+    "$TIDEMARK" record -q -o "$work/unread.tmk" -- "$victims/recursion" 1 </dev/null >"$work/out" ||
+    fail "an answer without a reader: exit status $?"
+
 cd "$work" || exit 1
 compiler=$(g++ -print-prog-name=cc1plus 2>/dev/null)
 [ -x "$compiler" ] &&

@@ -26,6 +26,7 @@
 #include "interpose/real.h"
 #include "recorder/shared.h"
 #include "recorder/thread.h"
+#include "unwind/own_write.h"
 
 #if defined(__x86_64__)
 
@@ -111,7 +112,7 @@ static void unwind_check_put_number(struct text *text, uint64_t number, unsigned
 static void unwind_check_put_out(struct text *text)
 {
     for (size_t done = 0; done < text->length;) {
-        long wrote = syscall(SYS_write, 2, text->bytes + done, text->length - done);
+        ssize_t wrote = own_write(STDERR_FILENO, text->bytes + done, text->length - done);
         if (wrote <= 0 && errno != EINTR)
             break;
         done += wrote > 0 ? (size_t)wrote : 0;
