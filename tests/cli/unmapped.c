@@ -1,4 +1,5 @@
-/* Unmaps 64 GiB of reserved addresses twice, and the same 1 MiB of memory twice: 1 MiB goes back. */
+/* Unmaps 64 GiB of reserved addresses twice, and the same 1 MiB of memory twice: 1 MiB goes back. What is longer
+ * than all addresses is refused. */
 #include <string.h>
 #include <sys/mman.h>
 
@@ -19,5 +20,7 @@ int main(void)
     memset(near, 1, 4 * MIB);
     munmap(near, MIB);
     munmap(near, MIB);
+    munmap(near + MIB, (size_t)-1);
+    munmap(near + 2 * MIB, -(size_t)MIB);
     return 0;
 }

@@ -137,7 +137,9 @@ HOOKED_TOO(mmap64, mmap)
 static bool hooks_map_unmaps_nothing(const void *address, size_t bytes)
 {
     enum { SMALLEST_PAGE_BYTES = 4096 };
-    return bytes == 0 || (uintptr_t)address % SMALLEST_PAGE_BYTES != 0;
+    uintptr_t start = (uintptr_t)address;
+    return bytes == 0 || start % SMALLEST_PAGE_BYTES != 0 || start > WIRE_ADDRESS_MASK ||
+           bytes > WIRE_ADDRESS_MASK - start;
 }
 
 HOOK int munmap(void *address, size_t bytes)
