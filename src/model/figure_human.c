@@ -1,4 +1,5 @@
-/* Writes a known figure by human.h, and an unknown one as "-", whatever its unit is. */
+/* Figures as texts. A known figure is a plain number, which human.h writes; an unknown one is "-",
+ * whatever its unit is. */
 #include "model/figure_human.h"
 
 static const struct human figure_human_unknown = {"-"};
