@@ -98,6 +98,16 @@ tmux resize-window -t top -x 100 -y 30
 keys q
 until_false shows 'F10 Quit'
 keys 'clear' Enter
+keys 'NO_COLOR=1 tidemark top ended.tmk live.tmk' Enter
+until_true shows 'by live'
+keys N Home; until_true shows 'by name'
+tmux resize-window -t top -x 60 -y 4; until_true shows 'killed ('
+mouse 0 2 4; keys P; until_true shows 'by peak'
+shows 'killed (' && echo "a click below the list chooses nothing"
+tmux resize-window -t top -x 100 -y 30
+keys q
+until_false shows 'F10 Quit'
+keys 'clear' Enter
 tidemark top ended.tmk live.tmk -n 1 -w 90 </dev/null | sed -n '1s/live .*/live/p; 2p; /solver/p' | sed 's/ *$//'
 tidemark top -n 1 </dev/null | grep -q "killed ($program)" && echo "found by itself"
 try tidemark top ended.tmk nowhere.tmk -n 1

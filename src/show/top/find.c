@@ -1,5 +1,5 @@
-/* Which profile belongs to a process. The kernel knows who writes what: profiles are found among
- * the open files of all processes that may be looked at, and each says whose it is. */
+/* Finds the profile of a process among the open files of all processes that this user may look at.
+ * Each profile says of which process it is. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -18,10 +18,10 @@
 struct finding {
     pid_t pid;
     char *of_pid;          /* a profile of the process, being written */
-    char *by_pid;          /* one that the process writes … */
-    size_t by_pid_count;   /* … of so many */
+    char *by_pid;          /* one that the process writes */
+    size_t by_pid_count;   /* how many it writes */
     size_t denied;         /* processes whose files may not be seen */
-    struct top_paths *all; /* NULL: one is looked for */
+    struct top_paths *all; /* NULL: the profile of `pid` is wanted */
 };
 
 static bool top_find_is_number(const char *name)
@@ -91,7 +91,7 @@ static void top_find_consider(struct finding *finding, const char *path, pid_t w
     profile_free(profile);
 }
 
-/* 0: not known. */
+/* The process's parent; 0: not known. */
 static pid_t top_find_parent(const char *name)
 {
     char file[64 + NAME_MAX], text[512] = "";
@@ -104,7 +104,8 @@ static pid_t top_find_parent(const char *name)
     return behind && sscanf(behind, ") %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* What the collector writes is its `record`'s too. */
+/* Who counts as the writer of the files of process `name`: if its parent is the wanted process
+ * (`record` of a collector), the parent. */
 static pid_t top_find_writer(const struct finding *finding, const char *name)
 {
     return top_find_parent(name) == finding->pid ? finding->pid : (pid_t)strtol(name, NULL, 10);

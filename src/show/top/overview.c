@@ -124,7 +124,7 @@ static void overview_mouse(struct overview *overview)
         return;
     else if (event.y == 1)
         overview_click_title(overview, (size_t)event.x / TOP_FIGURE);
-    else if (event.y < OVERVIEW_HEAD || clicked >= overview->programs.count)
+    else if (event.y < OVERVIEW_HEAD || event.y >= LINES - 1 || clicked >= overview->programs.count)
         return;
     else if (clicked == row)
         overview_open(overview);

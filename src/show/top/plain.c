@@ -44,7 +44,7 @@ static void top_plain_add_row(struct strbuf *out, const struct top_row *row,
     strbuf_release(&rate);
 }
 
-/* A line, which other programs may look for; where it is narrower than usual, several. */
+/* One line, which other programs may look for; several if the output is narrower than usual. */
 static void top_plain_add_state(struct strbuf *out, struct top_model *model)
 {
     size_t columns = model->options->style.columns;

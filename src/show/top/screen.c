@@ -1,5 +1,5 @@
-/* top on a terminal. One struct is all state there is; a key changes it, and everything is drawn
- * anew: ncurses sends what differs.
+/* top on a terminal. All state is in one struct. Each key changes it, and the whole screen is drawn
+ * anew; ncurses sends only what differs.
  *
  *   tidemark top  PROGRAM  pid 4711  still being recorded  12.3 s     [frozen]
  *   live … (+…) in … blocks, peak …, most resident …, allocations …/s
@@ -28,7 +28,7 @@ enum {
     TICK_MS = 100,
     LEAST_FOR_CHART = 16, /* rows of a screen */
     DETAIL_DEPTH = 24,
-    READING_PART = 5, /* reading takes at most this part of the time */
+    READING_PART = 5, /* reading takes at most 1/5 of the time */
     SEARCH_BYTES = 128
 };
 
@@ -46,8 +46,8 @@ struct screen {
     int list_at, list_rows;  /* lines of the screen that the list has */
     size_t scroll;           /* line at the top of the detail or help */
     char search[SEARCH_BYTES];
-    enum plot_level level; /* of memory over time: each has a scale of its own but for both */
-    struct strbuf message; /* shown instead of the keys until the next one */
+    enum plot_level level; /* of memory over time; one alone has a scale of its own */
+    struct strbuf message; /* shown instead of the keys until the next key */
     double next_look;
     struct style style;
 };
@@ -59,7 +59,8 @@ static double top_screen_seconds_now(void)
 
 /* ---- The head ------------------------------------------------------------------------------ */
 
-/* Green: it is recorded, or it ended well; red: it did not; yellow: the screen stands still. */
+/* Green: the program is recorded, or ended well; red: it ended badly; yellow: the screen is frozen.
+ */
 static int top_screen_outcome_colour(const struct screen *screen)
 {
     const struct profile *profile = screen->model.profile;
@@ -77,7 +78,7 @@ static void top_screen_draw_state(const struct screen *screen)
     strbuf_release(&shown);
 }
 
-/* Where it is too long it begins with the program, and then ends with a whole part. */
+/* A line that is too long begins with the program's name, and is cut after a whole part. */
 static void top_screen_draw_head(const struct screen *screen)
 {
     static const char ours[] = "tidemark top  ";
@@ -122,7 +123,7 @@ static int top_screen_draw_chart(const struct screen *screen, int row, int rows,
     return used;
 }
 
-/* A quarter of the screen, and of a high one what the list leaves free. */
+/* A quarter of the screen; on a high screen, the rows that the list leaves free. */
 static int top_screen_chart_rows(const struct screen *screen)
 {
     enum { OTHERS = 9 }; /* head, heading, axis, titles, keys */
@@ -154,7 +155,7 @@ static int top_screen_draw_memory(const struct screen *screen, int row)
 
 /* ---- Callers of a site ---------------------------------------------------------------------- */
 
-/* Single callers go straight up, several branch. */
+/* A single caller keeps the indent; several are indented. */
 static void top_screen_add_callers(struct strbuf *out, const struct top_model *model,
                                    const struct callers *callers, uint32_t node, size_t level)
 {
@@ -180,10 +181,11 @@ static void top_screen_add_callers(struct strbuf *out, const struct top_model *m
     }
 }
 
-/* Bytes that live; where nothing does, allocations. Positions in METRIC_CHOICE. */
+/* Callers are sorted by live bytes; if there are none, by allocations. Positions in METRIC_CHOICE.
+ */
 enum { METRIC_LIVE = 1, METRIC_CALLS = 2 };
 
-/* What they are sorted by goes to `by`. */
+/* Adds the metric that they are sorted by to `by`. */
 static void top_screen_add_callers_of(struct strbuf *out, struct strbuf *by,
                                       const struct top_model *model, const struct top_row *row)
 {
@@ -226,7 +228,7 @@ static void top_screen_add_figure(struct strbuf *out, const struct screen *scree
     top_add_figure(out, column, screen->sort, (size_t)COLS, text);
 }
 
-/* The fourth column is what is sorted by, where the others do not say it. */
+/* The fourth column has the figure that rows are sorted by, if no other column has it. */
 static void top_screen_add_row(struct strbuf *out, const struct screen *screen,
                                const struct top_row *row)
 {
@@ -257,7 +259,7 @@ static void top_screen_add_row(struct strbuf *out, const struct screen *screen,
     text_add_cut(out, row->place, place);
 }
 
-/* Red grows, green shrinks; its column is not there on every terminal. */
+/* Red: growth; green: shrinking. Narrow terminals lack the column. */
 static void top_screen_colour_growth(const struct screen *screen, int at, const struct top_row *row)
 {
     struct strbuf before = STRBUF_INIT, growth = STRBUF_INIT;
@@ -289,7 +291,7 @@ static void top_screen_draw_row(const struct screen *screen, int at, const struc
     strbuf_release(&line);
 }
 
-/* The first of free lines below the list: who calls the chosen site. */
+/* Draws the callers of the chosen site on free lines below the list. */
 static void top_screen_draw_callers_below(const struct screen *screen, int from, size_t chosen)
 {
     enum { LEAST = 5 };
@@ -486,7 +488,7 @@ static const char help[] =
     "title, scrolls, and presses what stands in the last line. With Shift the terminal marks "
     "text.\n";
 
-/* Where the second column of a line begins; without one, where its text does. */
+/* Where the second column of a line begins; if it has none, where its text begins. */
 static size_t top_screen_second_column(const char *line, size_t bytes)
 {
     size_t first = strspn(line, " ");
@@ -496,7 +498,7 @@ static size_t top_screen_second_column(const char *line, size_t bytes)
     return first;
 }
 
-/* What is too long goes on below its second column. */
+/* A line that is too long is continued below its second column. */
 static void top_screen_wrap_line(struct strbuf *out, const char *line, size_t bytes, size_t columns)
 {
     size_t indent = top_screen_second_column(line, bytes), room = columns;
@@ -507,7 +509,7 @@ static void top_screen_wrap_line(struct strbuf *out, const char *line, size_t by
         while (at && line[at] != ' ')
             at--;
         if (at <= strspn(line, " "))
-            break; /* a word that is too long is cut, as all is */
+            break; /* a word that is too long is cut by draw_text() */
         strbuf_addf(out, "%.*s\n%*s", (int)at, line, (int)indent, "");
         at += strspn(line + at, " ");
         line += at;
@@ -592,7 +594,7 @@ static void top_screen_search_from(struct screen *screen, size_t from)
     }
 }
 
-/* As one types, the first that matches is chosen. */
+/* While the user types, the first match is chosen. */
 static void top_screen_type(struct screen *screen, int key)
 {
     size_t length = strlen(screen->search);
@@ -689,13 +691,13 @@ static void top_screen_press_letter(struct screen *screen, int key)
 
 /* ---- The mouse ----------------------------------------------------------------------------- */
 
-/* On the titles: sorts by the column. */
+/* A click on the titles sorts by the column. */
 static void top_screen_click_title(struct screen *screen, int x)
 {
     static const enum top_sort sorts[] = {TOP_LIVE, TOP_GROWTH, TOP_RATE};
     int column = x / TOP_FIGURE;
     if (top_figures_shown((size_t)COLS) < TOP_FIGURES)
-        top_screen_sort_by(screen, (screen->sort + 1) % TOP_SORTS); /* one column is left of them */
+        top_screen_sort_by(screen, (screen->sort + 1) % TOP_SORTS); /* not all columns are shown */
     else if (column < 3)
         top_screen_sort_by(screen, sorts[column]);
     else if (column == 3)
@@ -704,7 +706,7 @@ static void top_screen_click_title(struct screen *screen, int x)
                                                                : TOP_COUNT);
 }
 
-/* On a row: chooses it, and shows its detail where it was chosen already. */
+/* A click on a row chooses it, or shows its detail if it is chosen already. */
 static void top_screen_click_row(struct screen *screen, size_t row)
 {
     if (row >= screen->model.row_count)
@@ -717,7 +719,7 @@ static void top_screen_click_row(struct screen *screen, size_t row)
 
 static void top_screen_press(struct screen *screen, int key);
 
-/* On the line of keys: the word that is clicked is pressed. */
+/* A click on the line of keys presses the key of the word. */
 static void top_screen_click_keys(struct screen *screen, int x)
 {
     static const struct {

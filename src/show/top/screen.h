@@ -1,4 +1,4 @@
-/* The screen of one program, for those that have the terminal (screen.c). */
+/* The screen of one program, on a terminal that was begun (top_terminal.h). */
 #ifndef TIDEMARK_TOP_SCREEN_H
 #define TIDEMARK_TOP_SCREEN_H
 

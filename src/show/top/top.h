@@ -3,13 +3,13 @@
  *
  *   find ── path ──▶ model ── rows, figures ──▶ screen (ncurses) or plain (lines)
  *
- * Uses what the report knows of call sites and the plot room's chart. One thread.
+ * Uses call sites of the aggregate room and charts of the plot room. One thread.
  *
- * `find` looks for a process's profile among the open files of all processes. `model` knows call
- * sites again by their names, since indices differ between readings. `screen` draws all of it anew
+ * `find` looks for a process's profile among the open files of all processes. `model` finds call
+ * sites again by their names, since indices differ between readings. `screen` draws everything anew
  * after each key and each reading; `overview` has several programs, a model each (`watched`).
- * `terminal` gives the terminal back on every way out: after a crash it writes bytes that were
- * prepared before, since nothing of ncurses may be called there. */
+ * `terminal` restores the terminal on every way out: after a crash it writes prepared bytes, since
+ * a signal handler may not call ncurses. */
 #ifndef TIDEMARK_TOP_TOP_H
 #define TIDEMARK_TOP_TOP_H
 
@@ -50,19 +50,20 @@ struct top_options {
  */
 int top_screen(const struct top_options *options, struct strbuf *why);
 int top_plain(const struct top_options *options, struct strbuf *why);
-/* The same of several programs. */
+/* Likewise, for several programs. */
 int top_overview(const struct top_options *options, struct strbuf *why);
 int top_plain_overview(const struct top_options *options, struct strbuf *why);
 
-/* The profile of a process that is being recorded: of those that any process of ours is writing,
- * the one that says that it is of `pid`; or the only one that `pid` itself writes. */
+/* Finds the profile of a process that is being recorded, among the profiles that processes of this
+ * user are writing: the one that says that it is of `pid`, or the only one that `pid` itself
+ * writes. 0, or -errno with a sentence in `why`. */
 int top_find(pid_t pid, struct strbuf *path, struct strbuf *why);
 
 struct top_paths {
     char **items;
     size_t count, room;
 };
-/* All profiles that processes which may be looked at are writing. */
+/* Adds all profiles that are being written by processes whose files this user may see. */
 void top_find_all(struct top_paths *paths);
 void top_paths_add(struct top_paths *paths, const char *path); /* once each */
 void top_paths_release(struct top_paths *paths);

@@ -1,6 +1,5 @@
-/* Puts text on the screen for top's screens (top_draw.h). Pictures of the plot room come with the
- * sequences that a terminal takes for colours; they become ncurses' attributes here, because
- * ncurses would show them. */
+/* Puts text on top's screens (top_draw.h). Charts of the plot room have escape sequences for
+ * colours, which ncurses would show as text: they are turned into its attributes. */
 #include "top/top_draw.h"
 
 #include <ncurses.h>
@@ -32,7 +31,7 @@ int draw_colour(enum draw_colour colour)
     return has_colors() && (int)colour < COLOR_PAIRS ? (int)COLOR_PAIR(colour) : 0;
 }
 
-/* "\033[34m" */
+/* `code`: 34 of "\033[34m". */
 static int draw_attributes_of(int code)
 {
     static const enum draw_colour colours[] = {0,         DRAW_RED,     DRAW_GREEN, DRAW_YELLOW,

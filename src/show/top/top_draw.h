@@ -1,5 +1,4 @@
-/* What the screens of top are drawn with: text that is cut at the edge, bars, and lines with
- * colours. */
+/* Draws the screens of top: text that is cut at the edge, bars, and lines with colours. */
 #ifndef TIDEMARK_TOP_TOP_DRAW_H
 #define TIDEMARK_TOP_TOP_DRAW_H
 
@@ -21,8 +20,8 @@ void draw_text(int row, int column, int attributes, const char *safe);
 void draw_bar(int row, const char *safe);
 /* 0 where there are no colours. */
 int draw_colour(enum draw_colour colour);
-/* Lines from `row` on, at most `rows` of them; sequences of colour in them are obeyed. Returns how
- * many there were. */
+/* Lines from `row` on, at most `rows` of them; escape sequences for colours become attributes.
+ * Returns how many lines there were. */
 int draw_lines(int row, int rows, int attributes, const char *text);
 
 #endif

@@ -209,7 +209,7 @@ void top_model_drop_base(struct top_model *model)
     top_model_compare_all(model);
 }
 
-/* What is shown becomes what was before. */
+/* Keeps the rows of this reading, to compare the next one with them. */
 static void top_model_keep_before(struct top_model *model)
 {
     if (!model->profile || !model->profile->has_program)
@@ -248,7 +248,7 @@ int top_model_look(struct top_model *model, struct strbuf *why)
     struct profile *profile;
     double begun = top_model_seconds_now();
     uint64_t signature = profile_signature(model->options->path);
-    /* Whoever wrote it may have gone without a word: then nothing changes but that. */
+    /* If the writer was killed, the file stays as it is: ask whether it is still being written. */
     if (model->profile && signature && signature == model->signature &&
         alive_is_written(model->options->path) == model->profile->being_written)
         return 0;
@@ -296,7 +296,7 @@ static int top_model_compare_rows(const void *a, const void *b, void *context)
     double x = top_model_sort_value(left, order->sort),
            y = top_model_sort_value(right, order->sort);
     if (isnan(x) != isnan(y))
-        return isnan(x) ? 1 : -1; /* what is not known stands last, whichever way */
+        return isnan(x) ? 1 : -1; /* unknown figures are last in both orders */
     if (x < y || x > y)
         return (x < y) == order->ascending ? -1 : 1;
     int live = figure_compare(right->live_bytes, left->live_bytes);

@@ -10,9 +10,9 @@
 #include "top/top.h"
 
 struct top_row {
-    uint64_t key;       /* names the site from one reading to the next */
+    uint64_t key;       /* identifies the site across readings */
     char *name, *place; /* safe; the place may be "" */
-    char *wrapper;      /* that it asks through, safe; "": by itself */
+    char *wrapper;      /* the wrapper that it allocates through, safe; "": none */
     size_t group;       /* into sites.groups */
     struct figure live_bytes, live_count, alloc_count, alloc_bytes, at_peak_bytes;
     double growth_bytes, rate; /* NAN: not known, or there is no look before */
@@ -36,7 +36,7 @@ struct top_model {
     /* of the recording, now and at the look before; unknown: there is none */
     struct figure duration_ns, before_ns;
     struct figure before_live, before_allocs;
-    /* What growth is counted from, if the user has said so: then not the reading before. */
+    /* If the user has chosen so, growth is counted from these rows, not from the reading before. */
     struct top_before *base; /* by key; NULL: none */
     size_t base_count;
     struct figure base_ns, base_live;
@@ -45,11 +45,11 @@ struct top_model {
 void top_model_init(struct top_model *model, const struct top_options *options);
 void top_model_release(struct top_model *model);
 
-/* Reads the profile if it has changed. 1: it had, 0: it had not, -errno with a sentence: it cannot
- * be read (what was read before stays). */
+/* Reads the profile if it has changed. 1: it had; 0: it had not; -errno with a sentence in `why`:
+ * it cannot be read, and the reading before stays. */
 int top_model_look(struct top_model *model, struct strbuf *why);
 
-/* Growth is that since now, or since the reading before again. */
+/* Counts growth from now on, or from the reading before again. */
 void top_model_set_base(struct top_model *model);
 void top_model_drop_base(struct top_model *model);
 
@@ -60,9 +60,9 @@ const struct top_row *top_model_find(const struct top_model *model, uint64_t key
 double top_model_growth(const struct top_model *model);
 double top_model_rate(const struct top_model *model);
 
-enum { TOP_FIGURE = 11, TOP_FIGURES = 4 }; /* columns of one; a row's */
-/* Of narrow lines the site has 20 columns; of the figures there are those for which there is room
- * left, what is sorted by first. */
+enum { TOP_FIGURE = 11, TOP_FIGURES = 4 }; /* columns of a figure; figures of a row */
+/* In narrow lines the site keeps 20 columns. Figures are shown as far as there is room, the one
+ * that rows are sorted by first. */
 enum { TOP_LEAST_FOR_SITE = 20 };
 size_t top_figures_shown(size_t columns);
 /* Adds figure or title `column` of a row, if it is shown. */
@@ -77,8 +77,8 @@ void top_add_rate(struct strbuf *out, double rate);
 /* "my_alloc ← parse_header" in at most `room` columns, where that is enough for both. */
 void top_add_site(struct strbuf *out, const struct top_row *row, const struct style *style,
                   size_t room);
-/* As much of a line as has room, in whole parts: up to a comma, an "in" or two spaces. A figure
- * that is cut in two reads as another one. */
+/* Adds as many whole parts of a line as have room: parts end at a comma, an "in" or two spaces. (A
+ * figure that is cut reads as another one.) */
 void top_add_whole_parts(struct strbuf *out, const char *line, size_t columns);
 /* "live 1.2 GiB in 1,234 blocks, peak …": the state in one line. */
 void top_add_state(struct strbuf *out, const struct top_model *model);

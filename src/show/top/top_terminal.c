@@ -1,6 +1,6 @@
-/* See top_terminal.h. Signals that ask us to end set a flag that the loop looks at. Those that say
- * that something is wrong with us write the terminal's way back themselves, with what was prepared
- * before: nothing of ncurses may be called there. */
+/* Sets up the terminal for top, and restores it (top_terminal.h). Signals that ask the process to
+ * end set a flag for the loop. Handlers of fatal signals write prepared bytes that restore the
+ * terminal, because a signal handler may not call ncurses. */
 #include "top/top_terminal.h"
 #include "base/term_guard.h"
 
@@ -15,15 +15,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum {
-    ENDLESS_KEYS = 64
-}; /* so many times ready to read and nothing there: the terminal is gone */
+enum { ENDLESS_KEYS = 64 }; /* so many times ready to read without a key: the terminal is gone */
 
 static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static const int failing[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define COUNT(array) (sizeof array / sizeof *(array))
 
-static volatile sig_atomic_t asked; /* by this signal */
+static volatile sig_atomic_t asked; /* the signal that asked us to end */
 static bool begun, lost;
 static struct termios before;
 static char way_back[256];
@@ -38,7 +36,7 @@ static void terminal_restore_and_fail(int signal)
 {
     if (write(STDOUT_FILENO, way_back, way_back_bytes) >= 0)
         tcsetattr(STDIN_FILENO, TCSANOW, &before);
-    raise(signal); /* SA_RESETHAND: now it does what it always does */
+    raise(signal); /* SA_RESETHAND: the default action */
 }
 
 static void terminal_add_to_way_back(const char *text)
@@ -57,7 +55,7 @@ static void terminal_add_way_back(const char *capability)
     terminal_add_to_way_back(tigetstr(capability));
 }
 
-/* Terminals with a mouse are told to keep its clicks to themselves again. */
+/* Makes terminals with a mouse stop sending clicks. */
 static void terminal_add_mouse_off(void)
 {
     const char *mouse = tigetstr("kmous"), *mode = tigetstr("XM");
@@ -83,7 +81,7 @@ static void terminal_give_back(void)
     begun = false;
 }
 
-/* Presses alone, at once: what a click is, is seen from where it is. */
+/* Presses alone, without waiting for double clicks. */
 static void terminal_set_mouse(void)
 {
     mouseinterval(0);

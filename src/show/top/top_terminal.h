@@ -1,4 +1,4 @@
-/* The terminal while top has it: ncurses, and the way back to how it was, whatever happens. */
+/* The terminal while top uses it: ncurses, and restoring the terminal on every way out. */
 #ifndef TIDEMARK_TOP_TOP_TERMINAL_H
 #define TIDEMARK_TOP_TOP_TERMINAL_H
 
@@ -7,10 +7,10 @@
 
 /* 0, or -errno with a sentence: there is no terminal, or none that is known. */
 int terminal_begin(bool colour, struct strbuf *why);
-/* Gives it back; then a signal that ended us does so now. */
+/* Restores the terminal. If a signal asked us to end, ends the process by it. */
 void terminal_end(void);
 
-/* Were we told to end? */
+/* Did a signal ask us to end, or is the terminal gone? */
 bool terminal_is_over(void);
 /* The next key within so many ms, as ncurses names it; ERR: none. KEY_RESIZE when the size has
  * changed. */

@@ -26,13 +26,13 @@ struct watched {
     size_t count, room;
 };
 
-/* Those that options->paths names; without any, all that are being recorded, as far as this user
- * may see. */
+/* The programs of options->paths; if there are none, all that are being recorded, as far as this
+ * user may see. */
 void watched_init(struct watched *programs, const struct top_options *options);
 void watched_release(struct watched *programs);
 
-/* Looks for new ones where none were named, and reads what has changed. True: there is something
- * new. */
+/* Looks for new programs if none were named, and reads profiles that have changed. True: something
+ * is new. */
 bool watched_look(struct watched *programs);
 void watched_sort(struct watched *programs, enum watched_sort sort);
 bool watched_any_is_written(const struct watched *programs);
@@ -41,7 +41,7 @@ bool watched_any_is_written(const struct watched *programs);
 size_t watched_columns(size_t columns);
 /* A line of the table, or of its titles (NULL), of at most `columns` columns. */
 void watched_add_line(struct strbuf *out, const struct watched_program *program, size_t columns);
-/* "3 programs, live 1.2 GiB together". */
+/* "3 programs, 2 still being recorded, live 1.2 GiB together". */
 void watched_add_state(struct strbuf *out, const struct watched *programs);
 
 #endif
