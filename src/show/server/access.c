@@ -19,7 +19,7 @@ bool access_make_secret(char text[SECRET_TEXT])
     return true;
 }
 
-/* Takes as long for any wrong one. */
+/* Takes the same time for every wrong secret of the right length. */
 static bool access_is_secret(const char *given, const char *secret)
 {
     unsigned char difference = 0;
@@ -49,7 +49,7 @@ static enum MHD_Result access_count_header(void *context, enum MHD_ValueKind kin
     return MHD_YES;
 }
 
-/* A request with two of these means one thing to us and another to a proxy before us: RFC 9112,
+/* Has the request two such headers? A proxy may understand such a request differently: RFC 9112,
  * 3.2. */
 static bool access_is_said_twice(struct MHD_Connection *connection, const char *name)
 {
@@ -72,7 +72,7 @@ static bool access_host_is_ours(const struct server *server, const char *host)
     return host && route_host_is_ours(host, names, server->options.host ? 2 : 1);
 }
 
-/* A page of another site may lead here (a link in a mail), but its scripts may not ask. */
+/* Is the request from a script of another site's page? A link on another site may lead here. */
 static bool access_comes_from_elsewhere(struct MHD_Connection *connection,
                                         const struct route *route)
 {

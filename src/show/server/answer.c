@@ -64,7 +64,7 @@ static const char *answer_title_of(unsigned status)
     return "Error";
 }
 
-/* One who reads it in the address bar's page, and not a program or a page of ours. */
+/* Was the address opened in a browser, and not fetched by a program or by a page of ours? */
 static bool answer_wants_a_page(struct MHD_Connection *connection)
 {
     const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
@@ -83,7 +83,7 @@ static void answer_write_problem(FILE *stream, unsigned status, const char *deta
     json_finish(&json);
 }
 
-/* `allow`: which methods there are; NULL: it is not about these. */
+/* `allow`: the allowed methods; NULL: the answer is not about methods. */
 static enum MHD_Result answer_send_sentence(struct MHD_Connection *connection, unsigned status,
                                             const char *detail, const char *allow)
 {
@@ -135,7 +135,7 @@ static bool answer_accepts_gzip(struct MHD_Connection *connection)
     return false;
 }
 
-/* One tag names the bytes; each way to send them has its own mark behind it. */
+/* One tag names the bytes, with a suffix for the packed form. */
 static void answer_write_tag(char text[32], uint64_t tag, bool packed)
 {
     snprintf(text, 32, "\"%016llx%s\"", (unsigned long long)tag, packed ? "-gz" : "");
@@ -146,7 +146,7 @@ static bool answer_is_known(struct MHD_Connection *connection, uint64_t tag)
     const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
     char plain[32];
     answer_write_tag(plain, tag, false);
-    plain[17] = 0; /* without the last quote: either way to send it is known */
+    plain[17] = 0; /* without the last quote, so that both forms match */
     return given && (strstr(given, plain) || !strcmp(given, "*"));
 }
 
@@ -156,8 +156,8 @@ static void answer_add_identity(struct MHD_Response *response, uint64_t tag, boo
     char text[32];
     answer_write_tag(text, tag, packed);
     MHD_add_response_header(response, "ETag", text);
-    /* The browser keeps nothing of a profile: when the server has ended, somebody else may listen
-     * at its port, and pages from there could read it. */
+    /* The browser must not keep profiles: when the server has ended, another program may listen at
+     * its port, and pages from there could read them. */
     MHD_add_response_header(response, "Cache-Control",
                             generation ? "no-store" : "private, no-cache");
     snprintf(text, sizeof text, "%llu", (unsigned long long)generation);
@@ -211,11 +211,11 @@ static enum MHD_Result answer_send_asset(struct MHD_Connection *connection, cons
 
 /* ---- Resources ----------------------------------------------------------------------------- */
 
-/* A body while it is sent; the part that it is of stays as long. */
+/* A body while it is being sent; it holds the part that it belongs to. */
 struct sending {
     struct served_profile_body body;
     struct server *server;
-    struct part *part; /* NULL: it is of a whole profile */
+    struct part *part; /* NULL: the body is of a whole profile */
 };
 
 static void answer_end_sending(void *context)
@@ -227,7 +227,7 @@ static void answer_end_sending(void *context)
     free(sending);
 }
 
-/* The response takes the body over, to be given back when all of it was sent. */
+/* The response owns the body, and gives it back when all of it was sent. */
 static struct MHD_Response *answer_packed_response(const struct request *request,
                                                    struct server *server,
                                                    struct served_profile_body *body)
@@ -337,7 +337,7 @@ static enum MHD_Result answer_send_part(struct server *server, struct MHD_Connec
     return result;
 }
 
-/* "region/N/NAME": key->region and `*name`. False: it is none. */
+/* Reads "region/N/NAME" into key->region and `*name`. False: it is no region. */
 static bool answer_take_region(struct part_key *key, const char **name)
 {
     uint64_t region;
@@ -416,7 +416,7 @@ static enum MHD_Result answer_send_level(struct server *server, struct MHD_Conne
 
 /* ---- SQL, and notes beside a profile -------------------------------------------------------- */
 
-/* Takes the text over. */
+/* The response owns the text. */
 static enum MHD_Result answer_send_text(struct MHD_Connection *connection, struct strbuf *text,
                                         const char *type, const char *tag)
 {
@@ -435,7 +435,7 @@ static enum MHD_Result answer_send_text(struct MHD_Connection *connection, struc
     return answer_send_response(connection, MHD_HTTP_OK, response);
 }
 
-/* Called again when the question has been answered. GET: what can be asked. */
+/* Called again when the question has been answered. GET lists what can be asked. */
 static enum MHD_Result answer_send_rows(struct server *server, struct MHD_Connection *connection,
                                         struct request *request, const char *path)
 {
@@ -482,7 +482,7 @@ static unsigned answer_status_of_notes(int error)
     }
 }
 
-/* PUT has a body: the notes as they shall be. The answer is the notes as they are. */
+/* PUT has the new notes as its body. The answer is the notes as they are then. */
 static enum MHD_Result answer_send_notes(struct server *server, struct MHD_Connection *connection,
                                          const struct request *request,
                                          const struct served_source *shown)
@@ -643,7 +643,7 @@ static enum MHD_Result answer_send_by_route(struct server *server,
     }
 }
 
-/* Which methods it is asked for by. */
+/* The allowed methods; the last one of a resource that can be written or asked takes a body. */
 static const char *answer_methods_of(const struct route *route)
 {
     if (route->kind == ROUTE_RESOURCE && !strcmp(route->name, "query"))
@@ -659,8 +659,8 @@ static bool answer_takes_body(const struct route *route, const char *method)
     return !strcmp(method, last) && strcmp(method, "HEAD");
 }
 
-/* A body is kept of a request that may have one, whoever sends it being let in, and as much of it
- * as that takes. */
+/* Keeps the body of a request that may have one and is allowed, up to the longest that there may
+ * be. */
 static void answer_keep_body(struct request *request, const char *bytes, size_t count)
 {
     bool is_sql = !strcmp(request->route.name, "query");
@@ -691,7 +691,7 @@ static enum MHD_Result answer_if_allowed(struct server *server, struct MHD_Conne
     return answer_send_by_route(server, connection, request);
 }
 
-/* Its headers are there, and nothing of its body. To answer now would close the connection. */
+/* Called with the headers, before the body. An answer at this point would close the connection. */
 static void answer_begin(const struct server *server, struct MHD_Connection *connection,
                          struct request *request, const char *method)
 {

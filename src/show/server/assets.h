@@ -1,4 +1,4 @@
-/* The web bundle, packed, as it was linked into the command (cmake/assets.cmake). */
+/* The packed web bundle, which is linked into the command (cmake/assets.cmake). */
 #ifndef TIDEMARK_SERVER_ASSETS_H
 #define TIDEMARK_SERVER_ASSETS_H
 
@@ -14,7 +14,7 @@ extern const size_t asset_count;
 
 /* NULL: there is none. */
 const struct asset *asset_find(const char *name);
-/* By what its name ends in: "text/javascript; charset=utf-8". */
+/* By the ending of the name: "text/javascript; charset=utf-8". */
 const char *asset_type(const char *name);
 uint64_t asset_tag(const struct asset *asset);
 

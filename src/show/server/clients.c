@@ -60,7 +60,7 @@ static size_t clients_count_staying(const struct clients *clients)
     return count;
 }
 
-/* Of one address (NULL: of any) the one that has been at this stage longest. NULL: there is
+/* The connection of that address (NULL: of any) that has been at this stage longest. NULL: there is
  * none. */
 static struct client *clients_oldest(const struct clients *clients, enum client_stage stage,
                                      const struct in6_addr *address)
@@ -88,7 +88,7 @@ static const struct in6_addr *clients_busiest_address(const struct clients *clie
     return busiest;
 }
 
-/* Before one from `address` is added. */
+/* Called before a connection from `address` is added. */
 static void clients_make_room(struct clients *clients, const struct in6_addr *address)
 {
     struct client *leaving = NULL;
@@ -143,7 +143,7 @@ void clients_remove(struct clients *clients, struct client *client)
     free(client);
 }
 
-/* A stranger stays one, with the time that it had, until it may ask. */
+/* A stranger stays one, and its time runs on, until it makes an allowed request. */
 void clients_begin(struct clients *clients, struct client *client)
 {
     if (!client)

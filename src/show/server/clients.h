@@ -26,7 +26,7 @@ enum client_stage { CLIENT_STRANGER, CLIENT_ASKING, CLIENT_SERVED, CLIENT_IDLE }
 
 struct client {
     struct client *next;
-    struct in6_addr address; /* of IPv4 as mapped into IPv6 */
+    struct in6_addr address; /* IPv4 is mapped into IPv6 */
     int fd;                  /* the daemon's: open as long as the client is listed */
     enum client_stage stage;
     uint64_t since_ms; /* when this stage was entered */
@@ -42,20 +42,20 @@ struct clients {
 void clients_init(struct clients *clients);
 void clients_release(struct clients *clients);
 
-/* A connection was accepted. NULL: no memory; it is then not looked after. */
+/* A connection was accepted. NULL: no memory; the connection then has no limits. */
 struct client *clients_add(struct clients *clients, int fd, const struct sockaddr *address);
-/* Before its descriptor is closed. */
+/* To be called before the descriptor is closed. */
 void clients_remove(struct clients *clients, struct client *client);
 
-/* Its next request has begun; it was found to be one that may ask; it has been answered. NULL: not
- * looked after. */
+/* The next request has begun; it is allowed; it has been answered. `client` NULL: nothing happens.
+ */
 void clients_begin(struct clients *clients, struct client *client);
 void clients_serve(struct clients *clients, struct client *client);
-/* It asks for what everyone may have: a stranger stays one. */
+/* The request is for a file that everyone may have: a stranger stays one. */
 void clients_fetch(struct clients *clients, struct client *client);
 void clients_end(struct clients *clients, struct client *client);
 
-/* Ends those that take too long to ask. To be called once a second. */
+/* Ends connections whose request takes too long. To be called once a second. */
 void clients_sweep(struct clients *clients);
 
 #endif

@@ -38,7 +38,8 @@ static const char *server_code_module_path(const void *rows, size_t row)
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-/* Neighbours mostly are of one file, and of one pointer. */
+/* Finds the number of a file. Neighbouring rows mostly have the same pointer, so the last answer is
+ * kept. */
 struct file_finder {
     const struct resources *resources;
     const char *last;

@@ -15,7 +15,7 @@ enum { ALIGNMENT = 8 };
 struct width {
     const char *type;
     size_t bytes;
-    uint64_t none; /* what stands for "not known", and the bound of what fits; `real` has NAN */
+    uint64_t none; /* stands for "not known", and is larger than all that fits; `real` has NAN */
 };
 static const struct width widths[] = {
     {"u8", 1, UINT8_MAX}, {"u16", 2, UINT16_MAX}, {"u32", 4, UINT32_MAX}};
@@ -107,7 +107,7 @@ static struct figure columns_number_u32(const void *rows, size_t row)
     return value == UINT32_MAX ? FIGURE_UNKNOWN : figure_of(value);
 }
 
-/* Nothing is added to the address of no rows. */
+/* NULL stays NULL: there are no rows. */
 static const char *columns_first(const void *rows, size_t offset)
 {
     return rows ? (const char *)rows + offset : NULL;
@@ -166,7 +166,7 @@ static void columns_add_detail(struct columns_document *document,
     case DETAIL_NODE:
         columns_add_u32(document, "node", rows, count, stride, column->offset);
         break;
-    default: /* no numbers that a column holds */
+    default: /* not a column of numbers */
         break;
     }
 }

@@ -23,19 +23,19 @@ struct columns_document {
     struct column_entry {
         const char *name, *type;
         size_t count, offset;
-        struct figure none; /* what stands for "not known"; unknown: nothing need */
+        struct figure none; /* stands for "not known"; unknown: all are known */
     } entries[COLUMNS_DOCUMENT_MAX];
     size_t count;
 };
 #define COLUMNS_DOCUMENT_INIT ((struct columns_document){.data = STRBUF_INIT})
 
-/* Where the numbers of a column come from: the row-th. */
+/* The number of a row. */
 typedef struct figure column_number(const void *rows, size_t row);
 
 /* `name` must live until the end. */
 void columns_add(struct columns_document *document, const char *name, const void *rows,
                  size_t count, column_number *number);
-/* A member of `count` structs of `stride` bytes, at `offset` in each: a figure, or a number. */
+/* A member of each of `count` structs of `stride` bytes, at `offset`: a figure, or a number. */
 void columns_add_figures(struct columns_document *document, const char *name, const void *rows,
                          size_t count, size_t stride, size_t offset);
 void columns_add_u64(struct columns_document *document, const char *name, const void *rows,
@@ -43,20 +43,21 @@ void columns_add_u64(struct columns_document *document, const char *name, const 
 /* UINT32_MAX: not known. */
 void columns_add_u32(struct columns_document *document, const char *name, const void *rows,
                      size_t count, size_t stride, size_t offset);
-/* Of each row the member `field`, added by columns_add_KIND(). */
+/* The member `field` of each row, added by columns_add_KIND(). */
 #define COLUMNS_ADD(document, name, kind, rows, count, type, field)                                \
     columns_add_##kind(document, name, rows, count, sizeof(type), offsetof(type, field))
 /* Whole 64-bit words, for BigUint64Array. */
 void columns_add_words(struct columns_document *document, const char *name, const void *rows,
                        size_t count, size_t stride, size_t offset);
-/* The numbers of a detail table's rows, from the column called `first` on (NULL: the first).
- * Columns have the names of the table's; call paths are called "node". */
+/* Adds the numeric columns of a detail table, from the one named `first` on (NULL: all), by their
+ * names in the table; call paths are named "node". */
 void columns_add_table(struct columns_document *document, const struct detail_table *table,
                        const char *first, const void *rows, size_t count);
 void columns_add_bytes(struct columns_document *document, const char *name, const void *bytes,
                        size_t count);
 
-/* The document, and `extra`: members of the header ("\"a\":1,"), or "". Releases the columns. */
+/* Adds the document to `out`, and releases the columns. `extra`: members of the header
+ * ("\"a\":1,"), or "". */
 void columns_finish(struct columns_document *document, const char *extra, struct strbuf *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* The pool of strings of a document of columns (columns_strings.h). Each string is checked as it is
- * added: what is no UTF-8 becomes U+FFFD, byte by byte. */
+/* Keeps the pool of strings of a document of columns (columns_strings.h). Each string is checked
+ * when it is added: a byte that is no UTF-8 becomes U+FFFD. */
 #include "server/columns_strings.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct figure columns_strings_add(struct columns_strings *strings, const char *s
 {
     if (!string || strings->no_memory)
         return FIGURE_UNKNOWN;
-    /* And one for where the last one ends. */
+    /* One more start: the end of the last string. */
     strings->no_memory = !array_make_room(&strings->starts, &strings->room, strings->count + 1,
                                           sizeof *strings->starts);
     if (strings->no_memory)
@@ -58,7 +58,7 @@ void columns_strings_add_column(struct columns_document *document, struct column
                                 columns_string_of *string)
 {
     struct figure *numbers = calloc(count + 1, sizeof *numbers);
-    const char *last = NULL; /* one pointer after another is often the same */
+    const char *last = NULL; /* neighbouring rows often have the same pointer */
     struct figure number = FIGURE_UNKNOWN;
     strings->no_memory |= !numbers;
     for (size_t i = 0; numbers && i < count; i++) {

@@ -1,5 +1,5 @@
-/* Strings of a document of columns: they lie one after another in a pool of valid UTF-8. The column
- * "string_start" has where each begins, and one more: where the last ends; "string_bytes" has the
+/* Strings of a document of columns, one after another in a pool of valid UTF-8. The column
+ * "string_start" has where each begins, and at last where the last one ends; "string_bytes" has the
  * pool. Other columns have numbers of strings. */
 #ifndef TIDEMARK_SERVER_COLUMNS_STRINGS_H
 #define TIDEMARK_SERVER_COLUMNS_STRINGS_H
@@ -25,7 +25,7 @@ void columns_strings_add_numbers(struct columns_document *document, const char *
 /* The string of a row; NULL: it has none. */
 typedef const char *columns_string_of(const void *rows, size_t row);
 
-/* The strings of all rows, and a column of their numbers. */
+/* Adds the strings of all rows, and a column of their numbers. */
 void columns_strings_add_column(struct columns_document *document, struct columns_strings *strings,
                                 const char *name, const void *rows, size_t count,
                                 columns_string_of *string);

@@ -22,13 +22,13 @@
 
 enum {
     SERVER_THREADS = 4,
-    SERVER_CONNECTIONS = 256, /* beyond, some have to go: clients.h */
-    SERVER_STRANGERS = 64,    /* of one address: connections that have not asked for anything */
+    SERVER_CONNECTIONS = 256, /* with more, some are ended: clients.h */
+    SERVER_STRANGERS = 64,    /* of one address: connections without an allowed request */
     SERVER_HEADER_S = 10,     /* for a whole request to come */
     SERVER_PAGE_S = 120,      /* for a stranger to be sent a file of the web bundle */
     SERVER_TIMEOUT_S = 30,    /* a connection without a byte for so long is closed */
-    /* Places of libmicrohttpd's, divided among its threads: each could hold all, and those that are
-     * being ended. A thread without a place accepts nobody. */
+    /* libmicrohttpd's places, divided among its threads. Each thread has room for all connections
+     * and for those that are being ended: a thread without a free place accepts none. */
     SERVER_PLACES = SERVER_THREADS * (SERVER_CONNECTIONS + 64),
     SERVER_REQUEST_BYTES = 16 << 10, /* line and headers */
     SERVER_SQL_BYTES = 64 << 10,     /* of a statement */
@@ -37,15 +37,15 @@ enum {
     SECRET_TEXT = 2 * SECRET_BYTES + 1,
 };
 
-/* A request, from its first line to its end; the profile's listener while it is one, and the part
- * of what is shown that it asks for. */
+/* A request, from its first line to its end, with its listener if it is one, and the part of a
+ * profile that it asks for. */
 struct request {
     struct route route;
     struct listener *listener;
     struct part *part; /* a reference */
     struct waiter waiter;
     struct question *question; /* that it asks; NULL: none yet */
-    struct strbuf body;        /* of one that may have one */
+    struct strbuf body;        /* kept if the request may have one */
     bool keeps_body, body_is_too_long;
     struct client *client; /* NULL: not looked after */
     bool begun;            /* its headers were seen */
@@ -55,7 +55,7 @@ struct listener {
     struct listener *next;
     struct server *server;
     struct MHD_Connection *connection;
-    uint64_t *told; /* by profile: the generation that it knows of */
+    uint64_t *told; /* by profile: the generation that it was told */
     bool suspended;
     unsigned quiet_seconds;
 };
@@ -90,7 +90,7 @@ enum access {
     ACCESS_GRANTED,
     ACCESS_PUBLIC,    /* files of the web bundle, which hold nothing of a profile */
     ACCESS_BY_TICKET, /* granted if the ticket is (ticket.c) */
-    ACCESS_UNCLEAR,   /* it says twice for whom it is, or from whom */
+    ACCESS_UNCLEAR,   /* two Host or Origin headers */
     ACCESS_NO_TOKEN,
     ACCESS_WRONG_TOKEN,
     ACCESS_WRONG_HOST,

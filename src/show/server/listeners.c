@@ -17,7 +17,7 @@ enum { QUIET_SECONDS = 15 };
 
 /* ---- What is said -------------------------------------------------------------------------- */
 
-/* Adds the first event that the listener does not know of and that `room` has room for. */
+/* Adds the first event that the listener was not told, if it fits into `room`. */
 static size_t listeners_add_event(struct listener *listener, char *text, size_t room)
 {
     struct server *server = listener->server;
@@ -38,7 +38,7 @@ static size_t listeners_add_event(struct listener *listener, char *text, size_t 
     return 0;
 }
 
-/* libmicrohttpd asks for more to send. */
+/* Called by libmicrohttpd for more to send. */
 static ssize_t listeners_read_events(void *context, uint64_t position, char *text, size_t room)
 {
     static const char nothing[] = ": still here\n\n";
@@ -185,7 +185,7 @@ int listeners_begin(struct server *server)
     return server->has_watcher ? 0 : -EAGAIN;
 }
 
-/* Under the lock: until the streams have been ended in good order, a second at most. */
+/* Under the lock. Waits until the streams have ended, a second at most. */
 static void listeners_wait_for_streams(struct server *server)
 {
     struct timespec until = now_later(CLOCK_REALTIME, SECOND_NS);

@@ -48,7 +48,7 @@ struct look_type {
     uint64_t count, bytes;
 };
 
-/* The row of a look and a type, a new one if there is none. */
+/* The row of a look and a type; a new one if there is none. */
 static struct look_type *look_types_row(struct look_type *rows, size_t *count, struct map *map,
                                         const struct profile_block_type *type)
 {

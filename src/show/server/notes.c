@@ -1,5 +1,5 @@
-/* Reads and replaces a file of notes (notes.h). A new one is written without a name, and gets it
- * when it is whole. What is there and does not begin as notes do is never replaced. */
+/* Reads and replaces a file of notes (notes.h). A new file gets its name when it is whole. A file
+ * that does not begin as notes do is never replaced. */
 #include "server/notes.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ int notes_read(const struct served_source *shown, struct strbuf *out, char tag[N
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-/* Nothing that is not ours is at the name, nor where the new file gets its name from. */
+/* Refuses files of others at the name, and at the name from which a new file is moved. */
 static int notes_check(const char *path)
 {
     struct strbuf draft = STRBUF_INIT;
@@ -109,8 +109,8 @@ static int notes_replace(const char *path, const struct strbuf *text)
     return error ? error_set(error, "cannot write %s: %s", path, strerror(-error)) : 0;
 }
 
-/* Of the folder, against servers of the same profile in other processes. -1: none is to be had, as
- * the folder may not be read, its file system has no locks, or somebody keeps it. */
+/* Locks the folder against servers of the same profile in other processes. -1: no lock, because the
+ * folder cannot be read, its file system has no locks, or another process keeps it. */
 static int notes_lock_folder(const char *path)
 {
     enum { TRIES = 200, WAIT_US = 10000 };

@@ -14,7 +14,7 @@
 #include "base/now.h"
 #include "offline/offline.h"
 
-enum { LOOK_MS = 100 }; /* between two looks at who still waits */
+enum { LOOK_MS = 100 }; /* between two checks whether someone still waits */
 
 enum stage { STAGE_IDLE, STAGE_MAKING, STAGE_READY, STAGE_FAILED };
 
@@ -23,14 +23,14 @@ struct part {
     struct part_key key;
     enum stage stage;
     unsigned references;
-    uint64_t asked; /* the how-many-th question it was that asked for it last */
+    uint64_t asked; /* number of the last request for it */
     struct waiter *waiters;
     struct served_profile *served;
     struct served_source shown;
     char *path;                /* of a window's profile */
     struct offline_born *born; /* in the window */
     size_t born_count;
-    bool is_absent; /* there is no such part, rather than that it could not be made */
+    bool is_absent; /* there is no such part; false: it could not be made */
     char error[512];
 };
 
@@ -57,7 +57,8 @@ static void parts_free_part(struct part *part)
     free(part);
 }
 
-/* The one that was asked for longest ago, of those that nobody holds. NULL: all are held. */
+/* Takes the part that was asked for longest ago out of those without references. NULL: all have
+ * some. */
 static struct part *parts_take_oldest(struct parts *parts)
 {
     struct part **oldest = NULL;
@@ -116,7 +117,7 @@ struct part *parts_take(struct parts *parts, const struct part_key *key)
         part = parts_add(parts, key);
     if (part) {
         if (part->stage == STAGE_FAILED && !part->references)
-            part->stage = STAGE_IDLE; /* what went wrong may have passed */
+            part->stage = STAGE_IDLE; /* try again */
         part->references++;
         part->asked = ++parts->asked;
     }
@@ -147,7 +148,7 @@ struct served_profile *part_served_profile(const struct part *part)
 
 /* ---- Who waits ----------------------------------------------------------------------------- */
 
-/* Its request is answered as soon as the handler is called again. */
+/* Resumes the connection, so that its handler is called again. */
 static void parts_wake(struct waiter *waiter)
 {
     waiter->next = NULL;
@@ -237,8 +238,7 @@ static bool parts_is_wanted(void *context)
     return wanted;
 }
 
-/* The window's events become a profile of their own, in a file that part->path names from then
- * on. */
+/* Makes a profile of the window's events, in the file part->path. */
 static int parts_replay(struct parts *parts, struct part *part)
 {
     struct making making = {parts, part};
@@ -271,7 +271,7 @@ static int parts_open_served_profile(const struct parts *parts, struct part *par
     part->shown = (struct served_source){.path = is_window ? part->path : part->key.of->path,
                                          .region = part->key.region,
                                          .level = part->key.level};
-    if (!part->key.region && !part->key.level) { /* it is of the whole program's heap */
+    if (!part->key.region && !part->key.level) { /* of the whole program's heap alone */
         part->shown.born = part->born;
         part->shown.born_count = part->born_count;
     }
@@ -297,7 +297,7 @@ static int parts_make(struct parts *parts, struct part *part)
     return error;
 }
 
-/* Of those that someone waits for the one that was asked for first. Under the lock. */
+/* The part that was asked for first, of those that someone waits for. Under the lock. */
 static struct part *parts_next_to_make(const struct parts *parts)
 {
     struct part *next = NULL;

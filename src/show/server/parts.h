@@ -20,15 +20,15 @@ enum { PARTS_KEPT = 8 };
 struct parts;
 struct part;
 
-/* `directory`: for files that live for a moment; NULL: no trace is shown, so no window is asked
- * for. All arguments must live on. 0 or -errno. */
+/* `directory`: for temporary files; NULL: no trace is shown, so there are no windows. All arguments
+ * must live on. 0 or -errno. */
 int parts_begin(struct parts **out, const char *directory, const struct source_paths *paths);
-/* Ends what is under way and wakes everyone: they are told PART_CLOSED. */
+/* Ends what is under way and wakes all waiters, which get PART_CLOSED. */
 void parts_close(struct parts *parts);
-/* When no request is under way any more. NULL is allowed. */
+/* To be called when no request is under way any more. NULL is allowed. */
 void parts_free(struct parts *parts);
 
-/* What it is a part of must live on. */
+/* `of` must live on. */
 struct part_key {
     const struct served_source *of;
     bool is_window;
@@ -36,20 +36,20 @@ struct part_key {
     size_t region;           /* as in struct served_source */
     enum memory_level level; /* likewise */
 };
-/* A reference to it. To be released. NULL: out of memory. */
+/* A reference, which the caller releases. NULL: out of memory. */
 struct part *parts_take(struct parts *parts, const struct part_key *key);
 void parts_release(struct parts *parts, struct part *part);
-/* One more for the same. */
+/* Takes one more reference. */
 void parts_hold(struct parts *parts, struct part *part);
 
 /* A connection that waits. */
 struct waiter {
     struct waiter *next;
     struct MHD_Connection *connection;
-    bool is_gone; /* its other end has closed: nothing need be answered */
+    bool is_gone; /* its other end has closed: no answer is needed */
 };
 
-/* A connection that sleeps is not read from: has its other end closed? */
+/* Has the other end of a suspended connection closed? libmicrohttpd does not read from it. */
 bool waiter_has_gone(const struct waiter *waiter);
 
 enum part_state {
@@ -62,7 +62,7 @@ enum part_state {
 /* For the handler of a connection's request. */
 enum part_state parts_await(struct parts *parts, struct part *part, struct waiter *waiter,
                             struct strbuf *why);
-/* Of one that is ready; lives as long as the reference. */
+/* The profile of a part that is ready; lives as long as the reference. */
 struct served_profile *part_served_profile(const struct part *part);
 
 #endif

@@ -1,5 +1,6 @@
-/* One thread asks (questions.h). Questions are a linked list under a mutex, the oldest first; the
- * one that is being answered is the thread's until it is done, also where its request has ended. */
+/* One thread answers questions (questions.h). Questions are a linked list under a mutex, the oldest
+ * first. The one that is being answered belongs to the thread until it is done, even if its request
+ * has ended. */
 #include "server/questions.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 
 enum {
     LOOK_MS = 100, /* between two looks at who still waits */
-    END_S = 2,     /* that an end waits: a function of SQL's looks at nothing while it computes */
+    END_S = 2, /* how long the end waits: SQLite checks for interruption only between its steps */
 };
 
 enum stage { STAGE_ASKED, STAGE_WORKED_ON, STAGE_ANSWERED };
@@ -33,7 +34,7 @@ struct questions {
     pthread_cond_t woken;
     struct question *first;
     size_t count;
-    bool closing, has_asker, is_left; /* a single step of SQLite's did not end */
+    bool closing, has_asker, is_left; /* a step of SQLite's did not end */
     pthread_t asker;
     struct query *asked;
     char *asked_path;
@@ -149,7 +150,7 @@ static bool questions_is_wanted(void *context)
     return wanted;
 }
 
-/* The database of that profile as it is now. */
+/* Opens the profile's database, again if the file has changed. */
 static int questions_open(struct questions *questions, const char *path)
 {
     uint64_t signature = profile_signature(path);
@@ -166,7 +167,7 @@ static int questions_open(struct questions *questions, const char *path)
     return query_open(&questions->asked, path);
 }
 
-/* The question is no one else's meanwhile. */
+/* Nobody else uses the question meanwhile. */
 static int questions_answer(struct questions *questions, struct question *question,
                             struct strbuf *answer)
 {
@@ -209,7 +210,7 @@ static void questions_answer_one(struct questions *questions, struct question *q
         questions_free_one(question);
 }
 
-/* The oldest that somebody sleeps for. Under the lock. */
+/* The oldest question that a connection waits for. Under the lock. */
 static struct question *questions_next(const struct questions *questions)
 {
     struct question *at = questions->first;
@@ -251,7 +252,8 @@ int questions_begin(struct questions **out)
     return 0;
 }
 
-/* One that does not end is left to the end of the process, with all that it may touch. */
+/* A thread that does not end is left running until the process ends, with all data that it may use.
+ */
 static void questions_end_asker(struct questions *questions)
 {
     struct timespec until = now_later(CLOCK_REALTIME, END_S * 1000000000ull);

@@ -14,7 +14,7 @@
 struct questions;
 struct question;
 
-enum { QUESTIONS_MOST = 32 }; /* beyond, pages are told to come again */
+enum { QUESTIONS_MOST = 32 }; /* with more, pages are told to try again */
 
 /* 0 or -errno. */
 int questions_begin(struct questions **out);
@@ -24,8 +24,8 @@ void questions_close(struct questions *questions);
 /* When no request is under way any more. NULL is allowed. */
 void questions_free(struct questions *questions);
 
-/* About the profile at `path`; `sql` "": what can be asked, as text. NULL: out of memory, or there
- * are too many. */
+/* A question about the profile at `path`; `sql` "": lists what can be asked. NULL: out of memory,
+ * or there are too many. */
 struct question *questions_add(struct questions *questions, const char *path, const char *sql);
 /* For the handler of a connection's request: PART_READY with a copy of the answer, PART_FAILED with
  * the sentence in `why`, PART_AWAITED or PART_CLOSED. */

@@ -1,5 +1,5 @@
-/* See resources.h. A resource is an entry of a table: its name, whether the profile has it, and
- * what writes it. JSON that the report has too is written by the report. */
+/* Makes the resources of a profile (resources.h). A resource is an entry of a table: its name,
+ * whether the profile has it, and what writes it. The report writes JSON that it has as well. */
 #include "server/resources.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 typedef int write_json(struct json *json, const struct resources *resources, const char *name);
 
-/* One object, compact, into `out`. */
+/* Adds one compact object to `out`. */
 static int resources_make_json(const struct resources *resources, const char *name,
                                write_json *write, struct strbuf *out)
 {
@@ -104,7 +104,7 @@ static int resources_write_sources(struct json *json, const struct resources *re
 
 /* ---- Source text --------------------------------------------------------------------------- */
 
-/* Of all spellings of a file the first that there is a text for. */
+/* Opens the first of a file's spellings that has a text. */
 static void resources_open_text(struct source_text *text, const struct resources *resources,
                                 uint32_t file)
 {
@@ -117,7 +117,8 @@ static void resources_open_text(struct source_text *text, const struct resources
     }
 }
 
-/* An embedded text that had changed before it was embedded is all that there will ever be. */
+/* Is the text to be shown? An embedded text that had changed before is the only one that there will
+ * ever be. */
 static bool resources_is_shown(const struct source_text *text)
 {
     return text->origin == SOURCE_ORIGIN_EMBEDDED ||
@@ -135,7 +136,7 @@ enum source_origin resources_text_origin(const struct resources *resources, uint
     return origin;
 }
 
-/* json_string() takes C strings: what lies behind a NUL byte would be lost. */
+/* NUL bytes become blanks: json_string() takes C strings. */
 static void resources_write_text(struct json *json, const struct source_text *text)
 {
     size_t bytes = text->starts ? text->starts[text->line_count] : 0;
@@ -151,8 +152,8 @@ static void resources_write_text(struct json *json, const struct source_text *te
     free(copy);
 }
 
-/* "source/3": the text, if it is what was compiled as far as is known; "source/3/changed": in any
- * case. */
+/* "source/3": the text, if as far as is known it is what was compiled; "source/3/changed": the text
+ * in any case. */
 static int resources_write_source(struct json *json, const struct resources *resources,
                                   const char *name)
 {
@@ -229,7 +230,7 @@ static int resources_add_islands(struct columns_document *document, const struct
     return 0;
 }
 
-/* The sample that it is of is in the header. */
+/* The number of the sample is in the header. */
 static int resources_add_heap(struct columns_document *document, const struct profile *profile)
 {
     columns_add_table(document, &detail_tables[DETAIL_HEAP_PAGES], "address", profile->heap_pages,
@@ -305,7 +306,7 @@ static int resources_add_curves(struct columns_document *document, const struct 
     for (size_t i = 0; i < count; i++)
         memcpy(all + first[i], profile->curves[i].points, profile->curves[i].count * sizeof *all);
     COLUMNS_ADD(document, "node", u32, profile->curves, count, struct curve, node);
-    COLUMNS_ADD(document, "threshold_bytes", u64, profile->curves, count, struct curve,
+    COLUMNS_ADD(document, "threshold_bytes", figures, profile->curves, count, struct curve,
                 threshold_bytes);
     COLUMNS_ADD(document, "stretch_ns", u64, profile->curves, count, struct curve, stretch_ticks);
     columns_add(document, "first", first, count + 1, resources_first_point);
@@ -366,8 +367,7 @@ HAS(marks, mark_count)
 HAS(sources, source_count)
 HAS(ranks, rank_count)
 HAS(rank_timeline, rank_step_count)
-/* What is known of a program, but not of what one of its regions has asked for, and not of a level
- * of its memory. */
+/* Is the profile of the whole program, and not of a region or of a level of its memory? */
 static bool resources_is_whole(const struct profile *profile)
 {
     return !profile_get(profile, PROFILE_META_REGION) && !profile_get(profile, PROFILE_META_LEVEL);
@@ -405,8 +405,8 @@ static bool resources_has_globals(const struct profile *profile)
     return profile->section_count || profile->variable_count;
 }
 
-/* A finished profile's are made in this order as soon as it is read: what the first page asks for
- * comes first. */
+/* Resources of a finished profile are made in this order as soon as it is read: those of the first
+ * page come first. */
 static const struct resource {
     const char *name;
     bool (*is_there)(const struct profile *profile);

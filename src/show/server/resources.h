@@ -31,9 +31,9 @@ struct resources {
 
 enum resource_type { RESOURCE_JSON, RESOURCE_COLUMNS };
 
-/* A bit for each level but the heap that the profile can be made one of. */
+/* A bit for each level but the heap that the profile has. */
 unsigned resources_levels_of(const struct profile *profile);
-/* Profile and paths must outlive it. 0 or -ENOMEM. */
+/* Profile and paths must outlive the resources. 0 or -ENOMEM. */
 int resources_open(struct resources *resources, const struct profile *profile,
                    const struct source_paths *paths);
 void resources_close(struct resources *resources);
@@ -44,16 +44,16 @@ void resources_close(struct resources *resources);
 int resources_make(const struct resources *resources, const char *name, struct strbuf *out,
                    enum resource_type *type, struct strbuf *why);
 
-/* Where the text of that file comes from which is what was compiled, as far as is known: the
- * profile, or (from_disk) the disk. */
+/* Where the text of that file comes from, if as far as is known it is what was compiled: the
+ * profile or, if `from_disk`, the disk. */
 enum source_origin resources_text_origin(const struct resources *resources, uint32_t file,
                                          bool from_disk);
 
-/* Is it the same for each region of a profile as for the whole? */
+/* Is the resource the same for each region of a profile as for the whole? */
 bool resources_is_shared(const char *name);
 
-/* All names but those of source texts and of what a trace is asked, in the order in which documents
- * list them; `visit` is told those that the profile has. */
+/* Calls `visit` with the names that the profile has, in the documented order, without source texts
+ * and what is asked of a trace. */
 void resources_list(const struct resources *resources,
                     void (*visit)(void *context, const char *name), void *context);
 

@@ -1,5 +1,5 @@
 /* Parses a request's target into a route (router.h). Only plain characters are accepted, and names
- * must not begin with a dot. The query says nothing: a secret in it would stand in logs and
+ * must not begin with a dot. The query is ignored: a secret in it would be kept in logs and
  * histories. */
 #include "server/router.h"
 
@@ -20,7 +20,8 @@ static bool router_is_printable(const char *text, size_t count)
     return true;
 }
 
-/* Names in a row, none empty, none beginning with a dot: no way up, nothing hidden. */
+/* Names separated by slashes, none empty and none with a dot first, so that no name leads upwards
+ * or to hidden files. */
 static bool router_is_plain(const char *path)
 {
     while (*path == '/') {
@@ -146,7 +147,7 @@ bool route_level(const char *text, enum memory_level *level, const char **name)
 
 /* ---- Who may ask --------------------------------------------------------------------------- */
 
-/* The host without its port, and an IPv6 address without brackets. False: it is none. */
+/* The host without its port, an IPv6 address without brackets. False: it is malformed. */
 static bool router_split_host(const char *host, char *name, size_t room)
 {
     bool bracketed = *host == '[';

@@ -8,11 +8,11 @@
 #include "model/level.h"
 
 enum route_kind {
-    ROUTE_BAD = 0, /* no target that we could have sent: 400 */
+    ROUTE_BAD = 0, /* no target that our page sends: 400 */
     ROUTE_TOO_LONG,
-    ROUTE_NONE,     /* well-formed, and nothing of ours */
+    ROUTE_NONE,     /* well-formed, but nothing of ours */
     ROUTE_ASSET,    /* name: of a file of the web bundle; "/" is "index.html" */
-    ROUTE_TOKEN,    /* /api/v1/token: a ticket is changed for it */
+    ROUTE_TOKEN,    /* /api/v1/token: exchanges a ticket for it */
     ROUTE_PROFILES, /* /api/v1/profiles */
     ROUTE_LIVE,     /* /api/v1/live */
     ROUTE_RESOURCE, /* /api/v1/p/PROFILE/NAME */
@@ -30,12 +30,12 @@ void route_parse(struct route *route, const char *target);
 /* A number in a name, without leading zeros; `*text` goes behind it. False: there is none, or it
  * has more than 19 digits. */
 bool route_number(const char **text, uint64_t *number);
-/* "window/FROM-TO/NAME": FROM not above TO, in ns; `*name` what stands behind. */
+/* "window/FROM-TO/NAME": FROM not above TO, in ns; `*name`: NAME. */
 bool route_window(const char *text, uint64_t *from, uint64_t *to, const char **name);
 
-/* "region/N/NAME": `*name` what stands behind. */
+/* "region/N/NAME"; `*name`: NAME. */
 bool route_region(const char *text, uint64_t *region, const char **name);
-/* "of/LEVEL/NAME", of a level that is not the heap: likewise. */
+/* "of/LEVEL/NAME", LEVEL not the heap; `*name`: NAME. */
 bool route_level(const char *text, enum memory_level *level, const char **name);
 
 /* Is this a Host (with or without port) that no stranger's name can stand for: localhost, a literal

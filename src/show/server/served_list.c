@@ -1,5 +1,5 @@
-/* Writes one entry of the JSON list of what is served (served_list.h): a profile, a job, a rank
- * or a trace, with its number and its name. The whole path is told only where it may be. */
+/* Writes one entry of the JSON list of what is served (served_list.h): a profile, a job, a rank or
+ * a trace, with its number and its name. The whole path is written only where it may be shown. */
 #include "server/served_list.h"
 
 #include "format/names.h"

@@ -18,10 +18,10 @@ enum {
     LEAST_SECONDS = 1,      /* between two readings … */
     READING_PART = 5,       /* … and reading takes at most this part of the time */
     FAST_FROM = 256 << 10,  /* larger resources are packed at level 1: 100 MB/s instead of 30 */
-    MAX_CACHED = 256 << 20, /* of a version, packed; beyond, resources are made each time */
+    MAX_CACHED = 256 << 20, /* of a version, packed; with more, resources are made each time */
 };
 
-/* A resource once it was made. */
+/* A resource that was made. */
 struct cached {
     struct cached *next;
     char *name;
@@ -38,7 +38,7 @@ struct served_profile_version {
     struct resources resources;
     pthread_mutex_t making; /* held while a resource is made: each once */
     unsigned waiting;       /* requests that wait for it: the packer lets them by */
-    pthread_cond_t idle;    /* none does */
+    pthread_cond_t idle;    /* signalled when none waits */
     struct cached *cached;  /* atomic: written under `making`, read by all */
     size_t cached_bytes;
     const char *state;
@@ -149,8 +149,8 @@ static int served_profile_read_version(struct served_profile *served, uint64_t s
 
 /* ---- Resources ----------------------------------------------------------------------------- */
 
-/* Entries are only ever put in front, so whoever looks needs no lock: what is made already does not
- * wait for what is being made. */
+/* Entries are only added in front, so readers need no lock: a resource that exists does not wait
+ * for one that is being made. */
 static struct cached *served_profile_find_cached(const struct served_profile_version *version,
                                                  const char *name)
 {
@@ -160,9 +160,8 @@ static struct cached *served_profile_find_cached(const struct served_profile_ver
     return at;
 }
 
-/* Moments of a trace are many; source texts are read where they are. Both are seldom asked for
- * twice.
- */
+/* Moments of a trace are many, and source texts are read from their files. Both are seldom asked
+ * for twice. */
 static bool served_profile_is_kept(const struct served_profile_version *version, const char *name,
                                    size_t bytes)
 {
@@ -218,7 +217,7 @@ static uint64_t served_profile_tag_of(const struct served_profile_version *versi
     return hash_bytes(parts, sizeof parts);
 }
 
-/* Takes over the reference to the version. */
+/* The body owns the reference to the version. */
 static void served_profile_fill_body(struct served_profile_body *body,
                                      struct served_profile_version *version, const char *name,
                                      const struct cached *from, bool kept)
@@ -236,7 +235,8 @@ static void served_profile_fill_body(struct served_profile_body *body,
     };
 }
 
-/* Mutexes are not fair: whoever takes one again at once has it before those who wait for it. */
+/* Lets urgent requests go first. Mutexes are not fair: a thread that takes one again at once gets
+ * it before those that wait. */
 static void served_profile_lock_making(struct served_profile_version *version, bool urgent)
 {
     if (urgent)
@@ -358,7 +358,7 @@ static void *served_profile_pack_all(void *context)
     return NULL;
 }
 
-/* Under the lock, by whoever has made this version the one of now. */
+/* Under the lock, after this version has become the current one. */
 static void served_profile_begin_packing(struct served_profile *served)
 {
     if (!served->now->finished || served->has_packer)
@@ -461,7 +461,7 @@ void served_profile_close(struct served_profile *served)
     free(served);
 }
 
-/* True: whoever called is the one to read, and no one else does meanwhile. */
+/* True: the caller reads, and nobody else does meanwhile. */
 static bool served_profile_may_read(struct served_profile *served, uint64_t signature)
 {
     double now = served_profile_seconds_now();

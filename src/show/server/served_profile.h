@@ -23,13 +23,13 @@ struct served_profile;
 /* 0, or -errno with the sentence in error_text(). Both arguments must live on. */
 int served_profile_open(struct served_profile **out, const struct served_source *shown,
                         const struct source_paths *paths);
-/* Reads what is to be read on demand, if it has not been read yet. To be called before anything of
- * its contents is asked for. 0, or as served_profile_open(). */
+/* Reads a profile that is read on demand, if it has not been read yet. To be called before its
+ * contents are asked for. 0, or as served_profile_open(). */
 int served_profile_need(struct served_profile *served);
 void served_profile_close(struct served_profile *served); /* no request may be under way */
 
-/* Reads the file again if it was read, has changed, and the last reading is long enough ago: a
- * second, and more if reading takes long. A file that cannot be read leaves what there is. */
+/* Reads the file again if it has changed and the last reading is long enough ago: a second, and
+ * more if reading takes long. If the file cannot be read, the version before stays. */
 void served_profile_refresh(struct served_profile *served);
 
 struct served_profile_state {
@@ -40,11 +40,11 @@ struct served_profile_state {
 void served_profile_state(struct served_profile *served, struct served_profile_state *out);
 const struct served_source *served_profile_shown(const struct served_profile *served);
 
-/* Of one that was read. */
+/* For a profile that was read. */
 bool served_profile_has_level(struct served_profile *served, enum memory_level level);
 size_t served_profile_region_count(struct served_profile *served);
 
-/* A resource, packed. Holds on to its version. */
+/* A packed resource, with a reference to its version. */
 struct served_profile_body {
     const char *packed; /* gzip */
     size_t packed_bytes, bytes;
@@ -52,13 +52,13 @@ struct served_profile_body {
     uint64_t generation;
     uint64_t tag; /* differs where the bytes may */
     struct served_profile_version *version;
-    char *own; /* what is not kept by the version */
+    char *own; /* the bytes, if the version does not keep them */
 };
 /* 0, or as resources_make(). To be released after 0. */
 int served_profile_get(struct served_profile *served, const char *name,
                        struct served_profile_body *body, struct strbuf *why);
 void served_profile_release(struct served_profile_body *body);
-/* What the tag of a resource would be, without making it. False: that is not known before. */
+/* The tag that a resource would have, without making it. False: it is not known before. */
 bool served_profile_tag(struct served_profile *served, const char *name, uint64_t *tag,
                         uint64_t *generation);
 

@@ -22,7 +22,7 @@ union address {
     struct sockaddr_in6 six;
 };
 
-/* Its length; 0: it is no literal address. */
+/* The address's length; 0: it is no literal address. */
 static socklen_t server_parse_address(const char *text, uint16_t port, union address *out)
 {
     memset(out, 0, sizeof *out);
@@ -92,7 +92,7 @@ static int server_listen_at(struct server *server, struct strbuf *why)
 
 /* ---- Requests come and go ------------------------------------------------------------------ */
 
-/* The first that is seen of a request: its target as it was sent, nothing decoded. */
+/* Called first for each request, with its target as it was sent, not decoded. */
 static void *server_begin_request(void *context, const char *target,
                                   struct MHD_Connection *connection)
 {
@@ -128,7 +128,7 @@ static void server_end_request(void *context, struct MHD_Connection *connection,
     *request_at = NULL;
 }
 
-/* Connections, before their first request and after their last. */
+/* Called for a connection before its first request and after its last. */
 static void server_note_connection(void *context, struct MHD_Connection *connection,
                                    void **client_at, enum MHD_ConnectionNotificationCode what)
 {
@@ -147,14 +147,14 @@ static void server_note_connection(void *context, struct MHD_Connection *connect
         *client_at = clients_add(&server->clients, fd->connect_fd, address->client_addr);
 }
 
-/* Nothing that comes with a target is decoded: our own have no need of it. */
+/* Targets are not decoded: ours have nothing that needs it. */
 static size_t server_leave_as_it_is(void *context, struct MHD_Connection *connection, char *text)
 {
     (void)context, (void)connection;
     return strlen(text);
 }
 
-/* What clients do wrong is theirs to know. */
+/* Errors of clients are not logged. */
 static void server_ignore_log(void *context, const char *format, va_list arguments)
 {
     (void)context, (void)format, (void)arguments;
@@ -267,7 +267,7 @@ uint16_t server_port(const struct server *server)
     return server->port;
 }
 
-/* The secret stands behind "#": browsers send that part to nobody. */
+/* The secret stands behind "#", a part that browsers send to nobody. */
 static void server_add_address(const struct server *server, const char *secret, const char *value,
                                struct strbuf *out)
 {

@@ -16,7 +16,7 @@ struct server_options {
     const char *directory; /* for temporary files, ours alone; NULL: there is no trace */
     const struct source_paths *paths;
     const char *bind; /* a literal address; NULL: 127.0.0.1 */
-    const char *host; /* a further name that browsers may know us by; NULL: none */
+    const char *host; /* a further name of this machine; NULL: none */
     uint16_t port;    /* 0: a free one */
     bool no_notes;    /* PUT of notes is refused */
     bool no_token;    /* only where `bind` is the loopback */

@@ -1,5 +1,5 @@
-/* See single_file.h. The page is the web bundle's index.html, with what it refers to put in its
- * place:
+/* Writes the single page (single_file.h): the web bundle's index.html, in which the files that it
+ * refers to stand in the place of the references:
  *
  *   <html> …                          data-tidemark="file"
  *   <meta charset="utf-8">            and behind it the policy
@@ -47,7 +47,7 @@ static void single_file_add_base64(struct strbuf *out, const void *bytes, size_t
     }
 }
 
-/* Where `what` stands, each time, `by` is put in its stead. */
+/* Replaces each `what`, in any case, by `by`. */
 static void single_file_replace_all(struct strbuf *text, const char *what, const char *by)
 {
     struct strbuf out = STRBUF_INIT;
@@ -106,8 +106,8 @@ static void single_file_write_resource(void *context, const char *name)
     strbuf_release(&why);
 }
 
-/* The page will be passed on, and a profile may come from a stranger: what it calls a source and is
- * read from disk must look like one by its name. */
+/* Does the name look like a source file's? The page will be passed on, and a stranger's profile may
+ * call any file a source. */
 static bool single_file_is_named_like_source(const char *name)
 {
     static const char *const endings[] = {
@@ -122,7 +122,6 @@ static bool single_file_is_named_like_source(const char *name)
     return false;
 }
 
-/* The program's own files: those with a frame that is no library's. */
 static const char *single_file_name(const struct resources *resources, size_t file)
 {
     return resources->files.spellings[resources->files.first[file]].name;
@@ -143,6 +142,7 @@ static void single_file_write_source(struct writing *writing, size_t file)
     }
 }
 
+/* Writes the program's own source files: those with a frame that is no library's. */
 static void single_file_write_sources(struct writing *writing)
 {
     const struct resources *resources = writing->resources;
@@ -166,12 +166,12 @@ static void single_file_write_sources(struct writing *writing)
 /* ---- Profiles, their regions and levels
  * ------------------------------------------------------------ */
 
-/* A page has nobody to ask for a region; all of them are in it where that costs little beside the
+/* The page cannot ask a server for a region: it holds all of them where they are small beside the
  * whole (1,000 call paths are some 30 KB). */
 enum { REGIONS_HELD = 32, REGION_SITES_HELD = 20000 };
 
-/* A map of the heap costs up to 7 bytes a cell: beyond 32,768 of them (128 MiB of pages) it is left
- * out. */
+/* A map of the heap takes up to 7 bytes a cell. With more than 32,768 cells (128 MiB of pages) it
+ * is left out. */
 enum { HEAP_CELLS_HELD = 32768 };
 
 static bool single_file_holds_regions(const struct profile *profile)
@@ -185,8 +185,8 @@ static void single_file_write_own(void *context, const char *name)
         single_file_write_resource(context, name);
 }
 
-/* Mappings' call paths are in the whole's. What is resident has nodes of its own: all of them once
- * more, so beyond so many it is left out. */
+/* The level of mappings uses the call paths of the whole. The level of resident memory has nodes of
+ * its own, as many again: with more nodes than this it is left out. */
 enum { RESIDENT_NODES_HELD = 50000 };
 
 static unsigned single_file_levels(const struct profile *profile)
@@ -195,7 +195,7 @@ static unsigned single_file_levels(const struct profile *profile)
     return profile->node_count > RESIDENT_NODES_HELD ? levels & ~(1u << MEMORY_RESIDENT) : levels;
 }
 
-/* What of a profile is written: all of it, or one region or level. */
+/* The part of a profile that is written: the whole, a region or a level. */
 struct single_file_part {
     size_t index;            /* of the profile */
     size_t region;           /* from 1; 0: none */
@@ -316,7 +316,7 @@ static int single_file_write_list(FILE *out, const struct html_options *options)
     json_array(&json, "profiles");
     for (size_t i = 0; i < options->shown_count; i++) {
         json_object(&json, NULL);
-        /* Where it lay is nobody's business who is sent the page. */
+        /* The page is passed on, so it has no paths of profiles. */
         served_list_write(&json, &options->shown[i], i, false);
         json_unsigned(&json, "generation", 1);
         json_string(&json, "error", NULL);
@@ -335,7 +335,7 @@ static int single_file_write_list(FILE *out, const struct html_options *options)
     return error;
 }
 
-/* Of the viewer's page alone: its worker, and the readers as WebAssembly. */
+/* Assets of the viewer's page alone: its worker, and the readers as WebAssembly. */
 static const char viewer_prefix[] = "viewer.", viewer_module[] = "viewer.wasm";
 
 static bool single_file_wants_asset(const char *name, bool viewer)
@@ -345,7 +345,7 @@ static bool single_file_wants_asset(const char *name, bool viewer)
     return viewer || strncmp(name, viewer_prefix, strlen(viewer_prefix)) != 0;
 }
 
-/* What the script loads when it needs it. */
+/* Assets that the script loads when it needs them. */
 static int single_file_write_assets(FILE *out, bool viewer)
 {
     int error = 0;
@@ -367,7 +367,7 @@ static int single_file_load_asset(struct strbuf *text, const char *name)
                  : -ENOENT;
 }
 
-/* The browser hashes what stands between the tags, with line ends as single newlines. */
+/* Browsers hash the text between the tags, with each line end as one newline. */
 static void single_file_add_hash(struct strbuf *out, const struct strbuf *text)
 {
     uint8_t digest[SHA256_BYTES];
@@ -393,7 +393,7 @@ static void single_file_add_policy(struct strbuf *out, const struct strbuf *scri
 /* The places in the page where something is put. */
 struct page {
     struct strbuf text, script, style;
-    const char *html, *charset, *link, *tag; /* the ends of "<html", of the meta element; begins */
+    const char *html, *charset, *link, *tag; /* html, charset: ends; link, tag: begins */
     const char *link_end, *tag_end;          /* behind "</script>" */
 };
 
@@ -440,7 +440,8 @@ static int single_file_load_page(struct page *page, struct strbuf *why)
         strbuf_add_string(why, "the web view that was built into this command is not whole");
         return error ? error : -EINVAL;
     }
-    /* In strings and patterns of every kind these mean the same, and end no element. */
+    /* The replacements mean the same in strings and regular expressions of every kind, and end no
+     * element. */
     single_file_replace_all(&page->script, "\r\n", "\n");
     single_file_replace_all(&page->script, "</script", "\\x3C/script");
     single_file_replace_all(&page->script, "<!--", "\\x3C!--");
@@ -454,7 +455,7 @@ static void single_file_write_part(FILE *out, const char *from, const char *to)
     fwrite(from, 1, (size_t)(to - from), out);
 }
 
-/* As characters by number: whatever is in it, it ends no attribute. */
+/* Writes characters by number, so that no text ends the attribute. */
 static void single_file_write_search(FILE *out, const char *search)
 {
     fputs(" data-search=\"", out);
@@ -467,7 +468,7 @@ static void single_file_write_search(FILE *out, const char *search)
     fputc('"', out);
 }
 
-/* Up to the place where the data goes. `kind`: what the script is told that it is in. */
+/* Writes the page up to the place of the data. `kind`: "file" or "viewer", for the script. */
 static void single_file_write_head(FILE *out, const struct page *page, const char *kind,
                                    const char *search)
 {
@@ -494,7 +495,7 @@ static void single_file_write_tail(FILE *out, const struct page *page)
     fputs(page->tag_end, out);
 }
 
-/* The assets and what follows; `error` so far. */
+/* Writes the assets and what follows, unless there was an `error`; releases the page. */
 static int single_file_end(FILE *out, struct page *page, bool viewer, int error)
 {
     if (!error)

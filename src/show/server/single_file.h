@@ -22,10 +22,10 @@ struct html_options {
     size_t *hidden;                   /* grows by the secrets found; may be NULL */
 };
 
-/* 0; -errno of reading, or of the stream, with a sentence in `why`. */
+/* 0 or -errno. `why` gets a sentence if a profile cannot be read. */
 int html_write(FILE *out, const struct html_options *options, struct strbuf *why);
-/* A page without any profile, which reads those that are dropped on it (web/viewer). Likewise;
- * -ENOTSUP: none was built into this command. */
+/* Writes a page without a profile, which reads profiles that are dropped on it (web/viewer). As
+ * html_write(); -ENOTSUP: no viewer was built into this command. */
 int html_write_viewer(FILE *out, struct strbuf *why);
 
 #endif

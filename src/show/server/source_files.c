@@ -43,7 +43,8 @@ static void source_files_add_path(const char **paths, size_t *count, const char 
         paths[(*count)++] = path;
 }
 
-/* Every path once. The reader keeps one pointer for each, so most doubles go by their pointers. */
+/* Collects every path once. The reader keeps one pointer per path, so most doubles are equal
+ * pointers. */
 static size_t source_files_collect(const char **paths, const struct profile *profile)
 {
     size_t count = 0;
@@ -124,7 +125,7 @@ void source_files_release(struct source_files *files)
     *files = (struct source_files){0};
 }
 
-/* In the order of their paths. */
+/* The spelling at `index` in the order of paths. */
 static const struct source_spelling *source_files_spelling(const struct source_files *files,
                                                            size_t index)
 {

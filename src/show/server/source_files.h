@@ -1,5 +1,5 @@
 /* The source files that a profile names, each once however it is spelled. A file's number is its
- * place among the names in order; it changes when a live profile learns of another file. */
+ * place among the names in order; it changes when a live profile gets another file. */
 #ifndef TIDEMARK_SERVER_SOURCE_FILES_H
 #define TIDEMARK_SERVER_SOURCE_FILES_H
 

@@ -1,6 +1,6 @@
-/* A ticket is a secret that is changed for the token once. It goes to the browser in an argument,
- * which every user of the machine can read. So the connection that bears it must be our own user's,
- * which /proc/net/tcp says: the kernel lists there who made each socket. */
+/* A ticket is a secret that the page exchanges once for the token. It is given to the browser in an
+ * argument, which every user of the machine can read. So the connection that bears it must be our
+ * own user's: the kernel lists the owner of each socket in /proc/net/tcp. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "server/http.h"
 
-/* One end of a connection; of IPv4 as mapped into IPv6. */
+/* One end of a connection; an IPv4 address is mapped into IPv6. */
 struct ticket_end {
     struct in6_addr address;
     unsigned port;
@@ -41,8 +41,8 @@ static bool ticket_end_of(struct ticket_end *end, const struct sockaddr *address
     return end->port;
 }
 
-/* "0100007F:1F90", or four such words before the colon: each as the processor reads it in
- * memory. */
+/* "0100007F:1F90", or four such words before the colon: words of the address in memory, in the
+ * processor's byte order. */
 static bool ticket_read_end(struct ticket_end *end, const char *text)
 {
     unsigned word[4];
@@ -63,7 +63,8 @@ static bool ticket_ends_are_same(const struct ticket_end *a, const struct ticket
     return a->port == b->port && !memcmp(&a->address, &b->address, sizeof a->address);
 }
 
-/* Who made the socket at `local` that is connected with `remote`; false: it is not in this list. */
+/* Finds the owner of the socket at `local` that is connected with `remote`; false: it is not in
+ * this list. */
 static bool ticket_find_owner(const char *list, const struct ticket_end *local,
                               const struct ticket_end *remote, uid_t *owner)
 {
@@ -106,7 +107,7 @@ static bool ticket_comes_from_us(struct MHD_Connection *connection)
     return owner == geteuid();
 }
 
-/* With `use` it is used up. */
+/* Does the request bear the ticket? With `use`, the ticket is used up. */
 static bool ticket_is_there(struct server *server, struct MHD_Connection *connection, bool use)
 {
     pthread_mutex_lock(&server->lock);
@@ -117,7 +118,7 @@ static bool ticket_is_there(struct server *server, struct MHD_Connection *connec
     return is_it;
 }
 
-/* Who has read it in an argument does not use it up. */
+/* A request of another user, who read the ticket in an argument, does not use it up. */
 bool ticket_take(struct server *server, struct MHD_Connection *connection)
 {
     return ticket_is_there(server, connection, false) && ticket_comes_from_us(connection) &&

@@ -1,6 +1,6 @@
 /* Answers who held memory at a given time of a trace. The state is computed anew for each request:
- * it costs one block and some sums, however long the trace is (trace_state.c). What was born in a
- * window was added up when the window was replayed. */
+ * it costs one block and some sums, however long the trace is (trace_state.c). Blocks that began in
+ * a window were added up when the window was replayed. */
 #include <errno.h>
 #include <string.h>
 #include "accounting/weight.h"
@@ -15,7 +15,7 @@ struct moment {
     bool sampled;
 };
 
-/* Paths that the trace lacks (it is damaged) are shown as without a path. */
+/* Paths that are missing in a damaged trace are shown as no path. */
 static struct figure trace_moments_node_at(const void *rows, size_t row)
 {
     const struct moment *moment = rows;

@@ -1,6 +1,6 @@
-/* Who has the resident memory, for the page: the owners of the look that found most, those that are
- * shown alike as one, as the text report has them. The largest have rows; the others of a kind are
- * one row, so that all rows add up to what was resident. */
+/* Writes the owners of resident memory for the page: those of the look with most of it. Owners that
+ * are shown alike are one row, as in the text report. The largest have rows; the others of each
+ * kind are one row together, so that all rows add up to the resident memory. */
 #include "server/web_summary.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@ enum { OWNERS_MOST = 300 };
 
 struct web_owner {
     int kind;
-    struct frame frame;               /* of a call path; code 0: it is none's */
-    const struct profile_owner *most; /* of those that it stands for the largest */
+    struct frame frame;               /* of the call path; code 0: there is none */
+    const struct profile_owner *most; /* the largest of its owners */
     size_t owners;
     struct figure count, resident_bytes, proportional_bytes, swapped_bytes;
 };
@@ -121,7 +121,7 @@ static void web_owners_write_row(struct json *json, const struct profile *profil
     json_end(json);
 }
 
-/* What has no row of its own, kind by kind. */
+/* Writes the sums of owners without rows, kind by kind. */
 static void web_owners_write_rest(struct json *json, const struct web_owners *owners)
 {
     for (int kind = 0; kind < PROFILE_OWNER_KINDS; kind++) {

@@ -159,7 +159,7 @@ static void web_summary_write_losses(struct json *json, const struct profile *pr
     strbuf_release(&text);
 }
 
-/* What else than the heap can be asked for as "of/LEVEL/…". */
+/* The levels beside the heap that can be asked for as "of/LEVEL/…". */
 static void web_summary_write_levels(struct json *json, const struct resources *resources)
 {
     json_array(json, "levels");

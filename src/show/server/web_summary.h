@@ -1,4 +1,4 @@
-/* The resources that are worked out for the web alone. Inside the room. */
+/* The resources that are computed for the web alone. Inside the room. */
 #ifndef TIDEMARK_SERVER_WEB_SUMMARY_H
 #define TIDEMARK_SERVER_WEB_SUMMARY_H
 
@@ -23,7 +23,7 @@ int resources_add_rank_timeline(struct columns_document *document, const struct 
  * no moment; -ENODATA: there is no trace, with a sentence; -ENOMEM. */
 int resources_make_at(const struct resources *resources, const char *name, struct strbuf *out,
                       struct strbuf *why);
-/* Likewise, of a window: what began in it and is alive at its end. */
+/* Likewise, of a window: blocks that began in it and are alive at its end. */
 int resources_make_born(const struct resources *resources, struct strbuf *out, struct strbuf *why);
 
 /* trace_blocks.c: likewise, of the blocks then of some sizes, ages and a thread:

@@ -65,6 +65,20 @@ static void columns_are_the_metrics(void **state)
     }
 }
 
+static void unknown_thresholds_of_curves_are_unknown(void **state)
+{
+    (void)state;
+    assert_true(profile->curve_count > 1);
+    struct figure before = profile->curves[0].threshold_bytes;
+    profile->curves[0].threshold_bytes = FIGURE_UNKNOWN;
+    struct strbuf document = made(&resources, "curves", RESOURCE_COLUMNS);
+    struct decoded column = decode(document.data, document.length, "threshold_bytes");
+    assert_true(isnan(decoded_at(&column, 0)));
+    assert_true(decoded_at(&column, 1) == figure_double(profile->curves[1].threshold_bytes));
+    profile->curves[0].threshold_bytes = before;
+    strbuf_release(&document);
+}
+
 static const char *string_at(const struct strbuf *document, double number)
 {
     static char text[4096];
@@ -461,6 +475,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_the_metrics),
+        cmocka_unit_test(unknown_thresholds_of_curves_are_unknown),
         cmocka_unit_test(the_tree_and_its_code),
         cmocka_unit_test(the_map_of_the_heap),
         cmocka_unit_test(what_is_not_there_says_so),
