@@ -17,3 +17,9 @@ sentence "nothing.tmk"
 echo text >text.tmk
 try tidemark report one.tmk text.tmk
 grep -A1 '^Not read' out | grep -o 'text.tmk'
+# The proposed command can be typed, whatever the name; one more is no plural.
+mkdir "it's" && cp one.tmk two.tmk "it's"
+tidemark report --top 1 "it's" >out
+grep -o 'and 1 more.*' out
+next=$(sed -n 's/^Next: //p' out)
+eval "$next" | grep -c '^cli_levels  pid'

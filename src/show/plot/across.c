@@ -17,7 +17,7 @@ enum {
     LEGEND = 24
 };
 
-/* As other tables have it: three digits. */
+/* Three digits, as in tables. */
 static void plot_across_label(const struct chart *chart, double sum, char *label, size_t bytes)
 {
     if (chart->y.unit == CHART_BYTES)
@@ -98,7 +98,7 @@ static size_t plot_across_cells(const struct chart *chart, double value, size_t 
     return (size_t)lround(scale_part(&chart->y, value) * (double)columns);
 }
 
-/* Each series has a sign of its own, so that it is told from the others without colour. */
+/* Each series has its own sign, so that series can be told apart without colour. */
 static const char *plot_across_sign(const struct style *style, size_t series)
 {
     return series ? style_sign(style, "░", "-") : style_sign(style, "█", "#");

@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "base/memory.h"
 
-/* What is highest does not touch the upper edge. */
+/* Room above the highest point, so that it does not touch the upper edge. */
 #define HEADROOM 1.04
 
 static char *chart_copied(const char *text)
@@ -94,8 +94,8 @@ void chart_thin(struct chart_series *series)
     series->count = kept;
 }
 
-/* Of points[first, end), which have one column: those that stay, in their order. Returns how many.
- */
+/* Keeps the first, lowest, highest and last of points[first, end), which share a column, in their
+ * order. Returns how many. */
 static size_t chart_keep_outline(struct chart_point *to, const struct chart_point *points,
                                  size_t first, size_t end)
 {
@@ -208,7 +208,7 @@ bool chart_settle(struct chart *chart)
         chart_widen_by_series(chart, i, &any);
     if (!any)
         chart->x.low = 0, chart->x.high = 0;
-    /* A nanosecond or a byte at least: what is less is a rounding error. */
+    /* At least a nanosecond or a byte wide: less is a rounding error. */
     chart->x.high = fmax(chart->x.high, chart->x.low + 1);
     chart->y.high = fmax(chart->y.high * HEADROOM, 1);
     chart->right.high = fmax(chart->right.high * HEADROOM, 1);

@@ -37,7 +37,7 @@ enum chart_shape {
 };
 
 struct chart_series {
-    char *name; /* as it came: whoever draws makes it safe; "": not in the legend */
+    char *name; /* as it came: the drawing code makes it safe; "": not in the legend */
     enum chart_shape shape;
     bool dashed, faint;
     bool right;                 /* on the scale at the right */
@@ -47,10 +47,10 @@ struct chart_series {
 };
 
 struct chart {
-    char *title, *note; /* note: what is below the title, or NULL */
+    char *title, *note; /* note: the line below the title, or NULL */
     struct chart_axis x, y;
     struct chart_axis right; /* a second scale of y; title NULL: there is none */
-    bool stacked; /* series[0 … stack_count - 1] stand on each other; all have the same x */
+    bool stacked;            /* series[0 … stack_count - 1] are stacked; all have the same x */
     size_t stack_count;
     struct chart_series *series;
     size_t count, capacity;
@@ -70,19 +70,19 @@ struct chart_series *chart_add(struct chart *chart, const char *name, enum chart
 void chart_add_point(struct chart_series *series, double x, double y);
 void chart_add_place(struct chart *chart, const char *name);
 
-/* Takes out what does not show: points in the middle of a level. */
+/* Removes points that do not show: those in the middle of a level. */
 void chart_thin(struct chart_series *series);
-/* Of more points than can be told apart on `columns` columns: the first, the lowest, the highest
- * and the last of each column, and every gap. */
+/* Reduces the points to what `columns` columns can show: the first, the lowest, the highest and the
+ * last of each column, and every gap. */
 void chart_reduce(struct chart_series *series, size_t columns);
-/* Takes out what lies before `from` or after `to`; what goes on there begins and ends at them. */
+/* Removes what lies before `from` or after `to`. A level that crosses these gets points at them. */
 void chart_cut(struct chart_series *series, double from, double to);
-/* The ends of both axes, from the points; y begins at 0. False: no point to draw. */
+/* Sets the ends of both axes from the points; y begins at 0. False: there is no point to draw. */
 bool chart_settle(struct chart *chart);
 
-/* The axis of its y. */
+/* The axis of the series' y. */
 const struct chart_axis *chart_axis_of(const struct chart *chart, size_t index);
-/* Between what and what a series is drawn at one of its points: 0 and its y, in a stack on top of
+/* The lower and the upper end of a series at one of its points: 0 and its y; in a stack, on top of
  * those below. The top of a gap is NAN. */
 double chart_base(const struct chart *chart, size_t index, size_t point);
 double chart_top(const struct chart *chart, size_t index, size_t point);

@@ -13,7 +13,7 @@
 
 enum { NAME_COLUMNS = 110 };
 
-/* In single quotes nothing means anything but the quote, which is written twice. */
+/* Within single quotes gnuplot interprets nothing but the quote, which is written twice. */
 static void plot_gnuplot_add_quoted(struct strbuf *out, const char *text)
 {
     struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
@@ -27,7 +27,7 @@ static void plot_gnuplot_add_quoted(struct strbuf *out, const char *text)
     strbuf_release(&cut);
 }
 
-/* As it stands in the data: seconds are what gnuplot's users know. */
+/* The value as the data have it: time in seconds, as is usual with gnuplot. */
 static double plot_gnuplot_written(const struct chart_axis *axis, double value)
 {
     double position = scale_position(axis, value);
@@ -92,7 +92,8 @@ static void plot_gnuplot_add_series(struct strbuf *out, const struct chart *char
     }
 }
 
-/* Faint ones behind, then the stack from its top down, since each covers those below it. */
+/* The stack comes first, from its top down, since each series covers those below it; then faint
+ * series, then the others. */
 static void plot_gnuplot_add_plot(struct strbuf *out, const struct chart *chart)
 {
     bool first = true;
@@ -121,8 +122,7 @@ static void plot_gnuplot_add_title(struct strbuf *out, const struct chart *chart
     strbuf_release(&title);
 }
 
-/* Names of places, from the top down; bars are boxes between where they begin and where they
- * end. */
+/* Places are named from the top down. Bars are boxes between their two ends. */
 static void plot_gnuplot_add_across(struct strbuf *out, const struct chart *chart)
 {
     for (size_t i = 0; i < chart->stack_count; i++)

@@ -1,14 +1,13 @@
 /* Profiles as pictures: memory over time, call paths over time, ranks of a job, distributions. A
- * chart (chart.h) is made of one or several runs and then drawn as SVG, as a script for gnuplot
- * with its data in it, or as text for a terminal. Reads struct profile and nothing else of a
- * recording.
+ * chart (chart.h) is made of one or several runs. Then it is drawn as SVG, as a script for gnuplot
+ * with its data in it, or as text for a terminal. Of a recording only struct profile is read.
  *
  * Functions return 0 or -errno with a sentence in `why`.
  *
  * plot_memory.c, plot_curves.c, plot_job.c, plot_machine.c and distribution.c make a chart of
  * profiles, samples.c of files of times and sizes, plot_system.c of what ps wrote. A stack of
- * curves shows each column at the moment when its sum was highest: levels of different moments are
- * never added up. */
+ * curves shows each column at the moment when its sum was highest, because levels of different
+ * moments must not be added up. */
 #ifndef TIDEMARK_PLOT_PLOT_H
 #define TIDEMARK_PLOT_PLOT_H
 
@@ -24,13 +23,13 @@ struct history;
 
 /* ---- What is drawn ------------------------------------------------------------------------- */
 
-/* Of a file of lines "seconds bytes …", as malloc_count's memprofile writes, or "func=NAME
+/* Of a file with lines "seconds bytes …", as malloc_count's memprofile writes, or "func=NAME
  * ts=SECONDS mem=BYTES": one series per function. A line without numbers is a gap. */
 struct plot_samples {
     char *function;             /* NULL: the file names none */
     struct chart_point *points; /* ns, bytes; y NAN: a gap */
     size_t count, capacity;
-    bool is_dense; /* there are as many as there may be, and none can be spared */
+    bool is_dense; /* the greatest number of points, none of which can be left out */
 };
 struct plot_run {
     const char *path;        /* the caller's; "-": standard input, which has samples */
@@ -43,7 +42,8 @@ struct plot_run {
 int plot_run_open(struct plot_run *run, const char *path, struct strbuf *why);
 void plot_run_close(struct plot_run *run);
 
-/* The same of what is read from a file; `name` is for the sentence. -EINVAL: it is none. */
+/* plot_run_open() of an open file of samples; `name` is for sentences. -EINVAL: it is no such file.
+ */
 int plot_samples_read(struct plot_run *run, FILE *file, const char *name, struct strbuf *why);
 
 enum plot_view {
@@ -69,7 +69,7 @@ struct plot_options {
     size_t figure;           /* of processes: SYSTEM_HISTORY_PSS … */
     const char *title;       /* NULL: of its own */
     const char *filter;      /* regular expression for call paths; NULL: all */
-    const bool *wanted;      /* instead of it, by node; NULL: all */
+    const bool *wanted;      /* used instead of `filter`, by node; NULL: all */
     uint64_t from_ns, to_ns; /* of time, what is drawn; to_ns 0: to the end */
     uint64_t most_bytes;     /* the upper end of the axis of sizes; 0: what there is */
     bool relative;           /* time in percent of each run's own */
@@ -78,16 +78,16 @@ struct plot_options {
     bool hide_std;
 };
 
-/* `chart` is empty before, and to be released. */
+/* The caller passes an empty chart and releases it. */
 int plot_chart(struct chart *chart, const struct plot_run *runs, size_t count,
                const struct plot_options *options, struct strbuf *why);
 
-/* Memory over time of one profile that may still be written, as it is in plot_chart(). */
+/* Memory over time as in plot_chart(), of one profile, which may still be written. */
 void plot_memory(struct chart *chart, const struct profile *profile, enum plot_level level);
 
 /* ---- How it is drawn ----------------------------------------------------------------------- */
 
-/* A document of its own: nothing is loaded, no script. Names are escaped. */
+/* A document of its own that loads nothing and runs no script. Names are escaped. */
 void plot_svg(struct strbuf *out, const struct chart *chart);
 
 /* A script for gnuplot 5 with the data in it. It sets no terminal and no output. */
@@ -117,11 +117,12 @@ int plot_distribution(struct chart *chart, const struct plot_run *runs, size_t c
                       const struct plot_options *options, struct strbuf *why);
 int plot_system(struct chart *chart, const struct plot_run *run, const struct plot_options *options,
                 struct strbuf *why);
-/* Bars that lie across: the whole picture, the lines below the headings, and a block of data. */
+/* Bars that lie across: the whole SVG, the lines below the headings, and a block of gnuplot's data.
+ */
 void plot_across_svg(struct strbuf *out, const struct chart *chart);
 void plot_across_terminal(struct strbuf *out, const struct chart *chart, const struct style *style);
 void plot_across_gnuplot_data(struct strbuf *out, const struct chart *chart, size_t series);
-/* What a run is called among others: the program, or where several have the same the file. */
+/* The name of a run among others: the program, or the file where several have the same program. */
 void plot_run_name(struct strbuf *out, const struct plot_run *runs, size_t count, size_t index);
 
 #endif

@@ -1,8 +1,8 @@
-/* Call paths, call sites and functions over time: the BFM report's figure 14. The profile's curves
+/* Call paths, call sites and functions over time, as figure 14 of BFM's report. A profile's curves
  * are step functions of single call paths; those of one site or function are added up.
  *
  * Time is cut into columns. Lines show each series' highest level in a column. A stack shows each
- * column as it was at one moment, the one when the sum was highest: so its outline is right, and no
+ * column as it was at one moment, the one with the highest sum. So its outline is right, and no
  * column adds up levels of different moments. */
 #include <errno.h>
 #include <math.h>
@@ -19,7 +19,7 @@
 
 enum { COLUMNS = 720, USUAL_TOP = 8, MOST_TOP = 40, NAME_COLUMNS = 90, PATH_FRAMES = 4 };
 
-/* At this time the group holds so much more, or less. */
+/* At this time the group's level changes by so much. */
 struct step {
     uint64_t time_ns;
     int64_t change;
@@ -50,8 +50,8 @@ struct curves {
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
-/* Paths that no frame tells apart (two calls on one line, or in a function without lines) are one:
- * nobody could say which of their lines is which. */
+/* Call paths whose frames look the same (two calls on one line, or in a function without lines) are
+ * one series, since a reader could not tell their lines apart. */
 static uint64_t plot_curves_path_key(const struct curves *curves, uint32_t node)
 {
     struct frame_walk walk;
@@ -124,7 +124,7 @@ static void plot_curves_collect_steps(struct curves *curves)
     qsort(curves->steps, curves->step_count, sizeof *curves->steps, plot_curves_by_time);
 }
 
-/* A group's level counts when no further step of its has the same time. */
+/* A level counts after the last of the group's steps at one time. */
 static void plot_curves_find_tops(struct curves *curves)
 {
     for (size_t i = 0; i < curves->step_count; i++) {
@@ -183,7 +183,7 @@ static void plot_curves_release(struct curves *curves)
 static void plot_curves_add_frame(struct strbuf *out, const struct profile *profile,
                                   struct frame frame, size_t columns)
 {
-    /* Who asks through a wrapper has half of the room, and the wrapper the other. */
+    /* A caller behind a wrapper gets half of the room, and the wrapper the other half. */
     frame_add_owner(out, profile, frame, " ← ", frame.through ? columns / 2 : columns);
 }
 
@@ -202,9 +202,8 @@ static size_t plot_curves_common_frames(const struct curves *curves, uint32_t a,
     return common;
 }
 
-/* "push ← build ← main": the callers tell paths of one function apart. Where the first of them are
- * those of another path that is drawn, too: "push ← build ← … ← load ← main", from where they part.
- */
+/* "push ← build ← main": the callers tell the paths of one function apart. If the first callers are
+ * those of another path in the chart, they are left out: "push ← build ← … ← load ← main". */
 static void plot_curves_add_path(struct strbuf *out, const struct curves *curves, uint32_t node,
                                  size_t common)
 {
@@ -221,7 +220,7 @@ static void plot_curves_add_path(struct strbuf *out, const struct curves *curves
     }
 }
 
-/* Behind a name; nothing if the place is not known. */
+/* Adds the place behind a name; nothing if the place is not known. */
 static void plot_curves_add_place(struct strbuf *out, const struct curves *curves,
                                   struct frame frame)
 {
@@ -274,7 +273,7 @@ static int64_t plot_curves_sum_of(const struct columns *columns)
     return sum;
 }
 
-/* What a column shows, after the levels have settled at a moment in it. */
+/* Updates a column after the levels have settled at a moment in it. */
 static void plot_curves_see(struct columns *columns, double *column, int64_t *highest)
 {
     int64_t sum = columns->stacked ? plot_curves_sum_of(columns) : 0;
@@ -347,7 +346,7 @@ static size_t plot_curves_highest_left(const struct curves *curves)
     return best;
 }
 
-/* Of a path that is shown, with another of them. */
+/* The most frames that this path has in common with another one in the chart. */
 static size_t plot_curves_most_common(const struct curves *curves, const uint32_t *nodes,
                                       size_t count, size_t index)
 {
@@ -359,8 +358,7 @@ static size_t plot_curves_most_common(const struct curves *curves, const uint32_
     return most;
 }
 
-/* To a path that reads like another of them, for its functions are the same and only lines
- * differ. */
+/* Adds the place where two paths part, if both have the same name because only lines differ. */
 static void plot_curves_add_where_they_part(struct strbuf *out, const struct curves *curves,
                                             const struct strbuf *names, const uint32_t *nodes,
                                             size_t count, size_t index)
@@ -410,7 +408,7 @@ static void plot_curves_choose(struct chart *chart, struct curves *curves, size_
         strbuf_release(&names[i]);
 }
 
-/* How far from the truth those that are shown may be, where that can be seen; 0 else. */
+/* The largest error of the series in the chart, where it can be seen; else 0. */
 static uint64_t plot_curves_bound(const struct curves *curves)
 {
     uint64_t most = 0, sum = 0, threshold;
@@ -426,7 +424,8 @@ static uint64_t plot_curves_bound(const struct curves *curves)
     return most < CURVE_COARSE_BYTES ? 0 : most;
 }
 
-/* The longest stretch of time of which those that are shown have highest, lowest and last level. */
+/* The longest stretch of time of which a curve in the chart has only highest, lowest and last
+ * level. */
 static uint64_t plot_curves_stretch(const struct curves *curves)
 {
     uint64_t longest = 0;
@@ -454,7 +453,7 @@ static void plot_curves_note(struct chart *chart, const struct curves *curves)
     strbuf_release(&bound);
 }
 
-/* All that was requested, behind: what the shown ones leave out can be seen. */
+/* Adds all that was requested, behind the others: the difference is what they leave out. */
 static void plot_curves_add_whole(struct chart *chart, const struct profile *profile)
 {
     struct chart memory = {0};

@@ -9,7 +9,7 @@
 #include "aggregate/facts.h"
 
 enum {
-    SINGLE_RANKS = 48, /* beyond, lines of single ranks say nothing any more: a band does */
+    SINGLE_RANKS = 48, /* with more ranks single lines cannot be told apart: a band is drawn */
     NAMED_RANKS = 8,
     COLUMNS = 400,
     USUAL_STEPS = 200
@@ -25,7 +25,7 @@ struct rank {
 
 struct ranks {
     struct rank *items;
-    size_t count, unplaced; /* unplaced: not known when they ran */
+    size_t count, unplaced; /* unplaced: the time of their runs is not known */
     double span_ns;
 };
 
@@ -108,7 +108,7 @@ static int plot_job_by_peak(const void *a, const void *b)
     return left->of->id < right->of->id ? -1 : 1;
 }
 
-/* With more than can be told apart: the two highest, the median and the lowest have names. */
+/* Of more ranks than can be told apart, the two highest, the median and the lowest are named. */
 static bool plot_job_is_named(size_t place, size_t count)
 {
     return count <= NAMED_RANKS || place < 2 || place == count / 2 || place == count - 1;
@@ -208,7 +208,7 @@ done:
 
 /* ---- Nodes --------------------------------------------------------------------------------- */
 
-/* A bar at its place; of an unknown value there is none. */
+/* A bar at its place; none where the value is unknown. */
 static void plot_job_add_bar(struct chart_series *series, size_t place, double from, double to,
                              struct figure value)
 {

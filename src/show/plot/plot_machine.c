@@ -1,6 +1,6 @@
-/* Draws what the machine had while a program ran: what was available at the worst reading of each
- * stretch, what was cached and swapped then, and what the control group had at most. What is more
- * than the machine has, as a damaged profile may say, is a gap. */
+/* Draws the machine's memory while a program ran: what was available at the worst reading of each
+ * stretch, what was cached and swapped then, and the most that the control group had. A value
+ * larger than the machine's memory (from a damaged profile) is a gap. */
 #include <errno.h>
 #include <math.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ static const struct {
     size_t offset;
     bool dashed;
     bool is_part; /* of the machine's memory: swap and a group's limit may be larger */
-    bool always;  /* also where it is 0 throughout */
+    bool always;  /* drawn even where it is 0 throughout */
 } machine_lines[] = {
 #define LINE(field) offsetof(struct profile_machine_moment, field)
     {"available", LINE(available_bytes), false, true, true},

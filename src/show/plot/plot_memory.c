@@ -68,7 +68,7 @@ static bool plot_memory_has_requested(const struct profile *profile)
     return false;
 }
 
-/* The highest of each bucket: no peak is lost. Never known: no series. */
+/* The highest level of each bucket, so that no peak is lost. No series if no level is known. */
 static void plot_memory_add_requested(struct chart *chart, const struct profile *profile,
                                       const char *name, unsigned colour)
 {
@@ -78,7 +78,7 @@ static void plot_memory_add_requested(struct chart *chart, const struct profile 
     double level = 0;
     for (size_t i = 0; i < profile->bucket_count; i++) {
         struct figure requested = profile->buckets[i].requested.max;
-        if (figure_known(requested)) /* a level holds until the next that is known */
+        if (figure_known(requested)) /* an unknown level is the last known one */
             level = figure_double(requested);
         chart_add_point(series, (double)i * (double)profile->bucket_ns, level);
     }
@@ -87,7 +87,7 @@ static void plot_memory_add_requested(struct chart *chart, const struct profile 
     chart_thin(series);
 }
 
-/* Sampled: straight lines between what was seen. Never seen: no series. */
+/* Straight lines between samples. No series if there is no sample. */
 static void plot_memory_add_resident(struct chart *chart, const struct profile *profile,
                                      const char *name, unsigned colour)
 {
@@ -110,7 +110,7 @@ static void plot_memory_name_level(struct strbuf *out, const char *run, const ch
                 sampled ? " (estimated)" : "");
 }
 
-/* What the line of the level that the profile is of is called. */
+/* The name of the line, by the level that the profile is of. */
 static const char *plot_memory_word(const struct profile *profile)
 {
     return facts_is_of(profile, MEMORY_MAPPED)     ? "mapped"
@@ -119,7 +119,7 @@ static const char *plot_memory_word(const struct profile *profile)
                                                    : "requested";
 }
 
-/* `run` NULL: it is alone, and its lines have colours of their own. */
+/* `run` NULL: there is one run, whose lines have different colours. */
 static void plot_memory_add_profile(struct chart *chart, const struct profile *profile,
                                     const char *run, enum plot_level level, unsigned colour)
 {
@@ -150,8 +150,8 @@ static double plot_memory_highest(const struct chart *chart, bool resident)
     return highest;
 }
 
-/* Where one level would lie flat on the floor of the other's scale, resident memory has a scale of
- * its own. */
+/* Resident memory gets a scale of its own where one level would lie flat at the bottom of the
+ * other's scale. */
 static void plot_memory_part_scales(struct chart *chart)
 {
     enum { READABLE_PART = 4 };
@@ -282,7 +282,7 @@ static int plot_memory_of_system(struct chart *chart, const struct plot_run *run
     return -EINVAL;
 }
 
-/* What is drawn of processes only, where the file is none that ps wrote. */
+/* Refuses options about processes where the file is not of ps. */
 static int plot_memory_check_of_system(const struct plot_run *runs,
                                        const struct plot_options *options, struct strbuf *why)
 {
@@ -327,7 +327,7 @@ static int plot_memory_chart_of(struct chart *chart, const struct plot_run *runs
                                   : plot_curves(chart, profile, options, why);
 }
 
-/* The axis ends at a tick above what is highest, so that the figure there can be read. */
+/* The axis ends at a tick above the highest point, so that its value can be read. */
 static void plot_memory_settle_sizes(struct chart *chart, const struct plot_options *options)
 {
     if (chart->y.unit == CHART_BYTES && options->most_bytes)

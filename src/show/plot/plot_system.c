@@ -1,6 +1,6 @@
-/* Draws what `tidemark ps` wrote: a history as curves of the rows that once had most, one answer as
- * bars. A process that is not there has no curve; in a stack it has nothing. Only PSS and USS can
- * be stacked, because a page that several processes share is in the RSS of each. */
+/* Draws what `tidemark ps` wrote: a history as curves of the rows that had most at some time, a
+ * single look as bars. A process that has ended has no curve; in a stack its part is 0. Only PSS
+ * and USS can be stacked, because the RSS of each process contains the pages that it shares. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int plot_system_compare(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* Those that ever had some of it, the largest first. */
+/* The rows that ever had some of the figure, the largest first. */
 static struct ranked *plot_system_rank(const struct history *history, size_t figure, size_t *count)
 {
     struct ranked *ranked = memory_need(calloc(history->row_count + 1, sizeof *ranked));
@@ -50,7 +50,7 @@ static struct ranked *plot_system_rank(const struct history *history, size_t fig
 
 /* ---- Over time ----------------------------------------------------------------------------- */
 
-/* Since the first look, in ns; clocks may be set back, and then time stands. */
+/* Times in ns since the first look. If the clock is set back, time stands still. */
 static double *plot_system_times(const struct history *history)
 {
     double *times = memory_need(calloc(history->sample_count + 1, sizeof *times));
@@ -81,7 +81,7 @@ static void plot_system_add_curve(struct chart *chart, const struct history *his
         chart_reduce(series, COLUMNS_KEPT);
 }
 
-/* In a stack what the curves leave; else all of it, behind. */
+/* In a stack the rest beside the curves; else the sum, behind the curves. */
 static void plot_system_add_rest(struct chart *chart, const struct history *history,
                                  const double *times, const struct plot_options *options)
 {
@@ -133,7 +133,7 @@ static void plot_system_draw_history(struct chart *chart, const struct history *
 
 /* ---- At one moment ------------------------------------------------------------------------- */
 
-/* Of a long path the end, so that files of one directory are told apart. */
+/* Shows the end of a long path, so that files of one directory are told apart. */
 static void plot_system_add_place(struct chart *chart, const char *name)
 {
     enum { MOST = 44 };
@@ -146,7 +146,7 @@ static void plot_system_add_place(struct chart *chart, const char *name)
     strbuf_release(&place);
 }
 
-/* Own memory and the part of what is shared: only PSS has both. */
+/* Adds USS and the share of what is shared. Figures other than PSS have one part. */
 static void plot_system_add_bar(struct chart *chart, const char *name, double own, double all)
 {
     double place = (double)chart->place_count;

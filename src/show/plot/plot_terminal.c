@@ -145,7 +145,7 @@ static char plot_terminal_letter_of(const struct chart *chart, size_t index)
     return (char)(place < 26 ? 'a' + place : 'A' + place - 26);
 }
 
-/* On dots of its own if it can, each series at columns of its own. */
+/* Puts the letter on dots of this series where possible. Each series begins at other columns. */
 static void plot_terminal_mark_series(struct canvas *canvas, const struct chart *chart,
                                       size_t index)
 {
@@ -229,7 +229,7 @@ static struct side plot_terminal_side(const struct canvas *canvas, const struct 
     return side;
 }
 
-/* "" where none stands in this row. */
+/* "": no label stands in this row. */
 static const char *plot_terminal_label_at(const struct canvas *canvas, const struct side *side,
                                           size_t row)
 {
@@ -337,7 +337,8 @@ static void plot_terminal_add_heading(struct strbuf *out, const struct style *st
     strbuf_release(&cut);
 }
 
-/* Text has fewer ticks than a picture, and one of them above the highest point all the same. */
+/* Text has fewer ticks than a picture. The axis ends at a tick above the highest point here, too.
+ */
 static struct chart plot_terminal_fit(const struct chart *chart, const struct canvas *canvas)
 {
     struct chart fitted = *chart;

@@ -1,5 +1,5 @@
-/* Lines of time and size, as malloc_count's memprofile and its descendants write them for gnuplot.
- * Files of strangers: nothing in them is believed but numbers. */
+/* Reads lines of time and size, as malloc_count's memprofile and its descendants write them for
+ * gnuplot. The files are strangers': only numbers are taken from them. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 enum {
     SNIFFED_BYTES = 1 << 16,
-    POINTS_MOST = 1 << 21, /* of a function; then what cannot be told apart goes */
+    POINTS_MOST = 1 << 21, /* of a function; beyond, points that look the same are removed */
     COLUMNS_KEPT = 1 << 16,
     LINE_BYTES = 512, /* longer lines are of something else */
     FUNCTIONS_MAX = 64
@@ -36,7 +36,7 @@ static const char *samples_after_blanks(const char *at)
     return at + strspn(at, " \t\r");
 }
 
-/* One number; false: there is none, or no finite one. */
+/* Reads one number; false: there is none, or it is not finite. */
 static bool samples_take_number(const char **at, double *value)
 {
     char *end;
@@ -61,7 +61,8 @@ static bool samples_parse_named(const char *line, struct sample *sample)
            samples_take_number(&size, &sample->bytes);
 }
 
-/* False: no such line. Comments and empty lines are gaps too: gnuplot breaks its line there. */
+/* False: it is no such line. Comments and empty lines are gaps, because gnuplot breaks its line
+ * there. */
 static bool samples_parse_line(const char *line, struct sample *sample)
 {
     *sample = (struct sample){0};
@@ -104,7 +105,7 @@ static int samples_add(struct plot_samples *samples, double x, double y)
 {
     if (samples->count >= POINTS_MOST && !samples->is_dense)
         samples_reduce(samples);
-    samples->is_dense = samples->count >= POINTS_MOST; /* gaps: these all stay */
+    samples->is_dense = samples->count >= POINTS_MOST; /* all are gaps, which cannot be reduced */
     if (!array_make_bare_room(&samples->points, &samples->capacity, samples->count,
                               sizeof *samples->points))
         return -ENOMEM;
@@ -147,8 +148,8 @@ static int samples_take_line(struct plot_run *run, const char *line, size_t numb
         strbuf_addf(why, "%s, line %zu: more than %d functions", name, number, FUNCTIONS_MAX);
         return -EINVAL;
     }
-    /* Time begins again where a second profile was added to the file; threads put it back a little.
-     */
+    /* Time goes back to the beginning where a second run was added to the file. Threads may put it
+     * back a little. */
     double before = samples->count ? samples->points[samples->count - 1].x : 0;
     if (sample.seconds * 1e9 < before / 2 && samples_add(samples, before, NAN))
         return -ENOMEM;
@@ -163,7 +164,7 @@ static int samples_check_any(const struct plot_run *run, const char *name, struc
     return -EINVAL;
 }
 
-/* Do they begin as such a file does? What else it may be, the reader of profiles says best. */
+/* Does the text begin as such a file? All other files are left to the reader of profiles. */
 static bool samples_looks_like_samples(const char *bytes, size_t count)
 {
     char line[LINE_BYTES];
@@ -184,7 +185,7 @@ static bool samples_looks_like_samples(const char *bytes, size_t count)
     return false;
 }
 
-/* Line by line, so that a file may be of any size. */
+/* Reads line by line, so that a file may be of any size. */
 int plot_samples_read(struct plot_run *run, FILE *file, const char *name, struct strbuf *why)
 {
     char line[LINE_BYTES];
@@ -231,14 +232,14 @@ static int samples_read_any(struct plot_run *run, FILE *file, const char *name, 
     return error;
 }
 
-/* 0: read; 1: it is no such file; else -errno. */
+/* 0: read; 1: not such a file; else -errno. */
 static int samples_open(struct plot_run *run, const char *path, struct strbuf *why)
 {
     struct stat status;
     char *start = malloc(SNIFFED_BYTES);
     int fd = regular_file_open(path, &status);
     ssize_t count = start && fd >= 0 ? pread(fd, start, SNIFFED_BYTES, 0) : -1;
-    /* A last line that was cut says nothing. */
+    /* Ignore a last line that was cut. */
     while (count == SNIFFED_BYTES && count && start[count - 1] != '\n')
         count--;
     bool ours = count > 0 && (history_begins(start, (size_t)count) ||

@@ -1,5 +1,5 @@
 /* Maps values to positions on an axis and chooses its ticks (scale.h). The step is the smallest
- * round one, in the unit's base, that makes no more ticks than fit. */
+ * round one, in the unit's base, that gives no more ticks than wanted. */
 #include "plot/scale.h"
 
 #include <math.h>
@@ -179,7 +179,7 @@ static size_t scale_logarithmic_ticks(const struct chart_axis *axis, size_t most
     return count;
 }
 
-/* Names of places, cut; every so many if there are more than fit. */
+/* Names of places, cut. If there are more than fit, one of several has a tick. */
 static size_t scale_place_ticks(const struct chart *chart, size_t most, struct scale_tick *ticks)
 {
     size_t count = 0, stride = 1 + chart->place_count / (most ? most : 1);

@@ -156,7 +156,7 @@ static double plot_svg_at_y(const struct chart *chart, size_t series, double val
     return plot_svg_at(chart_axis_of(chart, series), value);
 }
 
-/* The room at the right: of a second scale with its ticks and its name. */
+/* The width at the right, for a second scale with its ticks and its name. */
 static int plot_svg_right(const struct chart *chart)
 {
     return chart->right.title ? LEFT : RIGHT;
@@ -221,13 +221,13 @@ static void plot_svg_add_axes(struct strbuf *out, const struct chart *chart)
 
 /* ---- Series -------------------------------------------------------------------------------- */
 
-/* As it is written: to a tenth of a pixel. */
+/* Are two positions the same as written, to a tenth of a pixel? */
 static bool plot_svg_is_same(double a, double b)
 {
     return lround(a * 10) == lround(b * 10);
 }
 
-/* The points of [first, end), none of them a gap, along their tops; steps that do not show are left
+/* Draws along the tops of points[first, end), which have no gap. Steps that do not show are left
  * out. */
 static void plot_svg_add_way(struct strbuf *out, const struct chart *chart, size_t index,
                              size_t first, size_t end)
@@ -249,7 +249,7 @@ static void plot_svg_add_way(struct strbuf *out, const struct chart *chart, size
     }
 }
 
-/* And back along their bases. */
+/* Draws back along the bases. */
 static void plot_svg_add_way_back(struct strbuf *out, const struct chart *chart, size_t index,
                                   size_t first, size_t end)
 {
@@ -334,7 +334,7 @@ void plot_svg(struct strbuf *out, const struct chart *chart)
     }
     plot_svg_add_head(out, chart, TOP + PLOT_HEIGHT + AXIS + LEGEND_ROW * legend.rows + 10);
     plot_svg_add_axes(out, chart);
-    /* What is faint stands behind. */
+    /* Faint series lie behind. */
     for (size_t i = 0; i < chart->count; i++)
         if (chart->series[i].faint && !chart->stacked)
             plot_svg_add_series(out, chart, i);

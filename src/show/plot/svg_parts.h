@@ -1,4 +1,4 @@
-/* What pictures in SVG are made of, for those who draw in this room (svg.c). */
+/* The parts of pictures in SVG (svg.c), for other files of this room. */
 #ifndef TIDEMARK_PLOT_SVG_PARTS_H
 #define TIDEMARK_PLOT_SVG_PARTS_H
 

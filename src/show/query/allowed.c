@@ -12,7 +12,7 @@
 /* The longest text or blob. Embedded sources have at most 64 MiB. */
 #define LONGEST_VALUE (256 << 20)
 
-/* Each ends with NULL. Functions of these compute from their arguments, and nothing else. */
+/* Both lists end with NULL. These functions compute from their arguments, and from nothing else. */
 static const char *const allowed_functions[] = {
     "->", "->>", "abs", "avg", "char", "coalesce", "concat", "concat_ws", "count", "format", "glob",
     "group_concat", "hex", "if", "ifnull", "iif", "instr", "length", "like", "likelihood", "likely",
@@ -36,7 +36,7 @@ static const char *const allowed_functions[] = {
     "json_pretty", "json_quote", "json_remove", "json_replace", "json_set", "json_type",
     "json_valid", "subtype", NULL};
 
-/* They describe tables, and set nothing. */
+/* These pragmas describe tables and set nothing. */
 static const char *const allowed_pragmas[] = {"table_info",    "table_xinfo",   "table_list",
                                               "function_list", "database_list", NULL};
 

@@ -1,5 +1,5 @@
-/* Opens a profile for SQL (query.h). It is unpacked into a file that never has a name, so that
- * nothing stays behind, however this process ends. */
+/* Opens a profile for SQL (query.h). The profile is unpacked into a file that never has a name, so
+ * that nothing stays behind, however this process ends. */
 #include "query/database.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 
 static void database_set_up(struct query *query)
 {
-    /* What else is in a file that came from elsewhere shall not make us compute. */
+    /* Triggers and views of a strange file must not run functions. */
     sqlite3_db_config(query->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(query->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(query->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
@@ -50,7 +50,7 @@ static int database_open_unpacked(struct query *query, const char *path)
     int error = profile_unpack_open(path, temporary && *temporary == '/' ? temporary : "/tmp",
                                     &query->database);
     if (error == -EINVAL)
-        error = database_open(query, path); /* it is rows already */
+        error = database_open(query, path); /* the profile is a plain database already */
     if (error)
         return error;
     database_set_up(query);
@@ -156,8 +156,8 @@ static int database_make_functions(struct query *query, const struct profile *pr
 
 /* ---- What may be asked --------------------------------------------------------------------- */
 
-/* SQLite declares each of these as if a table were made, when it is first named: under the
- * authorizer that would be refused. */
+/* SQLite declares each of these when it is first named, as if a table were made. The authorizer
+ * would refuse that. */
 static void database_bring_table_functions(struct query *query)
 {
     /* clang-format off */

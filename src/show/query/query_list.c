@@ -1,5 +1,5 @@
-/* Lists what SQL can ask of a profile: views and tables with their columns. Those that have a
- * sentence here come first. Others, which a later version has made, come behind without one. */
+/* Lists what SQL can ask of a profile: views and tables with their columns. Those with a sentence
+ * here come first. Others, which a later version has made, follow without one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

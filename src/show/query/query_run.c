@@ -1,5 +1,5 @@
-/* Statements and their rows: streamed as CSV and JSON; as a table for people all of a statement's
- * rows are gathered first, since its columns are as wide as their widest cell. */
+/* Runs statements and writes their rows. CSV and JSON are streamed. A table for people needs all
+ * rows of a statement first, since each column is as wide as its widest cell. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -215,7 +215,7 @@ static bool query_run_is_more(const char *sql)
     return sql[strspn(sql, " \t\r\n;")];
 }
 
-/* Statements in it; -1: it cannot be read. */
+/* The number of statements; -1: one cannot be read, as error_text() says. */
 static int query_run_count_statements(struct run *run, const char *sql)
 {
     int count = 0;

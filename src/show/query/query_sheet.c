@@ -1,5 +1,5 @@
-/* Rows for a page (query.h): JSON in which what is nothing, a number and text stay apart. Bounds
- * are looked at between rows, and while SQLite computes one. */
+/* Rows for a page (query.h), as JSON that tells null, numbers and text apart. The bounds are
+ * checked between rows, and while SQLite computes one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -13,9 +13,9 @@
 #include "query/query.h"
 
 enum {
-    STEPS = 1 << 9,           /* of SQLite's machine between two looks: each may make a value */
-    LONGEST_CELL = 1 << 20,   /* what a page shows of a text */
-    MOST_COMPUTED = 64 << 20, /* of a value on the way */
+    STEPS = 1 << 9,           /* of SQLite's machine between two checks: each may make a value */
+    LONGEST_CELL = 1 << 20,   /* longer cells are not shown */
+    MOST_COMPUTED = 64 << 20, /* the longest value while computing */
 };
 #define EXACT_IN_A_PAGE ((int64_t)1 << 53)
 #define MOST_MEMORY     ((sqlite3_int64)1 << 30)
@@ -42,7 +42,8 @@ static int query_sheet_look(void *context)
     return sheet->took_time || sheet->is_unwanted;
 }
 
-/* A row has many cells: where the answer is long enough already, it has their lengths only. */
+/* Adds a cell as text. When the answer is long enough already, only the length of the text: a row
+ * may have many cells. */
 static void query_sheet_text(struct sheet *sheet, sqlite3_stmt *row, int column)
 {
     bool is_blob = sqlite3_column_type(row, column) == SQLITE_BLOB;
@@ -118,7 +119,8 @@ static int query_sheet_rows(struct sheet *sheet, sqlite3_stmt *row, const char *
     return query_sheet_end(sheet, result, sql);
 }
 
-/* The next statement in `*sql`, which goes behind it; NULL: there is none, or `*error`. */
+/* Prepares the next statement in `*sql` and moves `*sql` behind it. NULL: there is none, or
+ * `*error` is set. */
 static sqlite3_stmt *query_sheet_next(const struct query *query, const char **sql, int *error)
 {
     sqlite3_stmt *row = NULL;
@@ -130,7 +132,7 @@ static sqlite3_stmt *query_sheet_next(const struct query *query, const char **sq
     return row;
 }
 
-/* The one statement in it; NULL with `*error`. */
+/* Prepares the only statement in `sql`; NULL and `*error`: there is none, or more than one. */
 static sqlite3_stmt *query_sheet_statement(const struct query *query, const char *sql, int *error)
 {
     *error = 0;
@@ -147,8 +149,8 @@ static sqlite3_stmt *query_sheet_statement(const struct query *query, const char
     return NULL;
 }
 
-/* Beside what there is already, and while the statement runs: between two looks it could take all
- * that the machine has. Returns the limit that there was. */
+/* Limits SQLite's memory to what is in use and MOST_MEMORY more. Between two checks a statement
+ * could else take all that the machine has. Returns the limit before. */
 static sqlite3_int64 query_sheet_limit_memory(void)
 {
     sqlite3_int64 before = sqlite3_hard_heap_limit64(-1);

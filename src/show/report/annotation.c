@@ -1,5 +1,5 @@
-/* Finds which source of a profile is shown: the function, file or line that was asked for, or the
- * files with most (annotation.h). */
+/* Finds the source that is to be shown: the function, file or line that was asked for, or the files
+ * with most (annotation.h). */
 #include "report/annotation.h"
 
 #include <ctype.h>
@@ -15,7 +15,8 @@ enum {
     CONTEXT_USUAL = 3,
     CONTEXT_OF_LINE = 10,
     CANDIDATES_SHOWN = 4,
-    HEADER_LOOK_LINES = 60, /* how far above its first line with figures a function's head may be */
+    HEADER_LOOK_LINES =
+        60, /* lines above a function's first line with figures in which its head is searched */
 };
 
 /* ---- Functions ----------------------------------------------------------------------------- */
@@ -48,7 +49,7 @@ static const char *annotation_last_component(const char *bare)
     return last;
 }
 
-/* Functions of one name in one file are one: overloads, instances of a template, clones. */
+/* Functions of one name in one file are merged: overloads, instances of a template, clones. */
 struct candidate {
     char *bare;
     uint32_t file;        /* index of lines.files */
@@ -62,7 +63,7 @@ struct candidates {
     size_t count;
 };
 
-/* One for each function that has a line with figures: in the file where it has most. */
+/* One candidate for each function that has a line with figures, in the file where it has most. */
 static int annotation_candidates_init(struct candidates *candidates,
                                       const struct annotation *annotation)
 {
@@ -139,7 +140,8 @@ static int annotation_compare_candidates(const void *left, const void *right)
                               : (a->first > b->first) - (a->first < b->first);
 }
 
-/* The best ranked ones, merged by name and file, come to the front; returns how many. */
+/* Merges the best ranked candidates by name and file, and moves them to the front. Returns how
+ * many. */
 static size_t annotation_keep_best(struct candidates *candidates)
 {
     struct candidate *items = candidates->items;
@@ -205,7 +207,7 @@ static void annotation_say_unknown(struct strbuf *why, const struct annotation *
     free(names);
 }
 
-/* Does `word` stand in the text by itself? */
+/* Is `word` a whole word of the text? */
 static bool annotation_has_word(const char *bytes, size_t length, const char *word)
 {
     size_t of = strlen(word);
@@ -221,8 +223,8 @@ static bool annotation_has_word(const char *bytes, size_t length, const char *wo
     return false;
 }
 
-/* Where the function is likely to begin: the nearest line above its first that has its name and is
- * no statement. 0: not seen. */
+/* The line where the function is likely to begin: the nearest one at or above `first` that has the
+ * function's name and no semicolon. 0: not found. */
 static uint32_t annotation_find_head(const struct annotation *annotation, const char *bare,
                                      uint32_t first)
 {
@@ -235,8 +237,8 @@ static uint32_t annotation_find_head(const struct annotation *annotation, const 
     return 0;
 }
 
-/* The line that is likely to end the function, of those from `line` to `last`: "}" or "end", not
- * indented further than its head. Else `last`. */
+/* The line of those from `line` to `last` that is likely to end the function: "}" or "end", not
+ * indented further than the head. If there is none, `last`. */
 static uint32_t annotation_find_end(const struct annotation *annotation, uint32_t head,
                                     uint32_t line, uint32_t last)
 {
@@ -376,7 +378,7 @@ static void annotation_show_around(struct annotation *annotation, uint32_t line)
     annotation->exact = true;
 }
 
-/* ":123" at the end; false: there is none. */
+/* Splits off ":123" at the end; false: there is none. */
 static bool annotation_split_line(const char *where, size_t *length, uint32_t *line)
 {
     const char *colon = strrchr(where, ':');
@@ -468,7 +470,7 @@ size_t annotate_top_lines(const struct annotation *annotation, const struct sour
     return filled;
 }
 
-/* What was not recorded cannot be shown, be it the metric or a column. */
+/* Why the metric or a column cannot be shown: it was not recorded. NULL: all can be. */
 static const char *annotation_missing_metric(const struct profile *profile,
                                              const struct annotate_options *options)
 {

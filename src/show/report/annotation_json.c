@@ -35,7 +35,7 @@ static void annotation_json_write_number(struct writer *writer, uint32_t number)
         json_null(&writer->json, "line");
 }
 
-/* As it is, but for bytes that are no UTF-8. */
+/* The text as it is, but for bytes that are no UTF-8. */
 static void annotation_json_write_text(struct writer *writer, const struct source_text *text,
                                        uint32_t number)
 {
@@ -85,7 +85,7 @@ static void annotation_json_write_plain_line(struct writer *writer, uint32_t num
     json_end(&writer->json);
 }
 
-/* Lines with metrics; with --full, and around FILE:LINE, those without as well. */
+/* Lines with metrics. With --full, and around FILE:LINE, also lines without. */
 static void annotation_json_write_lines(struct writer *writer)
 {
     const struct annotation *annotation = writer->annotation;

@@ -23,13 +23,13 @@
 #include "format/style.h"
 
 enum {
-    FIGURE_COLUMNS = 10, /* "1023 KiB", right-aligned, with what parts it from its neighbour */
+    FIGURE_COLUMNS = 10, /* "1023 KiB", right-aligned, with the space before it */
     SHARE_COLUMNS = 8,
     OWN_COLUMNS = 3,
     FOLD_LEAST = 4,          /* fewer lines than this are shown rather than folded */
-    ROOM_FOR_TEXT = 55,      /* before further columns are added unasked */
-    EXTRA_COLUMNS_MAX = 3,   /* of those */
-    CALLEE_LEAST_PERCENT = 5 /* of the metric: what a line must have to say what it calls */
+    ROOM_FOR_TEXT = 55,      /* room that is left for text before columns are added unasked */
+    EXTRA_COLUMNS_MAX = 3,   /* that are added unasked */
+    CALLEE_LEAST_PERCENT = 5 /* of the metric: lines with less do not name their callee */
 };
 
 struct text {
@@ -38,7 +38,7 @@ struct text {
     const struct annotation *annotation;
     size_t metric;
     size_t extra[METRIC_CHOICES], extra_count;
-    size_t number_columns, gutter; /* gutter: all that stands left of the text */
+    size_t number_columns, gutter; /* gutter: the width of all to the left of the text */
     /* exclusive, inclusive, share, the extra ones, and the number of the line */
     struct text_column columns[OWN_COLUMNS + METRIC_CHOICES + 1];
     struct text_row row; /* the next cell */
@@ -78,8 +78,8 @@ static struct human annotation_text_figure(const struct text *text, size_t metri
     return estimated;
 }
 
-/* Is there anything to show of it? Of what adds up the unknown is shown as such; an extreme that is
- * unknown is one of no block. */
+/* Is there a value to show? An unknown value is shown as such where the metric adds up. An unknown
+ * extreme means that there is no block. */
 static bool annotation_text_has(size_t metric, struct figure value)
 {
     return metric_adds_up(&metrics[metric]) ? !figure_zero(value)
@@ -173,7 +173,7 @@ static size_t annotation_text_columns(const struct text *text)
     return text->style.columns > text->gutter + 16 ? text->style.columns - text->gutter : 16;
 }
 
-/* Where there is no text, the function stands in its place. */
+/* Where the text is missing, the function's name stands in its place. */
 static void annotation_text_add_function_of(struct text *text, const struct source_line *line)
 {
     const struct profile *profile = text->annotation->profile;
@@ -217,7 +217,7 @@ static bool annotation_text_tells(const struct source_text *source, uint32_t num
     if (!strncmp(wanted, "operator", 8))
         wanted += 8 + (wanted[8] == ' ');
     size_t of = strlen(wanted);
-    if (of > 1 && wanted[of - 1] == '_') /* a Fortran procedure that no module holds */
+    if (of > 1 && wanted[of - 1] == '_') /* a Fortran procedure outside modules */
         of--;
     bool tells = false;
     if (source_text_line(source, number, &bytes, &length))
@@ -227,7 +227,7 @@ static bool annotation_text_tells(const struct source_text *source, uint32_t num
     return tells;
 }
 
-/* "98.0 % std::vector<…>::push_back", where the text of the line does not say so itself. */
+/* "98.0 % std::vector<…>::push_back", if the line's own text does not contain that name. */
 static void annotation_text_add_callee_of(struct strbuf *out, const struct text *text,
                                           const struct source_text *source,
                                           const struct source_line *line, size_t columns)
@@ -252,7 +252,7 @@ static void annotation_text_add_callee_of(struct strbuf *out, const struct text 
     strbuf_release(&name);
 }
 
-/* The callee stands below the text, indented as that is. */
+/* The callee stands below the text, with the same indentation. */
 static void annotation_text_add_callee(struct text *text, const struct source_line *line)
 {
     const char *bytes;
@@ -389,7 +389,7 @@ static void annotation_text_add_text_lines(struct text *text)
     }
 }
 
-/* Lines with figures that the text does not have: all of them where there is none. */
+/* Lines with figures beyond the end of the text; all lines with figures where there is no text. */
 static void annotation_text_add_textless_lines(struct text *text)
 {
     const struct annotation *annotation = text->annotation;
@@ -542,7 +542,7 @@ static void annotation_text_add_files(struct text *text)
     free(top);
 }
 
-/* The text of one line, without what it is indented by. */
+/* The text of one line without its indentation. */
 static void annotation_text_add_snippet(struct text *text, const struct source_line *line,
                                         const struct source_text *source, size_t used)
 {
@@ -674,8 +674,9 @@ int annotation_text(FILE *out, const struct annotation *annotation)
         annotation_text_add_file(&text);
     else
         annotation_text_add_overview(&text);
+    errno = 0;
     bool written = fwrite(text.out.data, 1, text.out.length, out) == text.out.length;
-    int error = written || errno == EPIPE ? 0 : -EIO;
+    int error = written ? 0 : errno ? -errno : -EIO;
     strbuf_release(&text.out);
     return error;
 }

@@ -1,5 +1,5 @@
-/* Reads the lists of words in options: sections to show, and columns of a table. A word that is
- * not known is given back, so that the command can name it. */
+/* Reads lists of words in options: sections to show, and columns of a table. An unknown word is
+ * given back, so that the command can name it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

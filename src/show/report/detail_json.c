@@ -59,7 +59,7 @@ static void detail_json_column(struct json *json, const char *name,
     }
 }
 
-/* From the column called `first` to the one called `last`. */
+/* Writes from the column named `first` to the one named `last`. */
 static void detail_json_range(struct json *json, bool named, enum detail table, const char *first,
                               const char *last, const void *row)
 {

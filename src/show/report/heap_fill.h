@@ -1,11 +1,11 @@
-/* The map of the heap in a line: how full its resident pages are. Inside the room. */
+/* A summary of the heap map: how full its resident pages are. Inside the room. */
 #ifndef TIDEMARK_REPORT_HEAP_FILL_H
 #define TIDEMARK_REPORT_HEAP_FILL_H
 
 #include <stdint.h>
 #include "profile/profile.h"
 
-/* By what live blocks take of the resident bytes. */
+/* By the part of the resident bytes that live blocks take. */
 enum heap_fill {
     HEAP_EMPTY, /* no live block */
     HEAP_UNDER_25,
@@ -16,7 +16,7 @@ enum heap_fill {
     HEAP_FILLS
 };
 
-/* Cells are pages or stretches of as many as are in `cell_bytes`. */
+/* A cell of the map is a page, or a stretch of pages of `cell_bytes`. */
 struct heap_summary {
     uint32_t sample;
     uint64_t cell_bytes; /* of the largest: the last of an area may be shorter */

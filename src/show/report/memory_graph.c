@@ -1,4 +1,4 @@
-/* See memory_graph.h.
+/* Draws memory over time in text (memory_graph.h):
  *
  *   18.4 MiB ┤            ▂▄▆█▇        rows of eighths of a character; "·" is the resident line,
  *            │     ▁▃▅▇██████████      drawn where the area does not cover it
@@ -18,7 +18,7 @@ enum { ROWS = 6, MAX_COLUMNS = 400, LEFT = 12 };
 struct graph {
     size_t columns;
     uint64_t top, resident_top;
-    bool resident_fits; /* else the scale is that of the requested bytes alone */
+    bool resident_fits; /* false: the scale is that of the requested bytes alone */
     uint64_t requested[MAX_COLUMNS], resident[MAX_COLUMNS];
     bool has_resident[MAX_COLUMNS], any_resident;
 };

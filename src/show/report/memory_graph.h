@@ -6,7 +6,7 @@
 #include "profile/profile.h"
 #include "format/style.h"
 
-/* Adds a graph of the requested bytes (area) and the resident bytes (line); nothing if there is no
+/* Adds a graph of the requested bytes (area) and the resident bytes (line); nothing without a
  * timeline. Each column shows the highest value of its time, so no peak is lost. */
 void memory_graph_add(struct strbuf *out, const struct style *style, const struct profile *profile);
 

@@ -1,4 +1,4 @@
-/* A profile as text for people, and as JSON for programs. Reads struct profile and nothing else.
+/* A profile as text for people, and as JSON for programs. Only struct profile is read.
  *
  * report_text.c and report_json.c put sections together. Each kind of section has a file of its
  * own: report_text_….c and report_json_….c. The server writes parts of the same JSON. annotation.c
@@ -41,7 +41,8 @@ enum report_section {
     REPORT_SECTIONS
 };
 #define REPORT_SHOW_ALL ((1u << REPORT_SECTIONS) - 1)
-/* "peaks,threads", "all" → a set; 0, or -EINVAL and the word that is none in `wrong`. */
+/* Reads "peaks,threads" or "all" into a set. 0, or -EINVAL with the word that is no section in
+ * `wrong`. */
 int report_show_parse(const char *list, unsigned *show, char *wrong, size_t wrong_bytes);
 extern const char *const report_section_names[REPORT_SECTIONS];
 
@@ -67,7 +68,7 @@ struct report_options {
     struct report_columns more_columns;
     const char *filter; /* extended regular expression; NULL: none */
     bool hide_std;
-    bool startup; /* the overview lists what run-times ask for as they start, too */
+    bool startup; /* the overview also lists what run-times ask for as they start */
     bool colour, utf8;
     size_t columns; /* REPORT_LEAST_COLUMNS at least */
 };
@@ -75,22 +76,22 @@ struct report_options {
 /* 0 or -errno of the stream. */
 int report_text(FILE *out, const struct profile *profile, const struct report_options *options);
 int report_json(FILE *out, const struct profile *profile, const struct report_options *options);
-/* Members of that document, in an object of another one that is open: those of "meta" (up to
+/* Writes a member of that document into an open object of another one: those of "meta" (up to
  * "sampled"), "program", "modules", "threads", "peaks", "distributions", "exchanges", "stacks",
  * "globals", "samples", "mappings", "regions", "marks" or "page_uses". `hidden`: by index of
  * profile->lines, frames that no path is listed under. False: there is no such part. */
 bool report_json_part(struct json *json, const struct profile *profile, const bool *hidden,
                       const char *part);
 
-/* Many processes: the programs of a directory or of a session file (room programs). The text fills
- * a screen where `top` is 0: it is how many programs and processes are listed. 0 or -errno of the
- * stream. */
+/* Many processes: the programs of a directory or of a session file (room programs). `top`: how many
+ * programs and processes are listed; 0: as many as fill a screen. 0 or -errno of the stream. */
 struct programs;
 int report_programs_text(FILE *out, const struct programs *programs,
                          const struct report_options *options);
 int report_programs_json(FILE *out, const struct programs *programs);
 
-/* At most ten lines after a recording. `path`: of the profile. Colour if `out` is a terminal. */
+/* The summary after a recording: at most ten lines. `path`: of the profile. In colour if `out` is a
+ * terminal. */
 int report_summary(FILE *out, const struct profile *profile, const char *path);
 
 #endif

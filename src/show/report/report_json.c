@@ -45,7 +45,7 @@ void report_json_unsigned_if(struct writer *writer, bool known, const char *name
         json_null(&writer->json, name);
 }
 
-/* "alloc_bytes_error", …: half the error bar, null where there is none. */
+/* "alloc_bytes_error", …: half the width of the error bar; null where there is none. */
 static void report_json_write_errors(struct writer *writer, const struct call_metrics *call)
 {
     for (size_t i = 0; i < METRIC_CHOICES; i++) {
@@ -60,7 +60,7 @@ static void report_json_write_errors(struct writer *writer, const struct call_me
     }
 }
 
-/* The members of an object that is open. */
+/* Writes members of an open object. */
 static void report_json_write_call(struct writer *writer, const struct call_metrics *call)
 {
     struct figure run_ns = figure_of(facts_number(writer->profile, PROFILE_META_DURATION));
@@ -79,7 +79,7 @@ void report_json_metrics(struct writer *writer, const char *name, const struct c
     json_end(&writer->json);
 }
 
-/* Of a recording that was exact until it cost too much. */
+/* The steps of a recording that was exact until it cost too much. */
 static void report_json_write_changes(struct writer *writer)
 {
     const char *change = profile_get(writer->profile, PROFILE_META_SAMPLE_CHANGES);
@@ -349,7 +349,8 @@ void report_json_path(struct writer *writer, uint32_t node)
     frame_write(&writer->json, writer->profile, call_sites_frame(&writer->sites, node));
 }
 
-/* JSON_MAX_DEPTH bounds the levels; two are used by each caller, and five by what is around. */
+/* JSON_MAX_DEPTH bounds the levels. Each caller uses two of them, and the members around use five.
+ */
 enum { MAX_CALLERS = (JSON_MAX_DEPTH - 8) / 2 };
 
 static void report_json_write_callers(struct writer *writer, const struct callers *callers,

@@ -1,12 +1,12 @@
-/* Writes what a profile says beyond sums as JSON: peaks, curves, distributions, exchanges
- * between threads, stacks and variables. A table that the profile does not have is null. */
+/* Writes the profile's detail tables as JSON: peaks, curves, distributions, exchanges between
+ * threads, stacks and variables. A table that the profile does not have is null. */
 #include "report/detail_json.h"
 #include "report/heap_fill.h"
 #include "report/report_writer.h"
 #include "aggregate/facts.h"
 #include "aggregate/thread_totals.h"
 
-/* An array that is null where there is nothing; true: it is open. */
+/* Begins an array, or writes null where there are no rows. True: the array is open. */
 static bool report_json_detail_begin_rows(struct writer *writer, const char *name, size_t count)
 {
     if (count)
@@ -133,7 +133,7 @@ void report_json_distributions(struct writer *writer)
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-/* By position in "threads"; null: all pairs that are not listed. */
+/* Threads are positions in "threads"; null stands for all pairs that are not listed. */
 void report_json_exchanges(struct writer *writer)
 {
     detail_json_rows(&writer->json, "exchanges", DETAIL_EXCHANGES, writer->profile->exchanges,
@@ -183,7 +183,7 @@ static void report_json_detail_write_stack(struct writer *writer, size_t first, 
     json_end(&writer->json);
 }
 
-/* By position in "threads". */
+/* Threads are positions in "threads". */
 void report_json_stacks(struct writer *writer)
 {
     const struct profile *profile = writer->profile;

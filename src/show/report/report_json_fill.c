@@ -1,5 +1,5 @@
-/* Writes how full containers are as JSON: sums, and each call path and kind of container, those
- * with most room that is not used first. */
+/* Writes how full containers are as JSON: sums, then each call path and kind of container. Those
+ * with most unused room come first. */
 #include <errno.h>
 #include "aggregate/path_fills.h"
 #include "report/report_writer.h"

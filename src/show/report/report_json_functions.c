@@ -1,5 +1,5 @@
-/* Writes functions, libraries and the call tree as JSON. They are made by the aggregate room from
- * the chosen metric; here their rows are written with all metrics. */
+/* Writes functions, libraries and the call tree as JSON. The aggregate room makes them from the
+ * chosen metric; their rows are written here with all metrics. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/text.h"
@@ -113,7 +113,8 @@ int report_json_libraries(struct writer *writer)
 
 /* ---- Call tree ----------------------------------------------------------------------------- */
 
-/* JSON_MAX_DEPTH bounds the levels; a node takes two. What weighs less than a thousandth goes. */
+/* JSON_MAX_DEPTH bounds the levels, and a node uses two. Nodes with less than a thousandth are left
+ * out. */
 enum { TREE_LEVELS = (JSON_MAX_DEPTH - 8) / 2, TREE_PART = 1000 };
 
 static void report_json_functions_write_children(struct writer *writer, struct top_down *tree,

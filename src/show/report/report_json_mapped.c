@@ -1,5 +1,5 @@
-/* The JSON report's part about what the program maps itself: sums, its joint peak with the heap,
- * and call sites, those with most at the peak of the mappings first. */
+/* Writes the JSON report's part about the program's own mappings: sums, the joint peak with the
+ * heap, and call sites. Those with most at the peak of the mappings come first. */
 #include <errno.h>
 #include <stdlib.h>
 #include "report/report_writer.h"

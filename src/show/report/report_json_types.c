@@ -1,12 +1,12 @@
-/* Writes types as JSON: all that are known, most at the peak first, and what is of no known type;
- * and what was alive at a look. */
+/* Writes types as JSON: all known types, those with most at the peak first; then the blocks of no
+ * known type, and what was alive at a look. */
 #include <errno.h>
 #include <stdlib.h>
 #include "aggregate/live_types.h"
 #include "aggregate/path_types.h"
 #include "report/report_writer.h"
 
-/* null: not known. */
+/* The layout; null where it is not known. */
 static void report_json_types_layout(struct writer *writer, const struct path_type *type)
 {
     const struct profile_call_type *layout = type->layout;
@@ -45,7 +45,7 @@ static void report_json_types_write_live(struct writer *writer, const struct liv
     json_end(&writer->json);
 }
 
-/* null: no look has asked. */
+/* What was alive by type; null: no look has found that out. */
 static int report_json_types_alive(struct writer *writer)
 {
     struct live_types types;

@@ -6,7 +6,7 @@
 #include "programs/programs.h"
 #include "report/report.h"
 
-/* What is known where a sum is not. */
+/* The known part of sums that are not wholly known. */
 static void report_programs_write_known(struct json *json, const struct programs_program *program)
 {
     json_object(json, "at_least");
@@ -55,7 +55,7 @@ static const char *report_programs_state(const struct programs_process *process)
     return process->being_written ? "recording" : process->cut_short ? "cut short" : "complete";
 }
 
-/* 0 is no process: not known. */
+/* Writes null for 0, which is no process: the pid is not known. */
 static void report_programs_write_pid(struct json *json, const char *key, uint64_t pid)
 {
     if (pid)

@@ -9,17 +9,15 @@
 
 enum { USUAL_PROGRAMS = 8, USUAL_PROCESSES = 3, UNREAD_SHOWN = 3 };
 
-static const struct programs *report_programs_of(struct text *text, const struct programs *programs,
-                                                 size_t *programs_shown, size_t *processes_shown)
+static void report_programs_choose(const struct programs *programs, size_t top,
+                                   size_t *programs_shown, size_t *processes_shown)
 {
-    size_t top = text->options->top;
     *programs_shown = top ? top : USUAL_PROGRAMS;
     *processes_shown = top ? top : USUAL_PROCESSES;
     if (*programs_shown > programs->program_count)
         *programs_shown = programs->program_count;
     if (*processes_shown > programs->process_count)
         *processes_shown = programs->process_count;
-    return programs;
 }
 
 static void report_programs_add_safe(struct strbuf *out, const char *string)
@@ -108,7 +106,7 @@ static void report_programs_add_sums(struct text *text, const struct programs *p
     strbuf_release(&line);
 }
 
-/* What is not in the figures. */
+/* Says which files are not in the figures. */
 static void report_programs_add_left_out(struct text *text, const struct programs *programs)
 {
     struct strbuf line = STRBUF_INIT;
@@ -136,7 +134,7 @@ static const struct text_column program_columns[] = {
 };
 enum { PROGRAM_COLUMNS = sizeof program_columns / sizeof *program_columns, NAME_AT = 50 };
 
-/* The last cell of a row, as wide as the line is. */
+/* The last cell of a row takes the rest of the line. */
 static void report_programs_add_name(struct text *text, const char *name, size_t used)
 {
     struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
@@ -148,7 +146,7 @@ static void report_programs_add_name(struct text *text, const char *name, size_t
     strbuf_release(&cut);
 }
 
-/* "12.3 MiB+": at least. */
+/* "12.3 MiB+": at least that. */
 static void report_programs_add_sum(struct text *text, const char *figure,
                                     const struct programs_sum *sum)
 {
@@ -172,12 +170,13 @@ static void report_programs_add_program(struct text *text, const struct programs
 }
 
 static void report_programs_add_more(struct text *text, size_t shown, size_t count,
-                                     const char *what)
+                                     const char *what, const char *plural)
 {
     struct strbuf line = STRBUF_INIT;
     if (shown == count)
         return;
-    strbuf_addf(&line, "and %s more %s: --top %zu", human_exact(count - shown).text, what, count);
+    strbuf_addf(&line, "and %s more %s%s: --top %zu", human_exact(count - shown).text, what,
+                count - shown == 1 ? "" : plural, count);
     report_part_note(text, line.data);
     strbuf_release(&line);
 }
@@ -192,7 +191,7 @@ static void report_programs_add_programs(struct text *text, const struct program
     report_part_headings(text, program_columns, PROGRAM_COLUMNS);
     for (size_t i = 0; i < shown; i++)
         report_programs_add_program(text, &programs->programs[i]);
-    report_programs_add_more(text, shown, programs->program_count, "programs");
+    report_programs_add_more(text, shown, programs->program_count, "program", "s");
 }
 
 /* ---- Processes ----------------------------------------------------------------------------- */
@@ -225,7 +224,7 @@ static void report_programs_add_processes(struct text *text, const struct progra
     report_part_headings(text, process_columns, PROCESS_COLUMNS);
     for (size_t i = 0; i < shown; i++)
         report_programs_add_process(text, &programs->processes[i]);
-    report_programs_add_more(text, shown, programs->process_count, "processes");
+    report_programs_add_more(text, shown, programs->process_count, "process", "es");
 }
 
 /* ---- The end ------------------------------------------------------------------------------- */
@@ -244,24 +243,30 @@ static void report_programs_add_unread(struct text *text, const struct programs 
         report_part_note(text, safe.data);
         strbuf_release(&safe);
     }
-    report_programs_add_more(text, shown, programs->unread_count, "files");
+    report_programs_add_more(text, shown, programs->unread_count, "file", "s");
 }
 
-static bool report_programs_needs_quotes(const char *word)
+/* In quotes if a shell would not take the word as it is. */
+static void report_programs_add_word(struct strbuf *out, const char *word)
 {
-    return word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                             "_@%+=:,./-")] != 0;
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_@%+=:,./-";
+    struct strbuf safe = STRBUF_INIT;
+    report_programs_add_safe(&safe, word);
+    bool quoted = safe.data[strspn(safe.data, plain)] != 0;
+    strbuf_add_string(out, quoted ? "'" : "");
+    for (const char *at = safe.data; *at; at++)
+        strbuf_add_string(out, *at == '\'' ? "'\\''" : (char[]){*at, 0});
+    strbuf_add_string(out, quoted ? "'" : "");
+    strbuf_release(&safe);
 }
 
-/* A command that can be typed: not cut, whatever its length. */
+/* A command that can be typed: it is never cut. */
 static void report_programs_add_next(struct text *text, const struct programs *programs)
 {
-    const char *profile = programs->processes[programs->all.largest].profile;
-    const char *quote = report_programs_needs_quotes(profile) ? "'" : "";
     strbuf_add_string(&text->out, "\nNext: tidemark report ");
-    strbuf_add_string(&text->out, quote);
-    report_programs_add_safe(&text->out, profile);
-    strbuf_addf(&text->out, "%s\n", quote);
+    report_programs_add_word(&text->out, programs->processes[programs->all.largest].profile);
+    strbuf_add_char(&text->out, '\n');
 }
 
 int report_programs_text(FILE *out, const struct programs *programs,
@@ -271,7 +276,7 @@ int report_programs_text(FILE *out, const struct programs *programs,
                         .out = STRBUF_INIT,
                         .options = options};
     size_t programs_shown, processes_shown;
-    report_programs_of(&text, programs, &programs_shown, &processes_shown);
+    report_programs_choose(programs, options->top, &programs_shown, &processes_shown);
     report_programs_add_title(&text, programs);
     if (programs->process_count)
         report_programs_add_sums(&text, programs);

@@ -1,6 +1,6 @@
-/* The report for people: what ran, how much memory over time, then the call sites by each metric
- * with their callers; or the sections that are asked for. What was not recorded is said, and never
- * shown as 0. */
+/* Writes the report for people: what ran, how much memory over time, then the call sites by each
+ * metric with their callers; or the sections that are asked for. What was not recorded is said, and
+ * never shown as 0. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "held_by/held_by.h"
 #include "model/figure_human.h"
 
-enum { COMMAND_LINES = 6 }; /* at most, where it is not the first screen */
+enum { COMMAND_LINES = 6 }; /* at most, in reports of sections */
 
 /* ---- The head ------------------------------------------------------------------------------ */
 
@@ -62,7 +62,7 @@ static void report_text_add_identity(struct text *text)
     strbuf_release(&line);
 }
 
-/* Where people would see it beside the time that the program took. */
+/* The wait is mentioned where it is a visible part of the program's time. */
 static void report_text_add_exit_wait(struct strbuf *line, const struct profile *profile)
 {
     uint64_t wait_ns = facts_number(profile, PROFILE_META_EXIT_WAIT_NS);
@@ -184,7 +184,7 @@ static void report_text_add_sampling(struct text *text)
     strbuf_release(&line);
 }
 
-/* "15.8 MiB", with its error bar if it is an estimate. */
+/* "15.8 MiB", with an error bar if it is an estimate. */
 static void report_text_add_bytes(struct text *text, struct figure bytes, struct figure variance)
 {
     struct strbuf figure = STRBUF_INIT;
@@ -193,7 +193,8 @@ static void report_text_add_bytes(struct text *text, struct figure bytes, struct
     strbuf_release(&figure);
 }
 
-/* Profiles made of another tool's file lack what that did not record. */
+/* Says why a figure is not known: another tool's file lacks what that tool did not record. False:
+ * the figure is known. */
 static bool report_text_add_unless_known(struct text *text, const char *label, struct figure value)
 {
     const char *tool = facts_imported_from(text->profile);
@@ -219,8 +220,8 @@ static void report_text_add_peak(struct text *text)
     report_part_label(text, "peak");
     strbuf_add_string(&text->out, facts_at_least(text->profile));
     report_text_add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
-    if (profile_get(text->profile,
-                    PROFILE_META_REGION)) { /* its own: its blocks are the program's */
+    /* A region's peak is its own, but its blocks at the peak are those at the program's. */
+    if (profile_get(text->profile, PROFILE_META_REGION)) {
         strbuf_addf(&text->out, " requested, after %s\n",
                     figure_human_duration(program->total.peak_ticks).text);
         return;
@@ -240,7 +241,7 @@ static void report_text_add_peak(struct text *text)
     strbuf_add_char(&text->out, '\n');
 }
 
-/* Is there memory of ours in what /proc says, and not in the timeline? */
+/* Did /proc count memory of Tidemark's, which the timeline leaves out? */
 static bool report_text_has_tool_memory(const struct profile *profile)
 {
     for (size_t i = 0; i < profile->sample_count; i++)
@@ -263,7 +264,7 @@ static void report_text_add_resident(struct text *text)
     strbuf_release(&line);
 }
 
-/* Blocks ever made, of reallocations too where those are known. */
+/* Blocks ever made, by reallocations too where these are known. */
 static struct figure report_text_born(const struct call_metrics *total)
 {
     return figure_known(total->realloc_count) ? call_metrics_blocks(total) : total->alloc_count;
@@ -273,7 +274,7 @@ static struct figure report_text_born_bytes(const struct call_metrics *total)
     return figure_known(total->realloc_count) ? call_metrics_bytes(total) : total->alloc_bytes;
 }
 
-/* Of a sample, smallest and largest are those that it holds. */
+/* In a sample, smallest and largest are those of the sampled blocks. */
 static void report_text_add_mean(struct strbuf *line, const struct call_metrics *total,
                                  const char *about)
 {
@@ -327,7 +328,7 @@ static void report_text_add_frees(struct text *text, const char *about)
     const struct profile *profile = text->profile;
     if (report_text_add_unless_known(text, facts_words(profile)->deaths, total->free_count))
         return;
-    /* A realloc ends the old block's life too: those are counted as reallocs only. */
+    /* A realloc ends the old block's life too, but is counted as a realloc alone. */
     struct figure reallocs = total->realloc_count, freed = total->free_count;
     if (figure_known(reallocs)) /* of estimates, frees may be fewer */
         freed = figure_of(figure_or(figure_sub(freed, reallocs), 0));
@@ -369,8 +370,8 @@ static void report_text_add_counts(struct text *text)
     strbuf_release(&line);
 }
 
-/* Of a look at the end, or before an interpreter threw away what points to others: it knows what
- * can still be reached. */
+/* A graph look at the end tells what could still be reached. A look before an interpreter's end
+ * does too: the interpreter then throws away what points to other blocks. */
 static void report_text_add_lost(struct text *text)
 {
     const struct profile_sample *sample = facts_graph_sample(text->profile);
@@ -385,7 +386,7 @@ static void report_text_add_lost(struct text *text)
                     figure_human_exact(count).text);
 }
 
-/* Who keeps most of it: holders that have a name. */
+/* The holders with most of it that have a name. */
 static void report_text_add_holders(struct text *text)
 {
     enum { MOST = 3, LEAST_PERCENT = 5 };
@@ -415,7 +416,7 @@ static void report_text_add_holders(struct text *text)
     held_by_release(&holders);
 }
 
-/* Nothing is left but what the run-times keep for themselves. */
+/* Says that nothing is left but what the run-times keep for themselves. False: more is left. */
 static bool report_text_add_pools_only(struct text *text)
 {
     struct runtime_pools left = runtime_pools_left(text->profile);
@@ -456,7 +457,8 @@ static void report_text_add_leaks(struct text *text)
         report_text_add_holders(text);
 }
 
-/* What munmap is asked for may be reserved, or not be mapped at all: only memory goes back. */
+/* munmap may be called for reserved memory, or for none at all. Only memory that was in use is
+ * given back. */
 static void report_text_add_unmapped(struct strbuf *line, const struct program_metrics *program)
 {
     struct figure back = program->mapped.freed_bytes;
@@ -468,8 +470,8 @@ static void report_text_add_unmapped(struct strbuf *line, const struct program_m
         strbuf_addf(line, ", %s of munmap", figure_human_exact(program->unmap_count).text);
 }
 
-/* The lengths of mmap add up to what was mapped only where nothing was merely reserved, and nothing
- * remapped: mremap asks for the whole length anew. */
+/* The lengths of mmap add up to what was mapped only where nothing was merely reserved or remapped:
+ * mremap is called with the whole length again. */
 static void report_text_add_map_calls(struct strbuf *line, const struct program_metrics *program)
 {
     struct figure reserved = program->mapped.reserved_bytes, bytes = program->total.map_bytes;
@@ -519,7 +521,7 @@ static void report_text_add_threads(struct text *text)
     strbuf_add_char(&text->out, '\n');
 }
 
-/* Who runs short beside others is not to blame for it alone. */
+/* Says when the machine was short of memory: other processes may be the cause. */
 static void report_text_add_machine(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
@@ -560,7 +562,7 @@ static void report_text_add_loss(struct text *text)
     strbuf_release(&warnings);
 }
 
-/* Of a sample that holds no allocation. */
+/* Says that the sample holds no allocation. */
 static void report_text_add_unknown(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
@@ -586,7 +588,7 @@ static void report_text_add_head(struct text *text)
     report_text_add_level(text);
     report_text_add_stacks(text);
     report_text_add_sampling(text);
-    /* What is largest comes first. */
+    /* The largest comes first. */
     bool mapped_first = figure_less(text->profile->program.total.peak_bytes,
                                     text->profile->program.mapped.peak_bytes);
     if (mapped_first)
@@ -605,7 +607,7 @@ static void report_text_add_head(struct text *text)
     report_text_add_names(text);
 }
 
-/* What most people need not know first, and the curve. */
+/* Figures that most people do not need first, and the curve. */
 static void report_text_add_more_figures(struct text *text)
 {
     const struct program_metrics *program = &text->profile->program;
@@ -728,7 +730,7 @@ static void report_text_add_hint(struct text *text)
     strbuf_release(&line);
 }
 
-/* Not where a part of the program was asked for. */
+/* Is the whole program asked for, and no part of it? */
 static bool report_text_is_of_all(const struct text *text)
 {
     return text->options->metric == METRIC_CHOICE_ALL && !text->options->filter &&
@@ -736,7 +738,8 @@ static bool report_text_is_of_all(const struct text *text)
            !profile_get(text->profile, PROFILE_META_LEVEL);
 }
 
-/* A hundredth of the peak, or of what is left. Less of it stands in no list of the largest. */
+/* Has start-up a hundredth of the peak, or of what is left? With less it is in no list of the
+ * largest. */
 static bool report_text_has_startup(const struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;

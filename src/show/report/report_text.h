@@ -19,58 +19,62 @@ struct text {
     struct strbuf out;
     const struct profile *profile;
     const struct report_options *options;
-    struct startup startup; /* left out of the sites; nothing where it is listed with them */
+    struct startup startup; /* left out of the sites; empty where start-up is listed with them */
     struct call_sites sites;
-    size_t figure_columns; /* left of the names, in the section of sites that is being written */
-    struct text_row row;   /* the next cell of the table that is being written */
+    size_t
+        figure_columns; /* width left of the names, in the section of sites that is being written */
+    struct text_row row; /* the next cell of the table that is being written */
 };
 
 /* ---- Pieces (report_text_parts.c) ---------------------------------------------------------- */
 
-/* "  label        " of the head. */
+/* Adds "  label        " of the head. */
 void report_part_label(struct text *text, const char *label);
-/* What stands behind it, with a newline. */
+/* Adds the text behind a label, and a newline. */
 void report_part_wrapped(struct text *text, const char *string);
-/* An empty line, the title of a section and, if not NULL, what stands behind it. */
+/* Adds an empty line, the title of a section and, if `rest` is not NULL, a text behind it. */
 void report_part_title(struct text *text, const char *title, const char *rest);
-/* A dim line, or several, below a title. */
+/* Adds a dim note below a title. */
 void report_part_note(struct text *text, const char *string);
-/* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */
+/* Adds the rest of a line whose first `used` columns are taken: the name, and the place at the
+ * right edge. */
 void report_part_frame(struct text *text, struct frame frame, size_t used, bool strong);
 /* report_part_frame() for the frame that the path of a node is listed under. */
 void report_part_path(struct text *text, uint32_t node, size_t used, bool strong);
-/* Groups nodes that report_part_path() would show alike: by index of `nodes` a group, numbered as
- * they come; *groups is how many. To be freed; NULL: out of memory. */
+/* Groups nodes that report_part_path() shows alike. Returns the group of each element of `nodes`,
+ * numbered in order of appearance; *groups is their number. The caller frees it; NULL: out of
+ * memory. */
 uint32_t *report_part_groups(const struct text *text, const uint32_t *nodes, size_t count,
                              size_t *groups);
-/* Ends a line; spaces at its end go. */
+/* Ends a line without spaces at its end. */
 void report_part_end(struct text *text);
-/* A name at the end of a row: cut to `columns`, and made safe for a terminal. */
+/* Adds a name at the end of a row, cut to `columns` and made safe for a terminal. */
 void report_part_name(struct text *text, const char *name, size_t columns);
-/* The headings of a table with a newline; a row of it, and its cells one by one. */
+/* Add the headings of a table with a newline; begin a row; add its cells one by one. */
 void report_part_headings(struct text *text, const struct text_column *columns, size_t count);
 void report_part_row(struct text *text, const struct text_column *columns);
 void report_part_next(struct text *text, const char *cell);
 void report_part_next_figure(struct text *text, const char *figure);
-/* Made safe for a terminal and cut to the column. */
+/* Adds a cell, made safe for a terminal and cut to the column. */
 void report_part_next_name(struct text *text, const char *name);
-/* From `begin` to `end` of a scale of `whole` that is `columns` wide; what is above 0 is seen. With
- * no newline. */
+/* Adds a bar from `begin` to `end` of a scale of `whole` that is `columns` wide, without a newline.
+ * A bar is visible if its length is above 0. */
 void report_part_bar(struct text *text, double begin, double end, double whole, size_t columns);
 
-/* Owners that are shown alike become one; how many are left. */
+/* Joins owners that are shown alike. Returns how many are left. */
 size_t report_part_group_owners(const struct text *text, struct profile_owner *rows, size_t count,
                                 void (*join)(struct profile_owner *to,
                                              const struct profile_owner *from));
 
 /* ---- Sections ------------------------------------------------------------------------------ */
 
-/* Each adds itself, or in full says why it is not there. 0 or -ENOMEM. */
+/* Each adds a section, or a sentence why there is none. 0 or -ENOMEM. */
 int report_section_sites(struct text *text);
 int report_section_functions(struct text *text);
 int report_section_libraries(struct text *text);
 int report_section_tree(struct text *text);
-/* A column of --columns (a position in report_column_name()), and its value of many call paths. */
+/* The title of a column of --columns (a position in report_column_name()), and its value for many
+ * call paths. */
 const char *report_column_title(size_t position);
 struct human report_column_value(const struct text *text, size_t position,
                                  const struct merged_metrics *merged);
@@ -88,11 +92,11 @@ int report_section_regions(struct text *text);
 int report_section_types(struct text *text);
 int report_section_fill(struct text *text);
 int report_section_heat(struct text *text);
-/* Its second table; nothing where nothing is known. */
+/* The second table of the section on heat; nothing where nothing is known. */
 int report_text_add_page_use(struct text *text);
 int report_section_numa(struct text *text);
 
-/* The first screen (report_text_first.c, report_text_owners.c): three lines each. */
+/* The first screen (report_text_first.c, report_text_owners.c). */
 void report_first_owners(struct text *text, size_t most, bool with_callers);
 /* How many of the largest owners have most of the resident memory together; 1: more than `most`. */
 size_t report_first_owners_needed(const struct text *text, size_t most);
@@ -102,13 +106,13 @@ int report_first_screen(struct text *text, bool has_insights); /* 0 or -ENOMEM *
 /* The head's line about a module without symbols, where most of the memory is its functions'. */
 void report_text_add_names(struct text *text);
 
-/* Short forms for the overview: nothing where there is nothing to say. */
+/* Short forms for the overview; nothing where there is nothing to say. */
 void report_overview_ledger(struct text *text);
 void report_overview_peaks(struct text *text);
 void report_overview_regions(struct text *text);
 void report_overview_owners(struct text *text);
 
-/* Parts of the section about memory; nothing where a profile does not say. */
+/* Parts of the section about memory; nothing where the profile has no such rows. */
 int report_part_owners(struct text *text);
 void report_part_container(struct text *text);
 

@@ -1,5 +1,5 @@
-/* What the memory of the program's control group was made of: why a container of 1 GiB was full
- * with a heap of 200 MiB. */
+/* Writes what the memory of the program's control group was made of: why a container of 1 GiB was
+ * full with a heap of 200 MiB. */
 #include "report/report_text.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static void report_text_container_add_row(struct text *text, const struct profil
     report_part_end(text);
 }
 
-/* Of each kind the first rows, which are the largest, and the one without a name. */
+/* Adds the first rows of each kind, which are the largest, and the row without a name. */
 static void report_text_container_add_rows(struct text *text, uint32_t sample, double whole)
 {
     const struct profile *profile = text->profile;

@@ -12,7 +12,7 @@ enum { LABEL = 12, COUNT = 10, SHARE = 8, GAP = 2, BINS = 66, MAP_ROWS = 24, MAP
 
 typedef struct human human_of(uint64_t value);
 
-/* The rows of a kind; they lie together. */
+/* The rows of a kind, which lie together. */
 struct rows {
     const struct distribution_row *at;
     size_t count;
@@ -49,7 +49,7 @@ struct bins {
     unsigned first, last, step; /* bins are shown `step` together */
 };
 
-/* Fine bins add up to powers of two, and those to powers of four if there were too many lines. */
+/* Adds fine bins up to powers of two, or of four where there would be too many lines. */
 static struct bins report_text_distributions_bins_from(struct rows rows, unsigned step)
 {
     struct bins bins = {.first = BINS, .step = step};
@@ -102,7 +102,7 @@ static void report_text_distributions_add_bins(struct text *text, const struct b
     report_part_headings(text, columns, BIN_HEADINGS);
     for (unsigned i = bins->first; i <= bins->last; i += i ? bins->step : 1) {
         if (!bins->count[i] && i && !bins->count[i - 1 ? i - bins->step : 0])
-            continue; /* of several empty lines one is enough */
+            continue; /* one line stands for several empty ones */
         report_part_row(text, columns);
         if (bins->count[i])
             report_text_distributions_add_bin(text, bins, i, human);

@@ -1,5 +1,5 @@
-/* Writes the section on containers: how full the vectors, strings and hash tables are that each
- * call path made, as their owners said when the last look read them. */
+/* Writes the section on containers: how full vectors, strings and hash tables of each call path
+ * are. The containers said so when the last look read them. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static const struct text_column columns[] = {
     {"what", SHAPE, TEXT_LEFT, 2},     {"", 0, TEXT_LEFT, 0}};
 enum { COLUMNS = sizeof columns / sizeof *columns, USED = 2 * CELL + FILLED + BLOCKS + 2 + SHAPE };
 
-/* A row for each call site and shape: what `rows` has of them is joined into the first. */
+/* Joins rows of one call site and shape into the first of them. Returns how many are left. */
 static size_t report_text_fill_join(const struct text *text, struct path_fill *rows, size_t count)
 {
     size_t groups = 0, kept = 0;

@@ -18,7 +18,7 @@
 
 enum { SCREEN_LINES = 24, TITLE_LINES = 2 }; /* a title has an empty line in front */
 enum { FIRST_ROWS = 3, FIGURE = 10, SHARE = 7, GAP = 2, FIRST_USED = 1 + FIGURE + SHARE + 2 * GAP };
-#define FIRST_SHARE 0.75 /* rows with so much say whose most of it is */
+#define FIRST_SHARE 0.75 /* rows with so much of all answer whose it is */
 static const struct text_column report_text_first_columns[] = {
     {NULL, FIGURE, TEXT_RIGHT, 1}, {NULL, SHARE, TEXT_RIGHT, GAP}, {NULL, 0, TEXT_LEFT, GAP}};
 
@@ -55,7 +55,7 @@ static void report_text_first_add_startup(struct text *text, double whole)
     strbuf_release(&name);
 }
 
-/* What all call sites but the first `shown` have, start-up's left out; *others are so many. */
+/* What the call sites after the first `shown` have, without start-up; *others is their number. */
 static double report_text_first_others(const struct text *text, size_t shown, size_t *others)
 {
     const struct site_group *top[FIRST_ROWS];
@@ -67,7 +67,7 @@ static double report_text_first_others(const struct text *text, size_t shown, si
     return left;
 }
 
-/* So many rows say who held most. */
+/* Do so many rows show who held most? */
 static bool report_text_first_lead(const struct text *text, size_t rows)
 {
     double whole = figure_double(text->profile->program.total.at_peak_bytes);
@@ -83,7 +83,7 @@ static size_t report_text_first_holders_needed(const struct text *text)
     return needed > FIRST_ROWS ? 1 : needed;
 }
 
-/* One line for all other call sites, where the rows above it do not say who held most. */
+/* One line for all other call sites, if the rows above do not show who held most. */
 static void report_text_first_add_others(struct text *text, size_t shown, double whole)
 {
     struct strbuf name = STRBUF_INIT;
@@ -146,14 +146,14 @@ static size_t report_text_first_lines(const struct text *text)
     return lines;
 }
 
-/* How many rows each list has, and whether owners say through whom. */
+/* How many rows each list has, and whether owners have lines of callers. */
 struct first_layout {
     size_t owners, holders;
     bool with_callers;
 };
 
-/* What takes fewer lines, step by step: lists go down to the rows that are needed, owners before
- * holders; then owners lose their callers. */
+/* Narrows the layout by a step: lists go down to the rows that are needed, owners before holders;
+ * then owners lose their callers. False: it cannot be narrowed. */
 static bool report_text_first_narrow(struct first_layout *layout, struct first_layout needed)
 {
     if (layout->owners > needed.owners)
@@ -173,8 +173,8 @@ bool report_first_heap_is_small(const struct text *text)
     return held < figure_double(facts_owned_by_program(text->profile)) / 10;
 }
 
-/* Adds both lists with as many rows as there is room for above `below` lines. False: the rows that
- * are needed are too many. */
+/* Adds both lists with as many rows as there is room for above `below` lines. False: there is no
+ * room for the rows that are needed. */
 static bool report_text_first_fit(struct text *text, size_t below, struct first_layout needed)
 {
     struct first_layout layout = {FIRST_ROWS, FIRST_ROWS, true};
@@ -189,8 +189,8 @@ static bool report_text_first_fit(struct text *text, size_t below, struct first_
     return false;
 }
 
-/* Rows that have most of the memory stay before all insights but one do, because a part of it leads
- * nowhere. A heap that is a small part of what is resident needs no rows. */
+/* Insights but one make room for the rows that together have most of the memory, because a part of
+ * these would mislead. A heap that is a small part of what is resident needs no rows. */
 static void report_text_first_add_lists(struct text *text, size_t insights)
 {
     bool is_small = report_first_heap_is_small(text);

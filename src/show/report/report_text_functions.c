@@ -1,4 +1,4 @@
-/* Functions as a table, and the call tree from the top.
+/* Writes functions as a table, and the call tree from the top.
  *
  *     inclusive            exclusive           function                          file:line
  *    45.2 MiB   46.0 %     1.20 MiB    1.2 %  parse_document                  src/parser.c:123
@@ -43,7 +43,7 @@ static struct figure report_text_functions_run_ns(const struct profile *profile)
     return figure_of(facts_number(profile, PROFILE_META_DURATION));
 }
 
-/* The title of its section, as it stands in a sentence. */
+/* The metric's title as part of a sentence. */
 static void report_text_functions_add_metric(struct strbuf *out, const struct profile *profile,
                                              size_t metric)
 {
@@ -54,7 +54,7 @@ static void report_text_functions_add_metric(struct strbuf *out, const struct pr
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* With the file or library that it is in, not with the line of one of its calls. */
+/* Adds the function with its file or library, not with the line of one of its calls. */
 static void report_text_functions_add(struct text *text, uint32_t key, struct frame frame,
                                       size_t used)
 {
@@ -68,7 +68,7 @@ static void report_text_functions_add(struct text *text, uint32_t key, struct fr
     strbuf_release(&place);
 }
 
-/* The executable and libraries by their paths. */
+/* Adds a library, or the executable, by its path. */
 static void report_text_functions_add_library(struct text *text, uint32_t key, struct frame frame,
                                               size_t used)
 {
@@ -102,7 +102,7 @@ static struct human report_text_functions_derived_human(const struct derived *fi
     return out;
 }
 
-/* Of blocks that all live still no life is the longest, nor is it 0. */
+/* The longest life is unknown while all blocks live; it is not 0. */
 static struct figure report_text_functions_known(const struct metric_row *row, struct figure value,
                                                  const struct call_metrics *of)
 {
@@ -140,7 +140,7 @@ const char *report_column_title(size_t position)
     return metric_rows[position].column;
 }
 
-/* Of a column: wide enough for its title, with a space before it. */
+/* Wide enough for the column's title and a space before it. */
 static size_t report_text_functions_column_width(size_t position)
 {
     size_t width = strlen(report_column_title(position)) + 1;
@@ -280,7 +280,7 @@ static const struct text_column tree_columns[] = {{"inclusive", FIGURE, TEXT_RIG
                                                   {"", SHARE, TEXT_RIGHT, 0},
                                                   {"exclusive", FIGURE, TEXT_RIGHT, 0},
                                                   {"", 0, TEXT_LEFT, GAP}};
-static const double tree_least = 0.01; /* of the whole: what weighs less is not shown */
+static const double tree_least = 0.01; /* of the whole: nodes with less are not shown */
 
 static void report_text_functions_add_tree_line(struct tree *tree, uint32_t index,
                                                 const char *branch)
@@ -328,7 +328,7 @@ static bool report_text_functions_asks_itself(const struct tree *tree, uint32_t 
     return figure_double(nodes[index].exclusive) >= tree_least * figure_double(nodes[0].inclusive);
 }
 
-/* Of a long chain of single calls the middle is left out. */
+/* Says how many calls of a long chain are left out in the middle. */
 static void report_text_functions_add_gap(struct tree *tree, size_t count)
 {
     struct strbuf line = STRBUF_INIT;
@@ -341,12 +341,12 @@ static void report_text_functions_add_gap(struct tree *tree, size_t count)
     tree->lines++;
 }
 
-/* Single children stand straight below their parent, so that deep calls do not run out of the line.
- * Returns the last of them, at a branch or at what asks for something itself. */
+/* Single children stand straight below their parent, so that deep calls fit into the line. Returns
+ * the last of them: at a branch, or at a function that asks for memory itself. */
 static uint32_t report_text_functions_add_chain(struct tree *tree, uint32_t index)
 {
     const char *sign = style_sign(&tree->text->style, "↓ ", "v ");
-    uint32_t chain[CHAIN_LINES] = {0}; /* the last ones seen, those not shown yet */
+    uint32_t chain[CHAIN_LINES] = {0}; /* the last nodes that are not shown yet */
     size_t count = 0;
     bool only;
     for (uint32_t child; (child = report_text_functions_heavy_child(tree, index, &only)) && only;

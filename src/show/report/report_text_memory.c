@@ -1,5 +1,5 @@
-/* What the machine sees: resident memory explained line by line, samples, mappings, and which call
- * paths' blocks are resident.
+/* Writes the machine's view: resident memory explained line by line, samples, mappings, and which
+ * call paths' blocks are resident.
  *
  *   live, touched      16.0 MiB   57.1 %  ████████████████
  *   allocator's rest   2.00 MiB    7.1 %                  ██
@@ -32,7 +32,8 @@ static bool report_text_memory_is_higher(const struct profile_sample *a,
            (!b || figure_compare(a->resident_bytes, b->resident_bytes) > 0);
 }
 
-/* The sample with most resident, of those with a ledger; NULL: none has one. */
+/* The sample with most resident memory, perhaps of those with a ledger only; NULL: there is none.
+ */
 static const struct profile_sample *report_text_memory_highest(const struct profile *profile,
                                                                bool with_ledger)
 {
@@ -84,9 +85,8 @@ static void report_text_memory_add_ledger_line(struct text *text, const char *na
     strbuf_add_char(&text->out, '\n');
 }
 
-/* What lies behind the lines: not resident, or not to be kept. */
-/* Pages are counted through rarely enough to cost little; the most there was may lie between two
- * times. */
+/* Says how much more was resident at another moment: pages are counted seldom, so that counting
+ * costs little. */
 static void report_text_memory_add_most_resident(struct strbuf *line, const struct profile *profile,
                                                  const struct profile_sample *sample)
 {
@@ -99,6 +99,7 @@ static void report_text_memory_add_most_resident(struct strbuf *line, const stru
                     figure_human_bytes(most).text);
 }
 
+/* Says what the lines do not show: memory that is not resident, or could be given back. */
 static void report_text_memory_add_ledger_note(struct text *text,
                                                const struct profile_sample *sample)
 {
@@ -117,7 +118,7 @@ static void report_text_memory_add_ledger_note(struct text *text,
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         struct figure value = report_text_memory_figure(sample, notes[i].offset);
         const char *hole = strstr(notes[i].what, "%s");
-        /* what went meanwhile was touched, whosever it was */
+        /* what went meanwhile had been touched */
         if (notes[i].offset == offsetof(struct profile_sample, untouched_bytes) &&
             sample->unexplained_bytes > 0)
             value = figure_sub(value, figure_of((uint64_t)sample->unexplained_bytes));
@@ -134,8 +135,12 @@ static void report_text_memory_add_ledger_note(struct text *text,
     strbuf_release(&line);
 }
 
-static void report_text_memory_add_ledger(struct text *text, const struct profile_sample *sample)
+/* Blocks that appear while the pages are looked at make the parts larger than the whole. Then
+ * facts_sample() enlarges the whole. */
+static void report_text_memory_add_ledger(struct text *text, const struct profile_sample *taken)
 {
+    struct profile_sample shown = facts_sample(taken);
+    const struct profile_sample *sample = &shown;
     struct strbuf rest = STRBUF_INIT;
     double whole = figure_double(sample->resident_bytes), at = 0;
     strbuf_addf(&rest, "%s ", figure_human_bytes(sample->resident_bytes).text);
@@ -160,10 +165,8 @@ static void report_text_memory_add_ledger(struct text *text, const struct profil
 void report_overview_ledger(struct text *text)
 {
     const struct profile_sample *sample = report_text_memory_highest(text->profile, true);
-    if (sample) {
-        struct profile_sample shown = facts_sample(sample);
-        report_text_memory_add_ledger(text, &shown);
-    }
+    if (sample)
+        report_text_memory_add_ledger(text, sample);
 }
 
 /* ---- Samples ------------------------------------------------------------------------------- */
@@ -212,8 +215,9 @@ static void report_text_memory_add_limits(struct text *text, const struct profil
                 &line, ", %s of it was used at most",
                 human_percent(figure_double(used), figure_double(sample->cgroup_limit_bytes)).text);
         if (figure_positive(sample->ooms))
-            strbuf_addf(&line, "; %s processes killed for want of memory",
-                        figure_human_exact(sample->ooms).text);
+            strbuf_addf(&line, "; %s process%s killed for want of memory",
+                        figure_human_exact(sample->ooms).text,
+                        figure_equal(sample->ooms, figure_of(1)) ? "" : "es");
     } else if (figure_known(sample->cgroup_bytes)) {
         strbuf_addf(&line, "no limit; the cgroup uses %s",
                     figure_human_bytes(sample->cgroup_bytes).text);
@@ -280,7 +284,7 @@ static int report_text_memory_add_mappings(struct text *text, uint32_t sample)
     size_t count = 0;
     for (size_t i = 0; values && i < profile->mapping_count; i++) {
         bool here = profile->mappings[i].sample == sample;
-        /* those of other samples last, those whose size is unknown before them */
+        /* mappings of other samples last, those of unknown size before them */
         values[i] =
             !here ? FIGURE_UNKNOWN : figure_of(figure_or(profile->mappings[i].resident_bytes, 0));
         count += here;
@@ -301,7 +305,7 @@ static int report_text_memory_add_mappings(struct text *text, uint32_t sample)
     return 0;
 }
 
-/* "holds  10.0 MiB of zeros, …", where the pages were read. */
+/* "pages hold 10.0 MiB of zeros, …", if the pages were read. */
 static void report_text_memory_add_content(struct text *text)
 {
     const struct profile_sample *sample = facts_content_sample(text->profile);
@@ -375,7 +379,7 @@ static struct figure report_text_memory_residency_weight(const struct profile_re
     return figure_max(row->pinned_bytes, row->live_bytes);
 }
 
-/* The last sample that has rows: what is resident now, or was at the end. */
+/* The last sample that has rows: now, or at the end. */
 static uint32_t report_text_memory_last_with_residency(const struct profile *profile)
 {
     uint32_t last = 0;
@@ -406,7 +410,7 @@ static void report_text_memory_add_to_row(struct profile_residency *into,
     into->pinned_bytes = figure_add(into->pinned_bytes, from->pinned_bytes);
 }
 
-/* One row for each call site, of the rows of a sample. To be freed; NULL: out of memory. */
+/* One row for each call site, of the rows of a sample. The caller frees it; NULL: out of memory. */
 static struct profile_residency *
 report_text_memory_residency_by_site(const struct text *text, uint32_t sample, size_t *count)
 {

@@ -1,5 +1,5 @@
 /* Writes the section on NUMA nodes: on which nodes each owner's resident memory is, at the look
- * with most of it. A column for each of the nodes with most, one for all others. */
+ * with most of it. The nodes with most have a column each, all others share one. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ enum { CELL = 10, WHOSE = 9, SHOWN = 4, NAMES = PROFILE_NODES + 1, NAME_BYTES = 
 
 /* The columns of the table: resident, nodes, others, not known, whose, name. */
 struct numa_table {
-    int nodes[PROFILE_NODES]; /* by bytes, those without any left out */
+    int nodes[PROFILE_NODES]; /* by bytes; nodes without any are left out */
     size_t node_count, shown;
     bool has_unknown;
     char names[NAMES][NAME_BYTES];
@@ -57,7 +57,7 @@ static void report_text_numa_name(char *name, int node)
         snprintf(name, NAME_BYTES, "node %d", node);
 }
 
-/* Those with bytes, the most first; of equal ones the lower number. */
+/* Chooses the nodes that have bytes, most first; among equal ones the lower number first. */
 static void report_text_numa_choose(struct numa_table *table, const struct profile_owner *all)
 {
     for (int node = 0; node < PROFILE_NODES; node++) {

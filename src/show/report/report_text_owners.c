@@ -1,5 +1,5 @@
-/* Who has the resident memory, at the highest look that passed over the pages: call sites by their
- * blocks, mappings and free memory, files, stacks, variables.
+/* Writes who has the resident memory, at the highest look that passed over the pages: call sites by
+ * their blocks, mappings and free memory; files, stacks, variables.
  *
  *   412 MiB  86.1 %  mapping    alloc_anon                     ggc-page.cc:798
  *    18 MiB   3.8 %  file       /usr/lib/libc.so.6
@@ -43,7 +43,8 @@ static bool report_text_owners_has_path(const struct profile_owner *row)
     return row->path > 0 && row->kind < PATH_KINDS;
 }
 
-/* A group for each row of `rows` that has a path: those that are shown alike. NULL: no memory. */
+/* The group of each row of `rows` that has a path: rows that are shown alike share one. NULL: no
+ * memory. */
 static uint32_t *report_text_owners_groups(const struct text *text,
                                            const struct profile_owner *rows, size_t count,
                                            size_t *groups)
@@ -59,7 +60,8 @@ static uint32_t *report_text_owners_groups(const struct text *text,
     return found;
 }
 
-/* One row for each call site and kind, and the others as they are. To be freed; NULL: no memory. */
+/* One row for each call site and kind; rows without a path stay as they are. The caller frees it;
+ * NULL: no memory. */
 static struct profile_owner *report_text_owners_by_site(const struct text *text,
                                                         const struct profile_owner *rows,
                                                         size_t count, size_t *kept)
@@ -205,7 +207,7 @@ static void report_text_owners_add_row(struct text *text, const struct profile_o
         report_text_owners_add_name(text, row, USED);
 }
 
-/* All that is below the last row that is shown. */
+/* One line for all rows after the last one that is shown. */
 static void report_text_owners_add_rest(struct text *text, const struct profile_owner *rows,
                                         const uint32_t *order, size_t count, double whole)
 {
@@ -227,7 +229,7 @@ static void report_text_owners_add_rest(struct text *text, const struct profile_
 
 typedef void owner_row(struct text *text, const struct profile_owner *row, double whole);
 
-/* Indices of rows by falling resident bytes. To be freed; NULL: no memory. */
+/* The indices of the rows, by falling resident bytes. The caller frees it; NULL: no memory. */
 static uint32_t *report_text_owners_order(const struct profile_owner *rows, size_t count)
 {
     struct figure *values = rows ? calloc(count + 1, sizeof *values) : NULL;
@@ -238,7 +240,8 @@ static uint32_t *report_text_owners_order(const struct profile_owner *rows, size
     return order;
 }
 
-/* Adds the first rows of `order` that have something by `add`, `most` of them; how many. */
+/* Adds at most `most` of the first rows of `order` that have resident bytes, by `add`. Returns how
+ * many. */
 static size_t report_text_owners_add_top(struct text *text, const struct profile_owner *rows,
                                          const uint32_t *order, size_t count, size_t most,
                                          double whole, owner_row *add)
@@ -288,8 +291,8 @@ static void report_text_owners_add_when(struct strbuf *line, const struct text *
                 is_later ? "later" : "earlier");
 }
 
-/* How far the look was from the highest moment: in bytes by the kernel's count, in time by
- * readings. Not said if it is less than a part of what was found. */
+/* Says how far the look was from the highest moment: in bytes by the kernel's count, in time by
+ * readings. Nothing if the distance is less than a part of what was found. */
 static void report_text_owners_add_distance(struct text *text, const struct profile_sample *sample,
                                             unsigned least_part)
 {
@@ -306,7 +309,7 @@ static void report_text_owners_add_distance(struct text *text, const struct prof
     strbuf_release(&line);
 }
 
-/* The rows of a sample, one for each call site and kind. To be freed; NULL: no memory. */
+/* The rows of a sample, one for each call site and kind. The caller frees it; NULL: no memory. */
 static struct profile_owner *
 report_text_owners_of(const struct text *text, const struct profile_sample *sample, size_t *kept)
 {
@@ -320,7 +323,7 @@ report_text_owners_of(const struct text *text, const struct profile_sample *samp
     return report_text_owners_by_site(text, profile->owners + first, count, kept);
 }
 
-/* Of a job each rank's look is of its own moment. */
+/* In a job each rank was looked at in a moment of its own. */
 static void report_text_owners_add_moment(struct strbuf *rest, const struct profile *profile,
                                           const struct profile_sample *sample)
 {
@@ -481,16 +484,16 @@ static void report_text_owners_add_first(struct text *text, const struct profile
 /* ---- Through whom -------------------------------------------------------------------------- */
 
 enum { THROUGH_CALLERS = 3, THROUGH_COLUMNS = 26 };
-#define THROUGH_SHARE 0.1  /* of all that is resident: a row with less has no callers below it */
+#define THROUGH_SHARE 0.1  /* of all that is resident: rows with less have no line of callers */
 #define CALLER_SHARE  0.01 /* of the row: a caller with less is not named */
 
-/* The callers of a call site by what they have of its resident bytes, by index of function. */
+/* The callers of a call site, by their part of its resident bytes; indexed by function. */
 struct through {
     struct figure *bytes;
     double whole;
 };
 
-/* Adds the row to the caller of the frame that it is listed under. */
+/* Adds the row's bytes to the caller of the frame under which the row is listed. */
 static void report_text_owners_count_caller(const struct text *text, struct through *through,
                                             const struct profile_owner *row)
 {
@@ -536,7 +539,7 @@ static void report_text_owners_add_callers(struct strbuf *line, const struct tex
     free(order);
 }
 
-/* A call site with a good part of what is resident says who called it. */
+/* Adds a line of callers to a call site that has a good part of what is resident. */
 static void report_text_owners_add_through(struct text *text, const struct profile_owner *row,
                                            double whole)
 {
@@ -569,9 +572,9 @@ static void report_text_owners_add_first_row(struct text *text, const struct pro
 /* ---- As many rows as lead to the headline -------------------------------------------------- */
 
 enum { OTHER_KINDS = 3, OTHERS_USED = 22 };
-#define FIRST_SHARE 0.75 /* rows with so much of all that is resident say whose it is */
+#define FIRST_SHARE 0.75 /* rows with so much of all that is resident answer whose it is */
 
-/* The program's rows, largest first. Ours are in the section alone. */
+/* The program's rows, largest first. Tidemark's own are in the section alone. */
 struct first_owners {
     struct profile_owner *rows;
     uint32_t *order; /* NULL: there is nothing, or no memory */
@@ -604,7 +607,7 @@ static void report_text_owners_close_first(struct first_owners *first)
     free(first->rows);
 }
 
-/* What all rows from `begin` to `end` have; *owners of them have something. */
+/* The bytes of the rows from `begin` to `end`; *owners is how many of them have some. */
 static uint64_t report_text_owners_sum(const struct first_owners *first, size_t begin, size_t end,
                                        size_t *owners)
 {
@@ -637,7 +640,8 @@ size_t report_first_owners_needed(const struct text *text, size_t most)
     return needed > most ? 1 : needed;
 }
 
-/* "333 others: file 53.1 %, globals 8.1 %": what they are, most first, shares of the whole. */
+/* "333 others: file 53.1 %, globals 8.1 %": the kinds of the others, largest first, as shares of
+ * the whole. */
 static void report_text_owners_name_others(struct strbuf *name, const struct first_owners *first,
                                            size_t shown, size_t owners)
 {
@@ -656,7 +660,7 @@ static void report_text_owners_name_others(struct strbuf *name, const struct fir
     free(order);
 }
 
-/* One line for all others, where the rows above it do not say whose most of the memory is. */
+/* One line for all others, if the rows above do not show whose most of the memory is. */
 static void report_text_owners_add_others(struct text *text, const struct first_owners *first,
                                           size_t shown)
 {

@@ -1,6 +1,6 @@
 /* Writes the table on lag and drag: how long the memory of each call site's large blocks lay before
- * its first write and after its last, and what of it was never written. Most bytes and seconds come
- * first. */
+ * its first write and after its last, and how much was never written. Rows with most bytes times
+ * seconds come first. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -49,7 +49,8 @@ static int report_text_page_use_compare(const void *left, const void *right)
     return (a->path > b->path) - (a->path < b->path);
 }
 
-/* A row for each call site, without those of which nothing is known; how many. */
+/* Joins rows into one for each call site, and leaves out rows without known blocks. Returns how
+ * many are left. */
 static size_t report_text_page_use_group(const struct text *text, struct profile_page_use *rows,
                                          size_t count)
 {
@@ -77,7 +78,7 @@ static size_t report_text_page_use_group(const struct text *text, struct profile
     return kept;
 }
 
-/* Of each byte, on average. */
+/* The mean of a byte. */
 static const char *report_text_page_use_mean(uint64_t kib_ms, uint64_t bytes, struct human *storage)
 {
     if (bytes < KIB)

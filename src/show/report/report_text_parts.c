@@ -1,5 +1,5 @@
-/* The pieces of which the text report is made: labels, titles, wrapped lines, cells, frames and
- * bars. Each appends to one buffer, in the style and width of the output. */
+/* Writes the pieces of the text report: labels, titles, wrapped lines, cells, frames and bars. Each
+ * appends to one buffer, in the style and width of the output. */
 #include "report/report_text.h"
 
 #include <stdio.h>
@@ -130,7 +130,7 @@ uint32_t *report_part_groups(const struct text *text, const uint32_t *nodes, siz
     }
     if (keyed)
         qsort(keyed, count, sizeof *keyed, report_text_parts_by_key);
-    /* first the index of the group's first member, which stands before it, then the number */
+    /* `of` first has the index of the group's first member, then the group's number */
     for (size_t i = 0, first = 0; keyed && of && i < count; i++) {
         first = i && keyed[i].key == keyed[i - 1].key ? first : i;
         of[keyed[i].at] = keyed[first].at;

@@ -1,5 +1,5 @@
-/* Writes the section on regions and marks: what the program says of itself. Regions are sorted
- * by their peak. What the recorder could not keep is said below. */
+/* Writes the section on regions and marks, which the program has named itself. Regions are sorted
+ * by their peak. A note below says what the recorder could not keep. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static int report_text_regions_compare(const void *left, const void *right)
                                 : (a->index > b->index) - (a->index < b->index);
 }
 
-/* The `most` with the highest peaks. */
+/* Adds the `most` regions with the highest peaks. */
 static int report_text_regions_add_regions(struct text *text, size_t most)
 {
     size_t count = text->profile->region_count;

@@ -36,14 +36,15 @@ struct tree {
     struct text *text;
     const struct callers *callers;
     struct figure total;
-    struct strbuf prefix; /* what stands left of the lines of the current level */
+    struct strbuf prefix; /* the text left of the lines of the current level */
     size_t level, lines;
 };
 
-/* A branch's sign is as wide as all that stands left of it: its share is a table of one row. */
+/* A table of one row with the share of a branch. It begins behind the branch's sign, whose position
+ * varies. */
 static const struct text_column report_text_sites_branch_columns[] = {{NULL, SHARE, TEXT_RIGHT, 0},
                                                                       {NULL, 0, TEXT_LEFT, 1}};
-/* An estimate has its error bar behind the figure. */
+/* The columns of a call site. An estimate has an error bar behind the figure. */
 static const struct text_column report_text_sites_columns[] = {
     {NULL, FIGURE, TEXT_RIGHT, 0}, {NULL, SHARE, TEXT_RIGHT, GAP}, {NULL, 0, TEXT_LEFT, GAP}};
 static const struct text_column report_text_sites_bar_columns[] = {
@@ -52,7 +53,7 @@ static const struct text_column report_text_sites_bar_columns[] = {
     {NULL, SHARE, TEXT_RIGHT, GAP},
     {NULL, 0, TEXT_LEFT, GAP}};
 
-/* What a branch must weigh, as a part of its site, and how many are shown, by level. */
+/* By level: the least part of its site that a branch must have, and how many branches are shown. */
 static const struct {
     double least;
     size_t most;
@@ -76,8 +77,7 @@ static size_t report_text_sites_prefix_columns(const struct tree *tree)
 
 static void report_text_sites_add_callers(struct tree *tree, uint32_t index);
 
-/* "├─ 30.6 % function": the branch, its share in a field of 7, and what hangs on it. */
-/* The share of the whole, or of what does not add up the figure itself. */
+/* The share of the whole; the figure itself where the metric does not add up. */
 static struct human report_text_sites_branch_figure(const struct tree *tree, struct figure value)
 {
     const struct metric *metric = tree->callers->metric;
@@ -85,6 +85,7 @@ static struct human report_text_sites_branch_figure(const struct tree *tree, str
                                   : metric_human(metric, value);
 }
 
+/* Adds "├─ 30.6 % function": the branch with its share, and the callers above it. */
 static void report_text_sites_add_branch(struct tree *tree, uint32_t child, bool last)
 {
     const struct caller *caller = &tree->callers->nodes[child];
@@ -197,7 +198,7 @@ static void report_text_sites_add_freed(struct text *text, const struct site_gro
     strbuf_release(&line);
 }
 
-/* "alloc_count 1.20 k, mean size 64 B": what --columns asks for. */
+/* "alloc_count 1.20 k, mean size 64 B": the columns of --columns. */
 static void report_text_sites_add_columns(struct text *text, const struct site_group *group)
 {
     const struct report_columns *columns = &text->options->more_columns;
@@ -213,13 +214,13 @@ static void report_text_sites_add_columns(struct text *text, const struct site_g
     strbuf_release(&line);
 }
 
-/* Has it an error bar where it is an estimate? */
+/* Has the metric an error bar where it is estimated? */
 static bool report_text_sites_has_variance(size_t metric)
 {
     return metrics[metric].row->variance != METRIC_NO_VARIANCE;
 }
 
-/* Does the profile have only estimates of it? */
+/* Does the profile have only estimates of the metric? */
 static bool report_text_sites_is_estimate(const struct text *text, size_t metric)
 {
     return estimate_is(text->profile) && !metrics[metric].exact;
@@ -260,7 +261,7 @@ static void report_text_sites_add_figure(struct text *text, size_t metric,
     }
 }
 
-/* Of what does not add up nothing is a share. */
+/* Nothing where the metric does not add up. */
 static struct human report_text_sites_share(size_t metric, struct figure value, struct figure total)
 {
     return metric_adds_up(&metrics[metric])
@@ -342,7 +343,7 @@ static void report_text_sites_add_section_title(struct text *text, size_t metric
         report_text_sites_add_freed_total(text);
 }
 
-/* All that are below the last one that is shown. */
+/* One line for all call sites after the last one that is shown. */
 static void report_text_sites_add_others(struct strbuf *line, const struct text *text,
                                          size_t metric, struct figure value, size_t count)
 {
@@ -361,7 +362,7 @@ static void report_text_sites_add_others(struct strbuf *line, const struct text 
                 count == 1 ? "" : "s");
 }
 
-/* All that run-times asked for as they started, where it is left out above. */
+/* One line for what run-times asked for as they started, if that is left out above. */
 static void report_text_sites_add_startup(struct strbuf *line, const struct text *text,
                                           size_t metric)
 {
@@ -400,7 +401,7 @@ static int report_text_sites_add_section(struct text *text, size_t metric)
         shown = figure_add(shown, call_sites_group_value(top[i], metric));
     }
     free(top);
-    /* of what does not add up the last that is shown says what is below it */
+    /* where the metric does not add up, no sum is left */
     struct figure left = metric_adds_up(&metrics[metric])
                              ? figure_sub(text->sites.totals[metric], shown)
                              : FIGURE_UNKNOWN;

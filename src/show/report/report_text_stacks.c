@@ -1,5 +1,5 @@
-/* Stacks to the byte: how deep each thread's was, when, and which functions stood on it then. Known
- * of programs whose functions call hooks. */
+/* Writes how deep each thread's stack was, to the byte, when, and which functions stood on it then.
+ * This is known of programs whose functions call hooks. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 enum { CELL = 10, SHARE = 8, FRAMES = 10 };
 
-/* The rows of one thread: its maxima, the last of them its deepest, and its functions. */
+/* The rows of one thread: its functions, and its maxima, of which the last is the deepest. */
 struct thread_rows {
     uint32_t thread;
     const struct stack_peak *peaks;
@@ -24,7 +24,7 @@ static const struct stack_peak *report_text_stacks_deepest_of(const struct threa
     return &rows->peaks[rows->peak_count - 1];
 }
 
-/* Both arrays stand in the order of threads. */
+/* Rows of one thread lie together. */
 static void report_text_stacks_find_layers(const struct profile *profile, struct thread_rows *rows)
 {
     size_t i = 0;
@@ -119,7 +119,7 @@ static void report_text_stacks_add_thread(struct text *text, const struct thread
     strbuf_release(&line);
 }
 
-/* Of the threads that OpenMP made the deepest alone; the rows are in the order of depth. */
+/* Keeps only the deepest of the threads that OpenMP made. The rows are in the order of depth. */
 static int report_text_stacks_join_team(const struct profile *profile, struct thread_rows *rows,
                                         size_t *count)
 {

@@ -1,6 +1,7 @@
 /* Writes the section on threads: what each called, who frees whose blocks, and how deep stacks
- * went. Threads that OpenMP made are a row together, and that alone where not all have room. The
- * table has a column for each figure; details of a thread stand below its row. */
+ * went. Threads that OpenMP made are also one row together; where there is no room for all threads,
+ * they are that row alone. The table has a column for each figure; details of a thread stand below
+ * its row. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -37,7 +38,7 @@ static void report_text_threads_add_kind(struct strbuf *line, const char *kind, 
                     figure_human_count(count).text);
 }
 
-/* Calls by kind, life and time: what does not fit a column. */
+/* Adds calls by kind, life and time, which have no column. */
 static void report_text_threads_add_details(struct text *text, const struct thread_metrics *thread)
 {
     struct strbuf line = STRBUF_INIT;
@@ -102,13 +103,13 @@ static void report_text_threads_add(struct text *text, const struct text_column 
 
 #define TEAM THREAD_TEAM_NAME
 
-/* Where there is no room for each thread. */
+/* Is the team shown as one row, because there is no room for each thread? */
 static bool report_text_threads_is_one(const struct text *text, const struct thread_team *team)
 {
     return team->count > 1 && text->profile->thread_count > text->options->top;
 }
 
-/* What the threads of the team differ in. */
+/* Says how much the threads of the team differ. */
 static void report_text_threads_add_spread(struct text *text, const struct thread_team *team)
 {
     const struct thread_metrics *threads = text->profile->threads;

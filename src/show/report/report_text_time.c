@@ -1,6 +1,6 @@
-/* Writes the sections on time: separated peaks, and how the largest call paths went. Peaks are
- * listed by height with their call paths. The steps of a call path are summed to levels, and
- * drawn as a row of small bars. */
+/* Writes the sections on time: separate peaks, and how the largest call sites grew. Peaks are
+ * listed with their call sites. The steps of all paths of a site are added up to levels, and drawn
+ * as a row of small bars. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -8,14 +8,14 @@
 #include <string.h>
 #include "model/figure_human.h"
 
-/* Of the highest peak: one that is lower, or stands out by less, is not for the overview. */
+/* Peaks that stand out by less, as a part of the highest, are not in the overview. */
 #define LEAST_PEAK 0.10
 enum { FIGURE = 11, WHEN = 20, SHARE = 9, GAP = 2, OVERVIEW_PEAKS = 4, MAX_SPARK = 80 };
 static const struct text_column report_text_time_peak_columns[] = {{NULL, FIGURE, TEXT_RIGHT, 0},
                                                                    {NULL, WHEN, TEXT_LEFT, 0},
                                                                    {NULL, SHARE, TEXT_RIGHT, 0},
                                                                    {NULL, 0, TEXT_LEFT, GAP}};
-/* Below a peak, so that its figure stands out. */
+/* Indented, so that the figure of the peak stands out. */
 static const struct text_column report_text_time_share_columns[] = {
     {NULL, 2 * FIGURE, TEXT_RIGHT, 0}, {NULL, SHARE, TEXT_RIGHT, 0}, {NULL, 0, TEXT_LEFT, GAP}};
 static const struct text_column report_text_time_curve_columns[] = {{NULL, FIGURE, TEXT_RIGHT, 0},
@@ -28,7 +28,7 @@ static uint64_t report_text_time_duration(const struct profile *profile)
 
 /* ---- Peaks --------------------------------------------------------------------------------- */
 
-/* A peak's shares by call site, most first: its call paths, but those of one site as one. */
+/* A peak's shares by call site, most first: the shares of one site's call paths are added up. */
 struct peak_sites {
     struct peak_share *items;
     size_t count;
@@ -42,7 +42,8 @@ static int report_text_time_by_bytes(const void *a, const void *b)
     return left->node < right->node ? -1 : left->node > right->node;
 }
 
-/* Of the highest, what each call path held is known; of the others, what the largest paths did. */
+/* Is that the highest peak? What each call path held then is known; of other peaks, what the
+ * largest paths held. */
 static bool report_text_time_is_highest(const struct profile *profile, const struct peak *peak)
 {
     const struct call_metrics *total = &profile->program.total;
@@ -74,7 +75,7 @@ static struct peak_sites report_text_time_sites_of(const struct text *text, cons
     return sites;
 }
 
-/* "   26.3 MiB  after 812 ms" and, if there is one, its largest site. */
+/* Adds "   26.3 MiB  after 812 ms" and, if there is one, the largest site. */
 static void report_text_time_add_peak_line(struct text *text, const struct peak *peak)
 {
     struct strbuf when = STRBUF_INIT;
@@ -129,8 +130,8 @@ static uint64_t report_text_time_prominence(const struct peak *peaks, size_t cou
     return peaks[of].bytes - (before > after ? before : after);
 }
 
-/* The notable peaks, highest first: not next to nothing beside the highest, and no wave on the way
- * to it. To be freed; NULL: no memory. */
+/* The order of the notable peaks, highest first: those that stand out by a good part of the
+ * highest. `*notable`: how many. The caller frees it; NULL: no memory. */
 static uint32_t *report_text_time_peaks_by_height(const struct profile *profile, size_t *notable)
 {
     struct figure heights[PEAKS_MAX] = {figure_of(0)};
@@ -223,19 +224,19 @@ int report_section_peaks(struct text *text)
 
 /* ---- Evolution of call sites --------------------------------------------------------------- */
 
-/* From when on a site holds so much more, or less. */
+/* At this time the site's level changes by so much. */
 struct step {
     uint64_t time_ns;
     int64_t change;
     uint32_t site;
 };
 
-/* The curves of all paths of a site, one after another: steps[first … first + count - 1]. */
+/* The steps of all paths of a site: steps[first … first + count - 1]. */
 struct site_curve {
     uint32_t node;
     size_t first, count;
     uint64_t top_bytes;
-    uint64_t threshold_bytes; /* of its call paths together */
+    uint64_t threshold_bytes; /* the sum of its call paths' */
 };
 
 struct site_curves {
@@ -252,13 +253,13 @@ static int report_text_time_by_site_and_time(const void *a, const void *b)
     return left->time_ns < right->time_ns ? -1 : left->time_ns > right->time_ns;
 }
 
-/* The level after step `at`, which may be one of several at its time. */
+/* The level after the step, which may be one of several at its time. */
 static uint64_t report_text_time_level_after(uint64_t level, const struct step *step)
 {
     return level + (uint64_t)step->change;
 }
 
-/* Is what comes after this step a level that lasted? */
+/* Did the level after this step last, so that no other step has its time? */
 static bool report_text_time_is_settled(const struct site_curve *curve, const struct step *steps,
                                         size_t i)
 {
@@ -373,7 +374,8 @@ static void report_text_time_add_curve(struct text *text, const struct site_curv
     report_part_path(text, curve->node, FIGURE + 2 * GAP + columns, false);
 }
 
-/* Said where it is more than what every curve of the heap begins with: how far from the truth. */
+/* Says how far from the truth the curves may be, where that is more than every curve of the heap
+ * begins with. */
 static void report_text_time_add_bound(struct strbuf *rest, const struct text *text,
                                        const struct site_curves *curves, const uint32_t *order)
 {

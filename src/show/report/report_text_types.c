@@ -1,5 +1,5 @@
-/* Writes the section on types: what kinds of things the program allocates, and how much of its
- * memory has a type that is known; and what kinds of things were alive at a look. */
+/* Writes the section on types: what the program allocates, for how much of its memory a type is
+ * known, and what was alive at a look. */
 #include "report/report_text.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static void report_text_types_add(struct text *text, const struct merged_metrics
     report_part_end(text);
 }
 
-/* What the types are sorted by: what was alive at the peak, if nothing else was asked for. */
+/* The metric that types are sorted by: what was alive at the peak, without --sort. */
 static size_t report_text_types_metric(const struct text *text)
 {
     return text->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)text->options->metric;
@@ -120,7 +120,7 @@ static void report_text_types_add_padding(struct text *text, const struct path_t
     strbuf_release(&holes);
 }
 
-/* Types of which something is unused at the peak, most first. */
+/* Adds the types with padding at the peak, most first. */
 static int report_text_types_add_paddings(struct text *text, const struct path_types *types)
 {
     struct figure *values = calloc(types->count + 1, sizeof *values);
@@ -211,7 +211,7 @@ static int report_text_types_add_allocated(struct text *text, const struct path_
     return report_text_types_add_all(text, types);
 }
 
-/* Where no call path has a type, and the blocks themselves have, they are the answer. */
+/* If no call path has a type, but blocks themselves have, those are the answer. */
 int report_section_types(struct text *text)
 {
     struct path_types types;

@@ -15,8 +15,8 @@ struct writer {
     struct call_sites sites;
 };
 
-/* A table of members of a struct. Each is a figure or a plain number (uint64_t): the type of the
- * field says which. */
+/* A table of a struct's members. The type of a field decides whether the member is a figure or a
+ * plain number (uint64_t). */
 struct member {
     const char *name; /* NULL: the end */
     size_t offset;
@@ -32,13 +32,13 @@ struct member {
 #define MEMBER(type, field) MEMBER_AS(type, #field, field)
 void report_json_members(struct writer *writer, const struct member *members, const void *source);
 void report_json_unsigned_if(struct writer *writer, bool known, const char *name, uint64_t value);
-/* "node", and the frame that its path is listed under. */
+/* Writes "node", and the frame that the node's path is listed under. */
 void report_json_path(struct writer *writer, uint32_t node);
-/* An object of all metrics, the derived ones too. */
+/* Writes an object of all metrics, including derived ones. */
 void report_json_metrics(struct writer *writer, const char *name, const struct call_metrics *call);
 
-/* report_json_detail.c: peaks, curves, distributions, exchanges, stacks, globals, samples, sources;
- * each null where there is none. */
+/* report_json_detail.c: peaks, curves, distributions, exchanges, stacks, globals, samples, sources.
+ * Each is null where there are no rows. */
 void report_json_detail(struct writer *writer);
 void report_json_peaks(struct writer *writer);
 void report_json_distributions(struct writer *writer);

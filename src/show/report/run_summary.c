@@ -1,5 +1,5 @@
-/* Writes what `tidemark record` says at the end: ten lines at most. Totals come first, then the
- * largest call sites, the most severe insight and what was lost. */
+/* Writes the summary that `tidemark record` prints at the end: ten lines at most. Totals come
+ * first, then the largest call sites, the most severe insight and what was lost. */
 #include "report/report.h"
 
 #include <errno.h>
@@ -164,7 +164,7 @@ static void run_summary_add_top(struct summary *summary, const struct call_sites
         run_summary_add_site(summary, top[i], i ? "" : label);
 }
 
-/* Before the heap where it is more, with who mapped it. */
+/* Adds what was mapped and by whom, before the heap, if it is more than the heap. */
 static int run_summary_add_mapped(struct summary *summary)
 {
     const struct profile *profile = summary->profile;
@@ -195,7 +195,7 @@ static int run_summary_add_mapped(struct summary *summary)
     return 0;
 }
 
-/* The first finding, if it is one to look at. */
+/* Adds the first insight, if it is a warning or worse. */
 static int run_summary_add_insight(struct summary *summary, const struct call_sites *sites)
 {
     struct insights *insights = insights_find_hiding(summary->profile, sites->hidden);
@@ -222,7 +222,7 @@ static int run_summary_add_heap(struct summary *summary)
     return error;
 }
 
-/* The first loss, whole, and whether there are more. */
+/* Adds the whole text of the first loss, and whether there are more. */
 static void run_summary_add_losses(struct summary *summary)
 {
     struct strbuf losses = STRBUF_INIT, line = STRBUF_INIT;
