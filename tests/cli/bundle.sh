@@ -21,6 +21,11 @@ LD_PRELOAD=$PWD/other/place/tm/lib/libtidemark.so TIDEMARK_OPTIONS='-q -o hand.t
 cmp <(tidemark report --json a.tmk | jq .program.alloc_count) <(tidemark report --json hand.tmk | jq .program.alloc_count) &&
     echo "by hand the same"
 
+echo "--- into an empty directory, which may be the one that we are in"
+mkdir empty
+(cd empty && tidemark bundle -q . && ls bin)
+echo "--- the doctor of a bundle tries the bundle"
+empty/bin/tidemark doctor -j | jq -r '.findings[] | select(.area == "recording") | [.state, .what] | @tsv'
 echo "--- in a chroot"
 loader=$(ldd "$VICTIMS/basic" | sed -n 's/^\s*\(\/[^ ]*ld-[^ ]*\) .*/\1/p')
 mkdir -p root/out root/tmp "root$(dirname "$loader")" root/bin

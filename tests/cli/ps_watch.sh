@@ -44,6 +44,20 @@ echo "status $?"
 sed -n 2p watched
 awk -v pid=$program '$1 == pid { print $5, ($5 == "0" || $5 ~ /^.[0-9.]*$/) }' watched | sed 's/+16.[0-9]* 1/grew by 16 MiB/; s/^0 1/nothing at first/' | sort -u | grep -v KiB | tail -2
 
+echo "== times of centuries, which are as good as never"
+tidemark ps --watch --every 5124094h --name $NAME >rare &
+recorder=$!
+until_true grep -q "$NAME" rare
+kill -TERM $recorder
+wait $recorder
+echo "status $?, looks: $(grep -c 'growth since' rare)"
+timeout 60 tidemark ps --watch --every 100ms --for 5124094h --name $NAME >long &
+recorder=$!
+until_true eval '[ "$(grep -c "growth since" long)" -ge 2 ]'
+kill -TERM $recorder
+wait $recorder
+echo "status $?"
+
 echo "== written down"
 tidemark ps --every 100ms --record history --name $NAME 2>said &
 recorder=$!

@@ -5,7 +5,7 @@ command -v python3 >/dev/null || skip "no python3"
 export PYTHONDONTWRITEBYTECODE=1
 
 mkdir bin
-printf '#!/bin/sh\nprintf "%%s\\n" "$@" >argv.part && mv argv.part argv\n' >bin/xdg-open
+printf '#!/bin/sh\ngrep SigIgn /proc/self/status >ignored\nprintf "%%s\\n" "$@" >argv.part && mv argv.part argv\n' >bin/xdg-open
 chmod +x bin/xdg-open
 PATH=$PWD/bin:$PATH tidemark record -q -o run.tmk "$VICTIMS/basic" >/dev/null 2>&1
 PATH=$PWD/bin:$PATH tidemark serve --open run.tmk >url 2>err &
@@ -16,6 +16,8 @@ url=$(cat url) token=${url##*=} opened=$(cat argv) ticket=${opened##*=}
 
 echo "arguments: $(wc -l <argv), with the token: $(grep -c "$token" argv)"
 echo "$opened" | sed 's/:[0-9][0-9]*\//:PORT\//; s/=[0-9a-f]\{32\}$/=TICKET/'
+# SIGPIPE and SIGCHLD, which the server ignores.
+echo "ignored in the browser: $((0x$(cut -f2 ignored) & 0x11000))"
 cat >asks.py <<'EOF'
 import json, socket, sys, urllib.parse
 # change URL TICKET TOKEN [6]: what the ticket is changed for; by a socket for IPv6 that is connected by IPv4.

@@ -140,6 +140,15 @@ kill -KILL $mute
 say x 0
 ended
 
+echo "--- by a real-time signal, which has no short name"
+commanded -q --snapshot-signal 40 -o realtime.tmk
+say a 3 1000
+kill -40 $recorder
+there realtime.snap-1.tmk
+say x 0
+ended
+told realtime.snap-1.tmk
+
 echo "--- refused"
 for options in '--snapshot-at=lots' '--snapshot-at=rss' '--snapshot-at=cgroup=120%' \
     '--snapshot-at=oom=1' '--snapshot-signal=KILL' '--snapshot-signal=NONE'; do

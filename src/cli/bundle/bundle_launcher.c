@@ -52,13 +52,13 @@ static void bundle_launcher_fail(const char *text)
     bundle_launcher_call(SYS_exit_group, 125, 0, 0, 0);
 }
 
-/* Bytes of this file's path up to its last slash; 0: it is too long, or has none. */
+/* Writes this file's path. Returns its bytes up to and with the last slash; 0: there is none. */
 static unsigned long bundle_launcher_directory(char *path, unsigned long bytes,
                                                const char *started_as)
 {
     long length = bundle_launcher_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path,
                                        (long)bytes - 1);
-    if (length < 0) { /* no /proc: as we were called, which the kernel knows */
+    if (length < 0) { /* no /proc: the path that execve() was given (AT_EXECFN) */
         for (length = 0; started_as && started_as[length] && length < (long)bytes - 1; length++)
             ((volatile char *)path)[length] = started_as[length];
     }

@@ -118,12 +118,7 @@ static int cmd_annotate_show(const struct annotation *annotation, const struct a
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
     int error = arguments->json ? annotation_json(pager.out, annotation)
                                 : annotation_text(pager.out, annotation);
-    int close_error = term_pager_close(&pager);
-    if (!error && close_error) {
-        fprintf(stderr, "tidemark annotate: cannot write: %s\n", strerror(-close_error));
-        error = close_error;
-    }
-    return error ? OPTIONS_EXIT_FAILURE : 0;
+    return output_close("annotate", &pager, error);
 }
 
 static int cmd_annotate_profile(const struct profile *profile, struct arguments *arguments)

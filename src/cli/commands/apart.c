@@ -1,5 +1,5 @@
-/* Two processes of one `tidemark record` (apart.h). To record go files (COLLECTOR_FILE_…), one a
- * message; an empty one says that the collector is ready. */
+/* The two processes of one `tidemark record` (apart.h). The collector sends one message for each
+ * file (COLLECTOR_FILE_…). A message of one zero byte says that the collector is ready. */
 #include "commands/apart.h"
 
 #include <errno.h>
@@ -18,15 +18,15 @@
 #include "collector/collector.h"
 #include "profile/profile.h"
 
-/* In the place of a file. */
+/* A message of this one byte says that the collector goes on without record. */
 #define APART_GOES_ON '.'
 
 static void apart_become_collector(struct apart *apart, int socket)
 {
     static const struct rlimit no_core = {0, 0};
-    setsid(); /* the terminal's signals, and who kills a group, mean the program */
+    setsid(); /* signals of the terminal and of a process group are for the program alone */
     prctl(PR_SET_NAME, "tidemark-coll");
-    setrlimit(RLIMIT_CORE, &no_core); /* beside the program's files it would be a stray one */
+    setrlimit(RLIMIT_CORE, &no_core); /* no core file of ours among the program's files */
     apart->socket = socket;
 }
 
@@ -60,7 +60,7 @@ void apart_release(struct apart *apart)
     apart->socket = -1;
     strbuf_release(&apart->begun);
     strbuf_release(&apart->lost);
-    if (apart->pid) /* else images of the collector still have places there */
+    if (apart->pid) /* in the collector, process images still have their places there */
         unsaved_unmap(apart->unsaved);
     apart->unsaved = NULL;
 }
@@ -76,20 +76,20 @@ bool apart_wait_until_ready(struct apart *apart)
     while (got < 0 && errno == EINTR);
     if (got > 0)
         return true;
-    apart_release(apart); /* else it would wait for us, and we for it */
+    apart_release(apart); /* while it is open, the collector waits for us */
     apart_see_end(apart, true);
     return false;
 }
 
-/* Where there is no memory for it at the moment it is tried again, and then given up: the other one
- * goes on as if we were gone. */
+/* Tries again while the kernel has no memory for the message. After the last try the socket is shut
+ * down, and the other process goes on as if this one were gone. */
 static void apart_send(const struct apart *apart, const void *message, size_t bytes)
 {
     enum { TRIES = 20 };
     const struct timespec pause = {0, 5 * 1000 * 1000};
     for (int tries = 0; send(apart->socket, message, bytes, MSG_NOSIGNAL) < 0; tries++) {
         if (errno == EPIPE || errno == ECONNRESET)
-            return; /* its end is seen by itself */
+            return; /* the caller finds out by itself that the other process has ended */
         if (tries == TRIES) {
             shutdown(apart->socket, SHUT_RDWR);
             return;
@@ -134,7 +134,7 @@ bool apart_died(const struct apart *apart)
     return apart->ended && apart->wait_status != 0;
 }
 
-/* Of an incomplete file that it was about to begin: it has. */
+/* The collector has begun a file that is an incomplete profile. */
 static bool apart_is_incomplete(const char *path)
 {
     struct profile *profile;
@@ -145,7 +145,8 @@ static bool apart_is_incomplete(const char *path)
     return is;
 }
 
-/* Of the program that was named: its file tells what became of the others. */
+/* Is that the profile of the program that the user named? It also says what became of the other
+ * processes. */
 static bool apart_is_meant(const struct apart *apart, const char *path)
 {
     const char *end = apart->begun.data + apart->begun.length;
@@ -165,7 +166,8 @@ static bool apart_has_begun(const struct apart *apart, const char *path)
     return false;
 }
 
-/* Names of programs are for the user alone: a profile that is passed on keeps why it was cut. */
+/* Adds how many processes were lost to `why`, and their programs to apart->lost. The names of the
+ * programs are for the user's terminal alone: `why` goes into a profile, which may be passed on. */
 static void apart_add_lost(struct apart *apart, struct strbuf *why)
 {
     uint32_t count = unsaved_count(apart->unsaved);

@@ -27,41 +27,43 @@ struct apart {
     int socket;              /* -1: none */
     pid_t pid;               /* record's: the collector */
     bool goes_on;            /* the collector goes on alone, with what runs in the background */
-    bool silent;             /* its socket is closed: its end will be seen by SIGCHLD */
-    bool ended;              /* the collector has, with */
-    int wait_status;         /* this */
+    bool silent;             /* the collector has closed its socket: SIGCHLD tells of its end */
+    bool ended;              /* the collector has ended */
+    int wait_status;         /* of the collector, when `ended` */
     struct strbuf begun;     /* record's: COLLECTOR_FILE_…, a 0 after each */
-    struct unsaved *unsaved; /* of both: processes that have no file or row yet; NULL: not kept */
-    struct strbuf lost;      /* record's, when it died: what they were, as people read it */
+    struct unsaved *unsaved; /* shared: processes that have no file or row yet; NULL: not kept */
+    struct strbuf
+        lost; /* record's, after the collector's death: those processes, as text for people */
 };
 
-/* Starts the collector, a session of its own. 0 in the collector; its pid; or -errno. */
+/* Starts the collector in a session of its own. Returns 0 in the collector, its pid in record, or
+ * -errno. */
 pid_t apart_fork(struct apart *apart);
 void apart_release(struct apart *apart);
 
 /* ---- In record ---- */
 
-/* Until it can collect. False: it cannot, and has said why. */
+/* Waits until the collector can collect. False: it cannot, and has said why. */
 bool apart_wait_until_ready(struct apart *apart);
 void apart_tell(const struct apart *apart, enum apart_news news, int value);
-/* Takes what the collector says. Never waits. */
+/* Reads the messages that have come. Never waits. */
 void apart_hear_begun(struct apart *apart);
-/* Has it ended? With `wait` it has. */
+/* Has the collector ended? With `wait` this waits until it has. */
 bool apart_see_end(struct apart *apart, bool wait);
 bool apart_died(const struct apart *apart);
-/* What follows the death of the collector: no file needs a log any more, and each says why its
- * recording was cut short. */
+/* After the collector's death: completes the files that it began, so that none needs a log any
+ * more, and writes into each why the recording was cut short. */
 void apart_finish_files(struct apart *apart);
-/* One sentence. `had_ended`: the program, before the collector. `next`: where processes are
- * recorded that have begun since; NULL: nowhere. */
+/* Prints one sentence. `had_ended`: the program ended before the collector did. `next`: where the
+ * processes that begin from now on are recorded; NULL: nowhere. */
 void apart_say_death(const struct apart *apart, bool had_ended, const char *next);
 
 /* ---- In the collector ---- */
 
 void apart_say_ready(const struct apart *apart);
-/* What still runs is recorded without record, which need not wait. */
+/* Tells record not to wait: the collector alone records the processes that still run. */
 void apart_go_on_alone(struct apart *apart);
-/* 1: there is one; 0: not now; -1: record is gone. */
+/* Reads a message. 1: there is one; 0: not now; -1: record is gone. */
 int apart_hear(const struct apart *apart, struct apart_message *message);
 
 #endif

@@ -1,7 +1,7 @@
 /* Asks collectors for snapshots (ask_snapshot.h). The kernel lists the names of their sockets. All
- * are asked at once: each that answers has the process or says that it has not, and answers once
- * more for each snapshot. One that has hung up after a snapshot ends the asking, since a process
- * has one collector. Others may be stopped, or behind, for as long as they like. */
+ * collectors are asked at once. Each says whether it records the process, and then answers once for
+ * each snapshot. A collector that closes the connection after a snapshot ends the waiting, since a
+ * process has one collector: the others may be stopped, or late. */
 #include "commands/ask_snapshot.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "procfs/process.h"
 #include "wire/wire.h"
 
-enum { AGAIN_MS = 50 }; /* for who could not be called: its queue was full */
+enum { AGAIN_MS = 50 }; /* until a collector whose queue was full is called again */
 
 struct session {
     char name[108];
@@ -62,7 +62,7 @@ static int ask_snapshot_connect_to(const char *name, int *fd)
     return error;
 }
 
-/* What lies below the directory that we are in reads better, and works as well, without that. */
+/* Shortens a path below the current directory to a relative one. */
 static const char *ask_snapshot_as_seen_from_here(const char *path)
 {
     char here[PATH_MAX];
@@ -98,8 +98,9 @@ static bool ask_snapshot_is_of(uid_t user, pid_t pid)
     return stat(path, &process) == 0 && process.st_uid == user;
 }
 
-/* Who listens is the collector itself: the kernel says its pid. Anybody can listen by such a name,
- * so root believes only its own collectors, and those of the user whose process it asks for. */
+/* Is the peer the process `pid`, so that a collector's own pid was given? `ours`: the peer can be
+ * trusted. Anybody can listen by such a name, so each user trusts only own collectors, and root
+ * also those of the user whose process it asks for. */
 static bool ask_snapshot_is_collector(int fd, pid_t pid, bool *ours)
 {
     struct ucred peer;
@@ -153,7 +154,7 @@ static void ask_snapshot_hear(struct asking *asking, struct session *session)
     asking->until_ns = now_monotonic_ns() + asking->patience_ns;
 }
 
-/* Is there somebody left who may have the process? */
+/* Is there a collector left that may have the process? */
 static bool ask_snapshot_waits(const struct asking *asking)
 {
     bool waits = false;
@@ -165,7 +166,8 @@ static bool ask_snapshot_waits(const struct asking *asking)
     return waits;
 }
 
-/* Milliseconds to wait for an answer, less where somebody is to be called again. */
+/* Calls the collectors that are not connected yet. Returns how many milliseconds to wait for an
+ * answer: less where a collector must be called again. */
 static int ask_snapshot_prepare(struct asking *asking, uint64_t now_ns)
 {
     bool again = false;
@@ -186,7 +188,7 @@ static void ask_snapshot_hear_all(struct asking *asking)
     asking->until_ns = now_ns + asking->patience_ns;
     while (ask_snapshot_waits(asking) && now_ns < asking->until_ns) {
         int wait_ms = ask_snapshot_prepare(asking, now_ns);
-        bool waits = ask_snapshot_waits(asking); /* nobody does whom we may not ask */
+        bool waits = ask_snapshot_waits(asking); /* not for other users' collectors */
         int ready = waits ? poll(asking->polls, asking->count, wait_ms) : 0;
         for (size_t i = 0; ready > 0 && i < asking->count; i++)
             if (asking->polls[i].revents)
@@ -231,7 +233,7 @@ static void ask_snapshot_ask_all(struct asking *asking)
     free(asking->sessions);
 }
 
-/* False: it is there, or was until now. */
+/* Complains if the process does not exist. False: it does. */
 static bool ask_snapshot_complain_gone(const struct ask_snapshot *ask)
 {
     if (kill(ask->pid, 0) == 0 || errno != ESRCH)
@@ -275,7 +277,8 @@ int ask_snapshot(const struct ask_snapshot *ask)
     uint64_t most_ns = MOST_S * 1000000000ull;
     struct asking asking = {.ask = ask,
                             .patience_ns = ask->timeout_ns < most_ns ? ask->timeout_ns : most_ns};
-    /* Not asked for: whoever listens by such a name and takes nobody would be waited for. */
+    /* First of all, because a stranger that listens by such a name and never answers is waited for.
+     */
     if (ask_snapshot_complain_gone(ask))
         return -1;
     if (!ask_snapshot_is_unrecorded(ask->pid))
@@ -293,7 +296,8 @@ bool ask_snapshot_parse_pid(const char *text, pid_t *pid)
     return *text && !*end && number > 0 && number <= INT32_MAX;
 }
 
-/* Of a collector's own pid there may be several: one is read. */
+/* A collector's own pid gives a snapshot of each process: the first is kept, the others are
+ * removed. */
 static void ask_snapshot_keep(void *context, const char *path)
 {
     struct strbuf *kept = context;

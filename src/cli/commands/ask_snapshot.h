@@ -20,13 +20,13 @@ struct ask_snapshot {
     void *context;
 };
 
-/* Complains about what fails. 0, or -1: there is none, or not of all. */
+/* Complains about what fails. 0, or -1: there is no snapshot, or one of several is missing. */
 int ask_snapshot(const struct ask_snapshot *ask);
-/* A process id. False: it is none. */
+/* Reads a process id. False: the text is none. */
 bool ask_snapshot_parse_pid(const char *text, pid_t *pid);
 
-/* The same of one process, for a command that reads it: its path. 0, or the exit status,
- * complained. */
+/* ask_snapshot() for a command that reads the snapshot of one process. Adds the snapshot's path to
+ * `path`. 0, or the exit status after a complaint. */
 int ask_snapshot_of(const char *command, pid_t pid, const struct wire_wish *wish,
                     struct strbuf *path);
 

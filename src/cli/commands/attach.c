@@ -1,9 +1,10 @@
-/* tidemark attach: records a program that is running already, until it ends, Ctrl-C, or
- * `tidemark attach --detach`; the program runs on. What happens in it is attach/attach.h's; this is
- * its collector meanwhile. */
+/* tidemark attach: records a program that is running already, until it ends, Ctrl-C, or `tidemark
+ * attach --detach`; the program runs on. The attach room (attach/attach.h) puts the recorder into
+ * the program. This file runs the collector meanwhile. */
 #include "commands/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -26,7 +27,7 @@
 enum { ATTACH_EXIT_REFUSED = 126, MOST_OPTIONS = 64 };
 
 struct attach_options {
-    struct record_options record; /* first: its table's offsets are good for us */
+    struct record_options record; /* first: the offsets of record's table hold here */
     bool detach;
 };
 
@@ -127,19 +128,20 @@ static void *cmd_attach_operation_thread(void *context)
     return NULL;
 }
 
-/* The process may have to wait for its collector meanwhile. */
+/* Runs an operation in a thread of its own, and collects meanwhile: the process may wait for its
+ * collector during the operation. */
 static int cmd_attach_operate(struct collector *collector, struct operation *operation,
                               int (*run)(const struct operation *))
 {
     pthread_t thread;
     operation->run = run;
-    if (pipe(operation->done) < 0)
-        return -errno;
+    if (pipe2(operation->done, O_CLOEXEC) < 0)
+        return error_set(-errno, "cannot make a pipe: %s", strerror(errno));
     int error = pthread_create(&thread, NULL, cmd_attach_operation_thread, operation);
     if (error) {
         close(operation->done[0]);
         close(operation->done[1]);
-        return -error;
+        return error_set(-error, "cannot start a thread: %s", strerror(error));
     }
     while (!collector_wait(collector, operation->done[0], -1))
         ;
@@ -159,8 +161,8 @@ static int cmd_attach_refuse(void)
 
 /* ---- Recording ---- */
 
-/* The process would wait for us while we are stopped (Ctrl-Z): in the middle of a call, or when its
- * rings are full. Nor do we end in the middle because nobody reads what we say. */
+/* While the collector is stopped (Ctrl-Z), the process would wait in the middle of a call, or as
+ * soon as its rings are full. A closed standard error must not end the recording. */
 static void cmd_attach_ignore_stops(void)
 {
     static const int signals[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
@@ -180,8 +182,8 @@ static int cmd_attach_watch_signals(void)
     return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* It is told to leave. Where that cannot be done (a debugger has come), we leave: what it records
- * goes nowhere then. */
+/* Tells the recorder to leave the process. Where that fails (a debugger has come), the collector
+ * leaves: then nothing reads what is recorded. True: the recorder has left. */
 static bool cmd_attach_leave(struct collector *collector, struct operation *operation)
 {
     if (cmd_attach_operate(collector, operation, cmd_attach_run_end) == 0)
@@ -195,7 +197,7 @@ static bool cmd_attach_leave(struct collector *collector, struct operation *oper
     return false;
 }
 
-/* True: we have ended it, and the process lives. */
+/* True: we have ended the recording, and the process lives. */
 static bool cmd_attach_run(struct collector *collector, struct operation *operation, int signals)
 {
     bool left = false;
@@ -278,7 +280,7 @@ static int cmd_attach_record(const struct attach_options *options, struct operat
             "tidemark: process %d is being recorded; Ctrl-C ends that, and the process runs on\n",
             (int)operation->pid);
     if (cmd_attach_run(collector, operation, signals))
-        attach_forget(operation->pid); /* or it will be when the next one comes */
+        attach_forget(operation->pid); /* if that fails, the next attach does it */
     return cmd_attach_conclude(collector, options->record.quiet);
 }
 

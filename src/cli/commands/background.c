@@ -1,5 +1,5 @@
-/* A daemon has called setsid(). Between its fork and that call it looks like any child, so the
- * question is asked again until the answer has stood for a while. */
+/* Which processes are daemons: those that have called setsid(). Between its fork and that call a
+ * daemon looks like any child, so an answer counts when it has stayed the same for a while. */
 #include "commands/background.h"
 
 #include <fcntl.h>

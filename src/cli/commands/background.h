@@ -13,19 +13,19 @@ struct process_image_result;
 
 struct background {
     pid_t session;      /* record's own; what is in it belongs to the foreground */
-    uint64_t since_ns;  /* CLOCK_MONOTONIC: from then on nothing else was left; 0: something is */
+    uint64_t since_ns;  /* CLOCK_MONOTONIC: since when only daemons are left; 0: others are */
     bool is_waited_for; /* --wait */
 };
 
 /* To be asked often. True: for a third of a second only processes in the background have been left,
  * and every other profile is complete. */
 bool background_is_all(struct background *background, const struct collector *collector);
-/* Is one of them what `started` has become: of the same name? NULL: no. */
+/* Has a process in the background the program name of `started`? NULL: no. */
 bool background_has(const struct collector *collector, const struct process_image_result *started);
-/* Which processes they are, and where their profiles will be. `started`: what started them and is
- * not summed up by itself; NULL: none. To standard error. */
+/* Says on standard error which processes they are, and where their profiles will be. `started`: the
+ * process that started them, if it has no summary of its own; NULL: none. */
 void background_say(const struct collector *collector, const struct process_image_result *started);
-/* The standard streams are the caller's, who may wait for their end: they are let go. */
+/* Replaces the standard streams by /dev/null, since the caller may wait for their end. */
 void background_let_go(void);
 
 #endif

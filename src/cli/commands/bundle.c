@@ -3,6 +3,7 @@
  * nothing but the program's own C library. */
 #include "commands/commands.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -154,17 +155,29 @@ static void cmd_bundle_fill(struct bundle *bundle, const char *self, const char 
         dl_iterate_phdr(cmd_bundle_add_library, bundle);
 }
 
-/* Nothing is replaced: what is there must be an empty directory. */
+/* False, with errno: it is no directory, cannot be read, or has entries (ENOTEMPTY). */
+static bool cmd_bundle_is_empty(const char *directory)
+{
+    DIR *listing = opendir(directory);
+    struct dirent *entry = NULL;
+    if (!listing)
+        return false;
+    while ((entry = readdir(listing)) &&
+           (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")))
+        ;
+    closedir(listing);
+    errno = ENOTEMPTY;
+    return !entry;
+}
+
+/* Nothing is replaced: an existing directory must be empty. It may be a mount point. */
 static bool cmd_bundle_take_directory(const char *directory)
 {
-    if (mkdir(directory, 0755) == 0)
-        return true;
-    if (errno == EEXIST && rmdir(directory) == 0 && mkdir(directory, 0755) == 0)
+    if (mkdir(directory, 0755) == 0 || (errno == EEXIST && cmd_bundle_is_empty(directory)))
         return true;
     fprintf(stderr, "tidemark bundle: cannot make %s: %s\n", directory,
-            errno == ENOTEMPTY || errno == ENOTDIR || errno == EEXIST
-                ? "it is there and not an empty directory"
-                : strerror(errno));
+            errno == ENOTEMPTY || errno == ENOTDIR ? "it is there and not an empty directory"
+                                                   : strerror(errno));
     return false;
 }
 
@@ -175,7 +188,7 @@ int cmd_bundle(int argc, char **argv)
     int operand = options_parse_one(&command, argc, argv, &options, "directory");
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    if (!launch_own_path(self) || strcmp(basename(self), "ld.so") == 0) {
+    if (!launch_own_path(self) || launch_is_bundled(self)) {
         fprintf(stderr, "tidemark bundle: this tidemark is a bundle itself: copy its directory\n");
         return OPTIONS_EXIT_FAILURE;
     }

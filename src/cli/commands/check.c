@@ -96,7 +96,7 @@ static int cmd_check_add_suppressions(void *target, const char *value)
     return known_leaks_name(&arguments->suppressions, value);
 }
 
-/* ---- Files --------------------------------------------------------------------------------- */
+/* Writes a file; an earlier one is kept as .old. 0 or an exit status. */
 
 /* What is there steps aside. 0 or an exit status. */
 static int cmd_check_write_file(const char *path, const char *bytes, size_t count, bool is_private)
@@ -282,8 +282,8 @@ static int cmd_check_read_all_suppressions(struct checking *checking)
     return status;
 }
 
-/* Growth from what is not comparable is growth all the same, for builds have names of their own;
- * but somebody may have given the wrong file. */
+/* Warns of a baseline that may be the wrong file: of another program, or only one of the two is a
+ * sample. It is compared all the same, since each build may have a name of its own. */
 static void cmd_check_doubt_baseline(const struct checking *checking)
 {
     const char *now = profile_get(checking->profile, PROFILE_META_PROGRAM);

@@ -43,7 +43,7 @@ static const struct options_command command = {
     .entries = entries,
 };
 
-/* A session whose first process never came: nothing to wait for. */
+/* How long a session waits for its first process. */
 enum { FIRST_PATIENCE_MS = 60000 };
 
 /* ---- Snapshots by signal ---- */
@@ -51,11 +51,15 @@ enum { FIRST_PATIENCE_MS = 60000 };
 void snapshot_on_signal(struct collector *collector, int number)
 {
     char why[32];
-    snprintf(why, sizeof why, "SIG%s", sigabbrev_np(number));
+    const char *name = sigabbrev_np(number); /* NULL: a real-time signal */
+    if (name)
+        snprintf(why, sizeof why, "SIG%s", name);
+    else
+        snprintf(why, sizeof why, "signal %d", number);
     collector_snapshot(collector, why);
 }
 
-/* With SIGTERM. -1: there is no descriptor left. */
+/* A signalfd of SIGTERM and of `number` (0: none). -1: there is no descriptor left. */
 static int cmd_collect_watch_signal(int number)
 {
     sigset_t watched;
@@ -67,8 +71,9 @@ static int cmd_collect_watch_signal(int number)
     return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* SIGTERM leaves the programs, and completes their profiles. The second one gives up names: nobody
- * would see that it is asked for. True: of those that are not recorded nobody is waited for. */
+/* SIGTERM makes the collector leave the programs and complete their profiles. If none runs any
+ * more, the collector leaves a second time, which gives up the names of functions. True: SIGTERM
+ * has come, and processes that are not recorded are not waited for. */
 static bool cmd_collect_take_signals(struct collector *collector, int signals)
 {
     bool leaves = false;
@@ -88,7 +93,7 @@ static bool cmd_collect_take_signals(struct collector *collector, int signals)
 
 /* ---- Until all have ended ---- */
 
-/* How long the end of a process goes unseen that is not recorded. */
+/* How often to look whether a process that is not recorded has ended. */
 enum { LOOK_MS = 1000 };
 
 static bool cmd_collect_has_ended(int pidfd)
@@ -97,9 +102,10 @@ static bool cmd_collect_has_ended(int pidfd)
     return pidfd < 0 || poll(&end, 1, 0) != 0;
 }
 
-/* `starter`: a pidfd of who started us and will be the first to come, or start those who do: as
- * long as it lives we wait, and for others after the first (--only, a program that has none of
- * ours and starts such as have). -1: not known. `signals`: of cmd_collect_watch_signal(). */
+/* Collects until all have ended. `starter`: a pidfd of the process that started this one; -1: not
+ * known. That process is the first to be recorded, or it starts those that are (with --only, or
+ * where it has no recorder itself). While it lives, others may still come. `signals`: of
+ * cmd_collect_watch_signal(). */
 static void cmd_collect_run(struct collector *collector, int starter, int signals)
 {
     while (starter >= 0 && collector_active(collector) == 0 &&
@@ -116,7 +122,8 @@ static void cmd_collect_run(struct collector *collector, int starter, int signal
     }
 }
 
-/* Who started us comes himself, and at once: when he ends without it nobody comes. */
+/* The process that started this one connects at once. If it ends without that, no other will come.
+ */
 static void cmd_collect_run_for(struct collector *collector, int starter, int signals)
 {
     bool known = starter > 2 && fcntl(starter, F_GETFD) >= 0;
@@ -124,7 +131,7 @@ static void cmd_collect_run_for(struct collector *collector, int starter, int si
     while (known && !ended && collector_active(collector) == 0)
         ended = collector_wait(collector, starter, -1);
     if (ended && collector_active(collector) == 0)
-        collector_wait(collector, -1, 0); /* what he said last */
+        collector_wait(collector, -1, 0); /* messages from before its end */
     if (known)
         close(starter);
     if (!ended || collector_active(collector) > 0)
@@ -134,11 +141,12 @@ static void cmd_collect_run_for(struct collector *collector, int starter, int si
 static void cmd_collect_say_ready(int fd)
 {
     if (write(fd, "", 1) < 0)
-        errno = 0; /* who waits sees that it is closed, and runs unrecorded */
+        errno = 0; /* the waiting process reads the pipe's end, and runs unrecorded */
     close(fd);
 }
 
-/* It is the program's: a pipe that we held would never seem closed to its reader. */
+/* Standard error is the program's. If it is a pipe, its reader waits until all processes have
+ * closed it. */
 static void cmd_collect_leave_stderr(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -150,7 +158,8 @@ static void cmd_collect_leave_stderr(void)
 
 /* ---- In the background ---- */
 
-/* What else is open is the program's, or between it and its launcher, who may wait for its end. */
+/* Closes all descriptors but `kept`: they are the program's, or its launcher's, which may wait for
+ * their end. */
 static void cmd_collect_leave_descriptors(int kept)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -161,8 +170,9 @@ static void cmd_collect_leave_descriptors(int kept)
     close_range((unsigned)kept + 1, ~0u, 0);
 }
 
-/* The one that starts it is bound to its processor, and perhaps to the memory beside it; what is
- * begun here is for all ranks. The kernel takes from "all" what the node's user has not. */
+/* The rank that starts the collector is bound to its processor, and perhaps to the memory beside
+ * it. The collector is for all ranks, so it lifts both bindings. Of "all" processors the kernel
+ * takes those that the user may use. */
 static void cmd_collect_leave_binding(void)
 {
     cpu_set_t all;
@@ -171,7 +181,8 @@ static void cmd_collect_leave_binding(void)
     syscall(SYS_set_mempolicy, 0 /* MPOL_DEFAULT */, NULL, 0);
 }
 
-/* A rank that comes a little later finds it, and its names of functions. */
+/* Waits a little after the last rank, so that a later one finds the collector and its names of
+ * functions. */
 static void cmd_collect_run_for_node(struct collector *collector, int signals)
 {
     enum { LINGER_MS = 500 };
@@ -189,7 +200,7 @@ static void cmd_collect_run_for_node(struct collector *collector, int signals)
     } while (collector_active(collector) > 0 || (waits && now_monotonic_ns() < until_ns));
 }
 
-/* Never returns. `ready`: where the name goes. */
+/* Never returns. `ready`: the descriptor that the session's name is written to. */
 static void collect_alone(const struct collector_options *options, int snapshot_signal, int ready,
                           pid_t starter)
 {
@@ -266,8 +277,8 @@ int cmd_collect(int argc, char **argv)
     collector_prepare_limits();
     struct collector_options wanted = record_collector_options(&options);
     wanted.exit_waits = true;
-    /* A terminal's signals are not for us (we are a session of our own); a service manager's are:
-     * then what runs is left and completed. */
+    /* This process is a session of its own, so a terminal's signals do not reach it. A service
+     * manager's SIGTERM does: then the programs are left and their profiles completed. */
     struct collector *collector;
     int status = collector_open(&collector, &wanted, session);
     if (status < 0)

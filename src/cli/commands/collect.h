@@ -5,13 +5,14 @@
 #include <stddef.h>
 #include "collector/collector.h"
 
-/* Starts one as a process that is nobody's child, in a session of its own, with nothing of the
- * caller's open; `snapshot_signal` (0: none) makes it take snapshots; it ends when
- * the last process that it records has. Writes the name to connect to. 0 or -errno. */
+/* Starts a collector as a process that is nobody's child, in a session of its own, without the
+ * caller's open descriptors. `snapshot_signal` (0: none) makes it take snapshots. The collector
+ * ends when the last process that it records has ended. Writes the session's name, to connect to. 0
+ * or -errno. */
 int collect_in_background(const struct collector_options *options, int snapshot_signal, char *name,
                           size_t bytes);
 
-/* A signal has come that asks for snapshots. */
+/* Takes snapshots, because signal `number` has come. */
 void snapshot_on_signal(struct collector *collector, int number);
 
 #endif

@@ -1,5 +1,5 @@
-/* Asks for the name of the node's collector, or starts that under a lock, which is an abstract
- * socket's name as well (collect_node.h). */
+/* Asks the node's collector for its session's name, or starts the collector under a lock. The lock
+ * is the name of an abstract socket, as the address is (collect_node.h). */
 #include "commands/collect_node.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ static bool collect_node_is_ours(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
 }
 
-/* -ECONNREFUSED: one that ends at this moment, and has not taken us. */
+/* -ECONNREFUSED: the collector ends at this moment, and has not taken this rank. */
 static int collect_node_hear_name(int fd, char *name, size_t bytes)
 {
     struct wire_hello hello = {.magic = WIRE_MAGIC, .reason = WIRE_HELLO_RANK};
@@ -113,7 +113,7 @@ static int collect_node_ask(const char *address, char *name, size_t bytes)
 
 /* ---- Starting ---- */
 
-/* The lock of who starts it; -1: another one is about to. */
+/* The lock under which the collector is started; -1: another rank has it. */
 static int collect_node_lock(const char *address)
 {
     char lock[COLLECT_NODE_ADDRESS_BYTES + 8];
@@ -128,7 +128,8 @@ static int collect_node_lock(const char *address)
     return -1;
 }
 
-/* Another one may have done so between our question and our lock. */
+/* Asks again under the lock: another rank may have started the collector since the first question.
+ */
 static int collect_node_start(const struct collector_options *options, char *name, size_t bytes)
 {
     int lock = collect_node_lock(options->node);

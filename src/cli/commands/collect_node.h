@@ -1,11 +1,11 @@
 /* The collector that all ranks of a job on a node share. The first `tidemark record` there starts
- * it, every further one is told its name and key; then each becomes its rank by exec, and nothing
- * of ours stays beside it.
+ * it, and each further one asks it for the session's name and key. Then each becomes its rank by
+ * exec, and no process of ours stays beside the rank.
  *
- * Who is on the same node and in the same job says an address, an abstract socket's name: its
- * hash is of the directory, the job's id, the options, the host's name and the namespaces of
- * processes, mounts and users. No file is opened or locked for it, and the kernel takes it back
- * from a collector that dies. */
+ * The collector's address is the name of an abstract socket. Its hash is of the directory, the
+ * job's id, the options, the host's name and the namespaces of processes, mounts and users: ranks
+ * with the same hash are on one node and in one job. No file is opened or locked for the address,
+ * and the kernel frees it when the collector dies. */
 #ifndef TIDEMARK_COMMANDS_COLLECT_NODE_H
 #define TIDEMARK_COMMANDS_COLLECT_NODE_H
 
@@ -15,8 +15,8 @@
 
 enum { COLLECT_NODE_ADDRESS_BYTES = 64 };
 
-/* `words`: what the options were given as. False: there is no address that is sure to be one of
- * this node and job only. */
+/* `words`: the options as they were given. False: no address is sure to be of this node and job
+ * alone. */
 bool collect_node_address(char address[COLLECT_NODE_ADDRESS_BYTES], const char *directory,
                           const char *job_id, char **words, size_t word_count);
 

@@ -52,9 +52,7 @@ static int cmd_content_show(const struct content *content, const struct argument
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
     int error = arguments->json ? content_json(pager.out, content)
                                 : content_text(pager.out, content, &options);
-    int close_error = term_pager_close(&pager);
-    error = error ? error : close_error;
-    return error ? output_complainf("content", "cannot write: %s", strerror(-error)) : 0;
+    return output_close("content", &pager, error);
 }
 
 static int cmd_content_find(const struct profile *profile, const struct arguments *arguments)

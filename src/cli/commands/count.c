@@ -90,7 +90,8 @@ static int cmd_count_make_directory(struct swept *swept)
 
 static volatile sig_atomic_t child;
 
-/* What the terminal sends, the program has got itself. */
+/* Passes a signal on to the program. A terminal's signal (SI_KERNEL) has reached the program
+ * already. */
 static void cmd_count_pass_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -137,7 +138,7 @@ static int cmd_count_run(char **argv, const char *library, const char *directory
     if (started == 0)
         cmd_count_become(argv, library, directory, peak, failure[1]);
     child = started;
-    /* What we say may find nobody, or a file that is full: the program's status is its own. */
+    /* Nobody may read our lines, or the file may be full: the exit status stays the program's. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     cmd_count_stand_in();
@@ -239,13 +240,13 @@ static uint64_t cmd_count_calls_of(const struct count_figures *figures)
     return calls;
 }
 
-/* By exec, with a program that has nothing of ours. */
+/* Has the process become, by exec, a program without the counting library? */
 static bool cmd_count_is_left(const struct entry *entry)
 {
     return !entry->replaced && entry->state->becomes;
 }
 
-/* Not the shell's child that did little but become something else. */
+/* False of a process image that did little before its exec: a shell's child. */
 static bool cmd_count_is_shown(const struct entry *entry)
 {
     return !entry->replaced || cmd_count_calls_of(&entry->figures) >= BRIEF_CALLS;
@@ -291,7 +292,7 @@ static void cmd_count_write_text(FILE *out, const struct entries *entries, int w
                 cmd_count_write_text_entry(out, &entries->entry[i], wait_status);
 }
 
-/* In place of the figures. */
+/* In place of the figures: the module whose malloc the program used instead. */
 static void cmd_count_write_json_in_front(struct json *json, const struct count_state *state)
 {
     char module[COUNT_NAME_BYTES + 1] = "";
@@ -352,8 +353,8 @@ static void cmd_count_write_json(FILE *out, const struct entries *entries, int w
     json_finish(&json);
 }
 
-/* Of devices terminals and what swallows all: others act when they are opened. By Linux's
- * doc/devices. */
+/* Terminals, /dev/null and /dev/full, by the numbers of Linux's admin-guide/devices.txt. Other
+ * devices may act when they are opened. */
 static bool cmd_count_is_harmless(const struct stat *status)
 {
     enum {
@@ -406,7 +407,7 @@ static int cmd_count_say(const struct count_options *options, const struct entri
     return 0;
 }
 
-/* Figures of an earlier run, in either format. */
+/* 0: the file is of an earlier run, in either format, or there is none. */
 static int cmd_count_check_earlier(const char *output)
 {
     int error = own_file_check_text(output, "tidemark count ###");

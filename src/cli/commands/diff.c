@@ -70,17 +70,6 @@ static const struct options_command command = {
 
 enum { BY_FUNCTION, BY_TYPE };
 
-static int cmd_diff_conclude(int error)
-{
-    struct strbuf sentence = STRBUF_INIT;
-    if (!error)
-        return 0;
-    strbuf_addf(&sentence, "cannot write: %s", strerror(-error));
-    int status = output_complain("diff", sentence.data);
-    strbuf_release(&sentence);
-    return status;
-}
-
 static struct diff_show cmd_diff_show(const struct arguments *arguments)
 {
     return (struct diff_show){{term_wants_colour((enum term_colour)arguments->colour, stdout),
@@ -98,8 +87,7 @@ static int cmd_diff_compare_types(const struct diff_run *runs, const struct argu
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
     int error = (arguments->json ? diff_types_json : diff_types_text)(pager.out, runs[0].profile,
                                                                       runs[1].profile, &show);
-    int close_error = term_pager_close(&pager);
-    return cmd_diff_conclude(error ? error : close_error);
+    return output_close("diff", &pager, error);
 }
 
 static int cmd_diff_compare(const struct diff_run *runs, size_t count, const struct diff *owners,
@@ -114,9 +102,8 @@ static int cmd_diff_compare(const struct diff_run *runs, size_t count, const str
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
     int error = arguments->json ? diff_json(pager.out, &difference, owners, &show)
                                 : diff_text(pager.out, &difference, owners, &show);
-    int close_error = term_pager_close(&pager);
     diff_release(&difference);
-    return cmd_diff_conclude(error ? error : close_error);
+    return output_close("diff", &pager, error);
 }
 
 /* ---- Owners of resident memory, beside what was asked for ----------------------------------- */

@@ -3,12 +3,14 @@
  * work. */
 #include "commands/commands.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/options.h"
 #include "base/term.h"
+#include "commands/launch.h"
 #include "commands/output.h"
 #include "doctor/doctor.h"
 
@@ -48,14 +50,16 @@ int cmd_doctor(int argc, char **argv)
 {
     struct arguments arguments = {.try_it = true};
     struct doctor doctor = {0};
-    char self[PATH_MAX];
+    char self[PATH_MAX + sizeof "tidemark"];
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    ssize_t length = readlink("/proc/self/exe", self, PATH_MAX - 1);
     if (length < 0)
         return output_complain("doctor", "/proc cannot be read: mount it, nothing works without");
     self[length] = 0;
+    if (launch_is_bundled(self)) /* its launcher stands beside the loader, and has a longer name */
+        strcpy(strrchr(self, '/') + 1, "tidemark");
     doctor_look_at_machine(&doctor);
     doctor_look_at_tools(&doctor, self);
     if (arguments.try_it)
@@ -68,7 +72,7 @@ int cmd_doctor(int argc, char **argv)
                                              output_columns(arguments.width, USUAL_MOST_COLUMNS));
     size_t problems = doctor_problems(&doctor);
     doctor_release(&doctor);
-    if (error)
-        return output_complain("doctor", "cannot write");
+    if (error && error != -EPIPE)
+        return output_complainf("doctor", "cannot write: %s", strerror(-error));
     return problems ? EXIT_PROBLEMS : 0;
 }

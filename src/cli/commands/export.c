@@ -1,5 +1,5 @@
-/* tidemark export: a profile, or what of a trace or job one can be made of, in another tool's
- * format; written by the export room. */
+/* tidemark export: writes a profile in another tool's format, by the export room. A trace or a job
+ * is made into a profile first. */
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -130,7 +130,7 @@ struct exported {
     int of; /* enum memory_level */
 };
 
-/* Nothing of what was asked for is an answer; that it was asked for wrongly is likelier. */
+/* Says that no call path passes the filter: the output is right, but the filter is probably not. */
 static void cmd_export_say_if_nothing_passes(const struct profile *profile, const char *filter)
 {
     bool *wanted = NULL, any = false;
@@ -160,7 +160,8 @@ static int cmd_export_write_stream(FILE *out, const struct exported *exported)
     int status = level_take("export", profile, exported->of, NULL);
     if (!status && !filter_suits("export", profile, exported->options.filter))
         status = OPTIONS_EXIT_FAILURE;
-    if (!status && export_write(out, profile, exported->format, &exported->options, &why))
+    int error = status ? 0 : export_write(out, profile, exported->format, &exported->options, &why);
+    if (error && error != -EPIPE) /* a reader that stops early is no error */
         status = output_complain("export", why.data);
     if (!status)
         cmd_export_say_if_nothing_passes(profile, exported->options.filter);
@@ -178,8 +179,8 @@ static int cmd_export_write_database(const struct exported *exported, struct who
     return profile_unpack(exported->path, path) ? output_complain("export", error_text()) : 0;
 }
 
-/* Packed as the name says: heaptrack, flamegraph viewers and others unpack what is called .gz or
- * .zst, and take it for empty where it is not packed. */
+/* Packs the output if its name ends in .gz or .zst: heaptrack, flamegraph viewers and others unpack
+ * such files, and take an unpacked one for empty. */
 static int cmd_export_write_packed(FILE *out, const struct exported *exported, enum packing packing,
                                    const char *name)
 {
@@ -267,9 +268,7 @@ static int cmd_export_settle_format(const struct arguments *arguments,
                                nearest ? "'?" : "");
 }
 
-/* Options that would change nothing are refused, so that nobody takes the result for what it is
- * not.
- */
+/* Refuses options that change nothing in the format's output, so that nobody misreads it. */
 static int cmd_export_check_uses(const struct arguments *arguments,
                                  const struct export_format *format)
 {

@@ -1,5 +1,5 @@
-/* The option --filter, as all commands of call paths and blocks have it: its complaints, what of it
- * the figures of a profile or a trace cannot tell, and the paths that pass. */
+/* The option --filter, as all commands of call paths and blocks have it: complaints about it,
+ * conditions that a profile or a trace cannot answer, and the paths that pass. */
 #include "commands/filter_options.h"
 
 #include <string.h>

@@ -15,21 +15,21 @@
 struct options_command;
 struct profile;
 
-/* Of commands that show call paths. `region`: the argument of --region, which a "region:" of the
- * filter is as good as; NULL: the command knows no regions. True, or false and the sentence has
- * been said. A filter that is NULL is right. */
+/* For commands that show call paths. `region`: the argument of --region; a "region:" in the filter
+ * sets it; NULL: the command knows no regions. False: it has been said what is wrong. NULL is a
+ * right filter. */
 bool filter_is_right(const struct options_command *command, const char *filter,
                      const char **region);
-/* Can it be asked of this profile? True, or false and the sentence has been said. */
+/* Can the filter be applied to this profile? False: it has been said why not. */
 bool filter_suits(const char *name, const struct profile *profile, const char *filter);
-/* The paths of a profile that pass, by node, to be freed. 0, or the status, and the sentence has
- * been said; NULL and 0 where `filter` is NULL. */
+/* Which paths of a profile pass, by node; the caller frees them. NULL where `filter` is NULL. 0, or
+ * the exit status after a sentence. */
 int filter_paths(const char *name, const struct profile *profile, const char *filter,
                  bool **passes);
 
 struct match_conditions;
-/* Of commands that show single blocks or events of a trace, under --filter or --function. True, or
- * false and the sentence has been said. */
+/* For commands that show single blocks or events of a trace, under --filter or --function. False:
+ * it has been said what is wrong. */
 bool filter_of_trace(const struct options_command *command, const char *filter,
                      struct match_conditions *conditions);
 

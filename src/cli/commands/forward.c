@@ -1,6 +1,6 @@
-/* Commands with a screen of their own (serve, html, viewer, top) are another program,
- * tidemark-view, which has all of this one and them. So their libraries (an HTTP server with its
- * TLS, a terminal's) are not loaded each time that something is recorded: loading them took two
+/* Commands with a screen of their own (serve, html, viewer, top) are in another program,
+ * tidemark-view, which has all commands of this one as well. Their libraries (an HTTP server with
+ * TLS, a terminal's) are therefore not loaded by each `tidemark record`: loading them took two
  * thirds of a command's start. */
 #include "commands/commands.h"
 

@@ -86,9 +86,7 @@ static int cmd_held_show(const struct held_by *holders, const struct arguments *
 {
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
     int error = cmd_held_write(pager.out, holders, arguments);
-    int close_error = term_pager_close(&pager);
-    error = error ? error : close_error;
-    return error ? output_complainf("held", "cannot write: %s", strerror(-error)) : 0;
+    return output_close("held", &pager, error);
 }
 
 static int cmd_held_filter(struct held_by *holders, const struct profile *now,
@@ -126,7 +124,7 @@ static int cmd_held_find(const struct profile *now, const struct profile *before
     return status;
 }
 
-/* Of two the first is the older. */
+/* Of two profiles the first is the older. */
 static int cmd_held_of(char **operands, int count, const struct arguments *arguments)
 {
     struct profile *now = NULL, *before = NULL;

@@ -1,5 +1,5 @@
-/* Standard error is a file in memory meanwhile (held_stderr.h), which has no name and needs no
- * disk. Of descriptors only the real one is kept, duplicated. */
+/* While a program runs, standard error is a file in memory (held_stderr.h), which has no name and
+ * needs no disk. The real standard error is kept as a duplicate. */
 #include "commands/held_stderr.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ void held_stderr_begin(void)
     int real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     atomic_store(&held_real, held_file < 0 ? -1 : real);
     if (held_file < 0 && real >= 0)
-        close(real); /* then what is written is seen at once */
+        close(real); /* no file: what is written is seen at once */
     held_stderr_become(held_file);
 }
 
@@ -53,7 +53,7 @@ static void held_stderr_copy(int from, int to)
     ssize_t bytes;
     for (off_t at = 0; (bytes = pread(from, text, sizeof text, at)) > 0; at += bytes)
         if (write(to, text, (size_t)bytes) != bytes)
-            return; /* nobody is there to be told */
+            return; /* the reader is gone */
 }
 
 void held_stderr_end(void)
@@ -62,8 +62,7 @@ void held_stderr_end(void)
     if (real < 0)
         return;
     held_stderr_copy(STDERR_FILENO, real);
-    if (ftruncate(STDERR_FILENO, 0) <
-        0) /* it is told: should we be killed, nobody tells it again */
+    if (ftruncate(STDERR_FILENO, 0) < 0) /* passed on: not to be said again by held_stderr_tell() */
         lseek(STDERR_FILENO, 0, SEEK_SET);
     held_stderr_become(real);
 }

@@ -68,8 +68,8 @@ static int cmd_html_write_to(FILE *out, const struct html_options *options, cons
 {
     struct strbuf why = STRBUF_INIT;
     int error = html_write(out, options, &why);
-    int status = !error       ? 0
-                 : why.length ? output_complain("html", why.data)
+    int status = !error || error == -EPIPE ? 0
+                 : why.length              ? output_complain("html", why.data)
                               : whole_file_complain_of("html", "cannot write", name, -error);
     strbuf_release(&why);
     return status;
@@ -92,7 +92,7 @@ int cmd_html(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc)
         return options_usage_error(&command, "no profile given");
-    const char *region = NULL; /* the page takes it out of its search field */
+    const char *region = NULL; /* checked only: the page itself reads it from its search field */
     if (!filter_is_right(&command, arguments.filter, &region))
         return OPTIONS_EXIT_FAILURE;
     struct showing showing;

@@ -41,7 +41,7 @@ static const struct options_command command = {
                 "  tidemark import massif.out.1234 && tidemark report massif.out.1234.tmk\n",
 };
 
-/* A profile makes its own file. */
+/* The import room creates the profile's file itself, by name. */
 static int cmd_import_to(const char *path, const struct import_format *format,
                          struct whole_file *file)
 {
@@ -56,7 +56,7 @@ static int cmd_import_to(const char *path, const struct import_format *format,
     return status;
 }
 
-/* --force replaces a profile, and not what somebody wrote. */
+/* --force replaces files of Tidemark's, and no others. */
 static int cmd_import_complain_of_another(const char *name)
 {
     struct strbuf sentence = STRBUF_INIT;

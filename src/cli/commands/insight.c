@@ -65,11 +65,7 @@ static int cmd_insight_show(const struct insights *insights, const struct argume
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
     int error = arguments->json ? insights_json(pager.out, insights, &options)
                                 : insights_text(pager.out, insights, &options);
-    int close_error = term_pager_close(&pager);
-    error = error ? error : close_error;
-    if (error)
-        fprintf(stderr, "tidemark insight: cannot write: %s\n", strerror(-error));
-    return error ? OPTIONS_EXIT_FAILURE : 0;
+    return output_close("insight", &pager, error);
 }
 
 static int cmd_insight_of(const struct profile *profile, const struct arguments *arguments)

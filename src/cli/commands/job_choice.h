@@ -6,13 +6,13 @@
 #include "job/job_files.h"
 #include "jobdir/manifest.h"
 
-/* The one job in `paths` (directories of one job or several, or profiles) that is meant: of that
- * id, or (NULL) the only one. *manifest has it and is the caller's to free. 0, or an exit status,
- * with a sentence by `command` ("tidemark job"), and the jobs that there are where it is one of
- * several. */
+/* The job that is meant among those in `paths` (directories of one job or several, or profiles):
+ * the one with that id, or the only one if `id` is NULL. The job is a part of *manifest, which the
+ * caller frees. 0, or an exit status after a sentence by `command` ("tidemark job"), with a list
+ * where the directory has several jobs. */
 int job_choice_find(const char *command, const char *const *paths, size_t count, const char *id,
                     struct manifest **manifest, const struct manifest_job **job);
-/* The same; its files. */
+/* The same, and the files of that job instead. */
 int job_choice_make(const char *command, const char *const *paths, size_t count, const char *id,
                     struct job_files *files);
 

@@ -125,7 +125,8 @@ struct analysed {
     char *name;
 };
 
-/* What is read stays where it is: moved out of the way, it would be missing in its job. */
+/* Refuses an output that is a profile of the job: moved out of the way, it would be missing there.
+ */
 static int job_command_check_output(const struct job_engine *engine, const char *output,
                                     const struct job_files *files)
 {
@@ -183,8 +184,8 @@ static void job_command_release(struct analysed *analysed)
 
 /* ---- Output -------------------------------------------------------------------------------- */
 
-/* A launcher may give its processes a terminal and write what they print into a file: under MPI a
- * terminal says nothing. */
+/* A launcher may give its processes a terminal and still write their output into a file, so under
+ * MPI a terminal does not mean colour. */
 static struct job_options job_command_settle(const struct job_engine *engine,
                                              const struct arguments *arguments)
 {

@@ -1,5 +1,5 @@
-/* `tidemark job` and `tidemark-mpi`: the same options and the same output. What differs is who
- * reads the files. */
+/* `tidemark job` and `tidemark-mpi` have the same options and the same output. They differ in what
+ * reads the files: threads, or MPI ranks. */
 #ifndef TIDEMARK_COMMANDS_JOB_COMMAND_H
 #define TIDEMARK_COMMANDS_JOB_COMMAND_H
 
@@ -9,8 +9,8 @@
 struct job_engine {
     const struct options_command *command;
     bool pages; /* may start a pager: not under MPI, whose processes should not fork */
-    /* As job_run(), all files of the job; `threads` 0: not said. Out of memory and the like end the
-     * process. */
+    /* As job_run(), of all files of the job; `threads` 0: not given. Ends the process when memory
+     * runs out. */
     void (*analyse)(const struct job_files *files, size_t threads, struct job_summary *summary,
                     struct job_tree *tree, const struct job_progress *progress);
 };

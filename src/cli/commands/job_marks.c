@@ -1,6 +1,6 @@
-/* Takes the marks of nodes from the ranks' traces (job_marks.h). A profile's timeline bounds what
- * ranks held together; a trace knows it. What a trace that cannot be read would have said stays a
- * bound, without a word: the profiles are what the report is of. */
+/* Takes the high-water marks of nodes from the ranks' traces (job_marks.h). A profile's timeline
+ * only bounds what ranks held together; a trace has the exact figure. Where a trace cannot be read,
+ * the bound stays and nothing is said, because the report is of the profiles. */
 #include "commands/job_marks.h"
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 struct marking {
     struct job *job;
     const struct job_files *files;
-    struct node_mark_rank *marks; /* by index in the summary, without a trace where not of ours */
+    struct node_mark_rank
+        *marks; /* by index in the summary; ranks of other nodes have no trace here */
 };
 
 static const struct job_file *job_marks_file(const struct marking *marking, size_t rank)
@@ -20,7 +21,7 @@ static const struct job_file *job_marks_file(const struct marking *marking, size
     return place < marking->files->count ? &marking->files->files[place] : NULL;
 }
 
-/* All that ran on the node and has figures; `is_all`: they all have a trace. */
+/* Picks the ranks that ran on the node and have figures. `is_all`: each of them has a trace. */
 static bool job_marks_choose(struct marking *marking, const struct job_node_peak *node,
                              bool *is_all)
 {

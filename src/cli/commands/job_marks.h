@@ -1,11 +1,11 @@
-/* What the ranks of each node of a job held together, to the event, where there are traces. */
+/* What the ranks of each node of a job held together: exact where there are traces. */
 #ifndef TIDEMARK_COMMANDS_JOB_MARKS_H
 #define TIDEMARK_COMMANDS_JOB_MARKS_H
 
 #include "job/job.h"
 #include "job/job_files.h"
 
-/* The nodes of `job`, of which `files` are the files; nothing of another level than the heap. */
+/* For each node of `job`, whose files are `files`. Does nothing on other levels than the heap. */
 void job_marks_find(struct job *job, const struct job_files *files);
 
 #endif

@@ -1,5 +1,5 @@
-/* Reads files of suppressions: a regular file of at most 4 MiB, and a sentence for all that can be
- * wrong with it. */
+/* Reads files of suppressions: a regular file of at most 4 MiB, and a sentence for each thing that
+ * can be wrong with one. */
 #include "commands/known_leaks.h"
 
 #include <errno.h>

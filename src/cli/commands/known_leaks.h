@@ -12,7 +12,7 @@ struct known_leaks {
 /* 0 or -ENOMEM. */
 int known_leaks_name(struct known_leaks *known, const char *file);
 
-/* Adds those of a file. 0, or the exit status after a sentence on stderr. */
+/* Adds the suppressions of a file. 0, or the exit status after a sentence on stderr. */
 int known_leaks_read(const char *command, struct suppressions *suppressions, const char *path);
 
 #endif

@@ -80,7 +80,7 @@ int launch_refuse_limits(const char *command, const struct launch_needs *needs)
     return 0;
 }
 
-/* Without /proc (a chroot that has none): as we were called, as the kernel keeps it. */
+/* Without /proc (as in some chroots) it is the path that execve() was given (AT_EXECFN). */
 bool launch_own_path(char path[PATH_MAX])
 {
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -90,6 +90,11 @@ bool launch_own_path(char path[PATH_MAX])
         return true;
     }
     return called && realpath(called, path);
+}
+
+bool launch_is_bundled(const char *path)
+{
+    return !strcmp(basename(path), "ld.so");
 }
 
 /* BINDIR/../lib, or a directory of the library's own there. */
@@ -123,8 +128,8 @@ bool launch_find_lists(char path[PATH_MAX])
 
 /* ---- LD_PRELOAD ---- */
 
-/* Is there such a link of ours, or has it been made just now? Nobody else can take it away from a
- * directory that is sticky. */
+/* Makes the link. If there is one already, it must be this user's own and name the directory: in a
+ * sticky directory nobody else can replace it. */
 static bool launch_link_is_ours(const char *link, const char *directory)
 {
     char leads_to[PATH_MAX];
@@ -138,8 +143,9 @@ static bool launch_link_is_ours(const char *link, const char *directory)
     return !strcmp(leads_to, directory);
 }
 
-/* LD_PRELOAD ends a name at a blank or a colon, and puts something else in place of $LIB. Such a
- * directory gets a plain name, which stays: what is started with it may live long. */
+/* LD_PRELOAD ends a name at a blank or a colon, and replaces $LIB. A directory with such a
+ * character gets a link with a plain name. The link stays, since programs started with it may run
+ * for long. */
 static bool launch_give_plain_name(char path[PATH_MAX])
 {
     enum { TRIES = 16 };

@@ -8,28 +8,31 @@
 
 enum { LAUNCH_EXIT_NOT_EXECUTABLE = 126, LAUNCH_EXIT_NOT_FOUND = 127 }; /* as env and the shells */
 
-/* A sentence for programs that nothing can be preloaded into, and the exit status; 0 if it can. */
+/* 0 if a library can be preloaded into the program; else the exit status after a sentence. */
 int launch_refuse(const char *command, const char *program);
 
-/* What a command needs before it starts a program, in bytes of address space and of data; of a
- * file, where the program would be killed for one that grows larger (0: it makes none). */
+/* What a command needs before it starts a program: bytes of address space, of data, and of a file
+ * that it writes (0: none). A program that exceeds the limit on files is killed. */
 struct launch_needs {
     uint64_t address_space, data, file;
 };
 
-/* A sentence where a limit (ulimit -v, -d, -f) gives less, and OPTIONS_EXIT_FAILURE: else the
- * program would not even start, or be hurt by what is done to it. 0: there is room. */
+/* Is there room? 0, or OPTIONS_EXIT_FAILURE after a sentence where a limit (ulimit -v, -d, -f) is
+ * lower: the program would not start, or the recording would harm it. */
 int launch_refuse_limits(const char *command, const struct launch_needs *needs);
 
-/* Of this program's file; that of the loader, if it was told to run it. */
+/* The path of this program's file; of the loader's, if the loader was run with this program. */
 bool launch_own_path(char path[PATH_MAX]);
+/* Is that path of a bundle (bundle.c), where the loader runs this program? */
+bool launch_is_bundled(const char *path);
 
-/* Where the library is: beside us. False, with a sentence, if it is not there. */
-/* Where the shipped lists of --allocator-functions are; false: nowhere. */
+/* The directory of the shipped lists of --allocator-functions. False: there is none. */
 bool launch_find_lists(char path[PATH_MAX]);
+
+/* The path of the library beside this program. False, with a sentence: it is not there. */
 bool launch_find_library(const char *command, const char *library, char path[PATH_MAX]);
 
-/* The same, by a name that LD_PRELOAD can hold. */
+/* The same, by a name that LD_PRELOAD can hold: a link in /tmp where the real name cannot be. */
 bool launch_find_preload(const char *command, const char *library, char path[PATH_MAX]);
 
 /* Puts the library in front of LD_PRELOAD. */
@@ -40,7 +43,7 @@ void launch_preload_of_session(const char *path);
 /* Says why a program could not be run; the exit status. */
 int launch_say_cannot(const char *command, const char *program, int error);
 
-/* Ends as the program has ended, of whose waitpid() this is the status. */
+/* Ends as the program has ended, by its status or its signal. `wait_status`: of waitpid(). */
 int launch_end_like(int wait_status);
 
 #endif

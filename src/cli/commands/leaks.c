@@ -71,9 +71,7 @@ static int cmd_leaks_show(const struct leaks *leaks, const struct arguments *arg
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
     int error =
         arguments->json ? leaks_json(pager.out, leaks) : leaks_text(pager.out, leaks, &options);
-    int close_error = term_pager_close(&pager);
-    error = error ? error : close_error;
-    return error ? output_complainf("leaks", "cannot write: %s", strerror(-error)) : 0;
+    return output_close("leaks", &pager, error);
 }
 
 static int cmd_leaks_find(const struct profile *profile, struct suppressions *suppressions,

@@ -14,7 +14,7 @@
         "of", 0, OPTION_CHOICE, LEVEL_CHOICE, "which memory (default: heap)", TO(of), false, NULL  \
     }
 
-/* What commands say that read traces. */
+/* The sentence of commands that read traces. */
 #define LEVEL_NOT_IN_TRACE                                                                         \
     "a trace has no pages: what was resident is in the profile (tidemark report --of=resident)"
 
@@ -26,12 +26,12 @@
             rare, NULL                                                                             \
     }
 
-/* Of who asks for both. */
+/* The sentence for a command line with both. */
 extern const char level_and_region[];
 
 struct profile;
-/* Makes the profile one of that level, or cuts it down to a region (NULL: none); or complains: an
- * exit status, 0 where it is one. Not both. */
+/* Reduces the profile to that level, or to a region (NULL: none), not both. 0, or the exit status
+ * after a sentence. */
 int level_take(const char *command, struct profile *profile, int of, const char *region);
 
 #endif

@@ -4,7 +4,6 @@
 #include "commands/output.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,8 +160,8 @@ static int commands_main_cmd_help(int argc, char **argv)
     return command->run(2, (char **)arguments);
 }
 
-/* Below this a command would end by SIGSEGV somewhere. Said without stdio, which has a buffer
- * there. */
+/* With a smaller stack a command would end by SIGSEGV somewhere. The sentence is written without
+ * stdio, whose buffer is on the stack. */
 static bool commands_main_stack_is_too_small(void)
 {
     static const char text[] =
@@ -172,7 +171,7 @@ static bool commands_main_stack_is_too_small(void)
     if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= 64 << 10)
         return false;
     if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
-        return true; /* nobody listens */
+        return true; /* standard error is closed */
     return true;
 }
 
@@ -181,14 +180,7 @@ static bool commands_main_takes_defaults(const struct command *command)
     return command->run != commands_main_cmd_help && command->run != commands_main_cmd_version;
 }
 
-/* Who reads a pipe may stop at any time: that is no failure. */
-static bool commands_main_reader_is_gone(void)
-{
-    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    return poll(&out, 1, 0) == 1 && out.revents & POLLERR;
-}
-
-/* What a command left in stdout's buffer may find a full disk. */
+/* Flushing what a command left in stdout's buffer may fail: a full disk. */
 static int commands_main_finish(int status)
 {
     errno = 0;
@@ -196,7 +188,7 @@ static int commands_main_finish(int status)
     FILE *raw = term_guard_raw();
     failed = ferror(raw) || fflush(raw) != 0 || failed;
     term_guard_end();
-    if (status != 0 || !failed || commands_main_reader_is_gone())
+    if (status != 0 || !failed || output_reader_is_gone())
         return status;
     fprintf(stderr, "tidemark: cannot write: %s\n", errno ? strerror(errno) : "to standard output");
     return OPTIONS_EXIT_FAILURE;

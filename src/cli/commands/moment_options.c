@@ -51,7 +51,7 @@ struct trace *moments_open(const char *command, const char *path)
     return NULL;
 }
 
-/* Damage within is said by those who meet it. */
+/* Only of a trace that is cut off: damage within is said by the functions that read it. */
 void moments_say_cut(const char *command, const struct trace *trace)
 {
     struct trace_damage damage;

@@ -23,23 +23,24 @@ struct moments_arguments {
 
 void moments_settle(const struct moments_arguments *arguments, struct heap_at_style *style);
 
-/* NULL is no moment. 0 or the exit status, with a sentence on stderr. */
+/* Leaves `moment` as it is where `text` is NULL. 0, or the exit status after a sentence on stderr.
+ */
 int moments_parse(const struct options_command *command, const char *text,
                   struct offline_moment *moment);
-/* Makes times of marks. `within`: the moment may not lie behind the trace's end. 0 or the exit
- * status, with a sentence on stderr. */
+/* Turns marks and shares into times. `within`: the moment may not lie behind the trace's end. 0, or
+ * the exit status after a sentence on stderr. */
 int moments_resolve(const char *command, const struct trace *trace, struct offline_moment *moment,
                     bool within);
-/* NULL: it has been said why. */
+/* NULL, after a sentence on stderr. */
 struct trace *moments_open(const char *command, const char *path);
 
-/* On stderr, of lists whose text has no place for it: what came after the last whole block is
- * missing. */
+/* Says on stderr that what came after the last whole block is missing, for lists whose text has no
+ * place for that. */
 void moments_say_cut(const char *command, const struct trace *trace);
 
 struct term_pager moments_pager(const struct moments_arguments *arguments,
                                 const struct heap_at_style *style);
-/* The exit status. Whoever reads may stop at any time: that is no error. */
+/* The exit status. A reader that stops early is no error. */
 int moments_close(const char *command, struct term_pager *pager, int error);
 
 #endif

@@ -3,9 +3,11 @@
 #include "commands/output.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "aggregate/wrappers.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -40,6 +42,21 @@ int output_complainf(const char *command, const char *format, ...)
     strbuf_release(&program);
     strbuf_release(&sentence);
     return status;
+}
+
+bool output_reader_is_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && out.revents & POLLERR;
+}
+
+int output_close(const char *command, struct term_pager *pager, int error)
+{
+    int close_error = term_pager_close(pager);
+    error = error ? error : close_error;
+    if (!error || error == -EPIPE || output_reader_is_gone())
+        return 0;
+    return output_complainf(command, "cannot write: %s", strerror(-error));
 }
 
 size_t output_columns(uint64_t width, size_t usual_most)

@@ -51,8 +51,14 @@ int output_complainf(const char *command, const char *format, ...)
 /* The same for a program that is not called "tidemark COMMAND". */
 int output_complain_as(const char *program, const char *sentence);
 
-/* Columns of what goes to stdout: as asked for (0: not), else those of the terminal, `usual_most`
- * at most. */
+/* Ends the output of a command: closes `pager`, and complains if that fails or `error`, of the
+ * writing, is not 0. Returns the exit status. A reader that stops early is no error. */
+int output_close(const char *command, struct term_pager *pager, int error);
+/* Is standard output a pipe whose reader has closed it? */
+bool output_reader_is_gone(void);
+
+/* Columns of output on stdout: `width` if it is not 0, else the terminal's, `usual_most` at most.
+ */
 size_t output_columns(uint64_t width, size_t usual_most);
 
 #endif

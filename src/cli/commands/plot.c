@@ -278,7 +278,7 @@ static int cmd_plot_open_run(struct plot_run *run, const char *path, int of)
     return status;
 }
 
-/* All runs, by the names that they were given by; those opened are to be closed in any case. */
+/* Opens all runs; each is called as it was given. The caller closes those opened in any case. */
 static int cmd_plot_open_runs(struct plot_run *runs, size_t *opened, char **paths, size_t count,
                               const struct arguments *arguments)
 {

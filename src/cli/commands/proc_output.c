@@ -43,11 +43,7 @@ struct term_pager proc_pager(const struct proc_arguments *arguments)
 
 int proc_close(const struct options_command *command, struct term_pager *pager, int error)
 {
-    int close_error = term_pager_close(pager);
-    error = error ? error : close_error;
-    if (!error || error == -EPIPE || close_error == -EPIPE)
-        return 0;
-    return output_complainf(command->name, "cannot write: %s", strerror(-error));
+    return output_close(command->name, pager, error);
 }
 
 int proc_take_pid(const struct options_command *command, const char *word, pid_t *pid)

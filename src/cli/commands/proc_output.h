@@ -36,7 +36,7 @@ size_t proc_narrow_columns(const struct proc_arguments *arguments, size_t usual)
 struct show_options proc_settle(const struct proc_arguments *arguments);
 
 struct term_pager proc_pager(const struct proc_arguments *arguments);
-/* The exit status. Whoever reads may stop at any time: that is no error. */
+/* The exit status. A reader that stops early is no error. */
 int proc_close(const struct options_command *command, struct term_pager *pager, int error);
 
 /* 0, or the exit status after it was said that `word` is no number of a process. */

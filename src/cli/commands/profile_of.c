@@ -1,5 +1,5 @@
 /* Reads a profile, or has one written by the collector of a process (profile_of.h). The file of a
- * process is removed when it is read: who wants to keep one asks for a snapshot. */
+ * process is removed after it has been read: a user who wants to keep one asks for a snapshot. */
 #include "commands/profile_of.h"
 
 #include <unistd.h>

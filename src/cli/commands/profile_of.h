@@ -1,5 +1,5 @@
-/* What leaks, held and content are asked about: a profile, or a process of which one is written for
- * it. */
+/* The operand of leaks, held and content: a profile, or a process, of which a profile is then
+ * written. */
 #ifndef TIDEMARK_COMMANDS_PROFILE_OF_H
 #define TIDEMARK_COMMANDS_PROFILE_OF_H
 
@@ -7,10 +7,10 @@
 #include "profile/profile.h"
 #include "wire/wire.h"
 
-/* A number that is no file's name. */
+/* True of a number that is not the name of a file. */
 bool profile_of_is_process(const char *operand);
-/* Reads it. Of a process a snapshot is taken, read and removed. `wish`: of it. 0, or the exit
- * status: it has been complained about. */
+/* Reads the profile. Of a process a snapshot is taken, read and removed; `wish` says what the
+ * snapshot needs. 0, or the exit status after a complaint. */
 int profile_of(struct profile **out, const char *command, const char *operand,
                const struct wire_wish *wish);
 

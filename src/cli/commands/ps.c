@@ -198,7 +198,7 @@ static void cmd_ps_question_release(struct question *question)
     free(question->users);
 }
 
-/* Processes that were named and are not there: said, and the others are shown all the same. */
+/* Says which of the named processes do not exist. The others are shown all the same. */
 static void cmd_ps_complain_missing(const struct system_memory *system)
 {
     for (size_t i = 0; i < system->count; i++)

@@ -29,9 +29,10 @@ struct watch {
     FILE *history;
     uint64_t looks, began_ns;
     bool has_start;
-    struct row_marks start, before; /* what growth is counted from; the look before, in the file */
+    struct row_marks start;  /* growth is counted from these */
+    struct row_marks before; /* of the last look in the file */
     uint64_t start_unix_ns;
-    bool on_screen, keys; /* drawn over and over; keys may be pressed */
+    bool on_screen, keys; /* each table replaces the one before; single keys are read */
     struct termios terminal;
     bool quit;
 };
@@ -45,7 +46,7 @@ static void ps_watch_note(int signal)
 
 /* ---- The screen ---------------------------------------------------------------------------- */
 
-/* Lines of the terminal; 0: it is none. */
+/* Lines of the terminal; 0: standard output is none. */
 static size_t ps_watch_lines(void)
 {
     struct winsize size;
@@ -70,7 +71,8 @@ static void ps_watch_give_keys_back(struct watch *watch)
     watch->keys = false;
 }
 
-/* What was drawn before goes: the guard of stdout lets no such sequence pass. */
+/* Removes the table before. It writes past the guard of stdout, which lets no such sequence
+ * through. */
 static void ps_watch_clear(const struct watch *watch)
 {
     FILE *raw = term_guard_raw();
@@ -132,8 +134,8 @@ static void ps_watch_print_foot(const struct watch *watch, const struct system_m
     strbuf_release(&text);
 }
 
-/* As many rows as the terminal has lines for, beside head, headings, others, total and foot: on a
- * narrow one sentences take more lines. */
+/* As many rows as the terminal has lines for, beside head, headings, others, total and foot. On a
+ * narrow terminal sentences take more lines. */
 static uint64_t ps_watch_rows(const struct watch *watch, uint64_t asked, size_t columns)
 {
     size_t lines = watch->on_screen ? ps_watch_lines() : 0, others = columns < 80 ? 10 : 8;
@@ -162,7 +164,7 @@ static void ps_watch_show(const struct watch *watch, const struct system_memory 
 
 /* ---- The file ------------------------------------------------------------------------------ */
 
-/* A line that another writer did not end goes. */
+/* Cuts off a last line that another writer did not end. */
 static int ps_watch_drop_unfinished(int fd)
 {
     char block[4096];
@@ -184,7 +186,7 @@ static int ps_watch_drop_unfinished(int fd)
     return lseek(fd, keep, SEEK_SET) < 0 ? -errno : 0;
 }
 
-/* Command lines may hold secrets: a new file is its owner's alone. */
+/* A new file is for its owner alone, since command lines may hold secrets. */
 static int ps_watch_open_history(struct watch *watch)
 {
     const char *path = watch->watching->record;
@@ -279,12 +281,15 @@ static void ps_watch_press(struct watch *watch, char key)
         watch->has_start = false;
 }
 
-/* Until then, or a key, or a signal. */
+/* Waits until that time, a key, or a signal. Takes keys and signals even where the time has come:
+ * they would never be taken if each look took longer than the time between looks. */
 static void ps_watch_pause(struct watch *watch, uint64_t until_ns)
 {
-    for (uint64_t now; !ps_watch_asked && (now = now_monotonic_ns()) < until_ns;) {
-        struct timespec left = {(time_t)((until_ns - now) / 1000000000),
-                                (long)((until_ns - now) % 1000000000)};
+    uint64_t left_ns;
+    do {
+        uint64_t now = now_monotonic_ns();
+        left_ns = now < until_ns ? until_ns - now : 0;
+        struct timespec left = {(time_t)(left_ns / 1000000000), (long)(left_ns % 1000000000)};
         struct pollfd keys = {.fd = watch->keys ? STDIN_FILENO : -1, .events = POLLIN};
         sigset_t none;
         char key;
@@ -296,10 +301,10 @@ static void ps_watch_pause(struct watch *watch, uint64_t until_ns)
         else
             ps_watch_press(watch, key);
         return;
-    }
+    } while (left_ns && !ps_watch_asked);
 }
 
-/* Signals come while it waits, and not in the middle of a line. */
+/* Blocked but in ps_watch_pause(), so that no signal ends this process in the middle of a line. */
 static void ps_watch_set_signals(void)
 {
     static const int asking[] = {SIGINT, SIGTERM, SIGHUP};
@@ -317,6 +322,11 @@ static void ps_watch_set_signals(void)
     sigprocmask(SIG_BLOCK, &blocked, NULL);
 }
 
+static uint64_t ps_watch_later(uint64_t ns, uint64_t by_ns)
+{
+    return by_ns < UINT64_MAX - ns ? ns + by_ns : UINT64_MAX;
+}
+
 static int ps_watch_run(struct watch *watch)
 {
     const struct ps_watching *watching = watch->watching;
@@ -324,10 +334,10 @@ static int ps_watch_run(struct watch *watch)
     for (int status;;) {
         if ((status = ps_watch_look(watch)))
             return status;
-        next_ns += watching->every_ns;
+        next_ns = ps_watch_later(next_ns, watching->every_ns);
         uint64_t now = now_monotonic_ns();
         next_ns = next_ns < now ? now : next_ns; /* a look took longer than that */
-        if (watching->for_ns && next_ns > watch->began_ns + watching->for_ns)
+        if (watching->for_ns && next_ns > ps_watch_later(watch->began_ns, watching->for_ns))
             return 0;
         ps_watch_pause(watch, next_ns);
         if (ps_watch_asked || watch->quit)

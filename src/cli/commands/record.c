@@ -1,6 +1,6 @@
-/* tidemark record: starts a program with the recorder preloaded, has a process of its own collect
- * for it and for its children (apart.h), and stands in for it towards whoever started us (signals,
- * job control, exit status). The collector says at the end what came out. */
+/* tidemark record: starts a program with the recorder preloaded, and stands in for it towards the
+ * caller (signals, job control, exit status). A process of its own (apart.h) collects from the
+ * program and its children. At the end it prints the summary. */
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -41,9 +41,10 @@
 #include "report/report.h"
 #include "wire/wire.h"
 
-/* What record knows, and what its collector does, each in its own process (apart.h). */
+/* The state of record, and that of its collector, each in its own process (apart.h). */
 struct job {
-    struct collector *collector; /* record's own is closed as soon as the other has it */
+    struct collector
+        *collector; /* record closes its own as soon as the collector's process has it */
     struct apart apart;
     sigset_t old_mask;
     int signals; /* record's: signalfd */
@@ -51,31 +52,31 @@ struct job {
     bool ended;
     int wait_status;
     struct background background;
-    uint64_t end_ns; /* CLOCK_MONOTONIC: the program's; 0: it runs */
+    uint64_t end_ns; /* CLOCK_MONOTONIC: when the program ended; 0: it runs */
     bool summed_up;
     bool quiet;
     bool alone;          /* the collector's: record is gone */
     int snapshot_signal; /* not passed on; 0: none */
     char session[108];   /* the collector's name */
     /* after a death of the collector */
-    unsigned renewals; /* so many others have followed */
-    char *output;      /* the newest one's pattern; NULL: it is the first */
+    unsigned renewals; /* how many collectors have followed the first one */
+    char *output;      /* output pattern of the newest one; NULL: it is the first */
     struct apart dead; /* the first that died */
-    bool had_ended;    /* the program had, then */
+    bool had_ended;    /* the program had ended before that */
 };
 
-/* Who kills collectors again and again is not given more of them. */
+/* If someone kills collectors again and again, no more are started. */
 enum { RENEWALS_MAX = 3 };
 
 /* ---- Starting ---- */
 
-/* What is preloaded: at most two. */
+/* The libraries to preload: one, or two. */
 struct libraries {
-    char recorder[PATH_MAX], allocator[PATH_MAX]; /* "": none of its own */
+    char recorder[PATH_MAX], allocator[PATH_MAX]; /* "": the program's own */
 };
 
-/* malloc is the recorder's, which goes on to that of the next library; or where pages are recorded,
- * both are one. */
+/* With both, malloc is the recorder's, which calls that of the library behind it. Where pages are
+ * recorded, one library is both. */
 static bool cmd_record_find_libraries(struct libraries *libraries,
                                       const struct record_options *options)
 {
@@ -145,8 +146,8 @@ static void cmd_record_add_error(struct strbuf *line, const struct process_image
                     result->error ? "" : ", and the profile is whole");
 }
 
-/* How many of those with an error from `at` on have its program; 0: an earlier one has it, from
- * `first` on, or nothing is wrong with it. */
+/* The number of results from `at` on that have an error and the program of result `at`. 0: result
+ * `at` has no error, or a result from `first` on with that program stands before it. */
 static size_t cmd_record_alike(const struct collector *collector, size_t first, size_t at)
 {
     const char *program = collector_result(collector, at)->program;
@@ -163,7 +164,7 @@ static size_t cmd_record_alike(const struct collector *collector, size_t first, 
     return count;
 }
 
-/* Which programs the other processes are, from result `first` on. */
+/* Names the programs of the other processes with an error, from result `first` on. */
 static void cmd_record_add_others(struct strbuf *line, const struct collector *collector,
                                   size_t first, size_t others)
 {
@@ -186,7 +187,7 @@ static void cmd_record_add_others(struct strbuf *line, const struct collector *c
     strbuf_add_string(line, ")");
 }
 
-/* One line, however many: what was wrong first is what explains the others. */
+/* One line for all: the first error explains the others. */
 static void cmd_record_say_errors(struct collector *collector)
 {
     struct strbuf line = STRBUF_INIT;
@@ -225,7 +226,7 @@ static const struct process_image_result *cmd_record_main_result(const struct jo
     return found;
 }
 
-/* With --only the program itself may not be one of them. */
+/* With --only the program itself may not be recorded. */
 static const struct process_image_result *
 cmd_record_largest_result(const struct collector *collector)
 {
@@ -238,7 +239,7 @@ cmd_record_largest_result(const struct collector *collector)
     return found;
 }
 
-/* When it ended, ns since 1970; 0: not known. */
+/* When the process ended, in ns since 1970; 0: not known. */
 static uint64_t cmd_record_end_of(const struct process_image_result *result)
 {
     struct profile *profile;
@@ -250,8 +251,8 @@ static uint64_t cmd_record_end_of(const struct process_image_result *result)
     return start && duration ? start + duration : 0;
 }
 
-/* A daemon goes into the background: what was started ends well, and a fork of it that holds more
- * runs on. That one is what was meant. */
+/* A daemon goes into the background: the process that was started ends with status 0, and a fork of
+ * it that holds more runs on. Then that fork is the one to show. */
 static const struct process_image_result *
 cmd_record_daemon_result(const struct job *job, const struct process_image_result *main_result)
 {
@@ -293,8 +294,8 @@ static void cmd_record_say_trace(const struct process_image_result *shown)
                 human_bytes(shown->trace_bytes).text);
 }
 
-/* Of the other processes the one that held most: who records a driver or a script means what that
- * runs. */
+/* Names the largest of the other processes: whoever records a driver or a script means the program
+ * that it runs. */
 static void cmd_record_say_others(const struct collector *collector,
                                   const struct process_image_result *shown)
 {
@@ -339,7 +340,7 @@ static void cmd_record_say_small(const struct collector *collector,
                 program, human_bytes(peak_bytes).text, path, (int)largest);
 }
 
-/* Who sums up the profiles should know that there were more processes. */
+/* Says how many processes have no profile, since their memory is missing in sums of profiles. */
 static void cmd_record_say_unfollowed(const struct collector *collector)
 {
     static const char *const why[] = {
@@ -373,7 +374,7 @@ static bool cmd_record_is_plain_name(const char *name)
 }
 
 /* A wrapper or a build leaves dozens of profiles, of which one program's are wanted: most likely
- * that which held most. */
+ * those of the program that held most. */
 static void cmd_record_say_only(const struct collector *collector)
 {
     size_t profiles = 0, alike = 0;
@@ -389,7 +390,7 @@ static void cmd_record_say_only(const struct collector *collector)
     fprintf(stderr, "  too many?    --only=%s leaves out all else that runs\n", name);
 }
 
-/* A shell that ends by executing the server, a version manager in front of the interpreter. */
+/* As a shell that ends by executing the server, or a version manager in front of an interpreter. */
 static void cmd_record_say_executed(const struct profile *profile,
                                     const struct record_options *options)
 {
@@ -432,7 +433,7 @@ static void cmd_record_say_job(const struct collector *collector, const char *di
             count == 1 ? "" : "s", directory, directory);
 }
 
-/* When recording is over, which may be long before the program is. */
+/* Called when recording is over, which may be long before the program is. */
 static void cmd_record_sum_up(struct job *job, const struct record_options *options,
                               const char *program)
 {
@@ -440,7 +441,7 @@ static void cmd_record_sum_up(struct job *job, const struct record_options *opti
         cmd_record_daemon_result(job, cmd_record_main_result(job));
     const char *over = collector_over(job->collector);
     job->summed_up = true;
-    collector_rows_without_room(job->collector); /* they get what room there is */
+    collector_rows_without_room(job->collector); /* adds rows for them while there is room */
     if (!shown && options->only)
         shown = cmd_record_largest_result(job->collector);
     /* cmd_record_say_errors() says why */
@@ -498,7 +499,7 @@ static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *s
         apart_tell(&job->apart, APART_LEAVE, 0);
 }
 
-/* Waits for one of ours to end, a signal, or a file that is begun. */
+/* Waits for the end of the program or of the collector, a signal, or a file that is begun. */
 static void cmd_record_wait(struct job *job)
 {
     struct signalfd_siginfo signal;
@@ -523,14 +524,14 @@ static void cmd_record_hear_end(struct job *job, int status)
         collector_tell_end(job->collector, job->child, IMAGE_END_EXIT, WEXITSTATUS(status));
 }
 
-/* With the program gone, or the time over, its children and names of functions may be waited for no
- * longer than the user likes. */
+/* When the program has ended, or the time is over, the user may end the waiting for its children
+ * and for names of functions. */
 static void cmd_record_hear_leave(struct job *job)
 {
     if (!job->ended && !collector_over(job->collector))
         return;
     if (job->ended)
-        held_stderr_end(); /* what is said now is for who waits */
+        held_stderr_end(); /* the user waits: show what is said from now on */
     collector_leave(job->collector);
 }
 
@@ -561,12 +562,12 @@ static void cmd_record_hear_all(struct job *job)
         cmd_record_hear(job, &message);
     if (heard == 0)
         return;
-    apart_release(&job->apart); /* what still runs is recorded to its end */
+    apart_release(&job->apart); /* the processes that still run are recorded to their ends */
     collector_own_child(job->collector, 0);
     job->alone = job->ended = true;
 }
 
-/* It is seen at once where somebody sits before the terminal, else when the program has ended. */
+/* On a terminal the summary is seen at once, else when the program has ended. */
 static void cmd_record_sum_up_early(struct job *job, const struct record_options *options,
                                     const char *program)
 {
@@ -575,7 +576,7 @@ static void cmd_record_sum_up_early(struct job *job, const struct record_options
     cmd_record_sum_up(job, options, program);
 }
 
-/* The others are recorded to their ends all the same. */
+/* Sums up the program while its daemons are recorded to their ends. */
 static void cmd_record_sum_up_foreground(struct job *job, const struct record_options *options,
                                          const char *program)
 {
@@ -592,7 +593,7 @@ static void cmd_record_sum_up_foreground(struct job *job, const struct record_op
     job->summed_up = true;
 }
 
-/* With only daemons left. */
+/* Called when only daemons are left. */
 static void cmd_record_go_on_alone(struct job *job, const struct record_options *options,
                                    const char *program)
 {
@@ -643,7 +644,7 @@ static void cmd_record_collect(struct job *job, const struct record_options *opt
     collector_prepare_limits();
     collector_tell_begun(job->collector, job->apart.socket, job->apart.unsaved);
     if (job->renewals)
-        held_stderr_prepare(true); /* record says what there is to say */
+        held_stderr_prepare(true); /* the first collector's file has all there is to say */
     held_stderr_begin();
     own_group_take_along(getppid());
     apart_say_ready(&job->apart);
@@ -655,19 +656,19 @@ static void cmd_record_collect(struct job *job, const struct record_options *opt
     _exit(0);
 }
 
-/* 0: it collects; else its pid, or -errno. */
+/* 0: the new process collects; else -errno, or the pid of a collector that has ended. */
 static pid_t cmd_record_fork_collector(struct job *job, const struct record_options *options,
                                        const char *program)
 {
     pid_t pid = apart_fork(&job->apart);
     if (pid == 0)
         cmd_record_collect(job, options, program);
-    collector_close(job->collector); /* the other one has it */
+    collector_close(job->collector); /* the new process has it */
     job->collector = NULL;
     return pid > 0 && apart_wait_until_ready(&job->apart) ? 0 : pid;
 }
 
-/* 0, or the exit status of what could not be started. */
+/* 0, or the exit status when the collector cannot be started. */
 static int cmd_record_start_collector(struct job *job, const struct record_options *options,
                                       const char *program)
 {
@@ -688,8 +689,8 @@ static bool cmd_record_was_killed(const struct apart *apart)
     return WIFSIGNALED(apart->wait_status) && WTERMSIG(apart->wait_status) == SIGKILL;
 }
 
-/* One that ends by a fault or a limit of its own would do so again. Windows of the recording, and
- * what a job's directory says of its ranks, were the dead one's. */
+/* A collector that ends by a fault or a limit of its own would do so again. The window of the
+ * recording, and what a job's directory says of its ranks, were known to the dead one alone. */
 static bool cmd_record_may_renew(const struct job *job, const struct record_options *options)
 {
     return !job->ended && job->renewals < RENEWALS_MAX && cmd_record_was_killed(&job->apart) &&
@@ -697,7 +698,7 @@ static bool cmd_record_may_renew(const struct job *job, const struct record_opti
            options->for_ns == RECORD_UNLIMITED && !options->trigger_count;
 }
 
-/* "run.tmk" becomes "run-2.tmk": what the dead one has written stays as it is. */
+/* "run.tmk" becomes "run-2.tmk": the file of the dead collector stays as it is. */
 static char *cmd_record_next_output(const char *pattern, unsigned number)
 {
     size_t length = strlen(pattern);
@@ -709,8 +710,8 @@ static char *cmd_record_next_output(const char *pattern, unsigned number)
     return output;
 }
 
-/* Another one listens under the session's name, for processes that begin from now on. Those that
- * run go on unrecorded. */
+/* Starts a collector under the session's name, for processes that begin from now on. Those that run
+ * already go on unrecorded. */
 static bool cmd_record_renew(struct job *job, const struct record_options *options)
 {
     struct collector_options wanted = record_collector_options(options);
@@ -723,7 +724,7 @@ static bool cmd_record_renew(struct job *job, const struct record_options *optio
         return false;
     }
     job->renewals++;
-    job->child = 0; /* the other one's: it has no program of its own to sum up */
+    job->child = 0; /* the new collector has no program of its own to sum up */
     bool renewed = cmd_record_fork_collector(job, options, NULL) == 0;
     job->child = child;
     if (!renewed) {
@@ -737,14 +738,14 @@ static bool cmd_record_renew(struct job *job, const struct record_options *optio
     return true;
 }
 
-/* True: there is another. */
+/* True: another collector has taken over. */
 static bool cmd_record_see_death(struct job *job, const struct record_options *options,
                                  bool had_ended)
 {
     bool is_first = !job->dead.ended;
     apart_finish_files(&job->apart);
     if (is_first) {
-        job->dead = job->apart; /* without what it holds but for what is said of it */
+        job->dead = job->apart; /* a copy with `lost` alone, for the sentence */
         job->dead.begun = STRBUF_INIT;
         job->dead.unsaved = NULL;
         job->had_ended = had_ended;
@@ -753,7 +754,7 @@ static bool cmd_record_see_death(struct job *job, const struct record_options *o
     return cmd_record_may_renew(job, options) && cmd_record_renew(job, options);
 }
 
-/* Which of the two has ended first is what the sentence says. */
+/* The sentence about a dead collector depends on whether the program had ended before. */
 static int cmd_record_stand_in(struct job *job, const struct record_options *options)
 {
     bool finished = false;
@@ -787,7 +788,7 @@ static bool cmd_record_has_room(const char *directory)
     return statvfs(directory, &disk) < 0 || !disk.f_blocks || disk.f_bavail;
 }
 
-/* Once for a whole job. */
+/* Said by rank 0 alone: once for a whole job. */
 static void cmd_record_announce(const struct record_options *options, const struct launcher *rank)
 {
     const char *id = options->job_id ? options->job_id : rank->job_id;
@@ -808,7 +809,7 @@ static int cmd_record_become(char **argv)
     return launch_say_cannot("record", argv[0], errno);
 }
 
-/* What --ranks leaves out is started as if we had not been there. */
+/* Ranks that --ranks leaves out are started without the recorder. */
 static bool cmd_record_is_left_out(const struct record_options *options,
                                    const struct launcher *rank)
 {
@@ -817,13 +818,14 @@ static bool cmd_record_is_left_out(const struct record_options *options,
            !rank_choice_has(&list, rank->rank);
 }
 
-/* As main() got it: the program is the word `operand`. */
+/* The words as main() got them; word `operand` is the program. */
 struct command_line {
     char **words;
     int operand;
 };
 
-/* What these say is of one rank: when it is recorded, what its collector may have or is sent. */
+/* May ranks share a collector? These options are about one rank: when it is recorded, how much
+ * memory its collector may have, and which signals or functions it takes. */
 static bool cmd_record_shares(const struct record_options *options)
 {
     return options->collector == 1 && options->for_ns == RECORD_UNLIMITED && !options->start_on &&
@@ -831,7 +833,7 @@ static bool cmd_record_shares(const struct record_options *options)
            !options->memory_bytes && !options->allocator_functions;
 }
 
-/* 0: the collector of the node expects us, else a collector of our own is wanted. */
+/* 0: the node's collector expects this process; else it needs a collector of its own. */
 static int cmd_record_join_node(const struct record_options *options, const struct launcher *rank,
                                 const struct command_line *line,
                                 const struct collector_options *wanted, char *name, size_t bytes)
@@ -844,9 +846,9 @@ static int cmd_record_join_node(const struct record_options *options, const stru
     return collect_on_node(wanted, address, name, bytes);
 }
 
-/* Under an MPI launcher we become the program, and the collector runs beside it. What the launcher
- * does to its rank it does to the program itself: were we in between, a SIGKILL for the rank would
- * end us and leave the program. Returns the exit status for one that could not be started. */
+/* Under an MPI launcher this process becomes the program, and the collector runs beside it. A
+ * SIGKILL of the launcher then ends the rank itself; with this process in between it would leave
+ * the program running. Returns the exit status for a program that could not be started. */
 static int cmd_record_become_rank(const struct record_options *options, const struct launcher *rank,
                                   const struct command_line *line,
                                   const struct libraries *libraries)
@@ -867,8 +869,8 @@ static int cmd_record_become_rank(const struct record_options *options, const st
     return cmd_record_become(line->words + line->operand);
 }
 
-/* Below these there is no collector, and below a part of them no program either, whose loader finds
- * no room for the recorder and says that the C library could not be mapped. */
+/* With lower limits there is no collector. With much lower ones there is no program either: its
+ * loader finds no room for the recorder and complains of the C library. */
 static int cmd_record_refuse(const struct record_options *options, const char *program)
 {
     static const struct launch_needs needs = {.address_space = 32 << 20, .data = 12 << 20};
@@ -915,7 +917,7 @@ int cmd_record(int argc, char **argv)
                       .quiet = options.quiet,
                       .background = {.session = getsid(0), .is_waited_for = options.waits}};
     const char *complaint = triggers_complaint(options.triggers, options.trigger_count, getpid());
-    if (complaint) /* of an option, before the program starts: -q is about what comes then */
+    if (complaint) /* of an option, before the program starts: -q is for later sentences */
         fprintf(stderr, "tidemark record: %s\n", complaint);
     if (!options.quiet)
         shared_limits_say("record");

@@ -85,7 +85,7 @@ static int record_take_trigger(void *target, const char *value)
     return 0;
 }
 
-/* "list" shows what is shipped, and ends. */
+/* "list" prints the names of the shipped lists and ends. */
 static int record_take_functions(void *target, const char *value)
 {
     char directory[PATH_MAX];
@@ -260,7 +260,7 @@ static bool record_is_power_of_two(uint64_t value)
     return value && (value & (value - 1)) == 0;
 }
 
-/* What --compress says; false: nothing that there is. */
+/* Reads --compress; false: there is no such compression. */
 static bool record_parse_compress(const char *text, enum trace_compression *compression, int *level)
 {
     uint64_t number;
@@ -284,7 +284,7 @@ static bool record_is_trace_name(const char *name)
     return length >= 4 && strcmp(name + length - 4, ".tmt") == 0;
 }
 
-/* It becomes the name of a directory on any file system. */
+/* Can the id be the name of a directory on any file system? */
 static bool record_is_job_id(const char *id)
 {
     static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -318,10 +318,9 @@ static int record_check_job(const struct record_options *options)
     return 0;
 }
 
-/* What goes with every call only. */
+/* Of --allocator-functions. A process runs one command, so there is one list. */
 static struct pool_functions pool_functions;
 
-/* A process has one command, and that one list. */
 static int record_check_functions(const struct record_options *options)
 {
     const char *other = options->sample_bytes        ? "--sample records few"
@@ -362,7 +361,7 @@ static int record_check_pages(const struct record_options *options)
     return 0;
 }
 
-/* Oftener than that the kernel would be at it all the time. */
+/* The kernel would do little else if it were asked more often. */
 static int record_check_heat(const struct record_options *options)
 {
     enum { LEAST_NS = 10000000 };
@@ -537,8 +536,8 @@ int record_options_check(const struct record_options *options)
     return 0;
 }
 
-/* As main() gets them: "record" is the first, NULL stands behind the last. The words are parts of
- * `text`. */
+/* Words as main() gets them: "record" is the first, and NULL stands behind the last. They are parts
+ * of `text`. */
 static char **record_split_words(char *text, int *count)
 {
     char **words = memory_zeroed(strlen(memory_need(text)) / 2 + 3, sizeof *words);
@@ -553,7 +552,7 @@ void record_options_from_environment(struct record_options *options)
     int count = 0;
     const char *text = getenv("TIDEMARK_OPTIONS");
     *options = record_options_default();
-    char *copy = strdup(text ? text : ""); /* kept: options point into it */
+    char *copy = strdup(text ? text : ""); /* never freed: options point into it */
     char **words = record_split_words(copy, &count);
     bool wrong = options_parse(&record_command, count, words, options) < 0 ||
                  record_options_check(options) != 0;

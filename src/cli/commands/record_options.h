@@ -9,14 +9,14 @@
 #include "collector/collector.h"
 
 struct record_options {
-    const struct options_command *command; /* that they were given to, for sentences */
+    const struct options_command *command; /* the command that they were given to, for sentences */
     const char *output;
     const char *job, *job_id; /* NULL: not given */
     int collector;            /* 0: one for each rank, 1: one for all ranks of a node */
-    const char *ranks;        /* those to be recorded (jobdir/rank_choice.h); NULL: all */
+    const char *ranks;        /* the ranks to record (jobdir/rank_choice.h); NULL: all */
     bool quiet;
-    bool waits; /* for daemons too */
-    bool force; /* what stands at `output` steps aside, whatever it is */
+    bool waits; /* waits for daemons too */
+    bool force; /* whatever stands at `output` is kept as .old */
     bool follow;
     const char *only;                /* NULL: not given */
     const char *allocator_functions; /* NULL: not given */
@@ -55,11 +55,11 @@ extern const struct options_command record_command;
 struct record_options record_options_default(void);
 /* Checks what the table cannot. 0 or OPTIONS_EXIT_FAILURE with a sentence on stderr. */
 int record_options_check(const struct record_options *options);
-/* Whether there will be a profile, before `command` makes a program run for days: 0, or as
- * above. */
+/* Checks before a long run that the profile can be written. 0, or OPTIONS_EXIT_FAILURE after a
+ * sentence by `command`. */
 int record_options_check_output(const struct record_options *options, const char *command);
-/* Default options changed by what TIDEMARK_OPTIONS holds (split at blanks); if anything is wrong
- * there, a sentence on stderr and the defaults. The strings live as long as the process. */
+/* The usual options, changed by the words of TIDEMARK_OPTIONS. If anything is wrong there, a
+ * sentence on stderr and the usual options. The strings live as long as the process. */
 void record_options_from_environment(struct record_options *options);
 /* Says which functions of --allocator-functions no program had. */
 void record_say_missing_functions(void);

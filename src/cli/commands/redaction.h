@@ -25,7 +25,8 @@ struct redaction_arguments {
             TO(redaction.salt), true, NULL                                                         \
     }
 
-/* A note on stderr, if any were hidden: nobody had asked for it. */
+/* Notes on stderr how many were hidden, since secrets are hidden without being asked for. Nothing
+ * where `secrets` is 0. */
 void redaction_say_hidden(const char *command, size_t secrets);
 
 #endif

@@ -116,7 +116,7 @@ static bool cmd_replay_is_same_file(const struct stat *file, const char *path)
     return stat(path, &other) == 0 && file->st_ino == other.st_ino && file->st_dev == other.st_dev;
 }
 
-/* Nothing that is written may take the place of a trace, or of what was written before it. */
+/* Refuses a profile in the place of a trace, or of a profile that is written before it. */
 static int cmd_replay_check_output(char **outputs, int index, char **traces, int count)
 {
     struct stat there;

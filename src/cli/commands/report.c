@@ -16,7 +16,7 @@
 #include "programs/programs.h"
 #include "report/report.h"
 
-enum by { BY_FUNCTION = 0, BY_TYPE, BY_LIBRARY }; /* the first: as it is asked for otherwise */
+enum by { BY_FUNCTION = 0, BY_TYPE, BY_LIBRARY }; /* BY_FUNCTION: as the other options say */
 
 #define NOT_GIVEN UINT64_MAX /* of an option: 0 is one of its values */
 
@@ -39,7 +39,7 @@ static int cmd_report_complain_about(const char *option, const char *word, const
     return -EINVAL;
 }
 
-/* What else shows what somebody asks for by this word; NULL: the help says it best. */
+/* The option that shows what the user asks for by this word; NULL: none, see the help. */
 static const char *cmd_report_meant_by(const char *word)
 {
     static const struct {
@@ -161,7 +161,7 @@ static void cmd_report_settle(struct arguments *arguments)
     report->metric = arguments->sort - 1;
     if (arguments->by == BY_LIBRARY)
         report->show |= 1u << REPORT_LIBRARIES;
-    /* columns have a place there too */
+    /* --columns is also for these sections */
     bool of_others = report->show & (1u << REPORT_SITES | 1u << REPORT_LIBRARIES);
     if (arguments->functions || (report->more_columns.count && !of_others) ||
         (report->inclusive && !report->show))
@@ -185,13 +185,7 @@ static int cmd_report_show(const struct profile *profile, const struct arguments
     struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
     int error = arguments->json ? report_json(pager.out, profile, &arguments->report)
                                 : report_text(pager.out, profile, &arguments->report);
-    int close_error = term_pager_close(&pager);
-    error = error ? error : close_error;
-    if (!error)
-        return 0;
-    if (error != -EPIPE)
-        fprintf(stderr, "tidemark report: cannot write: %s\n", strerror(-error));
-    return OPTIONS_EXIT_FAILURE;
+    return output_close("report", &pager, error);
 }
 
 /* ---- Many processes ------------------------------------------------------------------------ */
@@ -209,7 +203,7 @@ static const char *cmd_report_of_one(const struct arguments *arguments)
                                         : NULL;
 }
 
-/* -1: by what a list of processes cannot be sorted. */
+/* -1: a list of processes cannot be sorted by that. */
 static int cmd_report_order(int sort)
 {
     const char *name = sort ? metrics[sort - 1].name : "peak";
@@ -226,11 +220,7 @@ static int cmd_report_show_programs(const struct programs *programs, struct argu
     report->top = arguments->top;
     int error = arguments->json ? report_programs_json(pager.out, programs)
                                 : report_programs_text(pager.out, programs, report);
-    int close_error = term_pager_close(&pager);
-    error = error ? error : close_error;
-    if (!error || error == -EPIPE)
-        return error ? OPTIONS_EXIT_FAILURE : 0;
-    return output_complainf("report", "cannot write: %s", strerror(-error));
+    return output_close("report", &pager, error);
 }
 
 static int cmd_report_programs(char *const *paths, size_t count, struct arguments *arguments)

@@ -81,7 +81,7 @@ static bool cmd_serve_has_display(void)
 
 /* ---- What is said -------------------------------------------------------------------------- */
 
-/* How to get there from one's own machine: this one has no display. */
+/* This machine has no display: how to reach the server from the user's own. */
 static void cmd_serve_say_tunnel(const struct server *server)
 {
     const char *user = getenv("USER");
@@ -102,8 +102,21 @@ static void cmd_serve_say(const struct server *server, const char *url,
         fputs("Ctrl-C ends it.\n", stderr);
 }
 
-/* Every user of this machine can read the browser's arguments: they have a ticket, not the
- * token. */
+/* The browser does not inherit the signals that the server blocks or ignores. */
+static void cmd_serve_set_usual_signals(posix_spawnattr_t *attributes)
+{
+    sigset_t none, ignored_here;
+    sigemptyset(&none);
+    sigemptyset(&ignored_here);
+    sigaddset(&ignored_here, SIGPIPE);
+    sigaddset(&ignored_here, SIGCHLD);
+    posix_spawnattr_init(attributes);
+    posix_spawnattr_setsigmask(attributes, &none);
+    posix_spawnattr_setsigdefault(attributes, &ignored_here);
+    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+/* The browser gets a ticket, not the token: every user of this machine can read its arguments. */
 static void cmd_serve_open_browser(struct server *server)
 {
     extern char **environ;
@@ -120,11 +133,7 @@ static void cmd_serve_open_browser(struct server *server)
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawnattr_t attributes;
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    cmd_serve_set_usual_signals(&attributes);
     if (posix_spawnp(&pid, program, &actions, &attributes, argv, environ))
         fputs("tidemark serve: no xdg-open here: open the URL yourself\n", stderr);
     posix_spawnattr_destroy(&attributes);
@@ -143,7 +152,7 @@ static int cmd_serve_wait_for_end(const sigset_t *signals)
     return 0;
 }
 
-/* Few arenas keep what is not large. */
+/* Gives freed memory back, and uses few arenas, which keep the small pieces. */
 static void cmd_serve_settle_allocator(void)
 {
     allocator_give_back();

@@ -1,5 +1,5 @@
-/* A table of limits (shared_limits.h): which one, what of it is ours. Of processes the limit counts
- * what the user or the control group has already, so it is told only where it is near. */
+/* A table of limits and what recording takes of each (shared_limits.h). A limit of processes counts
+ * all that the user or the control group has, so it is mentioned only where few are left. */
 #include "commands/shared_limits.h"
 
 #include <dirent.h>
@@ -13,7 +13,7 @@
 #include "procfs/cgroup.h"
 #include "procfs/proc_file.h"
 
-/* Threads of ours that a session needs at a time, with some to spare. */
+/* Threads and processes that a session needs at a time, with some to spare. */
 enum { TASKS_NEAR = 64 };
 
 static void shared_limits_add(struct strbuf *line, const char *what)
@@ -59,7 +59,7 @@ static void shared_limits_add_own(struct strbuf *line)
 
 /* ---- Processes ---- */
 
-/* Threads of all processes of a user: of /proc/PID/task each is a directory. */
+/* Threads of all processes of a user: /proc/PID/task has a directory for each. */
 static uint64_t shared_limits_tasks_of(uid_t user)
 {
     uint64_t count = 0;
@@ -77,7 +77,7 @@ static uint64_t shared_limits_tasks_of(uid_t user)
     return count;
 }
 
-/* root has no such limit. To count costs, so only what is low is looked at. */
+/* root has no such limit. Counting takes time, so only a low limit is looked at. */
 static void shared_limits_add_processes(struct strbuf *line)
 {
     enum { LOW = 4096 };
@@ -89,7 +89,7 @@ static void shared_limits_add_processes(struct strbuf *line)
     strbuf_addf(line, " (this user may have %llu)", (unsigned long long)limit.rlim_cur);
 }
 
-/* A number in a file; "max" and what cannot be read is none. */
+/* The number in a file. False: the file cannot be read, or says "max". */
 static bool shared_limits_read(const char *directory, const char *name, uint64_t *number)
 {
     char path[2 * PATH_MAX + 16];

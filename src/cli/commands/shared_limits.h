@@ -1,6 +1,6 @@
-/* Limits that a recorded program shares with what records it. Most are the program's alone: the
- * recorder keeps no descriptor, locks nothing, and its memory is in no core. What it cannot keep
- * out of is said before the program starts. */
+/* Limits that a recorded program shares with its recording. Most are the program's alone: the
+ * recorder keeps no descriptor, locks nothing, and its memory is in no core. The limits of which
+ * recording takes a part are named before the program starts. */
 #ifndef TIDEMARK_COMMANDS_SHARED_LIMITS_H
 #define TIDEMARK_COMMANDS_SHARED_LIMITS_H
 

@@ -60,9 +60,9 @@ static int showing_complain_of(const struct showing_options *options, const char
 
 /* ---- The directory ------------------------------------------------------------------------- */
 
-/* One for the process, which goes with it. A thread waits for signals to end it while there are
- * files to be removed, so that they are gone when it ends: until showing_unguard() the signals are
- * blocked in all others. */
+/* The process has one directory, which is removed when it ends. A thread waits for signals that end
+ * the process and removes the directory first. Until showing_unguard() all other threads block
+ * these signals. */
 static const char *directory; /* swept.path; NULL: there is none */
 static struct swept swept;
 static pthread_t guard;
@@ -149,7 +149,7 @@ static void showing_list(struct showing *showing, struct served_source shown)
     showing->shown[showing->count++] = shown;
 }
 
-/* The name of a profile that is made. */
+/* The path of the next profile that is made. */
 static const char *showing_new_path(struct showing *showing)
 {
     struct strbuf path = STRBUF_INIT;
@@ -157,7 +157,7 @@ static const char *showing_new_path(struct showing *showing)
     return showing_keep(showing, strbuf_detach(&path));
 }
 
-/* The last part of what `path` is, even if that is "." or ends with a slash. */
+/* The last part of the real path, even of "." or of a path that ends with a slash. */
 static const char *showing_last_part(struct showing *showing, const char *path)
 {
     char *real = realpath(path, NULL);
@@ -226,7 +226,7 @@ static int showing_write_job(struct opening *opening, const struct job *job, str
     return 0;
 }
 
-/* Listed when all that was given is: the ranks come behind. */
+/* Ranks are listed behind all that was given, so they are kept until then. */
 static void showing_keep_ranks(struct opening *opening, struct job_files *files, struct job *job)
 {
     array_need_room(&opening->ranks, &opening->rank_list_room, opening->rank_list_count,

@@ -1,5 +1,6 @@
-/* What serve, html and plot are given: profiles, directories of jobs, traces. Of the latter two a
- * profile is made, in a directory that nobody else can read and that goes when the process does. */
+/* The operands of serve, html and plot: profiles, directories of jobs, traces. Of jobs and traces
+ * profiles are made, in a directory that nobody else can read and that is removed when the process
+ * ends. */
 #ifndef TIDEMARK_COMMANDS_SHOWING_H
 #define TIDEMARK_COMMANDS_SHOWING_H
 
@@ -14,7 +15,7 @@ struct showing {
     struct served_source *shown;
     size_t count, room;
     const char *directory; /* NULL: nothing had to be made */
-    /* its own */
+    /* the structure's own */
     char **strings;
     size_t string_count, string_room;
     struct trace **traces;
@@ -25,16 +26,17 @@ struct showing_options {
     const char *command;            /* "serve" */
     const char *id;                 /* of a job, where a directory has several; or NULL */
     bool ranks;                     /* the profiles of a job's ranks too */
-    struct offline_moment from, to; /* of traces only what happens between them */
+    struct offline_moment from, to; /* of traces: only what happens between them */
 };
 
-/* 0, or an exit status, with a sentence on stderr. To be released in any case. */
+/* 0, or an exit status after a sentence on stderr. The caller releases `showing` in any case. */
 int showing_open(struct showing *showing, const struct showing_options *options,
                  const char *const *paths, size_t count);
 void showing_release(struct showing *showing);
 
-/* Where something was made, signals that end the process are blocked, and a thread waits for them
- * to clean up. For who waits for them himself: they stay blocked, or are as they were before. */
+/* If something was made, signals that end the process are blocked, and a thread waits for them to
+ * clean up. This ends the thread, for callers that wait for the signals themselves. The signals
+ * stay blocked, or are as they were before. */
 void showing_unguard(bool keep_blocked);
 
 #endif

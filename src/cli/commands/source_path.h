@@ -16,8 +16,8 @@
 int source_path_add(const struct options_command *command, struct source_paths *paths,
                     const char *pair);
 
-/* Without a pair, paths are those of this machine only if the profile is of it, since it was
- * started: what is shown goes to others, and a stranger's profile names what it likes. */
+/* Without a pair, source files are read only where the profile is of this machine since its last
+ * start. What is shown goes to others, and a stranger's profile may name any file. */
 void source_path_only_here(struct source_paths *paths);
 
 #endif

@@ -1,6 +1,6 @@
 /* Stands in for the program that was started (stand_in.h). Signals that users and shells send to
- * `tidemark` are watched, and are passed on to the program. What the terminal sends to the whole
- * group is not sent twice. */
+ * `tidemark` are passed on to the program. A terminal's signals reach the whole group, so those are
+ * not sent twice. */
 #include "commands/stand_in.h"
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ void stand_in_signals(sigset_t *watched)
 void stand_in_pass_on(const siginfo_t *signal, pid_t child)
 {
     int number = signal->si_signo;
-    /* What the terminal sends goes to the whole foreground group: the program has it already. */
+    /* A terminal's signals go to the whole foreground group: the program has them already. */
     if (signal->si_code != SI_KERNEL && child > 0 && number != SIGWINCH)
         kill(child, number);
     if (number == SIGTSTP)

@@ -102,7 +102,7 @@ static bool cmd_top_is_profile(const char *name)
            !(length > 12 && !strcmp(name + length - 12, ".session.tmk"));
 }
 
-/* Every profile of a directory, as a job's ranks. */
+/* Every profile of a directory, as of a job's ranks. */
 static int cmd_top_add_directory(struct top_paths *paths, const char *name, struct strbuf *why)
 {
     DIR *directory = opendir(name);

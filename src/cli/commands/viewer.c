@@ -1,6 +1,6 @@
-/* The command `tidemark viewer`: the web view as one page that has no profile and reads those that
- * are dropped on it. The server room writes it. As index.html of a directory a web server can hand
- * it out, or a CI job keep it beside its profiles. */
+/* The command `tidemark viewer`: the web view as one page without a profile, which reads profiles
+ * that are dropped on it. The server room writes it. A web server can hand it out as a directory's
+ * index.html, and a CI job can keep it beside its profiles. */
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -43,8 +43,8 @@ static int cmd_viewer_write_to(FILE *out, const char *name)
 {
     struct strbuf why = STRBUF_INIT;
     int error = html_write_viewer(out, &why);
-    int status = !error       ? 0
-                 : why.length ? output_complain("viewer", why.data)
+    int status = !error || error == -EPIPE ? 0
+                 : why.length              ? output_complain("viewer", why.data)
                               : whole_file_complain_of("viewer", "cannot write", name, -error);
     strbuf_release(&why);
     return status;
@@ -58,8 +58,8 @@ static int cmd_viewer_write_file(const char *name, bool force)
     return status ? status : whole_file_close(&file, cmd_viewer_write_to(file.out, name));
 }
 
-/* The directory is made if it is not there; what is above it must be. It goes again where no page
- * comes into it. */
+/* Makes the directory if it does not exist, but not those above. A directory that was made is
+ * removed again where no page could be written. */
 static int cmd_viewer_write_in(const char *directory, bool force)
 {
     struct strbuf name = STRBUF_INIT;

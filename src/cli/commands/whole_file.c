@@ -35,7 +35,7 @@ static int whole_file_complain_there(const char *command, const char *name)
     return status;
 }
 
-/* As any program makes files: a new one is for its owner alone. */
+/* The mode that programs usually give a file; a new one is for its owner alone until then. */
 static int whole_file_set_mode(int fd)
 {
     mode_t mask = umask(0);
@@ -74,7 +74,7 @@ int whole_file_spare_ours(const char *command, const char *name)
     return status;
 }
 
-/* `out` has a descriptor of its own: closing it says whether all was written, before the file has
+/* `out` has a descriptor of its own: closing it tells whether all was written before the file gets
  * its name. */
 static int whole_file_make(struct whole_file *file)
 {

@@ -1,5 +1,5 @@
-/* A file that is written whole or not at all: it has no name until it is whole, so that a kill
- * leaves nothing. What is there already is replaced only where that was asked for. Sentences go to
+/* A file that is written whole or not at all: it gets its name when it is whole, so that a kill
+ * leaves nothing. An existing file is replaced only where that was asked for. Sentences go to
  * stderr, "tidemark COMMAND: …"; the functions return an exit status. */
 #ifndef TIDEMARK_COMMANDS_WHOLE_FILE_H
 #define TIDEMARK_COMMANDS_WHOLE_FILE_H
@@ -14,28 +14,27 @@ struct whole_file {
     bool force; /* replace what is there */
     FILE *out;
     struct new_file made;
-    struct strbuf temporary; /* its name, where who writes it gives it one; else "" */
-    bool in_place;           /* that is `name`: nothing is to be replaced */
+    struct strbuf temporary; /* of whole_file_name(): a name to be moved to `name`; "": none */
+    bool in_place;           /* whole_file_name() gave `name` itself: nothing was there */
 };
 
-/* Refuses a name that is one of the files that are read, and one that is a profile or a trace:
- * replacing these is never what was meant, not by --force either. */
+/* Refuse a name that is one of the input files, and one that is a profile or a trace: nobody means
+ * to replace these, not by --force either. */
 int whole_file_spare(const char *command, const char *name, const char *const *inputs,
                      size_t count);
 int whole_file_spare_ours(const char *command, const char *name);
 
 int whole_file_open(struct whole_file *file, const char *command, const char *name, bool force);
-/* For who makes a whole file of his own, and not `out`: its name; where something may have to be
- * replaced, one beside the place, which nobody has. NULL: a sentence was said. */
+/* For callers that make a file by name and do not use `out`. Returns `name`, or where a file may
+ * have to be replaced, an unused name beside it. NULL, after a sentence. */
 const char *whole_file_name(struct whole_file *file);
-/* `status` is of the writing: other than 0, and the file does not appear. Says "wrote NAME". */
+/* `status`: of the writing; if it is not 0, the file does not appear. Says "wrote NAME". */
 int whole_file_close(struct whole_file *file, int status);
 
-/* The name of what is made of `source` where none was given: .tmk and .tmt make way for
- * `ending`. */
+/* The default name for a file made of `source`: `ending` takes the place of .tmk and .tmt. */
 void whole_file_default_name(struct strbuf *name, const char *source, const char *ending);
 
-/* "WHAT NAME: the error", as these say it. Returns the exit status for it. */
+/* Complains: "WHAT NAME: the error". Returns the exit status. */
 int whole_file_complain_of(const char *command, const char *what, const char *name, int error);
 
 #endif

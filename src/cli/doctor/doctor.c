@@ -1,5 +1,5 @@
-/* Keeps the doctor's findings, and shows them (doctor.h). Findings are an array in the order of
- * the looks. The text is wrapped at the terminal's width; JSON has all of them. */
+/* Keeps the doctor's findings, and shows them (doctor.h). Findings are an array in the order in
+ * which they were made. The text is wrapped at the terminal's width; JSON has all of them. */
 #include "doctor/doctor.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
-/* What of Tidemark works on this machine, and what to do where it does not. Each finding rests on
- * trying, where trying is harmless, and else on what the kernel says.
+/* What of Tidemark works on this machine, and what to do where it does not. A finding comes from a
+ * trial where a trial is harmless, and else from what the kernel says.
  *
  * doctor_machine.c tries system calls and reads policies and limits. doctor_tools.c looks for
- * directories, debuginfod, MPI and allocators, and records `true`. doctor_program.c asks one
+ * directories, debuginfod, MPI and allocators, and records `true`. doctor_program.c reads one
  * program's file. */
 #ifndef TIDEMARK_DOCTOR_DOCTOR_H
 #define TIDEMARK_DOCTOR_DOCTOR_H
@@ -43,8 +43,8 @@ void doctor_look_at_machine(struct doctor *doctor);
 void doctor_look_at_tools(struct doctor *doctor, const char *executable);
 /* Records `true` with `executable`, and says whether that worked. */
 void doctor_try_recording(struct doctor *doctor, const char *executable);
-/* Can it be recorded, and will there be names, lines and whole call paths? Found as a shell
- * would. */
+/* Can the program be recorded, and will there be names, lines and whole call paths? `program` is
+ * searched for as a shell does. */
 void doctor_look_at_program(struct doctor *doctor, const char *program);
 
 /* 0 or -errno of the stream. */

@@ -22,7 +22,7 @@ enum { SMALL_FILE_BYTES = 64 << 20, FEW_DESCRIPTORS = 64 };
 
 /* ---- Processor ----------------------------------------------------------------------------- */
 
-/* Is `word` in the first line of the file that begins with `key`? */
+/* Does the first line of the file that begins with `key` contain `word`? */
 static bool doctor_machine_line_has(const char *path, const char *key, const char *word)
 {
     char *line = NULL;
@@ -155,7 +155,7 @@ static void doctor_machine_look_at_libc(struct doctor *doctor)
 
 /* ---- Policies ------------------------------------------------------------------------------ */
 
-/* -1: not there, or that. */
+/* The number in a file; -1: the file does not exist, or has none. */
 static int doctor_machine_read_number(const char *path)
 {
     int number = -1;

@@ -64,7 +64,7 @@ static void doctor_program_look_at_names(struct doctor *doctor, const char *path
     symbols_free(symbols);
 }
 
-/* The compiler and, of GCC, its options, of the first unit that says it. */
+/* Adds the compiler, and GCC's options, from the first unit that names its producer. */
 static void doctor_program_look_at_compiler(struct doctor *doctor, int fd)
 {
     Dwarf *dwarf = dwarf_begin(fd, DWARF_C_READ);

@@ -50,7 +50,7 @@ static void doctor_tools_look_at_directory(struct doctor *doctor, const char *ar
 
 /* ---- Commands ------------------------------------------------------------------------------ */
 
-/* In the PATH. */
+/* Is there such a command in the PATH? */
 static bool doctor_tools_is_there(const char *name)
 {
     const char *path = getenv("PATH");
@@ -67,7 +67,7 @@ static bool doctor_tools_is_there(const char *name)
     return found;
 }
 
-/* Beside our own. */
+/* Is there such a command beside this one? */
 static bool doctor_tools_is_beside(const char *executable, const char *name)
 {
     struct strbuf file = STRBUF_INIT;
@@ -102,7 +102,7 @@ static void doctor_tools_look_at_allocators(struct doctor *doctor)
                                             "libmimalloc.so.2"};
     struct strbuf found = STRBUF_INIT;
     for (int i = 0; i < 3; i++) {
-        /* Looked for, not run: an allocator that comes late may not be dlopen()ed. */
+        /* Looked for as a file: an allocator must not be loaded into a process that has one. */
         static const char *const places[] = {"/usr/lib/x86_64-linux-gnu",
                                              "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib",
                                              "/usr/local/lib"};
@@ -168,7 +168,7 @@ void doctor_look_at_tools(struct doctor *doctor, const char *executable)
 
 /* ---- A recording --------------------------------------------------------------------------- */
 
-/* What it said, in `said`, its first line. 0: it ended well. */
+/* Runs a command. `said`: the first line of its output. Returns its exit status, or -errno. */
 static int doctor_tools_run(char *const *arguments, struct strbuf *said)
 {
     int ends[2];

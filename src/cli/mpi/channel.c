@@ -14,7 +14,7 @@ static int channel_piece_of(uint64_t left)
     return left < PIECE ? (int)left : PIECE;
 }
 
-/* Room for `bytes` more, which the caller fills. */
+/* Makes `buf` so many bytes long; the caller fills them. */
 static char *channel_make_room(struct strbuf *buf, uint64_t bytes)
 {
     static const char zeroes[4096];

@@ -6,9 +6,9 @@
 #include "base/strbuf.h"
 
 void channel_send(int to, const struct strbuf *bytes);
-void channel_receive(int from, struct strbuf *bytes); /* replaces what is in it */
+void channel_receive(int from, struct strbuf *bytes); /* replaces the contents of `bytes` */
 void channel_broadcast(struct strbuf *bytes);         /* from process 0 to all */
-/* One sentence, and the end of all processes. */
+/* Says one sentence and ends all processes. */
 _Noreturn void channel_abort(const char *sentence);
 
 #endif

@@ -35,7 +35,7 @@ static int process, processes;
 
 /* ---- Sharing out --------------------------------------------------------------------------- */
 
-/* A file costs its bytes and something for being opened. */
+/* The cost of a file is its bytes and a constant for opening it. */
 static uint64_t mpi_main_cost_of(const struct job_file *file)
 {
     return file->bytes + 65536;
@@ -97,7 +97,7 @@ static void mpi_main_receive_work(int from, struct job_summary *summary, struct 
     strbuf_release(&bytes);
 }
 
-/* In round k processes 2^k apart meet: log2(processes) rounds. */
+/* In round k processes that are 2^k apart merge, so there are log2(processes) rounds. */
 static void mpi_main_reduce(struct job_summary *summary, struct job_tree *tree)
 {
     for (int apart = 1; apart < processes; apart *= 2) {
@@ -123,7 +123,7 @@ static void mpi_main_work(const struct job_files *files, bool with_tree, size_t 
 
 /* ---- Process 0, and the others ------------------------------------------------------------- */
 
-/* Processes are what runs at once here; more threads only on request. */
+/* Processes work at the same time here, so each has one thread unless more are asked for. */
 static void mpi_main_analyse(const struct job_files *files, size_t threads,
                              struct job_summary *summary, struct job_tree *tree,
                              const struct job_progress *progress)
@@ -159,7 +159,8 @@ static void mpi_main_serve(void)
     strbuf_release(&bytes);
 }
 
-/* Out of memory is said where it happens, and ends there by abort(): the others shall not wait. */
+/* Running out of memory is complained of where it happens, and ends by abort(). This ends the other
+ * processes too, which would wait forever. */
 static void mpi_main_end_all(int number)
 {
     (void)number;
@@ -167,9 +168,9 @@ static void mpi_main_end_all(int number)
     MPI_Abort(MPI_COMM_WORLD, 125);
 }
 
-/* Under the launcher of another MPI each process is alone to its own: all of them would do all of
- * the work and write the same file. Then the launcher's first one works, and the second says why.
- * They all end well, or the launcher would kill the first. */
+/* Under the launcher of another MPI each process is alone in its job: all would do all of the work
+ * and write the same file. So the launcher's rank 0 works, and rank 1 says why. The others end with
+ * status 0, or the launcher would kill rank 0. */
 static bool mpi_main_is_one_too_many(void)
 {
     struct launcher launcher;
