@@ -100,10 +100,10 @@ int report_section_numa(struct text *text);
 void report_first_owners(struct text *text, size_t most, bool with_callers);
 /* How many of the largest owners have most of the resident memory together; 1: more than `most`. */
 size_t report_first_owners_needed(const struct text *text, size_t most);
-/* What was held at the peak is less than a tenth of what is resident. */
+/* Is the heap at the peak less than a tenth of what is resident? */
 bool report_first_heap_is_small(const struct text *text);
 int report_first_screen(struct text *text, bool has_insights); /* 0 or -ENOMEM */
-/* The head's line about a module without symbols, where most of the memory is its functions'. */
+/* Adds the head's line about a module without symbols, if its functions have most of the memory. */
 void report_text_add_names(struct text *text);
 
 /* Short forms for the overview; nothing where there is nothing to say. */

@@ -1,5 +1,6 @@
-/* The head's line "names": most of the memory stands at addresses of a module without symbols, and
- * gives its functions names. It is not said where functions have names, nor of code of no file. */
+/* Writes the head's line "names" if functions of one module without symbols have most of the
+ * memory: which file lacks symbols, and how to get them. Code of no file, and functions with names,
+ * do not count. */
 #include "report/report_text.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static void report_names_count(struct nameless *nameless, const struct profile *
         nameless->bytes[module] += figure_or(bytes, 0);
 }
 
-/* A heap that is a small part of what is resident is not what people ask about. */
+/* A heap that is a small part of what is resident does not count. */
 static void report_names_count_held(struct nameless *nameless, const struct text *text)
 {
     if (report_first_heap_is_small(text))
@@ -50,7 +51,7 @@ static void report_names_count_resident(struct nameless *nameless, const struct 
     }
 }
 
-/* The module without whose names most of the memory leads nowhere. NULL: there is none. */
+/* The module without symbols whose functions have most of the memory. NULL: there is none. */
 static const struct profile_module *report_names_missing(const struct text *text,
                                                          void (*count)(struct nameless *nameless,
                                                                        const struct text *text))

@@ -94,7 +94,7 @@ static int report_text_owners_by_name(const void *left, const void *right)
                   ((const struct mapped_file *)right)->name);
 }
 
-/* The named mappings of a call site, by name. */
+/* Lists the named mappings of a call site, by name. Returns how many. */
 static size_t report_text_owners_list_files(const struct text *text, struct mapped_file *files,
                                             const struct profile_owner *of)
 {
@@ -112,7 +112,7 @@ static size_t report_text_owners_list_files(const struct text *text, struct mapp
     return count;
 }
 
-/* Sums of equal names; how many names there are. */
+/* Adds up rows of equal names. Returns how many names there are. */
 static size_t report_text_owners_join_files(struct mapped_file *files, size_t count)
 {
     size_t kept = 0;
@@ -148,7 +148,7 @@ static void report_text_owners_add_files(struct strbuf *out, const struct text *
     free(files);
 }
 
-/* A call site; of mappings of files these, in place of where its code is. */
+/* Adds a call site. Mappings of files have the files in the place of the code's file. */
 static void report_text_owners_add_path(struct text *text, const struct profile_owner *row,
                                         size_t used)
 {
@@ -343,7 +343,7 @@ static void report_text_owners_add_moment(struct strbuf *rest, const struct prof
 /* ---- Since a fork -------------------------------------------------------------------------- */
 
 enum { NAMED = 3, NAMED_COLUMNS = 30 };
-#define NOTED_SHARE 0.1 /* of all that is resident: the first screen is silent of less */
+#define NOTED_SHARE 0.1 /* of all that is resident: the first screen has no line for less */
 
 static bool report_text_owners_is_private(const struct profile_owner *row)
 {
@@ -363,18 +363,18 @@ static struct figure report_text_owners_forked(const struct profile_owner *rows,
 static void report_text_owners_add_short(struct strbuf *line, const struct text *text,
                                          const struct profile_owner *row, struct figure bytes)
 {
-    const struct profile *profile = text->profile;
+    struct strbuf name = STRBUF_INIT;
     if (report_text_owners_has_path(row)) {
-        struct frame frame = call_sites_frame(&text->sites, row->path);
-        uint32_t function = profile->lines[frame.line].function;
-        name_add_short(line, profile->functions[function].name, NAMED_COLUMNS);
+        frame_add_name(&name, text->profile, call_sites_frame(&text->sites, row->path));
+        name_add_short(line, name.data, NAMED_COLUMNS);
     } else {
-        strbuf_add_string(line, row->name ? row->name : profile_owner_names[row->kind]);
+        text_add_safe_string(line, row->name ? row->name : profile_owner_names[row->kind]);
     }
     strbuf_addf(line, " %s", figure_human_bytes(bytes).text);
+    strbuf_release(&name);
 }
 
-/* Those that have most of what is not shared. */
+/* Adds the owners with most memory that is not shared. */
 static void report_text_owners_name_unshared(struct strbuf *line, const struct text *text,
                                              const struct profile_owner *rows, size_t count)
 {
@@ -392,7 +392,7 @@ static void report_text_owners_name_unshared(struct strbuf *line, const struct t
     free(alone);
 }
 
-/* While a child runs, each page that either of the two writes is there twice from then on. */
+/* While a child runs, each page that either of the two processes writes exists twice. */
 static void report_text_owners_add_forked(struct text *text, const struct profile_owner *rows,
                                           size_t count, double least)
 {
@@ -435,7 +435,7 @@ static void report_text_owners_add_huge(struct text *text, const struct profile_
 
 /* ---- Swap ---------------------------------------------------------------------------------- */
 
-/* What is in swap is not resident, and comes back as it is touched. */
+/* Memory in swap is not resident; it is read back when it is touched. */
 static void report_text_owners_add_swapped(struct text *text, const struct profile_owner *rows,
                                            size_t count, double least)
 {

@@ -1,6 +1,6 @@
-/* Answers whose the blocks were that were alive at a moment of a trace and are of some sizes, of
- * some ages, and of a thread: "alive/NS/SIZES/AGES/THREAD". The trace is replayed up to the
- * moment, as `tidemark blocks` does it. */
+/* Answers which call paths have blocks that are alive at a moment of a trace, of given sizes, ages
+ * and a thread: "alive/NS/SIZES/AGES/THREAD". The trace is replayed up to the moment, as `tidemark
+ * blocks` does it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -26,7 +26,7 @@ int resources_make_at(const struct resources *resources, const char *name, struc
 /* Likewise, of a window: blocks that began in it and are alive at its end. */
 int resources_make_born(const struct resources *resources, struct strbuf *out, struct strbuf *why);
 
-/* trace_blocks.c: likewise, of the blocks then of some sizes, ages and a thread:
+/* trace_blocks.c: likewise, of blocks of given sizes and ages, and of a thread:
  * "NS/SIZES/AGES/THREAD". */
 int resources_make_alive(const struct resources *resources, const char *name, struct strbuf *out,
                          struct strbuf *why);

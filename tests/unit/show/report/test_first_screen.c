@@ -142,6 +142,19 @@ static void kinds_of_pages_have_a_line(void **state)
     memset(owners, 0, sizeof owners);
 }
 
+static void names_in_lines_about_pages_are_safe(void **state)
+{
+    (void)state;
+    own((const unsigned[]){60, 40, 0});
+    owners[0].name = "file\x1b[31m";
+    owners[0].swapped_bytes = figure_of(20 * MIB);
+    char *screen = first_screen(120);
+    assert_non_null(
+        strstr(screen, "  20.0 MiB more is in swap, most of it: file\\x1b[31m 20.0 MiB\n"));
+    free(screen);
+    memset(owners, 0, sizeof owners);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +163,7 @@ int main(void)
         cmocka_unit_test(many_small_owners_are_one_line),
         cmocka_unit_test(a_heap_that_is_a_small_part_gives_way),
         cmocka_unit_test(kinds_of_pages_have_a_line),
+        cmocka_unit_test(names_in_lines_about_pages_are_safe),
     };
     return cmocka_run_group_tests(tests, open_owned, close_owned);
 }
