@@ -75,7 +75,7 @@ static void cgroup_decode_octal(char *text)
     *to = '\0';
 }
 
-/* "31 23 0:28 ROOT MOUNT OPTIONS [more…] - TYPE SOURCE SUPER": what we want of it, decoded. */
+/* "31 23 0:28 ROOT MOUNT OPTIONS [more…] - TYPE SOURCE SUPER": the words that are used, decoded. */
 struct mount {
     char root[PATH_MAX], point[PATH_MAX];
     char type[32], super[512];
@@ -293,7 +293,7 @@ const char *cgroup_limit_file(const struct cgroup_place *place)
     return files_of[place->version].max;
 }
 
-/* Pages of files that no shared memory is. */
+/* Bytes of file pages without shared memory. */
 static struct figure cgroup_read_reclaimable(const struct cgroup_place *place, const char *path)
 {
     struct strbuf text = STRBUF_INIT;

@@ -1,7 +1,8 @@
 /* What memory a process may have: its control group's use and limits, pressure, and the machine's
  * memory. Both versions of control groups, and the hybrid of both: whichever has the memory
- * controller. What is not said, or lies outside our view (another namespace, no mount), is an
- * unknown figure, and pressure NAN; "no limit" is CGROUP_UNLIMITED, which is known.
+ * controller. A figure that the kernel does not give, or that lies outside our view (another
+ * namespace, no mount), is unknown; such a pressure is NAN. "No limit" is CGROUP_UNLIMITED, which
+ * is a known figure.
  *
  * Functions return 0 or -errno: -ESRCH for a process that is gone, -ENOENT if it has no control
  * group with a memory controller that we can see. Thread-safe. */

@@ -25,20 +25,20 @@
 
 #define MAX_TEXT_BYTES (1u << 20)
 
-/* What is looked at, at most: a group may have thousands of processes, and those of files. */
+/* Bounds of a reading: a group may have thousands of processes, and these thousands of files. */
 enum { MAX_PROCESSES = 256, MAX_FILED_PROCESSES = 32, MAX_FILES = 2048 };
 
-/* Names of a kind, and what a file must have to have one. */
+/* The most names of a kind, and the least bytes of a file with a name. */
 enum { MAX_NAMED = 32, NAMED_BYTES = 256 << 10 };
 
-/* Asking by mincore maps the file: not more of it than this. */
+/* mincore needs a mapping of the file. Larger files are not mapped. */
 #define MINCORE_BYTES (64ull << 30)
 
-/* By more than such a part the sum of the processes may be above the group's: the kernel counts in
- * batches, and processes come and go meanwhile. */
+/* The processes' sum may exceed the group's by this part without meaning shared pages: the kernel
+ * counts in batches, and processes come and go meanwhile. */
 enum { SHARED_PART = 20 };
 
-/* How old a reading may be that many share: that, or so many times what it took. */
+/* How old a shared reading may be: RECENT_NS, or RECENT_TIMES the time that it took. */
 #define RECENT_NS    200000000u
 #define RECENT_TIMES 20
 
@@ -79,8 +79,8 @@ static void cgroup_parts_sort(struct cgroup_parts *parts)
         qsort(parts->list, parts->count, sizeof *parts->list, cgroup_parts_compare);
 }
 
-/* The largest names stay, and no more than the kernel counts of the kind in all; what is over that
- * and what the names do not make up has none. */
+/* Keeps the parts with the largest names, up to the kernel's sum of the kind. The rest of that sum
+ * becomes a part without a name. */
 static void cgroup_parts_settle(struct cgroup_parts *parts, enum cgroup_part_kind kind,
                                 uint64_t whole)
 {
@@ -123,7 +123,7 @@ struct cachestat {
 #define SYS_cachestat 451 /* on all machines */
 #endif
 
-/* To others than the owner, mincore says that all is there. */
+/* To users other than the file's owner, mincore reports all pages as present. */
 static bool cgroup_parts_may_mincore(int fd)
 {
     struct stat status;
@@ -159,7 +159,7 @@ bool cgroup_parts_cached(int fd, uint64_t size_bytes, uint64_t *bytes)
     return cgroup_parts_mincore(fd, size_bytes, bytes);
 }
 
-/* Those seen, so that none counts twice. */
+/* The files found so far, so that no file counts twice. */
 struct filing {
     struct cgroup_parts *parts;
     struct {
@@ -167,12 +167,12 @@ struct filing {
         ino_t inode;
     } seen[MAX_FILES];
     size_t count;
-    /* Hashes of what maps says of files that were found; 0: none. A program maps a file in five
-     * pieces, and all processes have the same libraries. */
+    /* Hashes of device, inode and path in maps, of files that were found; 0: none. A program maps a
+     * file in five pieces, and all processes have the same libraries. */
     uint64_t mapped[2 * MAX_FILES];
 };
 
-/* The hash's place: it is there, or may go there. */
+/* The place that has the hash, or where it may be put. */
 static uint64_t *cgroup_parts_mapped_place(struct filing *filing, uint64_t hash)
 {
     enum { PLACES = sizeof filing->mapped / sizeof *filing->mapped, PROBES = 8 };
@@ -194,7 +194,7 @@ static bool cgroup_parts_is_new(struct filing *filing, const struct stat *status
     return true;
 }
 
-/* A file system of another machine or of a program could keep us waiting. */
+/* False for a file system of another machine or of a program, which could block us. */
 static bool cgroup_parts_is_local(const struct statfs *system)
 {
     enum { FUSE_MAGIC = 0x65735546, CIFS_MAGIC = (int)0xFF534D42, SMB2_MAGIC = (int)0xFE534D42 };
@@ -208,8 +208,8 @@ static bool cgroup_parts_is_memory(const struct statfs *system)
     return system->f_type == TMPFS_MAGIC || (unsigned long)system->f_type == HUGETLBFS_MAGIC;
 }
 
-/* `path` leads to the file: a link of /proc is followed without opening what is no plain file. One
- * with a lease on it is left out, rather than waited for. */
+/* `path` may be a link of /proc to the file. Only regular files are opened, and a file with a lease
+ * is left out instead of waited for. False: it is no such file. */
 static bool cgroup_parts_add_file(struct filing *filing, const char *path, const char *name)
 {
     struct stat status;
@@ -289,7 +289,7 @@ struct census {
     struct filing filing;
     size_t processes;
     uint64_t page_table_bytes;
-    bool has_all; /* of the processes */
+    bool has_all; /* all processes were read */
     struct {
         pid_t pid;
         size_t part; /* of `parts` */
@@ -297,7 +297,8 @@ struct census {
     size_t named_count;
 };
 
-/* What a fork shares counts in full: the kernel keeps that sum, and asking for it costs nothing. */
+/* Pages that are shared with a fork count in full here, because that sum is in /proc/PID/status at
+ * no cost. */
 static void cgroup_parts_name_process(struct census *census, pid_t pid, const char *status,
                                       const char *label)
 {
@@ -360,7 +361,7 @@ static void cgroup_parts_visit_group(struct census *census, const char *director
     strbuf_release(&text);
 }
 
-/* Groups below it count too. */
+/* Visits the group and the groups below it. */
 static void cgroup_parts_visit_tree(struct census *census, const char *directory, unsigned depth)
 {
     enum { DEPTH = 8 };
@@ -380,7 +381,7 @@ static void cgroup_parts_visit_tree(struct census *census, const char *directory
 
 /* ---- Sums ---------------------------------------------------------------------------------- */
 
-/* As memory.stat says; 0 where it does not. */
+/* The figures of memory.stat; 0 where it has none. */
 struct sums {
     uint64_t anonymous, file, tmpfs, slab, page_tables, sockets, kernel;
 };
@@ -433,7 +434,7 @@ static struct sums cgroup_parts_sums_2(const struct strbuf *stat)
     return sums;
 }
 
-/* Those with "total" have the groups below it too. */
+/* Figures with "total" include the groups below. */
 static struct sums cgroup_parts_sums_1(const struct strbuf *stat, const struct cgroup_place *place)
 {
     uint64_t cache = cgroup_parts_value(stat, "total_cache");
@@ -543,7 +544,7 @@ static bool cgroup_parts_is_recent(const struct strbuf *group, uint64_t now_ns)
            (recent_parts.is_reading || now_ns - recent_parts.read_ns < most_ns);
 }
 
-/* Given away: the parts are the reading's now. */
+/* Moves the parts into the shared reading. */
 static void cgroup_parts_keep(struct cgroup_parts *parts, const struct strbuf *group,
                               uint64_t read_ns)
 {
@@ -556,8 +557,8 @@ static void cgroup_parts_keep(struct cgroup_parts *parts, const struct strbuf *g
     recent_parts.cost_ns = now_monotonic_ns() - read_ns;
 }
 
-/* With the lock, which is let go while hundreds of files are read: who comes meanwhile takes the
- * last reading of that group, and reads for itself where there is none. */
+/* With the lock, which is let go while hundreds of files are read: a thread that comes meanwhile
+ * takes the last reading of its group, or makes one of its own if there is none. */
 static int cgroup_parts_recent_locked(struct cgroup_parts *parts, pid_t pid,
                                       const struct strbuf *group)
 {

@@ -4,13 +4,13 @@
  *     current = processes + page cache + tmpfs + slab + page tables + sockets + kernel's other + rest
  *
  * Sums of each kind are the kernel's (memory.stat). Within a kind the names come from the
- * processes: their unshared memory, and the files that they map or have open. What no process leads
- * to is a part of that kind without a name. The kernel counts in batches, so parts may exceed
- * `current` by some hundred KiB. In version 1 sockets are no part of it, and slab is in the
- * kernel's other.
+ * processes: their unshared memory, and the files that they map or have open. Memory that belongs
+ * to none of these processes or files is a part of its kind without a name. The kernel counts in
+ * batches, so parts may exceed `current` by some hundred KiB. In version 1 sockets are no part of
+ * it, and slab is in the kernel's other.
  *
- * A file's pages may be charged to another group that read it first: its part is what is cached of
- * it, at most.
+ * A file's pages may be charged to another group that read them first. So a file's part is an upper
+ * bound: all that is cached of the file.
  *
  * Files are asked by cachestat (Linux 6.5), else by mincore; only those on disks and tmpfs. Nothing
  * is written or locked. Functions return 0 or -errno. */
@@ -37,22 +37,23 @@ enum { CGROUP_PART_KINDS = CGROUP_OTHER + 1 };
 
 struct cgroup_part {
     enum cgroup_part_kind kind;
-    char *name; /* NULL: all that has no name */
+    char *name; /* NULL: all memory of the kind without a name */
     uint64_t bytes;
 };
 
 struct cgroup_parts {
     struct figure current_bytes;
-    struct cgroup_part *list; /* by kind, the largest first, what has no name last */
+    struct cgroup_part *list; /* by kind, the largest first, the part without a name last */
     size_t count, capacity;
 };
 #define CGROUP_PARTS_INIT ((struct cgroup_parts){.current_bytes = FIGURE_UNKNOWN})
 
-/* Of the group whose limit is the tightest, as cgroup_read() says, else of the process's own. */
+/* Reads the parts of the group with the tightest limit, as cgroup_read() finds it; without a limit,
+ * of the process's own group. */
 int cgroup_parts_read(struct cgroup_parts *parts, pid_t pid);
 int cgroup_parts_read_place(struct cgroup_parts *parts, const struct cgroup_place *place);
-/* A reading at most a fifth of a second old, or twenty times what it took, which many processes
- * share; parts are copied. Thread-safe. */
+/* Copies the parts of a reading that many processes share. It is at most a fifth of a second old,
+ * or twenty times the time that it took. Thread-safe. */
 int cgroup_parts_recent(struct cgroup_parts *parts, pid_t pid);
 void cgroup_parts_release(struct cgroup_parts *parts);
 

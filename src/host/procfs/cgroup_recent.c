@@ -18,7 +18,7 @@ static struct {
     uint64_t placed_ns, read_ns, machine_ns; /* 0: never */
     struct cgroup_memory memory;
     struct cgroup_machine machine;
-    /* Who was in `group` when he was last asked: the last few. */
+    /* The last few processes that were found in `group`, and when. */
     struct cgroup_recent_asked {
         pid_t pid;
         uint64_t at_ns;
@@ -38,8 +38,8 @@ static bool cgroup_recent_has_place(const struct strbuf *group, uint64_t now_ns)
            !cgroup_recent_is_old(recent.placed_ns, now_ns, PLACE_NS);
 }
 
-/* `placed_ns`: 0 where the place was known. Another thread may have asked for another group
- * meanwhile: then what is kept is of that. */
+/* `placed_ns`: 0 where the place was known. If another thread has kept another group's reading
+ * meanwhile, that one stays. */
 static void cgroup_recent_keep(const struct strbuf *group, const struct cgroup_memory *memory,
                                uint64_t placed_ns, uint64_t read_ns)
 {
@@ -55,8 +55,8 @@ static void cgroup_recent_keep(const struct strbuf *group, const struct cgroup_m
     recent.read_ns = read_ns;
 }
 
-/* With the lock, which is let go while files are read: who comes meanwhile takes the last reading
- * of that group, however old, and reads for itself where there is none. */
+/* With the lock, which is let go while files are read: a thread that comes meanwhile takes the last
+ * reading of its group, however old, or makes one of its own if there is none. */
 static int cgroup_recent_read_locked(pid_t pid, const struct strbuf *group,
                                      struct cgroup_memory *memory)
 {

@@ -1,5 +1,6 @@
-/* As much of an ELF file as tells whether the recorder can be loaded into it. Trusts nothing: all
- * offsets are checked by reading with pread. No libelf, which is not needed to start a program. */
+/* The few facts of an ELF file that decide whether the recorder can be loaded into it. The file is
+ * not trusted: pread fails for wrong offsets, and all lengths are bounded. Without libelf, which is
+ * not needed to start a program. */
 #ifndef TIDEMARK_PROCFS_ELF_SNIFF_H
 #define TIDEMARK_PROCFS_ELF_SNIFF_H
 
@@ -14,7 +15,7 @@ struct elf_sniff {
     bool position_independent;
     bool dynamic;               /* has a dynamic section */
     char interpreter[PATH_MAX]; /* "" if it has none */
-    char sanitizer[128];        /* the library or symbol that gives it away; "" if none */
+    char sanitizer[128];        /* the library or symbol by which it was found; "" if none */
 };
 
 void elf_sniff(struct elf_sniff *elf, int fd);

@@ -30,7 +30,7 @@ executable_conclude(struct program *program, enum program_kind kind, const char 
 
 /* ---- Finding it ---------------------------------------------------------------------------- */
 
-/* 0 if execve() would go as far as reading the file. */
+/* 0 if execve() would get to reading the file; else -errno. */
 static int executable_can_execute(const char *path)
 {
     struct stat status;
@@ -82,8 +82,8 @@ static int executable_find(const char *name, const char *path_variable, char fou
 
 /* ---- Looking into it ----------------------------------------------------------------------- */
 
-/* The loader runs in secure mode, where it drops LD_PRELOAD, if the file gives the user rights that
- * the user has not (ld.so(8), capabilities(7)). Root gets no new ones from capabilities. */
+/* If the file gives the user additional rights, the loader runs in secure mode and drops LD_PRELOAD
+ * (ld.so(8), capabilities(7)). Root gets no new ones from capabilities. */
 static const char *executable_privilege_of(int fd)
 {
     struct stat status;

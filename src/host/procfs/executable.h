@@ -12,7 +12,7 @@ enum program_kind {
     PROGRAM_STATIC_PIE,  /* the same */
     PROGRAM_FOREIGN,     /* another machine, or 32-bit */
     PROGRAM_PRIVILEGED,  /* setuid, setgid or file capabilities: the loader ignores LD_PRELOAD */
-    PROGRAM_SANITIZED,   /* has an allocator of its own that wants to be first */
+    PROGRAM_SANITIZED,   /* a sanitizer's allocator must come first */
     PROGRAM_NOT_FOUND,
     PROGRAM_NOT_EXECUTABLE, /* no permission */
     PROGRAM_DIRECTORY,

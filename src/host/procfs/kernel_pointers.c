@@ -49,7 +49,7 @@ int kernel_pointers_parse(struct kernel_pointers *pointers, const char *text)
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-/* One that cannot be read says nothing. */
+/* A file that cannot be read is left out. */
 static int kernel_pointers_read_file(struct kernel_pointers *pointers, pid_t pid, const char *file)
 {
     struct strbuf text = STRBUF_INIT;

@@ -1,12 +1,12 @@
-/* Addresses that a program has given to the kernel and that /proc says: what it wants back with
- * each event of epoll, and with each signal of a timer. Often such an address is the only pointer
- * to what it leads to.
+/* Addresses that a program has given to the kernel and that /proc shows: the data that epoll
+ * returns with each event, and a timer with each signal. Often such an address is the only pointer
+ * to a block.
  *
  *     /proc/PID/fdinfo/N    tfd:        5 events:       19 data:     55d0c8a3f2a0 …
  *     /proc/PID/timers      signal: 34/000055d0c8a3f2a0
  *
- * They are numbers of the program's own, not addresses for certain. Not said are what io_uring and
- * aio were given, robust lists, and where alternate stacks of signals lie. */
+ * They are numbers of the program's choice, which need not be addresses. /proc does not show what
+ * io_uring and aio were given, robust lists, and alternate stacks of signals. */
 #ifndef TIDEMARK_PROCFS_KERNEL_POINTERS_H
 #define TIDEMARK_PROCFS_KERNEL_POINTERS_H
 
@@ -20,8 +20,8 @@ struct kernel_pointers {
 };
 #define KERNEL_POINTERS_INIT ((struct kernel_pointers){0})
 
-/* What can be read: a kernel without CONFIG_CHECKPOINT_RESTORE does not list timers. 0 or -errno:
- * -ENOMEM, -ESRCH, -EACCES. */
+/* Reads all that the kernel shows; without CONFIG_CHECKPOINT_RESTORE it lists no timers. 0 or
+ * -errno: -ENOMEM, -ESRCH, -EACCES. */
 int kernel_pointers_read(struct kernel_pointers *pointers, pid_t pid);
 void kernel_pointers_release(struct kernel_pointers *pointers);
 

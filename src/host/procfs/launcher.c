@@ -19,11 +19,13 @@ struct family {
     const char *local_rank;
     const char *node;
     const char *required; /* without it the rank is none */
-    const char *id[2];    /* what together names the job: those that are set, joined by dots */
+    const char *id[2];    /* variables that together name the job: those that are set, joined by
+                          dots */
     const char *salt;     /* random, the same in all ranks: its hash makes the id unique */
 };
 
-/* Of variables that were set at once the first family's are taken: it says most. */
+/* If several families' variables were set together, the first family counts, because its variables
+ * tell most. */
 /* clang-format off */
 static const struct family families[] = {
     {.name = "openmpi", .rank = "OMPI_COMM_WORLD_RANK", .ranks = {"OMPI_COMM_WORLD_SIZE"},
@@ -50,7 +52,8 @@ static const struct family families[] = {
 /* clang-format on */
 enum { FAMILIES = sizeof families / sizeof *families };
 
-/* A batch system's number for the job: makes an id that is unique for an hour unique for good. */
+/* A batch system's number of the job. With it, an id that is unique for an hour is unique for
+ * good. */
 static const char *const batch_variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
 
 /* ---- Environments -------------------------------------------------------------------------- */
@@ -75,7 +78,7 @@ static int64_t launcher_number_of(const struct strbuf *environment, const char *
     return (int64_t)number;
 }
 
-/* All variables above. Most processes have none of them, and are asked for each. */
+/* Whether it may be one of the variables above. Most processes have none of them. */
 static bool launcher_is_of_interest(const char *variable)
 {
     static const char *const beginnings[] = {"OMPI_", "MV2_",   "JSM_", "PALS_", "PMI", "ALPS_",
@@ -87,7 +90,7 @@ static bool launcher_is_of_interest(const char *variable)
     return false;
 }
 
-/* Keeps what is of interest. */
+/* Keeps only the variables of interest. */
 static void launcher_sift(struct strbuf *environment)
 {
     char *end = environment->data + environment->length, *to = environment->data;
@@ -121,8 +124,8 @@ static int64_t launcher_rank_by(const struct family *family, const struct strbuf
 
 struct origin {
     const struct family *family;
-    unsigned depth; /* ancestors that have the rank too */
-    pid_t starter;  /* the nearest that has not; 0: not to be seen */
+    unsigned depth; /* number of ancestors with the same rank */
+    pid_t starter;  /* the nearest ancestor without that rank; 0: not known */
 };
 
 static struct origin launcher_find_origin(const struct family *family, pid_t pid, int64_t rank)
@@ -233,7 +236,7 @@ static bool launcher_is_safe(char c)
            strchr("-._@+=", c);
 }
 
-/* A longer one keeps its beginning and the hash of all: ids that differ stay different. */
+/* A longer id keeps its beginning and a hash of the whole, so different ids stay different. */
 static void launcher_keep_id(struct launcher *launcher, const struct strbuf *id)
 {
     enum { HASH = 18 };

@@ -73,8 +73,8 @@ static uint64_t module_end_of(const struct smaps_mapping *data, pid_t pid)
     return end;
 }
 
-/* Of the last module whose file stays what it is: how far behind the beginning of `data` it
- * ends. */
+/* The last steady module: its data mapping, and the distance from the mapping's beginning to the
+ * module's end. */
 static struct {
     pthread_mutex_t lock;
     uint64_t inode, offset_bytes, data_bytes, end_bytes; /* inode 0: of none yet */

@@ -1,9 +1,9 @@
 /* On which NUMA node a process's pages are: move_pages() without a node to move to only tells.
  *
- * Where the machine has one node nobody is asked, and no node is known. Pages that are not there,
- * the zero page and what the kernel does not let us see have no node either. Needs the right to
- * look into the process, as the page table does (page_table.h). Stateless but for the number of
- * nodes, which is asked for once. */
+ * On a machine with one node nothing is asked, and no node is known. Absent pages, the zero page
+ * and pages that the kernel does not let us see have no node either. Needs the right to look into
+ * the process, as the page table does (page_table.h). The number of nodes is asked for once and
+ * kept. */
 #ifndef TIDEMARK_PROCFS_NUMA_H
 #define TIDEMARK_PROCFS_NUMA_H
 

@@ -88,11 +88,11 @@ static int page_table_scan(struct pages *pages, uint64_t start, uint64_t end,
     return count < 0 ? -errno : count;
 }
 
-/* Asks for one page: what the kernel does not know it says at once, and the same of all
- * processes. */
+/* Asks for one page, because the kernel then rejects categories that it does not have. The answer
+ * is the same for all processes. */
 static int page_table_probe_scan(struct pages *pages)
 {
-    static _Atomic uint64_t known; /* categories; 0: nobody has asked yet */
+    static _Atomic uint64_t known; /* categories; 0: not asked yet */
     struct scan_argument argument;
     uint64_t page = process_page_bytes();
     if ((pages->categories = known))
@@ -173,7 +173,7 @@ static uint64_t page_table_smallest(uint64_t a, uint64_t b)
 
 /* ---- What the scan does not say ------------------------------------------------------------ */
 
-/* How many entries were read, which are whole; or -errno. */
+/* The number of whole entries that were read, or -errno. */
 static ssize_t page_table_read_entries(struct pages *pages, uint64_t start, uint64_t count)
 {
     size_t wanted = (size_t)page_table_smallest(count, MAX_RUNS);
@@ -197,8 +197,8 @@ static bool page_table_add_fine(struct pages *pages, size_t *count, uint64_t sta
     return true;
 }
 
-/* One entry tells of the whole huge page. The huge zero page is private memory to the scan, and a
- * file's to its entry. */
+/* One entry suffices for a whole huge page. The scan shows the huge zero page as private memory,
+ * and its entry as a file's, which tells it apart. */
 static uint64_t page_table_cut_huge(struct pages *pages, size_t *count,
                                     const struct pages_region *run)
 {
@@ -237,7 +237,7 @@ static uint64_t page_table_cut_forked(struct pages *pages, size_t *count,
     return at;
 }
 
-/* Returns up to where there was room. */
+/* Cuts a run. Returns the end of the part for which there was room. */
 static uint64_t page_table_cut_run(struct pages *pages, size_t *count,
                                    const struct pages_region *run)
 {
@@ -331,8 +331,8 @@ static int page_table_load_by_pread(struct pages *pages, uint64_t start, uint64_
     if (got < 0)
         return proc_error((int)-got);
     page_table_add_entries(pages, start, (size_t)got);
-    /* nothing at all: above user space, or the memory is gone, which page_table_check_alive() will
-     * see */
+    /* no entries: the range is above user space, or the memory is gone, which
+     * page_table_check_alive() reports */
     pages->window_end = got ? start + (uint64_t)got * page : end;
     return 0;
 }
@@ -348,7 +348,7 @@ static bool page_table_load_at_once(struct pages *pages, uint64_t start, uint64_
 {
     struct scan_argument argument;
     int count = page_table_scan(pages, start, end, &argument);
-    pages->at_once = false; /* what comes then is not far away */
+    pages->at_once = false; /* later pieces are near each other */
     if (count < 0 || argument.walk_end != end)
         return false;
     pages->window_start = start;
@@ -358,8 +358,8 @@ static bool page_table_load_at_once(struct pages *pages, uint64_t start, uint64_
     return page_table_cut_window(pages) == 0 && pages->window_end == end;
 }
 
-/* Moves the window to `address`. It goes on to `needed`, and as far behind it as the sweep may
- * still want (`last`), if it has run through the piece before. */
+/* Moves the window to `address`. It reaches to `needed`. If the sweep went through the whole last
+ * piece, it reaches further, at most to `last`. */
 static int page_table_load(struct pages *pages, uint64_t address, uint64_t needed, uint64_t last)
 {
     uint64_t start = page_table_down(address);

@@ -1,10 +1,10 @@
-/* Which pages of a process are really there: the kernel's page tables, asked in large pieces, and
- * laid over ranges or over millions of blocks in one sweep.
+/* Which pages of a process are present: the kernel's page tables, read in large pieces, and laid
+ * over ranges or over millions of blocks in one sweep.
  *
- * Asked with the PAGEMAP_SCAN ioctl where the kernel has it (Linux 6.7), which answers in runs and
- * passes over what was never mapped at no cost; else by reading /proc/PID/pagemap, 8 bytes a page.
- * Either needs the right to look into the process (ptrace access: own children that are dumpable,
- * or CAP_SYS_PTRACE), no more: page frame numbers stay hidden and are not needed.
+ * Where the kernel has it (Linux 6.7), the PAGEMAP_SCAN ioctl is used, which answers in runs and
+ * skips unmapped ranges at no cost. Otherwise /proc/PID/pagemap is read, 8 bytes a page. Either
+ * needs the right to look into the process (ptrace access: own children that are dumpable, or
+ * CAP_SYS_PTRACE), no more: page frame numbers stay hidden and are not needed.
  *
  * What the states can say:
  *   resident    the page table of this process points to memory. The shared zero page (read, never
@@ -44,17 +44,17 @@ enum pages_method { PAGES_SCAN, PAGES_PREAD };
 struct pages {
     int fd;
     enum pages_method method;
-    bool knows_huge;   /* runs say what is huge and what is the zero page; the pread cannot */
-    bool wants_forked; /* set by the caller: runs shall say what is `forked`, which takes the scan
-                          a pread of 8 bytes a page more */
+    bool knows_huge;   /* runs have `huge` and `zero`; the pread does not show them */
+    bool wants_forked; /* set by the caller: runs shall have `forked`, which takes the scan a
+                          pread of 8 bytes a page more */
     bool at_once;      /* set by the caller for a process with few pages: the scan is asked for all
                           ranges in one call, instead of one for each that lies apart */
     uint64_t categories;
     uint64_t window_start, window_end, piece_bytes;
     struct pages_region *runs;
     size_t run_count, cursor;
-    uint64_t *entries;         /* of a pread */
-    struct pages_region *fine; /* as `runs`, cut by their entries; made when it is wanted */
+    uint64_t *entries;         /* read by pread */
+    struct pages_region *fine; /* the runs, cut by their entries; allocated when first needed */
 };
 
 int page_table_open(struct pages *pages, pid_t pid);
@@ -74,15 +74,15 @@ struct page_table_run {
     bool shared; /* of a file or of shared memory, not private to its mapping */
     bool huge;   /* mapped by a huge page (transparent or hugetlb); false if unknown */
     bool zero;   /* the zero page, or the huge one; false if unknown */
-    bool forked; /* private memory that other processes map too, since a fork; false if it was not
-                    wanted. The pread does not tell the zero page from it */
-    /* Where a visitor has read the contents; else false and 0. */
+    bool forked; /* private memory that other processes map too, since a fork; false if it was
+                    not wanted. With the pread the zero page looks the same */
+    /* Set by a visitor that has read the contents; else false and 0. */
     bool blank;      /* nothing but zeros */
     bool copy;       /* like a page before */
     uint32_t spared; /* bytes that compressing would spare of each page */
-    uint8_t heat;    /* where somebody has watched writes, HEAT_ bits of collector/heat.h; else 0 */
-    uint8_t node;    /* where somebody has asked, the place of its NUMA node in PROFILE_NODES, + 1;
-                        0: not known */
+    uint8_t heat;    /* HEAT_ bits of collector/heat.h, if writes are watched; else 0 */
+    uint8_t node;    /* the place of its NUMA node in PROFILE_NODES, + 1, if nodes are asked for; 0:
+                     not known */
 };
 
 /* Calls `visit` for every run of equal pages in `ranges` (sorted by address, disjoint; rounded
@@ -102,13 +102,13 @@ struct page_table_block {
  * in a page never exceed the page. size_bytes = Σ of the five. */
 struct page_table_bytes {
     uint64_t resident, swapped, untouched, guard;
-    uint64_t overlapped; /* that an earlier block has counted already */
+    uint64_t overlapped; /* already counted for an earlier block */
     uint64_t zero;       /* of `resident`: the zero page; 0 if unknown (see knows_huge) */
 };
 
 /* One sweep over blocks of any size, sorted by address. `visit` is called for each in order, with
- * its index. Blocks should be disjoint; what two claim (a free that was missed) is the first one's.
- * -EINVAL if they are not sorted; what came before has been visited then. Ten million blocks in a
+ * its index. Blocks should be disjoint; bytes of two blocks (a free was missed) count for the first
+ * one. -EINVAL if they are not sorted; the blocks before are visited then. Ten million blocks in a
  * heap that is all there take about 0.1 s. */
 int page_table_blocks(struct pages *pages, const struct page_table_block *blocks, size_t count,
                       void (*visit)(size_t index, const struct page_table_bytes *bytes,

@@ -33,7 +33,7 @@ int proc_open(pid_t pid, const char *file)
     return fd >= 0 ? fd : proc_error(errno);
 }
 
-/* Until a read gives `least` bytes at most. */
+/* Reads until a read returns at most `least` bytes. */
 static int proc_read_until(int fd, size_t max, ssize_t least, struct strbuf *content)
 {
     char part[PROC_PART_BYTES];
@@ -167,7 +167,7 @@ void proc_lines_release(struct proc_lines *lines)
 
 enum { LINES_FIRST = 16384 };
 
-/* Makes room behind what is there: first by moving that to the front, then by growing. */
+/* Makes room behind the bytes in the buffer: first by moving them to the front, then by growing. */
 static bool proc_make_room(struct proc_lines *lines)
 {
     if (lines->begin) {

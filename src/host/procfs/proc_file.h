@@ -1,7 +1,7 @@
-/* Reading files of /proc and of control groups, the means of this room's other files. Their texts
- * come from the kernel but hold names of strangers, and a process may end between two reads:
- * numbers are taken whole or not at all, and what is gone is -ESRCH. Functions return 0 or -errno.
- */
+/* Reads files of /proc and of control groups, for the other files of this room. The texts come from
+ * the kernel but have names that other programs chose, and a process may end between two reads. So
+ * a number is taken whole or not at all, and a process that is gone is -ESRCH. Functions return 0
+ * or -errno. */
 #ifndef TIDEMARK_PROCFS_PROC_FILE_H
 #define TIDEMARK_PROCFS_PROC_FILE_H
 
@@ -71,8 +71,8 @@ void proc_lines_release(struct proc_lines *lines);
  * at the end: `error` then says whether there was one. A last line that lacks its newline was cut
  * and is not given out. */
 char *proc_lines_next(struct proc_lines *lines);
-/* The same for whoever can tell how long the line should be, and that it is that line: it ends with
- * its newline. NULL: not all of it has been read, or another byte stands there. */
+/* The next line, which stays in the buffer, if it has exactly this length; with its newline. NULL:
+ * it has another length, or not all of it has been read. proc_lines_pass() removes it. */
 static inline const char *proc_lines_peek(const struct proc_lines *lines, size_t length)
 {
     const char *line = lines->data + lines->begin;

@@ -355,7 +355,8 @@ int process_own_pid(pid_t pid, pid_t *own)
 
 size_t process_page_bytes(void)
 {
-    static size_t bytes; /* asked for once: a reading of the meter needs it three times */
+    static size_t bytes; /* asked for once, because each reading of the meter needs it three
+                            times */
     if (!bytes)
         bytes = (size_t)sysconf(_SC_PAGESIZE);
     return bytes;

@@ -1,12 +1,12 @@
-/* What /proc says about a process: how much memory it has, what is mapped where, who it is.
- * Everything here may vanish between two reads: that is -ESRCH, never a surprise. Functions return
- * 0 or -errno; strings are malloc'd, the caller frees them.
+/* What /proc says about a process: how much memory it has, what is mapped where, who it is. The
+ * process may end between two reads: then the answer is -ESRCH. Functions return 0 or -errno;
+ * strings are malloc'd, the caller frees them.
  *
  * The room keeps no state but descriptors and buffers that are used again. `proc_file` is under all
  * files. `smaps` is the table of mappings with their cost, `page_table` the page table laid over
- * ranges or blocks, `stacks` joins both for threads' stacks, `usage` counts faults, time and
- * switches, `cgroup` finds the limit that will be met first, `executable` says whether a program
- * can be recorded and why not, `launcher` finds rank and job. */
+ * ranges or blocks, `stacks` joins both for threads' stacks, `usage` has faults, time and switches,
+ * `cgroup` finds the tightest limit, `executable` tells whether a program can be recorded and why
+ * not, `launcher` finds rank and job. */
 #ifndef TIDEMARK_PROCFS_PROCESS_H
 #define TIDEMARK_PROCFS_PROCESS_H
 
@@ -18,8 +18,8 @@
 
 /* ---- Memory, often ------------------------------------------------------------------------- */
 
-/* With an open descriptor for the process a reading is one pread, about 2 µs, and cannot meet
- * another process that got the same number. Where descriptors are short there is none. */
+/* With an open descriptor a reading is one pread, about 2 µs, and cannot be of another process that
+ * got the same number. Where descriptors are short, statm is opened for each reading. */
 struct process_meter {
     pid_t pid;
     int statm_fd; /* -1: opened for each reading */
@@ -59,11 +59,11 @@ int process_maps_parse(char *line, struct process_mapping *mapping);
 int process_executable(pid_t pid, char **path);
 int process_directory(pid_t pid, char **path);
 
-/* The arguments as a shell would take them: 'a b' is quoted. A process that has written a title of
- * its own over them gives that. A process without any (a zombie, a kernel thread) gives its short
- * name in brackets. */
+/* The arguments as a shell would take them: 'a b' is quoted. If the process has written a title
+ * over its arguments, the title. Without any (a zombie, a kernel thread), the short name in
+ * brackets. */
 int process_command_line(pid_t pid, char **text);
-/* The same of what stood in its cmdline: malloc'd, "" if that was empty. */
+/* The same from the contents of a cmdline file: malloc'd, "" if it was empty. */
 char *process_command_of(const struct strbuf *words);
 
 /* `text` as the name of a thread: 15 characters at most, control characters become '?'. */
@@ -71,17 +71,17 @@ void process_clean_name(const char *text, size_t length, char name[16]);
 /* Writes the thread's name, as pthread_setname_np() set it; control characters become '?'. */
 int process_thread_name(pid_t pid, pid_t tid, char name[16]);
 
-/* When it was started, in nanoseconds since 1970, exact to a clock tick (10 ms). With the pid it
- * names a process for ever. */
+/* When the process was started, in nanoseconds since 1970, exact to a clock tick (10 ms). Pid and
+ * start time together identify a process for good. */
 int process_start_time(pid_t pid, uint64_t *unix_ns);
 /* The same in the kernel's clock ticks since the boot, exact. */
 int process_start_ticks(pid_t pid, uint64_t *ticks);
 
-/* 0: its parent is in no namespace of ours. */
+/* `parent` is 0 if the parent is outside our namespace. */
 int process_parent(pid_t pid, pid_t *parent);
 
-/* How a process ended that its parent has not waited for yet: a status as wait() gives it. -ESRCH
- * if it is gone for good, -EAGAIN if it still runs. */
+/* How a zombie ended (its parent has not waited for it yet): a status as wait() gives it. -ESRCH if
+ * the process is gone, -EAGAIN if it still runs. */
 int process_zombie_status(pid_t pid, int *status);
 
 /* As the process calls itself: differs from `pid` in a container. */

@@ -1,6 +1,7 @@
 /* Parses /proc/PID/smaps into a sorted table of mappings, and says what each mapping is (smaps.h).
  * Fields are looked up in a table in the kernel's order, starting behind the last hit, so that a
- * line costs one comparison; its end is where that of the same line of a mapping before was. */
+ * line costs one comparison. The lines of a field have one length in all mappings, so their ends
+ * need no search. */
 #include "procfs/smaps.h"
 
 #include <errno.h>
@@ -37,8 +38,8 @@ void smaps_add(struct smaps_bytes *to, const struct smaps_bytes *bytes)
 
 #define NOT_WANTED SIZE_MAX
 
-/* In the kernel's order, so that each line is found where the one before it ended; those that we do
- * not want stand here for that reason only, what else comes is passed over. */
+/* In the kernel's order, so that each line is found directly behind the last one. Fields that are
+ * not wanted stand here only for that order. Other lines are skipped. */
 static const struct field {
     const char *name;
     size_t offset; /* several lines may add to one number */
@@ -104,7 +105,7 @@ static uint16_t smaps_parse_flags(const char *at)
 struct record {
     struct smaps_bytes *bytes;
     uint32_t seen;
-    size_t next; /* the field that is likely to come */
+    size_t next; /* the field that is likely next */
 };
 
 /* The kernel pads numbers, so a field's lines are of one length. 0: not known yet. */
@@ -157,7 +158,7 @@ static void smaps_record_add(struct record *record, size_t field, uint64_t value
 static bool smaps_record_line(struct record *record, struct shape *shape, const char *line)
 {
     size_t field = smaps_find_field(record->next, line);
-    if (field == FIELDS) /* another's; one without a name is damage */
+    if (field == FIELDS) /* a field that is not in the table; a line without a name is damage */
         return *line != ':' && strchr(line, ':') != NULL;
     record->next = field + 1 == FIELDS ? 0 : field + 1;
     shape->lengths[field] = strlen(line);
@@ -184,8 +185,8 @@ static bool smaps_parse_kib_before(const char *end, uint64_t *bytes)
     return *at == ' ' && unit > 1024;
 }
 
-/* The likely line, if it is there as it was in a mapping before. What is not sure is left to
- * smaps_record_line(). */
+/* Takes the next line if it has the likely field with the length known from an earlier mapping.
+ * False: smaps_record_line() must parse it. */
 static bool smaps_record_known(struct record *record, const struct shape *shape,
                                struct proc_lines *lines)
 {
@@ -255,8 +256,8 @@ static void smaps_mapping_fill(struct smaps *smaps, struct smaps_mapping *mappin
     strbuf_add_char(&smaps->paths, '\0');
 }
 
-/* Returns the new mapping, or NULL with `error` set if it is only this line that is no good (0) or
- * memory is at its end. The table stays sorted whatever the text says. */
+/* Returns the new mapping, or NULL: `error` is 0 if only this line is wrong, or -ENOMEM. The table
+ * stays sorted whatever the text says. */
 static struct smaps_mapping *smaps_take_header(struct smaps *smaps, char *line, int *error)
 {
     struct process_mapping parsed;

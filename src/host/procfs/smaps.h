@@ -25,8 +25,8 @@
 
 /* ---- Bytes --------------------------------------------------------------------------------- */
 
-/* All in bytes; unknown is what the kernel does not say (swap_pss before Linux 4.3). The kernel
- * rounds each to KiB, PSS downwards: a sum over mappings may be up to a KiB a mapping below
+/* All in bytes; figures that the kernel does not give are unknown (swap_pss before Linux 4.3). The
+ * kernel rounds each to KiB, PSS downwards: a sum over mappings may be up to a KiB a mapping below
  * smaps_rollup's. The zero page is in none of them. */
 struct smaps_bytes {
     struct figure size;      /* of address space */
@@ -39,7 +39,7 @@ struct smaps_bytes {
     struct figure huge;    /* of rss: transparent huge pages, of files and shared memory, too */
     struct figure hugetlb; /* from the huge page pool; in none of the above but size */
     struct figure locked;  /* of pss: mlocked */
-    /* pss by what the pages are. The sum over a process has them (Linux 5.4), a mapping has not. */
+    /* pss by what the pages are. Only the sum over a process has them (Linux 5.4). */
     struct figure pss_anonymous, pss_file, pss_shared_memory;
 };
 
@@ -122,7 +122,7 @@ const struct smaps_mapping *smaps_find(const struct smaps *smaps, uint64_t addre
 
 /* ---- Kinds --------------------------------------------------------------------------------- */
 
-/* What the caller knows and the kernel does not. */
+/* What the caller knows beyond the kernel's data. */
 struct smaps_hint {
     uint64_t start, end;
     enum smaps_kind kind;
@@ -130,10 +130,8 @@ struct smaps_hint {
 
 struct smaps_hints {
     /* Sorted by address, disjoint. A mapping that hints of one kind cover fully is of that kind.
-     * The kernel joins neighbours: of a mapping that is covered in part the kind stays what it is,
-     * and hinted_bytes says how much is claimed; page_table_count() of the hint tells what that
-     * costs.
-     */
+     * The kernel joins neighbours, so a mapping may be covered in part. Its kind then stays, and
+     * hinted_bytes has the covered bytes; page_table_count() of the hint gives their cost. */
     const struct smaps_hint *ranges;
     size_t range_count;
     /* Stack pointers of threads, in any order. Private writable memory that holds one, with an area
@@ -154,7 +152,7 @@ struct smaps_totals {
     uint64_t count, kind_counts[SMAPS_KINDS];   /* mappings */
 };
 
-/* Unknown where one mapping's is. */
+/* A sum is unknown if the figure of one mapping is. */
 void smaps_sum(const struct smaps *smaps, struct smaps_totals *totals);
 
 /* The sum alone, as the kernel makes it (Linux 4.14: smaps_rollup, a third of

@@ -30,8 +30,8 @@ uint64_t stacks_parse_syscall(const char *text)
     return strtoull(sp, NULL, 16);
 }
 
-/* 0 if it cannot be known; kstkesp in stat, the other source, is only said of a thread that dies.
- */
+/* 0 if it is not known. kstkesp in stat, the other source, is only shown for a thread that
+ * exits. */
 static uint64_t stacks_read_pointer(pid_t pid, pid_t tid)
 {
     char path[48];
@@ -144,8 +144,8 @@ static void stacks_set_extent(struct stacks_thread *thread, uint64_t start, uint
     thread->evidence = evidence;
 }
 
-/* mprotect() may have split it: all parts are named [stack] that hold the place where it began, so
- * only one is. */
+/* mprotect() may have split the stack. Only the part with the address where it began is named
+ * [stack]. */
 static bool stacks_set_main(struct stacks_thread *thread, const struct smaps *smaps)
 {
     for (size_t i = 0; i < smaps->count; i++) {
@@ -158,7 +158,8 @@ static bool stacks_set_main(struct stacks_thread *thread, const struct smaps *sm
     return false;
 }
 
-/* The guards nearest to an address, of those that are no mappings of their own. */
+/* The nearest guards below and above an address that are no mappings of their own
+ * (MADV_GUARD_INSTALL). */
 struct guards {
     uint64_t address, below_end, above_start; /* 0: none */
 };
@@ -172,7 +173,7 @@ static int stacks_note_guard(const struct page_table_run *run, void *context)
         guards->below_end = run->end;
     } else if (!guards->above_start) {
         guards->above_start = run->start;
-        return 1; /* the rest is others' */
+        return 1; /* memory above the guard is not this stack's */
     }
     return 0;
 }

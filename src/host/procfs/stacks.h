@@ -5,16 +5,16 @@
  *             never touched        touched, unused   in use (depth)
  *
  * What can be known, and what not:
- *   - A thread's stack pointer is said by /proc/PID/task/TID/syscall while the thread waits in the
- *     kernel, to those who may trace it. Of a thread that runs it is not known: there any address
- *     that lies in its stack, if the caller knows one (`places`), stands in for it.
+ *   - /proc/PID/task/TID/syscall shows a thread's stack pointer while the thread waits in the
+ *     kernel, to those who may trace it. The stack pointer of a running thread is not known. If the
+ *     caller knows any address in its stack (`places`), that is used instead.
  *   - The stack is the memory around the stack pointer. A thread on another stack (a signal
- * handler's, a fiber's) shows that one.
- *   - The lower end is the guard area below. Without one the memory may be a heap that fibers live
- *     in: nothing is said about the extent then.
+ *     handler's, a fiber's) shows that one.
+ *   - The lower end is the guard area below. Without one the memory may be a heap that has fibers'
+ *     stacks, so the extent is not known then.
  *   - The upper end is that of the mapping, or the next guard. The kernel joins neighbours, so
- * memory of something else that was mapped right above may be taken for the stack's top
- * (STACKS_GUARDED only): extent and touched bytes are upper bounds, `depth_bytes` too.
+ *     other memory that was mapped directly above may be taken for the stack's top
+ *     (STACKS_GUARDED only): extent, touched bytes and `depth_bytes` are upper bounds.
  *   - Touched counts whole pages, also what an earlier thread touched whose stack glibc used again,
  *     and a huge page in full. Pages that were given back do not count. At the top of a thread's
  *     stack lie its descriptor and its thread-local variables.

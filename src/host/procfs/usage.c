@@ -145,7 +145,7 @@ static int usage_add_switches(const struct usage_thread *thread, void *context)
     return 0;
 }
 
-/* Those in a process's own status are its first thread's. */
+/* The switches in a process's own status are only those of its first thread. */
 static int usage_read_switches(pid_t pid, const char *status, struct usage *usage)
 {
     if (figure_or(usage->threads, 0) != 1)

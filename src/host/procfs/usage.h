@@ -1,6 +1,6 @@
 /* What a process and its threads have used so far, by the kernel's count: page faults, processor
  * time, context switches, peaks. Functions return 0 or -errno: -ESRCH for what is gone. Numbers
- * that the kernel does not say are unknown. Thread-safe. */
+ * that the kernel does not give are unknown. Thread-safe. */
 #ifndef TIDEMARK_PROCFS_USAGE_H
 #define TIDEMARK_PROCFS_USAGE_H
 
@@ -24,7 +24,7 @@ struct usage {
     struct figure page_table_bytes;              /* VmPTE: what the mapping itself costs */
 };
 
-/* Of a zombie the faults and times are known, the rest is not. */
+/* Of a zombie only the faults and times are known. */
 int usage_read(pid_t pid, struct usage *usage);
 
 struct usage_thread {
