@@ -1,7 +1,7 @@
-/* Looks for what has a call's result (assigned_types.h): call_result.h says where it is at each
- * instruction behind the call, and the variables, parameters and constructors in scope there are
- * asked whether they are there. A location in DWARF is true for whatever way led to an address, so
- * one is enough. */
+/* Finds the variable or constructor that has a call's result (assigned_types.h). call_result.h
+ * gives the place of the result at each instruction behind the call. The locations of the
+ * variables, parameters and constructors in scope there are compared with that place. A location in
+ * DWARF holds for every way to an address, so following one way is enough. */
 #include "symbols/assigned_types.h"
 
 #include <dwarf.h>
@@ -14,9 +14,9 @@
 
 enum { MOST_LINKS = 16, MOST_DEPTH = 100 };
 
-/* To a pointer of what kind the result is assigned; the first that there is counts. What was
- * inlined behind the call may see a part of it: a list's link, say. Anything may be seen as
- * characters. */
+/* Kinds of pointers to which the result is assigned; the first kind found counts. Code inlined
+ * behind the call may use only a part of the object, such as a list's link. A pointer to characters
+ * may point to any type. */
 enum assigned_kind { ASSIGNED_HERE, ASSIGNED_BESIDE, ASSIGNED_BYTES, ASSIGNED_KINDS };
 
 struct typing_call {
@@ -28,13 +28,13 @@ struct typing_call {
     const struct call_result_step *step;
     uint64_t at; /* of the step, as in DWARF */
     /* found */
-    Dwarf_Die made; /* by a constructor; addr NULL: none */
+    Dwarf_Die made; /* the class of a constructor; addr NULL: none */
     struct assigned {
         Dwarf_Die type; /* addr NULL: nothing */
         bool is_ambiguous;
     } assigned[ASSIGNED_KINDS];
-    bool is_beside;    /* the variables that are looked at: their scope does not hold the call */
-    bool is_elsewhere; /* the step: a scope around it does not */
+    bool is_beside;    /* the scope of the variables being compared does not contain the call */
+    bool is_elsewhere; /* a scope around the step does not contain the call */
 };
 
 /* ---- Types ----------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ static bool assigned_types_peel(Dwarf_Die *type, const char **name)
     return false;
 }
 
-/* What a variable, parameter or member that is a pointer points to. False: it is none, or to
+/* The type to which a variable, parameter or member points. False: it is no pointer, or one to
  * void. */
 static bool assigned_types_pointee(Dwarf_Die *holder, Dwarf_Die *type)
 {
@@ -70,7 +70,8 @@ static bool assigned_types_pointee(Dwarf_Die *holder, Dwarf_Die *type)
            dwarf_tag(type) == DW_TAG_pointer_type && assigned_types_follow(type, DW_AT_type);
 }
 
-/* What the elements of an array are whose descriptor begins with a pointer to them (Fortran's). */
+/* The type of the elements of an array whose descriptor begins with a pointer to them
+ * (Fortran's). */
 static bool assigned_types_element(Dwarf_Die *holder, Dwarf_Die *type)
 {
     *type = *holder;
@@ -114,7 +115,8 @@ static void assigned_types_note(struct typing_call *typing, Dwarf_Die *type, boo
 
 /* ---- Where a variable is --------------------------------------------------------------------- */
 
-/* How far the frame's address (CFA) is from the register at the step. False: from another one. */
+/* The distance of the frame's address (CFA) from the step's base register. False: the CFA is
+ * counted from another register. */
 static bool assigned_types_cfa(const struct typing_call *typing, int64_t *distance)
 {
     Dwarf_Addr bias;
@@ -133,7 +135,7 @@ static bool assigned_types_cfa(const struct typing_call *typing, int64_t *distan
     return is_by_register;
 }
 
-/* Is the result stored so far from what the function's variables are counted from? */
+/* Whether the result is stored at this offset from the function's frame base. */
 static bool assigned_types_is_in_frame(const struct typing_call *typing, int64_t offset)
 {
     const struct call_result_step *step = typing->step;
@@ -168,7 +170,8 @@ static bool assigned_types_is_at(const struct typing_call *typing, Dwarf_Die *va
            operation->number == (uint64_t)step->offset - typing->index->bias;
 }
 
-/* Is the register at the step a pointer to a structure of which the member at the offset is set? */
+/* Finds the member at the offset in a structure, through members that are structures. False: there
+ * is none, or it is no pointer. */
 static bool assigned_types_member(Dwarf_Die *structure, uint64_t offset, Dwarf_Die *member)
 {
     for (int depth = 0; depth < MOST_LINKS; depth++) {
@@ -213,7 +216,8 @@ static bool assigned_types_is_base(const struct typing_call *typing, Dwarf_Die *
            count == 1 && operation->atom == DW_OP_reg0 + step->base;
 }
 
-/* What is stored by code that was inlined behind the call may be a part. */
+/* Code that was inlined behind the call may store the result as a pointer to a part of the object
+ * (ASSIGNED_BESIDE). */
 static void assigned_types_see_variable(struct typing_call *typing, Dwarf_Die *variable)
 {
     bool is_beside =
@@ -234,7 +238,7 @@ static void assigned_types_see_variable(struct typing_call *typing, Dwarf_Die *v
 
 /* ---- Constructors ---------------------------------------------------------------------------- */
 
-/* Is the function's parameter `this` of a class with that name? */
+/* Whether the parameter is `this`, of a class with that name. */
 static bool assigned_types_is_self(Dwarf_Die *parameter, const char *name, Dwarf_Die *class)
 {
     const char *of;
@@ -247,8 +251,8 @@ static bool assigned_types_is_self(Dwarf_Die *parameter, const char *name, Dwarf
     return strncmp(name, of, bytes) == 0 && name[bytes] == '\0';
 }
 
-/* Is the function a constructor? Of which class, and `self`: its `this`. Where a function was
- * inlined, gcc has its parameters in any order. */
+/* Whether the function is a constructor; sets its class, and `self`: its `this`. gcc lists the
+ * parameters of an inlined function in any order. */
 static bool assigned_types_is_constructor(Dwarf_Die *function, Dwarf_Die *class, Dwarf_Die *self)
 {
     const char *furthest = NULL, *name = dwarf_diename(function);
@@ -260,7 +264,7 @@ static bool assigned_types_is_constructor(Dwarf_Die *function, Dwarf_Die *class,
     return true;
 }
 
-/* A constructor calls those of bases with the same address: the outermost counts. */
+/* A constructor calls those of base classes with the same address, so the outermost one counts. */
 static void assigned_types_see_inlined(struct typing_call *typing, Dwarf_Die *inlined)
 {
     Dwarf_Die class, self;
@@ -289,7 +293,8 @@ static bool assigned_types_is_scope(int tag)
            tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
-/* From the outside in. True: one of the scopes is a constructor that does not hold the call. */
+/* Compares the variables of scopes from the outside in. True: one of the scopes is a constructor
+ * that does not contain the call. */
 static bool assigned_types_see_scope(struct typing_call *typing, Dwarf_Die *scope, int depth,
                                      const char **furthest)
 {
@@ -329,7 +334,7 @@ static void assigned_types_see_globals(struct typing_call *typing)
     while (dwarf_walk_sibling(&furthest, &child));
 }
 
-/* Is the address in a scope that does not hold the call? */
+/* Whether the step is in a scope that does not contain the call. */
 static bool assigned_types_is_elsewhere(const struct typing_call *typing, Dwarf_Die *scope,
                                         int depth, const char **furthest)
 {
@@ -358,7 +363,7 @@ static void assigned_types_see(struct typing_call *typing)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Does the last member have room for more than is said? */
+/* Whether the last member is an array without a size. */
 static bool assigned_types_is_open(Dwarf_Die *type)
 {
     const char *furthest = NULL;
@@ -375,7 +380,7 @@ static bool assigned_types_is_open(Dwarf_Die *type)
            (dwarf_aggregate_size(&last, &bytes) != 0 || bytes == 0);
 }
 
-/* "node *"; of what has no name "pointer". */
+/* "node *"; "pointer" if the type has no name. */
 static const char *assigned_types_pointer_name(struct typing_call *typing, Dwarf_Die *pointer)
 {
     char text[512];
@@ -419,7 +424,7 @@ static bool assigned_types_tell(struct typing_call *typing, Dwarf_Die *found,
     return type->name && (type->is_scalar || assigned_types_is_structure(dwarf_tag(&bare)));
 }
 
-/* A function that returns a pointer to void hands on what it has asked for. */
+/* A function that returns a pointer to void hands on its result. */
 static bool assigned_types_hands_on(Dwarf_Die *function)
 {
     Dwarf_Die type = *function, pointee;
@@ -441,7 +446,7 @@ static bool assigned_types_choose(struct typing_call *typing, struct symbols_cal
     return type->hands_on = assigned_types_hands_on(&typing->function);
 }
 
-/* Between these steps the result comes to be nowhere else. */
+/* Whether the step must be compared: only at these steps the result is in a new place. */
 static bool assigned_types_is_new(const struct call_result *result, size_t at)
 {
     const struct call_result_step *step = &result->steps[at];

@@ -1,12 +1,12 @@
-/* The type that a call's result has in the program, by debug information: what it is assigned to,
- * or what a constructor makes of it.
+/* The type of a call's result in the program, by debug information: the type of the variable that
+ * it is assigned to, or the class whose constructor is called with it.
  *
  *     struct node *node = xmalloc(sizeof *node);       node   a variable, wherever the compiler keeps it
  *     Mesh *mesh = new Mesh(path);                     Mesh   the constructor that is called or inlined
  *
  *     allocate(weights(n))                             real   a Fortran array's descriptor in the frame
  *
- * Where two things of different types have it, there is none. */
+ * If variables of different types have the result, no type is found. */
 #ifndef TIDEMARK_SYMBOLS_ASSIGNED_TYPES_H
 #define TIDEMARK_SYMBOLS_ASSIGNED_TYPES_H
 

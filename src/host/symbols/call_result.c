@@ -1,17 +1,17 @@
-/* Follows a call's result (call_result.h). An instruction is taken apart into its prefixes, opcode
- * and operand; a row of a table says what it does to the register that it writes. */
+/* Follows a call's result (call_result.h). An instruction is decoded into its prefixes, opcode and
+ * operand; then its effect on the registers with the result is applied. */
 #include "symbols/call_result.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-/* Numbers of the machine. */
+/* The machine's register numbers. */
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R11 = 11, REGISTERS = 16 };
 enum { CALLER_SAVED = 1 << RAX | 1 << RCX | 1 << RDX | 1 << RSI | 1 << RDI | 0xf << R8 };
 
 struct instruction {
     unsigned rex, prefix;                     /* 0: none */
-    unsigned opcode;                          /* 0x0f00 and more: of two bytes */
+    unsigned opcode;                          /* 0x0f00 and more: an opcode of two bytes */
     bool has_operand, is_memory, is_relative; /* to the next instruction */
     unsigned reg, rm; /* of is_memory: its base; REGISTERS: none, or scaled */
     int64_t offset;
@@ -171,7 +171,7 @@ static void call_result_move(struct following *following, const struct instructi
         call_result_store(following, of, step);
 }
 
-/* Does an instruction of SSE leave the general registers alone? */
+/* Whether it is an instruction of SSE that leaves the general registers alone. */
 static bool call_result_is_of_vectors(const struct instruction *of)
 {
     static const uint8_t those[] = {
@@ -184,13 +184,13 @@ static bool call_result_is_of_vectors(const struct instruction *of)
     return of->opcode == 0x0f7e && of->is_memory;
 }
 
-/* False: the way ends. */
+/* Follows a jump forwards. False: the way ends. */
 static bool call_result_jump(struct following *following, const struct instruction *of)
 {
     int64_t to = (int64_t)(following->at + of->bytes) + of->offset;
     if (to < (int64_t)following->at || to >= (int64_t)following->bytes)
         return false;
-    following->at = (size_t)to - of->bytes; /* what is behind it is added */
+    following->at = (size_t)to - of->bytes; /* the caller adds of->bytes */
     return true;
 }
 
@@ -202,7 +202,7 @@ static void call_result_call(struct following *following, const struct instructi
     following->holds &= ~(uint32_t)CALLER_SAVED;
 }
 
-/* What writes a register or memory, and nothing else. */
+/* An instruction that only writes a register or memory. False: it is another one. */
 static bool call_result_compute(struct following *following, const struct instruction *of)
 {
     unsigned opcode = of->opcode;
@@ -233,7 +233,7 @@ static bool call_result_take(struct following *following, const struct instructi
         call_result_move(following, of, step);
         return true;
     case 0x90:
-    case 0x74: /* je: behind a test it is not NULL */
+    case 0x74: /* je: not taken, because the result is not NULL */
     case 0x0f84:
         return true;
     case 0x75: /* jne */

@@ -1,16 +1,16 @@
 /* Where the result of a call goes: follows it through the instructions behind the call, by a
- * decoder that knows the few forms that compilers put there. What it does not know ends the way, so
- * that nothing is guessed.
+ * decoder of the few forms that compilers put there. An unknown instruction ends the way, so
+ * nothing is guessed.
  *
  *     call malloc
- *     mov  %rax,%rbx           rax, rbx                   a variable in one of them has it
+ *     mov  %rax,%rbx           rax, rbx                   a variable in one of these has it
  *     test %rax,%rax
  *     je   …                   the way goes on where it is not NULL
  *     mov  %rax,-0x18(%rbp)    stored in the frame        the variable there has it
  *     mov  %rbx,%rdi
  *     call Node::Node          called with it             a constructor makes an object of it
  *
- * x86-64 only: of other machines nothing is known. */
+ * x86-64 only: on other machines no steps are found. */
 #ifndef TIDEMARK_SYMBOLS_CALL_RESULT_H
 #define TIDEMARK_SYMBOLS_CALL_RESULT_H
 
@@ -22,7 +22,7 @@ enum { CALL_RESULT_STEPS = 24 };
 /* How it is stored: at a distance from a register that does not hold it, or at an address. */
 enum call_result_store { CALL_RESULT_NOWHERE, CALL_RESULT_AT_REGISTER, CALL_RESULT_AT_ADDRESS };
 
-/* Before the instruction at the address. Registers are numbered as in DWARF. */
+/* The state before the instruction at the address. Registers are numbered as in DWARF. */
 struct call_result_step {
     uint64_t address;
     uint32_t registers;           /* bits: those that hold the result */
@@ -37,7 +37,7 @@ struct call_result {
     size_t count; /* 0: nothing is known of this machine */
 };
 
-/* `code` is what stands at `address`, the return address. */
+/* `code`: the bytes at `address`, the return address. */
 void call_result_follow(struct call_result *result, const uint8_t *code, size_t bytes,
                         uint64_t address);
 

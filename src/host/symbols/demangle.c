@@ -1,21 +1,21 @@
-/* Linkage names → what people write. C++ and Rust through libiberty, with the output that c++filt
- * gives, so that a name can be pasted from one tool into the other; gfortran by its documented rule
- * (GNU Fortran manual, "Naming conventions"):
+/* Linkage names → names as in the source. C++ and Rust through libiberty, with the output that
+ * c++filt gives, so that a name can be pasted from one tool into the other; gfortran by its
+ * documented rule (GNU Fortran manual, "Naming conventions"):
  *
  *   __mod_MOD_proc              mod::proc
- *   __mod_sub_SMOD_proc …       left: submodule names cannot be taken apart for certain
+ *   __mod_sub_SMOD_proc …       unchanged: submodule names cannot be split with certainty
  *   __mod_MOD_proc.constprop.0  mod::proc [clone .constprop.0]     as for C++
  *   MAIN__                      main program      (DWARF, where present, has its real name)
- *   name_                       left: C has such names too. Where DWARF says Fortran, the name in
- *                               DWARF is used and the underscore never seen
+ *   name_                       unchanged: C has such names too. Where DWARF says Fortran, the
+ *                               name in DWARF is used, which has no underscore
  *
- * What a compiler makes of the body of an OpenMP construct is a function of its own; outlined.c has
- * the names that they give it. The function that it was cut out of is named first:
+ * A compiler makes a function of the body of an OpenMP construct; outlined.c has the names of such
+ * functions. The function around the construct is named first:
  *
  *   solve._omp_fn.0             solve [OpenMP region 0]
  *
- * A name from a file is not to be trusted: a hundred bytes can describe a name of gigabytes, so the
- * output is limited and demangling is left by longjmp at the limit. */
+ * A name from a file is not trusted: a hundred bytes can describe a name of gigabytes. So the
+ * output is limited, and longjmp ends the demangling at the limit. */
 #include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
@@ -93,7 +93,7 @@ static char *demangle_fortran(const char *linkage)
 static char *demangle_function(const char *linkage)
 {
     size_t length = strlen(linkage);
-    /* Rust first: its legacy names are valid C++ names with a hash at the end. */
+    /* Rust comes first, because its legacy names are valid C++ names with a hash at the end. */
     char *readable = NULL;
     if (strncmp(linkage, "_R", 2) == 0 || strncmp(linkage, "_ZN", 3) == 0)
         readable = demangle_with(rust_demangle_callback, linkage, STYLE);
@@ -103,7 +103,8 @@ static char *demangle_function(const char *linkage)
     return readable ? readable : demangle_fortran(linkage);
 }
 
-/* Names of outlined functions that name no parent are left as they are: DWARF may know it. */
+/* Names of outlined functions without a parent are left as they are, because DWARF may have the
+ * parent. */
 static char *demangle_outlined(const struct outlined *outlined)
 {
     struct strbuf out = STRBUF_INIT;

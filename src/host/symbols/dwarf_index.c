@@ -81,8 +81,8 @@ static void dwarf_add_units(struct dwarf_index *index)
     }
 }
 
-/* A range takes more than a byte of a file, in lists that each function has for itself, as
- * compilers make them. A file that is packed has some more. */
+/* Compilers write separate lists of ranges for each function, so each range takes more than a byte
+ * of the file. A packed file has some more. */
 static uint64_t dwarf_most_ranges(Dwarf *dwarf)
 {
     enum { LEAST = 1 << 16, TIMES = 2 };
@@ -100,7 +100,7 @@ bool dwarf_index_open(struct dwarf_index *index, Dwarf *dwarf, uint64_t bias, st
     struct range_map own = {0};
     for (size_t i = 0; i < index->unit_count; i++)
         complete &= dwarf_add_ranges(&own, &index->units[i].die, (uint32_t)i, &index->ranges_left);
-    if (!complete) /* first, so that a unit's own ranges are believed more */
+    if (!complete) /* first, so that a unit's own ranges cover these */
         dwarf_add_aranges(index);
     for (size_t i = 0; i < own.count; i++)
         range_map_add(&index->unit_ranges, own.ranges[i].low, own.ranges[i].high,
@@ -165,7 +165,7 @@ static void dwarf_add_function(struct unit *unit, Dwarf_Die *die)
         (struct function){.die = *die, .ranges_left = unit->ranges_left};
 }
 
-/* Where functions stand that are not nested in others: C, C++ and Fortran put none into classes. */
+/* Scopes of functions that are not nested in others: C, C++ and Fortran put none into classes. */
 static bool dwarf_is_outer_scope(int tag)
 {
     return tag == DW_TAG_namespace || tag == DW_TAG_module;
@@ -196,9 +196,9 @@ static void dwarf_forget_functions(struct unit *unit)
     range_map_release(&unit->function_ranges);
 }
 
-/* Bodies are skipped at first, which makes this fast where DW_AT_sibling is there. An address in
- * no outer function makes the unit be read in full: Fortran's contained procedures, Rust's
- * methods, lambdas of local classes. */
+/* Function bodies are skipped at first, which is fast where DW_AT_sibling exists. If no outer
+ * function has the address, the whole unit is read: Fortran's contained procedures, Rust's methods,
+ * lambdas of local classes. */
 static struct function *dwarf_find_function(struct unit *unit, uint64_t address)
 {
     uint32_t found = range_map_find(&unit->function_ranges, address);
@@ -258,7 +258,7 @@ static uint32_t dwarf_find_inlined(struct function *function, uint64_t address)
 
 /* ---- Files and lines ----------------------------------------------------------------------- */
 
-/* "/a/./b//../c" → "/a/c": compilers write paths as their build system called them. */
+/* "/a/./b//../c" → "/a/c": compilers write paths as the build system gave them. */
 static const char *dwarf_tidy_path(struct pool *pool, const char *path)
 {
     size_t length = strlen(path), kept = 0;

@@ -1,6 +1,7 @@
-/* DWARF, indexed as it is asked for: one sorted map of the units of a module; per unit that an
- * address fell in, one of its functions and its line table; per function, one of what was inlined
- * into it. dwarf_getscopes() walks a unit from its start for each address instead. */
+/* An index of DWARF, built as addresses are looked up. It has one sorted map of the units of a
+ * module; for each unit with such an address, a map of its functions, and its line table; for each
+ * function, a map of the calls inlined into it. (dwarf_getscopes() would walk a unit from its start
+ * for each address.) */
 #ifndef TIDEMARK_SYMBOLS_DWARF_INDEX_H
 #define TIDEMARK_SYMBOLS_DWARF_INDEX_H
 
@@ -29,7 +30,7 @@ struct function {
     struct range_map inline_ranges;
 };
 
-/* A namespace, module or class, by the offsets of what is in it. */
+/* A namespace, module or class, with the range of offsets inside it. */
 struct scope {
     Dwarf_Off begin, end;
     const char *name;
@@ -66,7 +67,8 @@ struct dwarf_index {
     struct unit *units;
     size_t unit_count, unit_capacity;
     struct range_map unit_ranges;
-    uint64_t ranges_left; /* that may still be read: functions may share a list a million times */
+    uint64_t ranges_left; /* how many ranges may still be read: a corrupt file may have a million
+                             functions that share a list */
     struct number_map name_numbers; /* address of a DIE → index in names */
     struct name *names;
     size_t name_count, name_capacity;
@@ -76,8 +78,8 @@ struct dwarf_index {
 bool dwarf_index_open(struct dwarf_index *index, Dwarf *dwarf, uint64_t bias, struct pool *pool);
 void dwarf_index_release(struct dwarf_index *index);
 
-/* As symbols_resolve(), but 0 if DWARF knows nothing of the address; the last frame's function is
- * NULL if only its line is known. */
+/* As symbols_resolve(), but returns 0 if DWARF has nothing for the address. The last frame's
+ * function is NULL if only its line is known. */
 size_t dwarf_index_resolve(struct dwarf_index *index, uint64_t address,
                            struct symbols_frame *frames, size_t max);
 

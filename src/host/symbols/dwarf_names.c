@@ -1,10 +1,11 @@
-/* A linkage name says everything (namespace, class, parameters). Where there is none, DW_AT_name is
- * qualified with the namespaces, modules and classes around the declaration; DWARF's tree has no
- * way up, so the scopes of a unit are listed once, when the first such name turns up. Fortran:
- * DW_AT_name is what people wrote, the linkage name only its translation.
+/* A linkage name is complete (namespace, class, parameters). Without one, DW_AT_name is qualified
+ * with the namespaces, modules and classes around the declaration. DWARF's entries have no link to
+ * their parents, so the scopes of a unit are listed once, for the first such name. For Fortran,
+ * DW_AT_name is the name in the source, and the linkage name only its translation.
  *
- * Outlined functions (outlined.h): gcc has their linkage name in DW_AT_name. clang before 17 names
- * no parent, which is the function of the same file that begins last before the outlined one. */
+ * Outlined functions (outlined.h): gcc puts their linkage name into DW_AT_name. clang before 17
+ * does not name the parent; it is the last function of the same file that begins before the
+ * outlined one. */
 #include "symbols/dwarf_names.h"
 
 #include <dwarf.h>
@@ -28,7 +29,7 @@ static const char *dwarf_names_linkage_of(Dwarf_Die *die)
     return dwarf_formstring(&attribute);
 }
 
-/* The DIE that `die` says its name by: along abstract origins, then specifications. */
+/* The DIE that has the name of `die`: along abstract origins, then specifications. */
 static Dwarf_Die dwarf_names_declaration_of(Dwarf_Die die)
 {
     static const unsigned links[] = {DW_AT_abstract_origin, DW_AT_specification};
@@ -103,8 +104,8 @@ static void dwarf_names_add_scopes(struct unit *unit, Dwarf_Die *parent, Dwarf_O
     } while (dwarf_walk_sibling(furthest, &child));
 }
 
-/* "mod::" + "proc". Only for declarations in the unit itself: another unit's (LTO, dwz) would have
- * to be listed for one name. */
+/* "mod::" + "proc". Only for declarations in the unit itself: for those of another unit (LTO, dwz)
+ * that unit's scopes would have to be listed. */
 static const char *dwarf_names_qualified(struct dwarf_index *index, struct unit *unit,
                                          Dwarf_Die *declaration, const char *name)
 {

@@ -1,4 +1,4 @@
-/* What functions and variables in DWARF are called. */
+/* The names of functions and variables in DWARF. */
 #ifndef TIDEMARK_SYMBOLS_DWARF_NAMES_H
 #define TIDEMARK_SYMBOLS_DWARF_NAMES_H
 
@@ -8,10 +8,9 @@
  * until the next call. */
 const struct name *dwarf_name(struct dwarf_index *index, struct unit *unit, Dwarf_Die *die);
 
-/* Walking a tree in the order that it stands in the file: the only order there is, unless the file
- * is corrupt and a sibling is said to stand among the children or before. `furthest`, NULL at
- * first, is where the walk has been; what stands before it is not visited again, so that a walk
- * takes no longer than the file. False: no more. */
+/* Walk a tree in the order of the file. Only in a corrupt file can a sibling lie among the children
+ * or before them. `furthest`, NULL at first, is the furthest place of the walk. Entries before it
+ * are not visited again, so a walk takes no longer than the file. False: there are no more. */
 bool dwarf_walk_child(const char **furthest, Dwarf_Die *parent, Dwarf_Die *child);
 bool dwarf_walk_sibling(const char **furthest, Dwarf_Die *die);
 

@@ -1,6 +1,6 @@
-/* The map is a file in /tmp that anyone could have made. It can only give names, so what it says
- * is taken if the right user wrote it: a name is cut, a line that is no map line is skipped, and
- * control characters, which could play tricks on a terminal, are replaced. */
+/* Reads maps of JIT code (jit.h). The map is a file in /tmp that anyone could have made. So it is
+ * only read if the right user wrote it. It can only give names: long names are cut, other lines are
+ * skipped, and control characters, which a terminal could obey, are replaced. */
 #include "symbols/jit.h"
 
 #include <ctype.h>
@@ -27,7 +27,8 @@ void jit_map_release(struct jit_map *map)
     *map = (struct jit_map){.pid = map->pid};
 }
 
-/* The process's user, us, or root: names of anybody else's would stand in root's reports. */
+/* The file must belong to the process's user, to us, or to root. Otherwise another user's names
+ * would get into root's reports. */
 static bool jit_map_trusted(const struct stat *file, int pid)
 {
     char path[64];
@@ -78,8 +79,8 @@ static const char *jit_name_number(const char *begin, const char *end, uint32_t 
     return at - 1;
 }
 
-/* What V8 calls code of JavaScript: a kind, a sign for how it was compiled, a name that may be
- * empty, a file, a line and a column. */
+/* Skips the kind of V8's name for JavaScript code, and the sign for how it was compiled. A name
+ * that may be empty, a file, a line and a column follow. NULL: it is another name. */
 static const char *jit_name_after_kind(const char *name)
 {
     static const char *const kinds[] = {
@@ -92,7 +93,7 @@ static const char *jit_name_after_kind(const char *name)
     return NULL;
 }
 
-/* "JS:~keep /srv/sessions.js:9:14" as function, file and line; what is not of that form is a
+/* "JS:~keep /srv/sessions.js:9:14" as function, file and line; a text of another form is only a
  * name. */
 static struct jit_code jit_name_split(struct pool *pool, const char *name, size_t length)
 {
@@ -132,8 +133,8 @@ static void jit_map_add_line(struct jit_map *map, const char *line, size_t lengt
     range_map_add(&map->ranges, start, start + bytes, (uint32_t)map->code_count++);
 }
 
-/* Takes the whole lines out of `text`; returns their bytes. A line that does not fit into the
- * buffer at all is no name for anyone. */
+/* Takes the whole lines out of `text`; returns their bytes. A line that is longer than the buffer
+ * is skipped. */
 static size_t jit_map_add_lines(struct jit_map *map, char *text, size_t bytes, struct pool *pool)
 {
     size_t taken = 0;
@@ -164,7 +165,7 @@ void jit_map_update(struct jit_map *map, const char *root, struct pool *pool)
 {
     struct stat status;
     int fd = -1;
-    pid_t own; /* inside a container the process has another number, and names its map by it */
+    pid_t own; /* inside a container the process has another pid, which is in the map's name */
     if (*root && process_own_pid(map->pid, &own) == 0)
         fd = jit_map_open(root, own, map->pid, &status);
     if (fd < 0)

@@ -1,5 +1,5 @@
-/* Allocation for symbols that never returns NULL (name_memory.h): it aborts with a sentence. Arrays
- * grow by doubling. */
+/* Allocation for symbols that never returns NULL (name_memory.h): out of memory ends the tool.
+ * Arrays grow by doubling. */
 #include "symbols/name_memory.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* Memory for names: there is no sensible way to go on without it, so its lack ends the tool with a
- * sentence instead of a NULL that every caller would have to carry upwards. */
+/* Memory for names. Out of memory ends the tool with a sentence, so callers need not handle
+ * NULL. */
 #ifndef TIDEMARK_SYMBOLS_NAME_MEMORY_H
 #define TIDEMARK_SYMBOLS_NAME_MEMORY_H
 

@@ -29,10 +29,10 @@
 
 #define DEBUG_SERVERS "DEBUGINFOD_URLS"
 
-/* libdwfl loads the library that asks debug servers for what it does not find, and with it those
- * for HTTP, TLS, LDAP and Kerberos, even where no server is named; and none of its functions
- * searches the directories without. This one stands before libc's for all libraries of this
- * program. */
+/* libdwfl loads the library for debug servers, and with it those for HTTP, TLS, LDAP and Kerberos,
+ * even if no server is named. None of its functions searches only the directories. So this dlopen()
+ * replaces libc's for all libraries of this program, and loads that library only if servers are
+ * named. */
 __attribute__((visibility("default"))) void *dlopen(const char *name, int mode)
 {
     void *(*next)(const char *name, int mode) =
@@ -104,8 +104,8 @@ static bool object_file_map(struct object_file *image, size_t length, int flags,
     return true;
 }
 
-/* Our own: as good as the recorded one if the build-ids are equal, which is asked like for files.
- */
+/* Our own vdso, which can stand for the recorded one if the build-ids are equal. They are compared
+ * as for files. */
 static bool object_file_map_vdso(struct object_file *image)
 {
     const char *vdso = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
@@ -120,7 +120,7 @@ static bool object_file_map_vdso(struct object_file *image)
     return true;
 }
 
-/* A path from a recording may name anything by now: a FIFO must not stop the report. */
+/* A path from a recording may be anything by now: a FIFO, say, must not block the report. */
 static bool object_file_map_file(struct object_file *image, const char *path)
 {
     struct stat status;
@@ -147,8 +147,8 @@ static int object_file_begin_debug(int fd)
     return object_file_begin_packed(unpacked_copy_instead(fd));
 }
 
-/* What is packed gives its place to its unpacked copy; but not where libdwfl compares debug files
- * by the sum of their bytes, for want of a build-id. */
+/* Packed files are replaced by their unpacked copies. Not without a build-id, because libdwfl then
+ * compares debug files by a checksum of their bytes. */
 struct guarded_open object_file_guard(const struct object_file *image)
 {
     const void *id;
@@ -192,7 +192,8 @@ static enum symbols_quality object_file_inspect(const struct object_file *image,
     return quality;
 }
 
-/* libdwfl takes two modules of one name and place for the same one, hence the name. */
+/* The name is unique, because libdwfl takes two modules of one name and place for the same
+ * module. */
 static bool object_file_report(struct object_file *image, struct object_file_session *session,
                                const char *path)
 {
@@ -246,7 +247,7 @@ static enum symbols_quality object_file_try_debug(struct object_file *image,
     for (size_t i = 1; i < id.length; i++)
         at += sprintf(path + at, "%02x", id.bytes[i]);
     strcpy(path + at, ".debug");
-    /* The image is gone: its root stands for it. */
+    /* The image is gone, so the owner of its root stands for its owner. */
     struct guarded_open before =
         guarded_open_begin((struct guarded_open){.owner = session->owner, .root = session->root});
     enum symbols_quality quality = object_file_try_under(image, session, prefix, path, id);
@@ -277,7 +278,8 @@ static enum symbols_quality object_file_find(struct object_file *image,
     return best;
 }
 
-/* Whoever owns the program's own files: they are what was recorded, by their build-ids. */
+/* The program's own files may belong to any user, because their build-ids show that they are the
+ * recorded ones. */
 enum symbols_quality object_file_open(struct object_file *image,
                                       struct object_file_session *session, const char *path,
                                       struct object_file_id id)

@@ -1,6 +1,6 @@
-/* One object file and what belongs to it, opened through libdwfl: the file, its separate debug
- * file (by build-id, debug link, or debuginfod if the user has set DEBUGINFOD_URLS: libdwfl asks
- * nobody otherwise), its alternate (dwz) file, its symbol tables.
+/* One object file and what belongs to it, opened through libdwfl: the file, its separate debug file
+ * (by build-id, debug link, or debuginfod if the user has set DEBUGINFOD_URLS), its alternate (dwz)
+ * file, its symbol tables.
  *
  * All images share one libdwfl session, since each session has a debuginfod client with two sockets
  * of its own; and files are mapped here, since libdwfl would keep each one's descriptor. So an
@@ -28,7 +28,7 @@ struct object_file_session {
     Dwfl_Callbacks callbacks;
 };
 
-/* The session stays where it is: libdwfl keeps the address of its callbacks. */
+/* The session must not move, because libdwfl keeps the address of its callbacks. */
 bool object_file_session_begin(struct object_file_session *session, const char *root);
 void object_file_session_end(struct object_file_session *session);
 
@@ -46,8 +46,8 @@ struct object_file_id {
     size_t length; /* 0: not known, any file will do */
 };
 
-/* SYMBOLS_NONE, SYMBOLS_CHANGED, or SYMBOLS_EXPORTS if it could be opened (what is in it is not
- * known yet). A file that is gone or changed is replaced by its debug file, if one is installed
+/* SYMBOLS_NONE, SYMBOLS_CHANGED, or SYMBOLS_EXPORTS if it could be opened (its contents are not
+ * read yet). A file that is gone or changed is replaced by its debug file, if one is installed
  * under the recorded build-id. */
 enum symbols_quality object_file_open(struct object_file *image,
                                       struct object_file_session *session, const char *path,
@@ -62,12 +62,13 @@ struct object_file_code {
 bool object_file_find_code(const struct object_file *image, uint64_t address,
                            struct object_file_code *code);
 
-/* What libdw opens for this image until guarded_open_restore(): its debug file, split files, and
- * the alternate one. They may be the owner's of the image, root's, or our own, in no folder that
- * others may write into; nothing is waited for. What is packed is read as its unpacked copy. */
+/* Limits what libdw opens for this image until guarded_open_restore(): its debug file, split files,
+ * and the alternate one. They must belong to the image's owner, to root or to us, and must not lie
+ * in a folder that others may write into. Opening never waits. Packed files are read from their
+ * unpacked copies. */
 struct guarded_open object_file_guard(const struct object_file *image);
 
-/* After the end of the session, which reads from the image's memory. */
+/* Call it after the end of the session, which reads from the image's memory. */
 void object_file_release(struct object_file *image);
 
 #endif

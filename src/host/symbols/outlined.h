@@ -1,6 +1,6 @@
-/* Functions that compilers make of the body of an OpenMP construct. Their names end with what the
- * compiler adds to the name of the function that the body stands in, the parent; clang before 17
- * does not name a parent. */
+/* Functions that compilers make of the body of an OpenMP construct. Their names are the name of the
+ * function around it, the parent, with the compiler's suffix. clang before 17 does not name the
+ * parent. */
 #ifndef TIDEMARK_SYMBOLS_OUTLINED_H
 #define TIDEMARK_SYMBOLS_OUTLINED_H
 
@@ -16,7 +16,7 @@ struct outlined {
     size_t number_length; /* 0: there is none */
 };
 
-/* Is `name`, as it stands in the object file, that of an outlined function? */
+/* Whether `name`, as in the object file, is that of an outlined function. */
 bool outlined_find(const char *name, struct outlined *outlined);
 
 /* "solve [OpenMP region 0]"; without a parent "[OpenMP region 0]". `parent`: readable. */

@@ -1,6 +1,7 @@
-/* Sealing cuts the ranges at all their ends into segments and paints them, the last range first:
- * a segment painted once is done, and `next` leaps over painted ones (a union-find), so it costs
- * n log n for the sort whatever the nesting; a corrupt file cannot make it quadratic. */
+/* Maps addresses to numbers (range_map.h). Sealing cuts the ranges at all their ends into segments
+ * and paints them, the last range first. A painted segment is final, and `next` skips painted ones
+ * (a union-find). So sealing costs n log n for any nesting, and a corrupt file cannot make it
+ * quadratic. */
 #include "symbols/range_map.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Address ranges → a number. What was added later covers what was added before, which is what
- * nested scopes (parents first), aliases (worst first) and re-used JIT memory (oldest first) all
- * want. Ranges are added, then sealed, then found; adding again unseals. */
+/* Address ranges → a number. Later ranges cover earlier ones, as needed for nested scopes (parents
+ * first), aliases (worst first) and re-used JIT memory (oldest first). Ranges are added, then
+ * sealed, then found; adding again unseals. */
 #ifndef TIDEMARK_SYMBOLS_RANGE_MAP_H
 #define TIDEMARK_SYMBOLS_RANGE_MAP_H
 

@@ -19,8 +19,8 @@
 
 /* ---- Adding up ----------------------------------------------------------------------------- */
 
-/* The list is sorted by section and address, larger before smaller: what reaches beyond all before
- * it is counted to it. */
+/* The list is sorted by section and address, larger before smaller. A variable counts the bytes
+ * that reach beyond all variables before it. */
 static void static_variables_count_bytes(struct variables *variables)
 {
     uint64_t covered = 0;
@@ -100,7 +100,7 @@ static bool static_variables_has_debug_information(Elf *elf)
 }
 
 /* Where the file has no .symtab, libdwfl looks for its debug file when asked for symbols, without
- * unpacking that. It may also come back with .gnu_debugdata, which knows functions only. */
+ * unpacking it. It may find .gnu_debugdata instead, which has functions only. */
 static void static_variables_find_debug_file(struct variable_source *source,
                                              struct object_file *image)
 {
@@ -116,8 +116,7 @@ static void static_variables_find_debug_file(struct variable_source *source,
     source->debug_bias = bias - image->bias;
 }
 
-/* libdw unpacks all sections when it opens a file. What would take longer than there is time is not
- * begun. */
+/* libdw unpacks all sections when it opens a file. If that would take too long, it is not begun. */
 static void static_variables_read_places(struct variables *variables,
                                          const struct variable_source *source,
                                          struct object_file *image, unsigned place_ms)

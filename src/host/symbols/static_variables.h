@@ -1,5 +1,5 @@
 /* The global and thread-local variables of one object file: what each takes, in which section it
- * lies, where it was written, and how much of each section no name accounts for.
+ * lies, where it is defined, and how many bytes of each section have no name.
  *
  * Names and sizes: .symtab of the file, else of its separate debug file, else .dynsym. Places:
  * DWARF, which also adds variables that have an address there and no symbol. Sections: the section
@@ -9,8 +9,7 @@
  * without a size (linker marks, assembly labels), data among code (in executable sections: the
  * section headers count it as code, and so do nm and size).
  *
- * Each reading opens the file anew and keeps nothing open: readings in several threads do not meet.
- */
+ * Each reading opens the file anew and keeps nothing open, so several threads may read at once. */
 #ifndef TIDEMARK_SYMBOLS_STATIC_VARIABLES_H
 #define TIDEMARK_SYMBOLS_STATIC_VARIABLES_H
 
@@ -55,12 +54,12 @@ struct variable {
     int rank;               /* of aliases, the highest is shown */
     uint64_t address;       /* as in the file; thread-local: within the file's TLS segment */
     uint64_t bytes;         /* > 0, and inside the section */
-    uint64_t counted_bytes; /* of them, those that no variable before it has: ≤ bytes. Variables
-                               overlap where one symbol spans others */
+    uint64_t counted_bytes; /* those of the bytes that no earlier variable has. Variables overlap
+                               where one symbol spans others */
 };
 
-/* named_bytes = Σ counted_bytes of its variables ≤ bytes; the unnamed rest is what is left:
- * literals, padding, compilers' tables, and local variables where only exports are known. */
+/* named_bytes = Σ counted_bytes of its variables ≤ bytes; the rest is unnamed: literals, padding,
+ * compilers' tables, and local variables where only exports are known. */
 struct variables_section {
     const char *name;
     enum variables_kind kind;
@@ -69,7 +68,7 @@ struct variables_section {
     size_t variable_count;
 };
 
-/* PT_TLS: what each thread gets a copy of. `bytes` 0: the file has none. */
+/* PT_TLS: the segment of which each thread gets a copy. `bytes` 0: the file has none. */
 struct variables_tls {
     uint64_t address;
     uint64_t bytes;             /* memory of one copy: .tdata and .tbss */
@@ -81,7 +80,7 @@ struct variables {
     enum variables_names names;
     enum variables_places places;
     size_t unit_count, units_read;      /* compile units with debug information */
-    size_t distrusted;                  /* sections and symbols that cannot be: left out */
+    size_t distrusted;                  /* impossible sections and symbols, which are left out */
     struct variables_tls tls;           /* known even where nothing else is */
     struct variables_section *sections; /* loaded, not code; by address, thread-local ones last */
     size_t section_count, section_capacity; /* 0: the file has no section headers: totals unknown */
@@ -107,14 +106,14 @@ struct variables_request {
 int variables_read(struct variables *variables, const struct variables_request *request);
 void variables_release(struct variables *variables);
 
-/* Such an error in a few words, to follow "PATH: ". */
+/* An error of variables_read() in a few words, to follow "PATH: ". */
 const char *variables_explain(int error);
 
-/* What the file's thread-local variables take with `threads` threads (the main one included): one
- * copy each, rounded up to its alignment, and the initialised bytes that stand in the file's own
- * mapping. MALT (SEPS 2017, 4.7) counts one copy more instead, but .tbss stands nowhere. For a
- * library loaded by dlopen an upper bound: a thread gets its copy when it first touches one of
- * them. Saturates at UINT64_MAX. */
+/* The bytes of the file's thread-local variables with `threads` threads (the main one included):
+ * one copy each, rounded up to its alignment, and the initialised bytes in the file's own mapping.
+ * MALT (SEPS 2017, 4.7) counts one more copy instead, but .tbss is in no mapping. For a library
+ * loaded by dlopen an upper bound: a thread gets its copy when it first touches one of them.
+ * Saturates at UINT64_MAX. */
 uint64_t variables_tls_cost(const struct variables_tls *tls, uint64_t threads);
 
 #endif

@@ -9,7 +9,8 @@
 #include "base/memory.h"
 #include "symbols/name_memory.h"
 
-/* Many objects have few names: each block is twice the one before, up to the latter. */
+/* Many objects have few names, so blocks begin small. Each is twice as large as the one before, up
+ * to BLOCK_BYTES. */
 #define FIRST_BYTES 2048u
 #define BLOCK_BYTES 65536u
 

@@ -1,5 +1,6 @@
-/* A pool of strings: each distinct string is kept once and stays where it is until the pool goes,
- * so equal names have equal pointers. A million call paths name a few thousand functions. */
+/* A pool of strings: each distinct string is kept once and does not move until the pool is
+ * released, so equal names have equal pointers. A million call paths name a few thousand
+ * functions. */
 #ifndef TIDEMARK_SYMBOLS_STRING_POOL_H
 #define TIDEMARK_SYMBOLS_STRING_POOL_H
 

@@ -39,7 +39,7 @@ static void symbol_table_sections_read(struct sections *sections, Elf *elf)
     }
 }
 
-/* NOTYPE is what assembly routines have that do not care. "$x" are ARM's mapping symbols. */
+/* Assembly routines without a declared type have NOTYPE. "$x" are ARM's mapping symbols. */
 static bool symbol_table_names_code(const GElf_Sym *symbol, const char *name, bool executable)
 {
     int type = GELF_ST_TYPE(symbol->st_info);
@@ -100,8 +100,8 @@ static void symbol_table_read_all(struct symbol_table *table, struct object_file
     free(sections.ends);
 }
 
-/* By address; what is shown in the end comes last: inner before outer, higher rank before lower.
- * Names make the order, and so the choice, the same on every run. */
+/* By address; the symbol to show comes last: inner ones after outer ones, higher ranks after lower
+ * ones. Names make the order, and so the choice, the same on every run. */
 static int symbol_table_compare_symbols(const void *left, const void *right)
 {
     const struct symbol *a = left, *b = right;
@@ -116,8 +116,8 @@ static int symbol_table_compare_symbols(const void *left, const void *right)
     return -strcmp(a->linkage, b->linkage);
 }
 
-/* Where a function without a size (assembly) ends: at the next symbol or at the section's end. In
- * a table of exports the functions between are not known, so it has no extent at all. */
+/* Where a function without a size (assembly) ends: at the next symbol or at the section's end. A
+ * table of exports lacks the functions in between, so there it has no extent. */
 static uint64_t symbol_table_end_of(const struct symbol_table *table, size_t i)
 {
     const struct symbol *symbol = &table->symbols[i];

@@ -1,5 +1,5 @@
-/* The room's door: modules by handle, opened when the first address of theirs is asked for, and
- * the choice between what DWARF, the symbol table and a JIT map say. */
+/* The room's interface (symbols.h): modules by handle, which are opened for their first address,
+ * and the choice between the names of DWARF, the symbol table and a JIT map. */
 #include "symbols/symbols.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct module {
     uint8_t *build_id;
     size_t build_id_bytes;
     bool opened;
-    bool has_quality; /* it was open once */
+    bool has_quality; /* the module was opened before */
     bool has_dwarf;
     bool is_packed; /* some of it was not unpacked (unpack_limit.h) */
     enum symbols_quality quality;
@@ -190,7 +190,7 @@ static void *symbols_opening_thread(void *context)
     return NULL;
 }
 
-/* Without a thread it is waited for, however long it takes. */
+/* Without a thread the opening is not bounded in time. */
 static void symbols_module_open(struct symbols *symbols, struct module *module)
 {
     pthread_t thread;
@@ -244,8 +244,8 @@ static bool symbols_is_mangled(const char *linkage)
     return strncmp(linkage, "_Z", 2) == 0 || strncmp(linkage, "_R", 2) == 0;
 }
 
-/* What the symbol table adds to DWARF's outermost frame: a linkage name if DWARF has none (C), and
- * the function's name where DWARF has none (assembly) or only its plain one (C++ functions with
+/* Completes DWARF's outermost frame from the symbol table: a linkage name if DWARF has none (C),
+ * and the function's name if DWARF has none (assembly) or only its plain one (C++ functions with
  * internal linkage). */
 static void symbols_complete(struct symbols *symbols, struct module *module, uint64_t address,
                              struct symbols_frame *frame)

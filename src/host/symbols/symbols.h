@@ -9,9 +9,9 @@
  * symbols.c opens a module when the first address of it is asked for, in a thread of its own, so
  * that a second signal can end the wait. object_file.c maps the object file for one libdwfl session
  * that all modules share. symbol_table.c sorts the symbols once. dwarf_index.c reads units,
- * functions and inlined calls only where an address falls. dwarf_names.c decides what a function is
- * called, demangle.c makes linkage names readable, jit.c follows perf maps. static_variables.h is a
- * second door, for global variables by size. */
+ * functions and inlined calls only where an address falls. dwarf_names.c chooses a function's name,
+ * demangle.c makes linkage names readable, jit.c follows perf maps. static_variables.h is a
+ * separate interface, for global variables by size. */
 #ifndef TIDEMARK_SYMBOLS_SYMBOLS_H
 #define TIDEMARK_SYMBOLS_SYMBOLS_H
 
@@ -25,28 +25,29 @@ struct symbols;
 /* root: prefix for module paths ("" or "/proc/PID/root"), tried first when not empty. */
 struct symbols *symbols_new(const char *root);
 void symbols_free(struct symbols *symbols);
-/* Closes the files and forgets what was read of them; the next question opens them again. What was
- * answered stays, and so do the modules and their qualities. */
+/* Closes the files and frees what was read from them; the next question opens them again. Answers
+ * stay valid, and so do the modules and their qualities. */
 void symbols_rest(struct symbols *symbols);
 
 /* How well a module can be named; said in reports. */
 enum symbols_quality {
     SYMBOLS_NONE = 0,  /* file missing, unreadable or not ELF */
     SYMBOLS_CHANGED,   /* build-id differs from the one recorded: not used */
-    SYMBOLS_EXPORTS,   /* only .dynsym: names of exported functions, others by nearest are wrong,
-                          so an address outside every symbol's size stays unnamed */
+    SYMBOLS_EXPORTS,   /* only .dynsym: the nearest exported name would be wrong for other
+                        functions, so an address outside every symbol's size stays unnamed */
     SYMBOLS_FUNCTIONS, /* full symbol table, no lines */
     SYMBOLS_LINES,     /* DWARF, or Go's table */
-    SYMBOLS_PACKED,    /* exports or functions, for what is packed would take too much memory */
+    SYMBOLS_PACKED,    /* exports or functions, because unpacking the rest would take too much
+                        memory */
 };
 
 /* Registers a module; `build_id_bytes` 0 if it has none. Opening is lazy: nothing is read until an
  * address is asked for. Returns its handle, ≥ 0. path "[vdso]" or "linux-vdso.so.1": the vdso. */
 int symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
                        size_t build_id_bytes);
-/* Is it known without opening the module? */
+/* Whether the quality is known without opening the module. */
 bool symbols_knows_quality(const struct symbols *symbols, int module);
-/* Opens the module if need be. */
+/* The module's quality. Opens the module if needed. */
 enum symbols_quality symbols_module_quality(struct symbols *symbols, int module);
 
 struct symbols_frame {
@@ -69,18 +70,18 @@ struct symbols_type_layout {
     uint64_t padding_bytes;          /* behind the last one */
 };
 
-/* What is made of a call's result, by debug information (assigned_types.h). */
+/* The type of a call's result, by debug information (assigned_types.h). */
 struct symbols_call_type {
     const char *name;
     uint64_t bytes;  /* of an object, or of an element of an array */
     bool is_made;    /* by a constructor */
     bool is_scalar;  /* numbers, characters, pointers */
-    bool is_open;    /* a structure whose last member is as long as is asked for */
-    bool hands_on;   /* the function returns it as it is; nothing else is known then */
+    bool is_open;    /* a structure whose last member is an array without a size */
+    bool hands_on;   /* the function returns the result unchanged; then nothing else is known */
     bool has_layout; /* of a structure */
     struct symbols_type_layout layout;
 };
-/* Of a return address. False: nothing is known. */
+/* `address`: a return address. False: nothing is known. */
 bool symbols_type_of_call(struct symbols *symbols, int module, uint64_t address,
                           struct symbols_call_type *type);
 
@@ -88,12 +89,12 @@ bool symbols_type_of_call(struct symbols *symbols, int module, uint64_t address,
 size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
                            struct symbols_frame *frames, size_t max);
 
-/* From now on nobody in this process waits for names: what is not known yet stays unknown, and so
- * does a file whose reading does not end (a file server that is gone). There is no way back. */
+/* From now on this process does not wait for names: those that are not known yet stay unknown, also
+ * if the reading of a file does not end (a file server is gone). This cannot be undone. */
 void symbols_give_up(void);
 bool symbols_have_given_up(void);
 /* Joins a thread that reads files for names. False: names were given up before it ended. The thread
- * is detached then, and what it uses must stay. */
+ * is detached then, and the memory that it uses must not be freed. */
 bool symbols_join(pthread_t thread);
 
 /* A linkage name made readable: C++ and Rust demangled (a Rust hash suffix is dropped), gfortran's

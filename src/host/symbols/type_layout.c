@@ -1,6 +1,6 @@
-/* Walks a structure's members (type_layout.h). They stand in debug information in the order in
- * which they were declared, which is that of their places, but for bases that share bytes with what
- * follows: so the furthest end counts. */
+/* Walks a structure's members (type_layout.h). Debug information lists them in the order of
+ * declaration, which is the order of their places. But bases may share bytes with later members, so
+ * the furthest end so far counts. */
 #include "symbols/type_layout.h"
 
 #include <dwarf.h>
@@ -24,7 +24,8 @@ static bool type_layout_number(Dwarf_Die *die, unsigned name, uint64_t *number)
     return true;
 }
 
-/* A number, or as DWARF 2 has it: so much more than the structure's address. */
+/* The place of a member: a number, or in DWARF 2 an expression that adds a number to the
+ * structure's address. */
 static bool type_layout_place(Dwarf_Die *member, uint64_t *at)
 {
     Dwarf_Attribute attribute;
@@ -90,7 +91,7 @@ static bool type_layout_bytes(Dwarf_Die *member, uint64_t *bytes)
 }
 
 /* Since DWARF 4 a bit field's place is counted from the structure's beginning; before, from the end
- * of the unit that it is stored in (of the machines that there are: little endian). */
+ * of its storage unit (on little-endian machines, which all of ours are). */
 static bool type_layout_bit_field(Dwarf_Die *member, uint64_t at, uint64_t bytes, uint64_t bits,
                                   struct type_layout_span *span)
 {

@@ -16,8 +16,8 @@
 /* ---- What there was, and what may be ------------------------------------------------------- */
 
 static pthread_mutex_t unpack_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t unpack_packed, unpack_made;     /* by this process until now */
-static bool (*unpack_has_room)(uint64_t bytes); /* NULL: nobody bounds us */
+static uint64_t unpack_packed, unpack_made;     /* bytes of this process until now */
+static bool (*unpack_has_room)(uint64_t bytes); /* NULL: there is no bound */
 static __thread bool unpack_was_refused;
 static __thread bool unpack_has_no_room; /* for the file that this thread is at */
 
@@ -57,7 +57,7 @@ void unpack_limit_bound(bool (*has_room)(uint64_t bytes))
     unpack_has_room = has_room;
 }
 
-/* Who answers reads files of /proc, which a thread that is guarded may not open. */
+/* The function reads files of /proc, which a guarded thread may not open. */
 static bool unpack_limit_has_room(uint64_t bytes)
 {
     struct guarded_open before = guarded_open_pause();
@@ -66,7 +66,7 @@ static bool unpack_limit_has_room(uint64_t bytes)
     return has_room;
 }
 
-/* Tables of units and abbreviations are made of what is unpacked, and take as much again. */
+/* libdw's tables of units and abbreviations take as much memory again as the unpacked sections. */
 void unpack_limit_begin(Elf *elf)
 {
     uint64_t bytes = unpack_has_room && elf ? variable_unpacked_bytes(elf) : 0, all;
@@ -86,7 +86,7 @@ void unpack_limit_begin_file(int fd)
 
 /* ---- Sections ------------------------------------------------------------------------------ */
 
-/* A section that is not packed, or damaged, is libelf's business. */
+/* Sections that are not packed or are damaged are left to libelf. */
 static bool unpack_limit_accepts_section(Elf_Scn *section)
 {
     GElf_Shdr header;
@@ -96,7 +96,7 @@ static bool unpack_limit_accepts_section(Elf_Scn *section)
            unpack_limit_accepts(header.sh_size, unpacked.ch_size);
 }
 
-/* Of .zdebug_…: "ZLIB", and eight bytes, the first of which counts most. */
+/* The head of .zdebug_…: "ZLIB" and the size in eight bytes, the most significant first. */
 static bool unpack_limit_accepts_gnu_section(Elf_Scn *section)
 {
     enum { MAGIC = 4, HEAD = MAGIC + 8 };
@@ -150,14 +150,14 @@ static bool unpack_limit_xz_skip(struct xz *xz, size_t bytes)
     return true;
 }
 
-/* One chunk of LZMA2. False: the last one, or no chunk. */
+/* Skips a chunk of LZMA2. False: it is the end mark, or no chunk. */
 static bool unpack_limit_xz_skip_chunk(struct xz *xz)
 {
     const uint8_t *chunk = xz->bytes + xz->at;
     if (unpack_limit_xz_left(xz) < 6 || *chunk == 0 || (*chunk > 2 && *chunk < 0x80))
         return false;
     size_t low = (size_t)chunk[1] << 8 | chunk[2];
-    if (*chunk < 0x80) { /* as it is */
+    if (*chunk < 0x80) { /* stored unpacked */
         xz->unpacked += low + 1;
         return unpack_limit_xz_skip(xz, 3 + low + 1);
     }
@@ -166,7 +166,7 @@ static bool unpack_limit_xz_skip_chunk(struct xz *xz)
     return unpack_limit_xz_skip(xz, (*chunk >= 0xc0 ? 6 : 5) + packed);
 }
 
-/* A block: its head, chunks up to one that says that it is the end, and a checksum. */
+/* Skips a block: its head, chunks up to the end mark, and a checksum. */
 static bool unpack_limit_xz_skip_block(struct xz *xz, size_t check_bytes)
 {
     if (unpack_limit_xz_left(xz) < 1 || xz->bytes[xz->at] == 0 || /* the index */
@@ -208,7 +208,8 @@ static bool unpack_limit_is_debugdata(Elf *elf, const GElf_Shdr *header)
     return name && strcmp(name, ".gnu_debugdata") == 0;
 }
 
-/* libdwfl takes it by its name from a PROGBITS section, and copies its header from here. */
+/* libdwfl finds the section by its name and the type PROGBITS, and copies its header from here, so
+ * a header of zeros hides it. */
 static void unpack_limit_hide(Elf *elf, size_t index, uint8_t *bytes, size_t length)
 {
     GElf_Ehdr header;

@@ -1,6 +1,6 @@
 /* Finds and makes unpacked copies of debug files (unpacked_copy.h). A copy has the bytes of its
- * original at the same places, except for packed sections, in whose place there is a hole: their
- * contents stand behind the rest. Calls of openat() are not in the hands of guarded_open.h. */
+ * original at the same places, except for packed sections, whose places are holes. Their unpacked
+ * contents are behind the rest. guarded_open.h does not check calls of openat(). */
 #include "symbols/unpacked_copy.h"
 
 #include <dirent.h>
@@ -20,7 +20,7 @@
 #include "base/strbuf.h"
 #include "base/trust.h"
 
-/* Below the first, unpacking takes no time; above the second, a copy is a burden. */
+/* Below the first size, unpacking takes no time; above the second, a copy takes too much disk. */
 #define UNPACKED_LEAST_BYTES (1u << 20)
 #define UNPACKED_MOST_BYTES  (256u << 20)
 #define COPIES_MOST_BYTES    (512u << 20)
@@ -46,22 +46,21 @@ static const char *unpacked_copy_variable(const char *name)
     return value && *value == '/' ? value : NULL;
 }
 
-/* In a home that is somebody else's nothing is left (sudo keeps HOME at times). */
+/* Nothing is written into another user's home (sudo sometimes keeps HOME). */
 static bool unpacked_copy_is_our_directory(const char *path)
 {
     struct stat status;
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid();
 }
 
-/* Where copies are to be: behind the first `base` bytes each directory in which another is looked
- * for has to be ours, since the link of somebody else's may lead to one of ours. Those behind
- * `there` bytes are made. */
+/* The path of the copies. Each directory from the first `base` bytes on must be ours, because
+ * another user could put a link there. Directories behind `there` bytes are made if missing. */
 struct copies_path {
     struct strbuf text;
     size_t base, there;
 };
 
-/* False: some are not ours, or cannot be made. A home without ~/.cache stays without it. */
+/* False: a directory is not ours, or cannot be made. ~/.cache itself is not made. */
 static bool unpacked_copy_make_directories(const struct copies_path *copies)
 {
     char *path = copies->text.data;
@@ -120,7 +119,7 @@ static int unpacked_copy_open_directory(void)
 
 /* ---- Copies that are there ----------------------------------------------------------------- */
 
-/* What is older may have lost its bytes with the machine's power. */
+/* An older copy may have lost bytes when the machine lost power. */
 static bool unpacked_copy_is_of_this_boot(const struct stat *status)
 {
     enum { SLACK_S = 5 };
@@ -136,7 +135,7 @@ static bool unpacked_copy_is_after(const struct stat *copy, const struct stat *o
             copy->st_mtim.tv_nsec > original->st_ctim.tv_nsec);
 }
 
-/* Whole, ours alone, and made from what the original is now: a build-id may be given twice. */
+/* Whole, only ours, and made from the present original: two files may have one build-id. */
 static bool unpacked_copy_is_good(const struct stat *copy, const struct wanted_copy *wanted)
 {
     return S_ISREG(copy->st_mode) && (uint64_t)copy->st_size == wanted->length &&
@@ -180,7 +179,7 @@ static bool unpacked_copy_is_draft(const char *name)
            unpacked_copy_is_named_so(name + strlen(NEW_COPY));
 }
 
-/* Of an earlier boot, or left by who was killed while it was made. */
+/* A copy of an earlier boot, or a draft of a process that was killed. */
 static bool unpacked_copy_is_waste(const struct stat *status, const char *name)
 {
     enum { DRAFT_S = 60 };
@@ -189,7 +188,8 @@ static bool unpacked_copy_is_waste(const struct stat *status, const char *name)
            (unpacked_copy_is_draft(name) && status->st_mtime < now_s - DRAFT_S);
 }
 
-/* Waste goes. Returns the bytes of the others, and who was read longest ago. */
+/* Removes waste. Returns the bytes of the other copies, and the name of the one that was read
+ * longest ago. */
 static uint64_t unpacked_copy_sum(DIR *files, char oldest[NAME_ROOM])
 {
     uint64_t sum = 0;
@@ -240,9 +240,9 @@ struct unpacking {
     const uint8_t *bytes; /* of the original */
     size_t length;
     Elf64_Ehdr header;
-    Elf64_Shdr *sections; /* as they will be */
+    Elf64_Shdr *sections; /* of the copy */
     size_t section_count;
-    uint64_t end; /* of the copy until now */
+    uint64_t end; /* bytes of the copy so far */
     int fd;       /* of the copy */
 };
 
@@ -292,7 +292,7 @@ static uint64_t unpacked_copy_place(uint64_t end)
     return (end + PLACE_BYTES - 1) & ~(uint64_t)(PLACE_BYTES - 1);
 }
 
-/* elf_compress() of this program asks before what may be unpacked (unpack_limit.h). */
+/* elf_compress() of this program checks first whether it may unpack (unpack_limit.h). */
 static bool unpacked_copy_put_unpacked(struct unpacking *unpacking, Elf_Scn *section)
 {
     Elf64_Shdr *header = &unpacking->sections[elf_ndxscn(section)];
@@ -336,7 +336,7 @@ static bool unpacked_copy_write(struct unpacking *unpacking)
            ftruncate(unpacking->fd, (off_t)unpacking->end) == 0;
 }
 
-/* Another may have taken our draft for that of somebody who was killed, and begun its own. */
+/* Another process may have removed our draft as waste, and begun its own. */
 static bool unpacked_copy_is_our_draft(int directory, const char *draft, int fd)
 {
     struct stat ours, named;
@@ -344,7 +344,8 @@ static bool unpacked_copy_is_our_draft(int directory, const char *draft, int fd)
            ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
 }
 
-/* Its descriptor, or -1: also if somebody else is making it. It has its name when it is whole. */
+/* Makes a copy. Returns its descriptor, or -1, also if another process is making it. The copy gets
+ * its name when it is whole. */
 static int unpacked_copy_make(int directory, const struct wanted_copy *wanted)
 {
     char draft[NAME_ROOM + sizeof NEW_COPY];
@@ -368,7 +369,7 @@ static int unpacked_copy_make(int directory, const struct wanted_copy *wanted)
 /* ---- From outside -------------------------------------------------------------------------- */
 
 /* libdw looks for split files (.dwo, .dwp) beside the file whose descriptor it has, and would look
- * beside the copy. Their addresses stand in .debug_addr, which clang also makes without them. */
+ * beside the copy. Units with split files use .debug_addr, which clang also makes without them. */
 static bool unpacked_copy_may_be_split(Elf *elf)
 {
     size_t names;
@@ -384,7 +385,7 @@ static bool unpacked_copy_may_be_split(Elf *elf)
     return false;
 }
 
-/* By what the sections say of themselves. False: it is too much for a copy, or too little. */
+/* Measures the copy by the sections' heads. False: it is too large for a copy, or too small. */
 static bool unpacked_copy_measure(struct wanted_copy *wanted)
 {
     wanted->length = (uint64_t)wanted->original->st_size;

@@ -1,6 +1,6 @@
-/* DWARF's variables. All entries of all units have to be looked at, hence a limit to the time, and
- * for each only what is needed: of the hundreds of locals with a location, those that are in
- * memory for the whole run begin with another opcode than those in frames. */
+/* Reads variables from DWARF (variable_places.h). All entries of all units must be read, so the
+ * time is limited. Most locals with a location are skipped by its first opcode, which differs for
+ * variables in frames and for those that are in memory during the whole run. */
 #include "symbols/variable_places.h"
 
 #include <dwarf.h>
@@ -20,7 +20,7 @@
 
 struct walk {
     struct variables *variables;
-    size_t sorted_count; /* what is found is appended behind */
+    size_t sorted_count; /* found variables are appended behind */
     struct dwarf_index index;
     struct number_map unit_by_cu;
     struct number_map by_linkage; /* filled for the first COMMON block */
@@ -163,7 +163,7 @@ static const char *variable_places_join_name(struct walk *walk, const char *firs
     return name;
 }
 
-/* As Fortran writes it: COMMON /block/, and COMMON // for the one without a name. */
+/* As in Fortran: COMMON /block/, and COMMON // for the one without a name. */
 static const char *variable_places_common_name(struct walk *walk, const char *plain)
 {
     return variable_places_join_name(walk, "COMMON /", strcmp(plain, "__BLNK__") == 0 ? "" : plain,
@@ -181,7 +181,8 @@ static const char *variable_places_name_of(struct walk *walk, Dwarf_Die *die, Dw
     return dwarf_name(&walk->index, walk->unit, die)->function;
 }
 
-/* A mangled name says it all. A dot stands in what compilers made up: "calls.0" of C's statics. */
+/* Whether the name must come from DWARF. A mangled name is complete. A dot is in names that
+ * compilers make up: "calls.0" for statics of C. */
 static bool variable_places_wants_name(const char *linkage, Dwarf_Die *die, Dwarf_Die *function)
 {
     if (dwarf_tag(die) == DW_TAG_common_block)
@@ -252,8 +253,8 @@ static void variable_places_add(struct walk *walk, Dwarf_Die *die, Dwarf_Die *fu
     variable_append(walk->variables, variable);
 }
 
-/* What the linker has discarded has address 0, which for thread-local ones is a place like any
- * other: there, only the variable's own name is believed. */
+/* Discarded variables have the address 0, which is also a valid place of a thread-local variable.
+ * There only an entry with the variable's own name counts. */
 static bool variable_places_may_be_discarded(const struct variable *variable, Dwarf_Die *die,
                                              struct spot spot)
 {
@@ -269,8 +270,8 @@ static void variable_places_map_names(struct walk *walk)
         number_map_put(&walk->by_linkage, (uintptr_t)walk->variables->list[i].linkage, (uint32_t)i);
 }
 
-/* gfortran says no address of most COMMON blocks, so their symbol's name leads to them: "block_",
- * which in C would be a name like any other. */
+/* gfortran gives no address for most COMMON blocks, so they are found by the name of their symbol:
+ * "block_", which in C could be any name. */
 static void variable_places_join_common(struct walk *walk, Dwarf_Die *die, Dwarf_Die *function)
 {
     Dwarf_Attribute attribute;

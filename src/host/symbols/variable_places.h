@@ -1,5 +1,5 @@
-/* The half of static_variables.h that DWARF says: where variables were written, what statics of
- * functions and COMMON blocks are called, and variables that have no symbol. */
+/* The part of static_variables.h that comes from DWARF: where variables are defined, the names of
+ * statics of functions and of COMMON blocks, and variables without a symbol. */
 #ifndef TIDEMARK_SYMBOLS_VARIABLE_PLACES_H
 #define TIDEMARK_SYMBOLS_VARIABLE_PLACES_H
 
@@ -8,9 +8,8 @@
 #include "symbols/static_variables.h"
 
 /* The list must be merged; it is unsorted afterwards. `bias`: address - address in DWARF. Ends at
- * `deadline_ns` (CLOCK_MONOTONIC), give or take a thousand entries, and says in `places` and
- * `units_read` how far it came. Variables of files and namespaces are looked for first, statics of
- * functions then. */
+ * about `deadline_ns` (CLOCK_MONOTONIC); `places` and `units_read` tell how far it came. Variables
+ * of files and namespaces come first, then statics of functions. */
 void variable_places_read(struct variables *variables, Dwarf *dwarf, uint64_t bias,
                           uint64_t deadline_ns);
 

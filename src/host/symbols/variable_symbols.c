@@ -1,6 +1,6 @@
-/* Sections and symbols → variables. Every number in the file may be a lie: a section has to lie in
- * the file and in the address space, a symbol inside a section; what does not is left out and
- * counted. */
+/* Makes variables from sections and symbols (variable_symbols.h). No number of the file is trusted:
+ * a section must lie in the file and in the address space, and a symbol inside a section. Others
+ * are left out and counted. */
 #include "symbols/variable_symbols.h"
 
 #include <ctype.h>
@@ -34,8 +34,8 @@ static bool variable_is_tls(enum variables_kind kind)
     return kind == VARIABLES_TDATA || kind == VARIABLES_TBSS;
 }
 
-/* In a debug file that stands in for its program, no loaded section has bytes, so only names say
- * which ones the program has none of either. */
+/* In a debug file that stands in for its program, no loaded section has bytes. So only the names
+ * tell which sections have no bytes in the program either. */
 static enum variables_kind variable_kind_of(const GElf_Shdr *header, const char *name,
                                             bool is_debug_file)
 {
@@ -87,7 +87,8 @@ static void variable_add_section(struct variables *variables, const GElf_Shdr *h
     };
 }
 
-/* .tbss has the addresses of what follows it, hence thread-local ones apart. */
+/* Thread-local sections are sorted apart, because .tbss has the addresses of the sections behind
+ * it. */
 static int variable_compare_sections(const void *left, const void *right)
 {
     const struct variables_section *a = left, *b = right;
@@ -180,7 +181,7 @@ static bool variable_is_hex(const char *text, size_t length)
     return true;
 }
 
-/* What compilers call the constants that the program gave no name: assembler-local labels, rustc's
+/* Whether it is a compiler's name for a nameless constant: assembler-local labels, rustc's
  * "anon.<32 hex>.7" and "alloc_<32 hex>". strnlen: the name may end before. */
 static bool variable_is_literal(const char *name)
 {
@@ -190,7 +191,7 @@ static bool variable_is_literal(const char *name)
     return prefix && strnlen(name + prefix, 32) == 32 && variable_is_hex(name + prefix, 32);
 }
 
-/* NOTYPE is what assembly has that does not care; a size says that it is more than a label. */
+/* Assembly without a declared type has NOTYPE. A size shows that it is more than a label. */
 static bool variable_names_data(const GElf_Sym *symbol, const char *name)
 {
     int type = GELF_ST_TYPE(symbol->st_info);
@@ -332,7 +333,7 @@ static bool variable_is_same(const struct variable *a, const struct variable *b)
     return a->section == b->section && a->address == b->address && a->bytes == b->bytes;
 }
 
-/* What DWARF adds without a symbol is one variable seen from several units, no alias. */
+/* Entries of DWARF without a symbol are one variable in several units, and no aliases. */
 void variables_merge(struct variables *variables)
 {
     struct variable *list = variables->list;

@@ -1,4 +1,4 @@
-/* The half of static_variables.h that ELF says: the loaded sections, PT_TLS, and the data
+/* The part of static_variables.h that comes from ELF: the loaded sections, PT_TLS, and the data
  * symbols. */
 #ifndef TIDEMARK_SYMBOLS_VARIABLE_SYMBOLS_H
 #define TIDEMARK_SYMBOLS_VARIABLE_SYMBOLS_H
@@ -11,7 +11,7 @@
 
 /* One object file and the symbols that go with it. */
 struct variable_source {
-    Elf *elf; /* the file: its section headers are believed */
+    Elf *elf; /* the file, whose section headers count */
     size_t file_bytes;
     Elf *debug_elf;      /* its separate debug file, if that has the symbols; or NULL */
     uint64_t debug_bias; /* address in `elf` - address in `debug_elf` */
@@ -26,15 +26,15 @@ uint32_t variable_section_at(const struct variables *variables, bool is_tls, uin
 /* Whether the file has symbols of its own beside those that it exports. */
 bool variable_symbols_in(Elf *elf);
 
-/* The bytes of its compressed sections, unpacked: 0 if none is. */
+/* The unpacked bytes of its packed sections; 0: none is packed. */
 uint64_t variable_unpacked_bytes(Elf *elf);
 
-/* After the sections. Unsorted, aliases apart. */
+/* Adds the symbols, unsorted and with aliases apart. Call it after variable_sections_read(). */
 void variable_symbols_read(struct variables *variables, const struct variable_source *source);
 
 struct variable *variable_append(struct variables *variables, struct variable variable);
 
-/* Sorts by section, address (larger before smaller) and makes one of those that are the same. */
+/* Sorts by section, address (larger before smaller) and joins variables of one place and size. */
 void variables_merge(struct variables *variables);
 
 #endif
