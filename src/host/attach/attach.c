@@ -40,8 +40,8 @@ static void attach_nap_ms(unsigned ms)
 
 /* ---- The process ---- */
 
-/* What the kernel has told the program that the process executes; another one is told of other
- * addresses. */
+/* The auxiliary vector of the program that the process executes. Another program has other
+ * addresses in it, so the vector tells whether the process has executed another one. */
 struct image {
     char auxiliary[1024];
     size_t bytes;
@@ -72,7 +72,7 @@ static void attach_host_close(struct host *host)
     target_close(&host->target);
 }
 
-/* To be asked while a thread stands: it may have executed something else since. */
+/* Call it while a thread is stopped: the process may have executed another program before. */
 static bool attach_is_same_image(const struct host *host)
 {
     struct image now;
@@ -81,8 +81,8 @@ static bool attach_is_same_image(const struct host *host)
            !memcmp(now.auxiliary, host->image.auxiliary, now.bytes);
 }
 
-/* -ESTALE instead of `status`: it has executed something else meanwhile, and the sentence is about
- * neither of them. */
+/* Returns -ESTALE instead of `status` if the process has executed another program meanwhile,
+ * because the findings are of two programs then. */
 static int attach_fail_host(struct host *host, int status, const char *sentence)
 {
     if (!attach_is_same_image(host))
@@ -103,8 +103,8 @@ static bool attach_executable_has_malloc(const struct host *host)
     return false;
 }
 
-/* What is there can be read, but the loader has not come to the C library yet; within execve()
- * nothing is there. */
+/* Whether the program is still being started: modules can be read, but the loader has not mapped
+ * the C library yet. Within execve() there are no modules. */
 static bool attach_is_starting(const struct host *host)
 {
     for (size_t i = 0; i < host->target.count; i++)
@@ -122,7 +122,7 @@ static int attach_host_read(struct host *host, pid_t pid)
         return error_set(status, "cannot read the memory map of process %d: %s", (int)pid,
                          strerror(-status));
     target_find(&host->target, "gnu_get_libc_version", &host->libc);
-    if (!host->libc) { /* the memory itself: is it ours to read? */
+    if (!host->libc) { /* or its memory cannot be read */
         status = attach_is_starting(host) ? -ESTALE : -EPERM;
         return attach_fail_host(host, status,
                                 "cannot be looked into, or has no glibc: be its user, or root");
@@ -177,7 +177,7 @@ static int attach_list_threads(pid_t pid, pid_t **tids, size_t *count)
     return *count ? 0 : -ESRCH;
 }
 
-/* The kernel says EPERM of a thread that is ending, and of one that has a tracer, too. */
+/* The kernel returns EPERM for a thread that is ending, and for one that has a tracer, too. */
 static int attach_seize(struct tracee *thread, pid_t pid, pid_t tid)
 {
     char path[80], line[128], state = 'X';
@@ -196,7 +196,8 @@ static int attach_seize(struct tracee *thread, pid_t pid, pid_t tid)
     return tracer ? -EBUSY : state == 'X' || state == 'Z' ? -ESRCH : status;
 }
 
-/* -EAGAIN: not now; -ESTALE: what we know of the process is of another program. */
+/* -EAGAIN: not now; -ESTALE: the process has executed another program than the one that was
+ * read. */
 static int attach_borrow_stopped(const struct host *host, struct tracee *thread)
 {
     if (!attach_is_same_image(host))
@@ -219,7 +220,8 @@ static int attach_try_thread(const struct host *host, pid_t tid, struct tracee *
     return status;
 }
 
-/* One thread at a safe place, borrowed; the kernel lists the first one first. -EAGAIN: none. */
+/* Borrows one thread at a safe place; the kernel lists the first thread first. -EAGAIN: there is
+ * none. */
 static int attach_try_threads(const struct host *host, struct tracee *thread)
 {
     enum { MOST = 64 };
@@ -367,7 +369,7 @@ static bool attach_holds(const struct standstill *all, pid_t tid)
     return false;
 }
 
-/* 1: it stands; 0: it has ended (its process may list it for long). */
+/* 1: it is stopped; 0: it has ended (/proc may list it for long); or -errno. */
 static int attach_stop_another(struct standstill *all, pid_t pid, pid_t tid)
 {
     if (!array_make_bare_room(&all->threads, &all->room, all->count, sizeof *all->threads))
@@ -378,7 +380,7 @@ static int attach_stop_another(struct standstill *all, pid_t pid, pid_t tid)
     return status == 0 ? 1 : status == -ESRCH ? 0 : status;
 }
 
-/* Until no thread is there that does not stand: those that run may make more. */
+/* Stops threads until none runs, because running threads may make new ones. */
 static int attach_stop_all(struct standstill *all, pid_t pid)
 {
     for (bool more = true; more;) {
@@ -433,7 +435,7 @@ static int attach_forget_once(const struct host *host)
         attach_release_all(&all);
         return permission_refused(host->pid, status, PERMISSION_YAMA);
     }
-    if (!attach_is_same_image(host)) { /* there is nothing to be forgotten */
+    if (!attach_is_same_image(host)) { /* the new program has nothing to forget */
         attach_release_all(&all);
         return 0;
     }
@@ -497,7 +499,8 @@ static int attach_fail_begin(pid_t pid, int status)
     }
 }
 
-/* What the library in the process says; -ESTALE: there is an earlier recording to be forgotten. */
+/* *said: the library's answer; -ESTALE: it has an earlier recording that must be forgotten
+ * first. */
 static int attach_begin_once(struct host *host, const char *library, const char *session, int *said)
 {
     struct tracee thread;
@@ -537,7 +540,7 @@ int attach_begin(pid_t pid, const char *library, const char *session)
 
 /* ---- Ending ---- */
 
-static uintptr_t safe_word; /* of the recording that was ended last */
+static uintptr_t safe_word; /* its address in the process; of the recording that was ended last */
 
 int attach_end(pid_t pid)
 {
@@ -568,7 +571,7 @@ int attach_wait_safe(pid_t pid)
     uint32_t state = 0;
     for (uint64_t since = attach_now_ms(); attach_now_ms() - since < SAFE_MS; attach_nap_ms(10)) {
         if (memory_read(pid, safe_word, &state, sizeof state) < 0)
-            return 0; /* it has ended, and its collector sees to the rest */
+            return 0; /* it has ended, and its collector completes the profile */
         if (state == WIRE_SESSION_SAFE)
             return 0;
     }

@@ -77,7 +77,7 @@ static int attach_check_state(pid_t pid, const struct status *status)
     return 0;
 }
 
-/* What we are under ourselves, a container's filter say, lets us do what the recorder does. */
+/* A filter that holds for us too, such as a container's, permits the recorder's system calls. */
 static int attach_check_seccomp(pid_t pid, const struct status *status)
 {
     struct status own;

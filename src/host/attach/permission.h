@@ -9,12 +9,12 @@
  * 0. */
 #define PERMISSION_YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
-/* Notes a sentence for error_text() about the ptrace error -errno, which it gives back; `yama` is
- * the file with the policy. */
+/* Sets the sentence of error_text() for the ptrace error `error` (-errno), and returns `error`.
+ * `yama`: the file with the policy. */
 int permission_refused(pid_t pid, int error, const char *yama);
 
-/* May we read the memory of a process of our user only if that names us? By the policy as it was
- * when this was asked first. Thread-safe. */
+/* Whether a process of our user must name us (PR_SET_PTRACER) before we may read its memory. By the
+ * policy at the first call. Thread-safe. */
 bool permission_must_be_given(void);
 
 #endif

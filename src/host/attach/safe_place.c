@@ -1,6 +1,6 @@
 /* Decides whether a stopped thread may be made to load a library (safe_place.h). Zones are the code
  * of the loader, of malloc and of functions that hold locks. The thread's stack must have no return
- * address in a zone; without unwind tables every word of the stack is tested. */
+ * address in a zone. Without unwind tables every word of the stack is tested. */
 #include "attach/safe_place.h"
 
 #include <elfutils/libdwfl.h>
@@ -55,11 +55,11 @@ static void safe_place_add_malloc(struct place *place, const struct target_modul
     }
     if (first < last && last - first < MALLOC_MOST)
         safe_place_add_zone(place, first - MALLOC_AHEAD, last);
-    else /* not where they are together: then nothing of the C library is trusted */
+    else /* they are far apart: then the whole C library is a zone */
         safe_place_add_zone(place, libc->code, libc->code_end);
 }
 
-/* Functions that hold locks which loading takes, and wait meanwhile. */
+/* Functions that wait while they hold locks that loading a library takes. */
 static void safe_place_add_functions(struct place *place, const struct target_module *libc)
 {
     static const char *const names[] = {"pthread_create", "pthread_exit", "fork",   "_Fork",
@@ -71,7 +71,7 @@ static void safe_place_add_functions(struct place *place, const struct target_mo
     }
 }
 
-/* Ours too. */
+/* Also true for libtidemark.so. */
 static bool safe_place_has_malloc(const struct target *target, const struct target_module *module,
                                   const struct target_module *libc)
 {
@@ -113,12 +113,13 @@ static int safe_place_see_frame(Dwfl_Frame *frame, void *context)
 /* True: walked to the end, or until forbidden code was met. */
 static bool safe_place_walk_stack(const struct tracee *thread, struct walk *walk)
 {
-    static char *no_debug_path; /* nothing is to be looked for elsewhere */
+    static char *no_debug_path; /* no debug files are looked for */
     static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
                                              .find_debuginfo = dwfl_standard_find_debuginfo,
                                              .debuginfo_path = &no_debug_path};
     no_debug_path = (char *)"";
-    /* What is at a library's path by now may be anything; the thread is stopped meanwhile. */
+    /* A library's path may be any file by now, and opening it must not block while the thread is
+     * stopped. */
     struct guarded_open before = guarded_open_begin((struct guarded_open){.trusts_all = true});
     Dwfl *dwfl = dwfl_begin(&callbacks);
     bool whole = dwfl && dwfl_linux_proc_report(dwfl, thread->pid) == 0 &&

@@ -16,8 +16,8 @@ enum { MOST_SEGMENTS = 64, MOST_ENTRIES = 512, MOST_CHAIN = 1 << 16, NAME_BYTES 
 
 /* ---- Modules ---- */
 
-/* Mappings of one file, one after the other, are one module: a library that is loaded a second time
- * begins with offset 0 again. */
+/* Consecutive mappings of one file are one module. A library that is loaded a second time begins
+ * with offset 0 again. */
 static bool target_goes_on(const struct target_module *module,
                            const struct process_mapping *mapping)
 {
@@ -83,7 +83,7 @@ static void target_read_dynamic(const struct target *target, struct target_modul
     }
 }
 
-/* How many; 0: these are no headers of ours. */
+/* The number of segments; 0: there are no valid headers. */
 static unsigned target_read_segments(const struct target *target,
                                      const struct target_module *module,
                                      ElfW(Phdr) segments[MOST_SEGMENTS])
@@ -240,7 +240,7 @@ static uintptr_t target_find_syscall(const struct target *target, const struct t
     return 0;
 }
 
-/* What signal handlers return to. */
+/* The code to which signal handlers return. */
 static bool target_is_sigreturn(const unsigned char *code)
 {
     static const unsigned char instructions[TARGET_SIGRETURN_BYTES] = {0x48, 0xc7, 0xc0, 0x0f, 0,
@@ -248,8 +248,8 @@ static bool target_is_sigreturn(const unsigned char *code)
     return !memcmp(code, instructions, sizeof instructions);
 }
 
-/* A way to the next ret that only takes from the stack: add $x, %rsp and pop, but of %rsp. How many
- * bytes; -1: something else is there. */
+/* The bytes that instructions up to the next ret take from the stack, if they are only add $x, %rsp
+ * and pop (not of %rsp); -1: there are others. */
 static int target_pops(const unsigned char *code, const unsigned char *end)
 {
     int pops = 0;
@@ -269,7 +269,8 @@ static int target_pops(const unsigned char *code, const unsigned char *end)
     return code < end && *code == 0xc3 && pops % 8 == 0 && pops <= 128 ? pops : -1;
 }
 
-/* mov %rax, offset(%rbx, %rbp or %r12 to %r15), which functions keep. Returns its length. */
+/* mov %rax, offset(register), with one of the registers that functions preserve (%rbx, %rbp, %r12
+ * to %r15). Returns its length; 0: it is another instruction. */
 static size_t target_keep_length(const unsigned char *code, int *offset)
 {
     bool extended = code[0] == 0x49;
@@ -278,7 +279,7 @@ static size_t target_keep_length(const unsigned char *code, int *offset)
         (extended ? base < 4 : base != 3 && base != 5) || (mode == 0 && base == 5))
         return 0;
     size_t at = 3;
-    if (base == 4 && code[at++] != 0x24) /* %r12 and nothing else */
+    if (base == 4 && code[at++] != 0x24) /* SIB: only %r12 */
         return 0;
     *offset = mode ? (signed char)code[at] : 0;
     return at + mode;
@@ -306,7 +307,7 @@ static void target_see_code(const unsigned char *code, size_t bytes, uintptr_t a
     }
 }
 
-/* Zeros, or a frame that is left there of a call whose caller has died. */
+/* Whether the bytes are zeros, or a frame of an earlier call whose caller has died. */
 static bool target_is_margin(const struct target *target, uintptr_t address, size_t bytes,
                              uintptr_t sigreturn)
 {
@@ -340,7 +341,7 @@ static void target_find_margin_in(const struct target *target, const struct targ
     }
 }
 
-/* No further than needed: what is read comes into the process's memory. */
+/* Reads no further than needed, because pages that are read become resident in the process. */
 bool target_find_gadgets(const struct target *target, const struct target_module *libc,
                          struct target_gadgets *gadgets)
 {

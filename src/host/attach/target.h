@@ -1,5 +1,5 @@
-/* What is loaded into another process, and where its functions are: read from its memory alone, so
- * that files and mount namespaces do not matter. Trusts no length that it finds there. */
+/* The modules of another process and the addresses of their functions. They are read only from its
+ * memory, so files and mount namespaces do not matter. Lengths found there are not trusted. */
 #ifndef TIDEMARK_ATTACH_TARGET_H
 #define TIDEMARK_ATTACH_TARGET_H
 
@@ -14,7 +14,7 @@ struct target_module {
     uintptr_t start, end;     /* of its mappings */
     uintptr_t code, code_end; /* of the executable ones */
     uintptr_t bias;
-    uintptr_t symbols, strings, gnu_hash; /* 0: it has none */
+    uintptr_t symbols, strings, gnu_hash; /* 0: there is none */
 };
 
 struct target {
@@ -27,8 +27,7 @@ struct target {
 int target_open(struct target *target, pid_t pid);
 void target_close(struct target *target);
 
-/* What the headers in memory at module->start say: part of target_open(), which does this for
- * all. */
+/* Reads the headers in memory at module->start. target_open() does this for all modules. */
 void target_read_module(const struct target *target, struct target_module *module);
 
 struct target_symbol {
@@ -37,23 +36,23 @@ struct target_symbol {
 };
 struct target_symbol target_find_in(const struct target *target, const struct target_module *module,
                                     const char *name);
-/* In any module. */
+/* Searches all modules. *module: the module found, or NULL. */
 struct target_symbol target_find(const struct target *target, const char *name,
                                  const struct target_module **module);
-/* NULL: none whose file is called so. */
+/* The module whose file has that name, also if the file was deleted since; NULL: there is none. */
 const struct target_module *target_module_called(const struct target *target, const char *name);
 bool target_is_loader(const struct target_module *module); /* glibc's */
 const struct target_module *target_module_at(const struct target *target, uintptr_t address);
 
-/* Instructions of its C library through which a call from outside comes back (way_back.h). */
+/* Instructions of the process's C library by which a call from outside returns (way_back.h). */
 struct target_gadgets {
     uintptr_t system_call; /* syscall … ret */
     uintptr_t sigreturn;   /* mov $SYS_rt_sigreturn, %rax; syscall */
     uintptr_t keep;        /* mov %rax, keep_offset(a register that functions keep) … ret */
     int keep_offset;
     unsigned keep_pops; /* bytes of stack before its ret */
-    /* The longest rest of a module's last page of code or constants, behind them; it is
-     * nobody's. memory_force() writes there. */
+    /* The longest unused rest of the last page of a module's code or constants. memory_force()
+     * writes there. */
     uintptr_t margin;
     size_t margin_bytes;
 };

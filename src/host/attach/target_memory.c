@@ -1,6 +1,6 @@
-/* Reads and writes another process's memory by process_vm_readv() and process_vm_writev(), and by
- * its file in /proc what may not be written. A string
- * is read byte by byte, because the page behind its end may not be mapped. */
+/* Reads and writes another process's memory by process_vm_readv() and process_vm_writev(). Memory
+ * that the process may not write is written through /proc/PID/mem. A string is read byte by byte,
+ * because the page behind its end may not be mapped. */
 #include "attach/target_memory.h"
 
 #include <errno.h>

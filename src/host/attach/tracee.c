@@ -1,5 +1,5 @@
-/* See tracee.h. What depends on the processor is in the first part. Where that is not written all
- * calls say -ENOTSUP; attach_check() has said so before. */
+/* Holds one thread by ptrace and makes it call functions (tracee.h). The first part depends on the
+ * processor. On other processors all calls return -ENOTSUP, and attach_check() refuses before. */
 #include "attach/tracee.h"
 
 #include <elf.h>
@@ -23,8 +23,8 @@
 
 /* ---- x86-64 ---- */
 
-/* Values of the kernel's own (include/linux/errno.h): what a system call that a signal has
- * interrupted leaves for the way back, where it is decided whether it begins again. */
+/* Internal values of the kernel (include/linux/errno.h). An interrupted system call leaves one of
+ * them, by which the kernel decides on the way back whether the call begins again. */
 enum { RESTART_SYS = 512, RESTART_NOINTR = 513, RESTART_NOHAND = 514, RESTART_BLOCK = 516 };
 
 enum { VECTOR_SET = NT_X86_XSTATE, VECTOR_BYTES = 64 << 10 };
@@ -65,22 +65,23 @@ static void tracee_prepare_system_call(struct user_regs_struct *registers, uintp
     registers->r10 = arguments[3];
 }
 
-/* Functions do not change them, and what keeps the result finds its place by one of them. */
+/* Sets the registers that functions preserve. The instruction that stores the result finds its
+ * place by one of them. */
 static void tracee_set_kept(struct user_regs_struct *registers, uintptr_t value)
 {
     registers->rbx = registers->rbp = value;
     registers->r12 = registers->r13 = registers->r14 = registers->r15 = value;
 }
 
-/* Stopped at the entry of the system call on the way back? */
+/* Whether the thread is stopped at the entry of the system call of its way back. */
 static bool tracee_has_returned(const struct user_regs_struct *registers, uintptr_t sigreturn,
                                 uintptr_t sp)
 {
     return registers->rip == sigreturn + TARGET_SIGRETURN_BYTES && registers->rsp == sp;
 }
 
-/* It is still to be gone, but not now: a call that every filter lets pass, and then the instruction
- * in front of this one. */
+/* Postpones the way back: a harmless system call takes the place of this one, and then the
+ * instruction in front of it begins again. */
 static void tracee_put_off(struct user_regs_struct *registers)
 {
     registers->orig_rax = SYS_getpid;
@@ -141,7 +142,7 @@ static void tracee_pause_ms(unsigned ms)
     nanosleep(&time, NULL);
 }
 
-/* The next stop, or the end. `patience_ms` < 0: however long it takes. */
+/* Waits for the next stop or the end. `patience_ms` < 0: without limit. */
 static int tracee_wait_for_stop(struct tracee *tracee, int patience_ms, int *status)
 {
     enum { YIELDS = 200 }; /* a thousand threads stop faster than a thousand milliseconds */
@@ -176,14 +177,14 @@ int tracee_seize(struct tracee *tracee, pid_t pid, pid_t tid)
     return ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0 ? -errno : 0;
 }
 
-/* Until it stands where we asked it to: signals that come first are passed on. */
+/* Waits until the thread has stopped for our request. Signals that come first are passed on. */
 static int tracee_stop_here(struct tracee *tracee)
 {
     int status;
     if (ptrace(PTRACE_INTERRUPT, tracee->tid, NULL, NULL) < 0)
         return -errno;
     if (tracee->stopped && ptrace(PTRACE_CONT, tracee->tid, NULL, NULL) < 0)
-        return -errno; /* it comes no further than to the kernel's look for signals */
+        return -errno; /* it gets no further than to the kernel's check for signals */
     for (;;) {
         int error = tracee_wait_for_stop(tracee, STOP_PATIENCE_MS, &status);
         if (error < 0)
@@ -209,7 +210,8 @@ static bool tracee_is_never_restarted(long number)
     return false;
 }
 
-/* Because we have stopped it. Should we die, nobody would mend that. */
+/* Whether the system call would fail because of our stop. tracee_stop() mends that at once, in case
+ * we die. */
 static bool tracee_would_fail(const struct tracee *tracee)
 {
     return tracee_error_of(&tracee->registers) == EINTR &&
@@ -273,9 +275,9 @@ static int tracee_set_mask(struct tracee *tracee, uint64_t mask)
     return ptrace(PTRACE_SETSIGMASK, tracee->tid, (void *)sizeof mask, &mask) < 0 ? -errno : 0;
 }
 
-/* Runs it to its next entry into or exit from a system call. Signals are blocked, so what can come
- * between is a crash, which is not passed on; or SIGSTOP, which is: the process stands still then,
- * and this thread when we let go of it. */
+/* Runs the thread to its next entry into or exit from a system call. Signals are blocked, so only a
+ * crash or SIGSTOP can come before. A crash is not passed on. SIGSTOP is: it stops the process, and
+ * this thread when it is released. */
 static int tracee_run_to_system_call(struct tracee *tracee)
 {
     uintptr_t signal = 0;
@@ -308,7 +310,7 @@ static int tracee_run_system_call(struct tracee *tracee, uintptr_t *result)
     return error;
 }
 
-/* By registers alone: behind the call there is the way back. */
+/* Sets up a system call by registers alone. Its return address is the way back. */
 static int tracee_set_system_call(struct tracee *tracee, long number,
                                   const uintptr_t arguments[TRACEE_ARGUMENTS])
 {
@@ -318,8 +320,8 @@ static int tracee_set_system_call(struct tracee *tracee, long number,
     return tracee_set_registers(tracee->tid, &registers);
 }
 
-/* Which call is it whose rest the kernel keeps, and that was interrupted before? By the code in
- * front of it. 0: it is not seen. */
+/* The number of the interrupted call whose rest the kernel keeps (restart_syscall hides it), from
+ * the code in front of the instruction. 0: not found. */
 static long tracee_number_by_code(const struct tracee *tracee)
 {
     static const uint32_t numbers[] = {SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_futex};
@@ -338,8 +340,8 @@ static long tracee_number_by_code(const struct tracee *tracee)
     return 0;
 }
 
-/* Where the thread goes on that nobody puts back. Behind a frame the kernel has forgotten the rest
- * of a call that was interrupted, so that the call itself begins again. */
+/* The registers with which the thread goes on if we die. After a frame the kernel has no rest of an
+ * interrupted call, so the call itself begins again. */
 static struct user_regs_struct tracee_resumed(const struct tracee *tracee)
 {
     struct user_regs_struct registers = tracee->registers;
@@ -356,7 +358,7 @@ static struct user_regs_struct tracee_resumed(const struct tracee *tracee)
     return registers;
 }
 
-/* Nobody looks there yet. */
+/* Writes the frame of the way back, before it is used. */
 static int tracee_put_frame(struct tracee *tracee)
 {
     struct user_regs_struct registers = tracee_resumed(tracee);
@@ -375,9 +377,8 @@ static int tracee_put_frame(struct tracee *tracee)
     return error;
 }
 
-/* The thread's own stack may be too small for a loader, or no stack at all by its pointer. Signals
- * are blocked last: before that they come as they may come anywhere, and if we died in between, the
- * frame would let them through again. */
+/* Maps a stack, because the thread's own one may be too small for the loader. Signals are blocked
+ * only after the registers are set: if we die in between, the frame unblocks them again. */
 static int tracee_map_stack(struct tracee *tracee)
 {
     const uintptr_t arguments[TRACEE_ARGUMENTS] = {
@@ -407,7 +408,7 @@ static uintptr_t tracee_call_place(const struct tracee *tracee)
     return tracee_scratch(tracee) - WAY_BACK_CALL_BYTES;
 }
 
-/* *sp: with which the way back is begun. */
+/* *sp: the stack pointer with which the way back begins. */
 static int tracee_put_call(const struct tracee *tracee, uintptr_t *sp)
 {
     unsigned char made[WAY_BACK_CALL_BYTES];
@@ -477,7 +478,8 @@ int tracee_borrow(struct tracee *tracee, const struct target_gadgets *gadgets,
 
 /* ---- Back ---- */
 
-/* Which it does not block itself: we may be blocking all of them. */
+/* Whether a signal is pending that the thread itself does not block: we may be blocking all of
+ * them. */
 static bool tracee_has_pending_signal(const struct tracee *tracee)
 {
     char path[64], line[128];
@@ -493,9 +495,9 @@ static bool tracee_has_pending_signal(const struct tracee *tracee)
     return pending & ~tracee->signal_mask;
 }
 
-/* Where the registers are given back the kernel must be about to look for signals: that is where
+/* Restores the thread where the kernel is about to check for signals, because only there
  * interrupted system calls begin again. The registers come last: until then the thread stands on
- * its way back, and signals may come. */
+ * its way back, where signals may come. */
 static void tracee_put_back(struct tracee *tracee)
 {
     struct user_regs_struct registers = tracee->registers;
@@ -527,7 +529,8 @@ void tracee_give_back(struct tracee *tracee)
 
 void tracee_release(struct tracee *tracee)
 {
-    if (!tracee->stopped) { /* not there, or not to be stopped: our own end lets it go */
+    /* It is gone or could not be stopped: the end of our thread releases it. */
+    if (!tracee->stopped) {
         free(tracee->vector);
         tracee->vector = NULL;
         return;
@@ -536,7 +539,7 @@ void tracee_release(struct tracee *tracee)
     if (tracee->known)
         tracee_put_back(tracee);
     ptrace(PTRACE_DETACH, tracee->tid, NULL, NULL);
-    free(tracee->vector); /* of one that could not be borrowed */
+    free(tracee->vector); /* of a thread that could not be borrowed */
     tracee->vector = NULL;
     tracee->stopped = tracee->known = tracee->borrowed = false;
 }

@@ -11,7 +11,7 @@
  * No instruction of the program is changed: a call returns into instructions that are there
  * already, and the kernel stops the thread at the entry of a system call. A system call that the
  * stop interrupted goes on as if nothing had been, also where the kernel by itself would let it
- * fail with EINTR (epoll_wait, semop, …), unless a signal is waiting for the thread.
+ * fail with EINTR (epoll_wait, semop, …), unless a signal is pending for the thread.
  *
  * We can die at any moment: the thread then goes on as it stands, and wherever it stands frames on
  * its stack lead it back (way_back.h). Each step is one change of its registers. A system call that
@@ -34,13 +34,14 @@ enum { TRACEE_ARGUMENTS = 6 };
 
 struct tracee {
     pid_t pid, tid;
-    bool stopped, known, borrowed; /* known: how it stood, without which nothing is given back */
+    bool stopped, known, borrowed; /* known: its registers were read, without which nothing is
+                                      given back */
     struct target_gadgets gadgets;
     uintptr_t frame;       /* the last one of the way back */
     uintptr_t stack;       /* ours, mapped there; 0: none */
     uintptr_t errno_place; /* 0: not known */
     int errno_value;
-    struct user_regs_struct registers; /* as it stood */
+    struct user_regs_struct registers; /* when it was stopped */
     uint64_t signal_mask;
     size_t vector_bytes;
     void *vector; /* while it is borrowed */
@@ -48,21 +49,21 @@ struct tracee {
 
 int tracee_seize(struct tracee *tracee, pid_t pid, pid_t tid);
 int tracee_stop(struct tracee *tracee);
-/* Was it in a system call that waits, and that the stop has interrupted? *number: which. */
+/* Whether the stop has interrupted a waiting system call. *number: the call's number. */
 bool tracee_waits(const struct tracee *tracee, long *number);
 uintptr_t tracee_ip(const struct tracee *tracee);
 uintptr_t tracee_sp(const struct tracee *tracee);
 
-/* `locate_errno`: the address of __errno_location there, 0 if it is not known. -EAGAIN: it stands
- * where no frame can be made for its way back; nothing has happened to it. */
+/* `locate_errno`: the address of __errno_location there, 0 if it is not known. -EAGAIN: no frame
+ * can be made for its way back where it stands; the thread is unchanged. */
 int tracee_borrow(struct tracee *tracee, const struct target_gadgets *gadgets,
                   uintptr_t locate_errno);
-/* Calls a function with up to six arguments and waits for its end, however long that takes. It may
- * not sleep by nanosleep, poll or the like, whose rest the kernel keeps in one place for a thread.
- * -EFAULT: it crashed, and the thread has been put back. */
+/* Calls a function with up to six arguments and waits for its end without limit. The function must
+ * not sleep by nanosleep, poll or the like, because the kernel has only one place per thread for
+ * the rest of such a call. -EFAULT: it crashed, and the thread can be put back. */
 int tracee_call(struct tracee *tracee, uintptr_t function,
                 const uintptr_t arguments[TRACEE_ARGUMENTS], uintptr_t *result);
-/* Room for an argument at the far end of the borrowed stack; so many bytes of it can be used. */
+/* The address of TRACEE_SCRATCH_BYTES at the far end of the borrowed stack, for an argument. */
 uintptr_t tracee_scratch(const struct tracee *tracee);
 enum { TRACEE_SCRATCH_BYTES = 8192 };
 

@@ -20,7 +20,7 @@
 
 /* ---- Vector state ---- */
 
-/* Of the layout of XSAVE (Intel SDM 1, 13.4); and the kernel's words in it (asm/sigcontext.h). */
+/* The layout of XSAVE (Intel SDM 1, 13.4), and the kernel's words in it (asm/sigcontext.h). */
 enum {
     LEGACY_BYTES = 576, /* with the header */
     SOFTWARE_AT = 464,
@@ -45,7 +45,7 @@ static uint64_t way_back_word(const void *vector, size_t at)
     return word;
 }
 
-/* Where the state ends in the layout; 0: no state that a program has. */
+/* The end of the state in the layout; 0: programs do not have this state. */
 static size_t way_back_state_end(unsigned state)
 {
     unsigned bytes, at, flags, unused;
@@ -56,8 +56,8 @@ static size_t way_back_state_end(unsigned state)
     return bytes ? (size_t)at + bytes : 0;
 }
 
-/* The states that the thread has, and the bytes up to the last one's end: the kernel takes no frame
- * that has more than it would have written itself. */
+/* The states that the thread has, and the bytes up to the end of the last one. The kernel rejects a
+ * frame with more states than it would write itself. */
 static size_t way_back_states(const void *vector, size_t vector_bytes, uint64_t *states)
 {
     uint64_t known = way_back_word(vector, SOFTWARE_AT), used = way_back_word(vector, HEADER_AT);
@@ -84,7 +84,7 @@ static void way_back_put_vector(char *made, const void *vector, size_t vector_by
                                    .extended_bytes = (uint32_t)(bytes + sizeof end),
                                    .states = states,
                                    .bytes = (uint32_t)bytes};
-    /* Its value is always there, and 0 is not what a thread begins with. */
+    /* PKRU is always valid, and its initial value in a thread is not 0. */
     used |= (uint64_t)1 << STATE_PKRU & states;
     memcpy(made, vector, bytes);
     memcpy(made + SOFTWARE_AT, &words, sizeof words);
@@ -94,7 +94,7 @@ static void way_back_put_vector(char *made, const void *vector, size_t vector_by
 
 /* ---- A frame ---- */
 
-/* The kernel's has eight bytes of signals where glibc's has more. */
+/* The kernel's ucontext has eight bytes of signals, glibc's has more. */
 enum {
     CONTEXT_BYTES = offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t),
     HOP_BYTES = sizeof(uintptr_t) + CONTEXT_BYTES,
@@ -134,7 +134,7 @@ static void way_back_put_registers(gregset_t to, const struct user_regs_struct *
         to[pairs[i].at] = (long long)pairs[i].value;
 }
 
-/* `state`: the address of the vector state, 0: none of value. */
+/* `state`: the address of the vector state; 0: there is none. */
 static void way_back_put_context(char *made, const struct user_regs_struct *registers,
                                  uint64_t mask, uintptr_t state)
 {
@@ -172,7 +172,7 @@ void way_back_frame(void *made, uintptr_t address, const struct target_gadgets *
 
 /* ---- What follows a call ---- */
 
-/* A system call, and then the frame at `next`. */
+/* Makes a frame that leads to a system call, and then to the frame at `next`. */
 static void way_back_put_hop(char *made, const struct target_gadgets *gadgets, long number,
                              const uintptr_t arguments[6], uintptr_t next)
 {
@@ -192,7 +192,7 @@ static void way_back_put_hop(char *made, const struct target_gadgets *gadgets, l
     way_back_put_context(made + sizeof(uintptr_t), &registers, NO_SIGNALS, 0);
 }
 
-/* A futex operation that sets a word, and that every filter lets pass. */
+/* Arguments of a futex operation that sets a word; every seccomp filter permits it. */
 static bool way_back_set_word(uintptr_t arguments[6], uintptr_t nobody, uintptr_t place, int value)
 {
     if (!place || value < 0 || value > 2047)
@@ -236,8 +236,8 @@ struct search {
     uintptr_t start;
 };
 
-/* A stack of the C library's has its thread's own data at its top, and what nobody may touch below
- * it. Of other stacks it is not known where they end. */
+/* A thread's stack of the C library has the thread's descriptor at its top and a guard below. The
+ * ends of other stacks are not known. */
 static int way_back_see_mapping(const struct process_mapping *mapping, void *context)
 {
     struct search *search = context;
@@ -265,8 +265,8 @@ static uintptr_t way_back_place_on_stack(pid_t pid, const struct user_regs_struc
     return (search.sp - RED_ZONE - bytes) & ~(uintptr_t)63;
 }
 
-/* Not while another thread of the program is on its way back through it, because who called that
- * one has died. A single thread is the one that stands. */
+/* Whether the margin is free: another thread may be on its way back through it after its caller
+ * died. If the process has a single thread, it is free. */
 static bool way_back_margin_is_free(pid_t pid, const struct target_gadgets *gadgets, size_t bytes)
 {
     enum { MARGIN_MOST = 4096, LINKS_OF_ONE = 3 };
