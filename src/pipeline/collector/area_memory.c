@@ -1,5 +1,5 @@
 /* Keeps the areas that ever held a live block as a sorted list of disjoint spans (area_memory.h).
- * Areas are sorted too, so that both are gone through side by side, once a look. */
+ * Areas are sorted too, so each look goes through both lists once, side by side. */
 #include "collector/area_memory.h"
 
 #include <stdbool.h>

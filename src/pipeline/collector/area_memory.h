@@ -1,7 +1,8 @@
-/* Where an allocator's memory was at earlier looks. An allocator that keeps what was freed (as
- * jemalloc) has mappings without any live block. At such a look nothing tells them from what the
- * program has mapped by a bare system call. What held a block before is the allocator's still,
- * unless somebody else claims it. What the allocator claims and never held one has its tables. */
+/* Where an allocator's memory was at earlier looks. An allocator that keeps freed memory (as
+ * jemalloc does) has mappings without any live block. In one look these cannot be told from memory
+ * that the program has mapped itself. So an area that held a block at an earlier look stays the
+ * allocator's, unless a claim covers it. What the allocator claims and never held a block has its
+ * tables. */
 #ifndef TIDEMARK_COLLECTOR_AREA_MEMORY_H
 #define TIDEMARK_COLLECTOR_AREA_MEMORY_H
 
@@ -18,9 +19,9 @@ struct area_memory {
     size_t count;
 };
 
-/* Gives the allocator the areas of nobody's that it had before, and keeps where its blocks are now.
- * Without memory, or beyond AREA_MEMORY_MOST, nothing new is kept. `areas`: of areas_find().
- * knows_blocks: there are no others than the looks were told of. */
+/* Gives the allocator the unclaimed areas that held its blocks at earlier looks, and keeps where
+ * its blocks are now. Without memory, or beyond AREA_MEMORY_MOST, nothing new is kept. `areas`: of
+ * areas_find(). knows_blocks: there are no others than the looks were told of. */
 void area_memory_recall(struct area_memory *memory, struct areas *areas, bool knows_blocks);
 void area_memory_release(struct area_memory *memory);
 

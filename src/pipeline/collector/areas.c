@@ -78,8 +78,8 @@ static bool areas_is_reserved_till(const struct smaps *smaps, size_t index, uint
            smaps->mappings[index].end >= end;
 }
 
-/* One that has grown to its full size has no rest, and joins its neighbours: then only its blocks
- * tell. */
+/* An arena that has grown to its full size has no reserved rest, and the kernel joins it with its
+ * neighbours. Such an arena is recognised by its blocks alone. */
 static bool areas_is_arena(const struct smaps *smaps, size_t index)
 {
     const struct smaps_mapping *mapping = &smaps->mappings[index];
@@ -155,14 +155,15 @@ static bool areas_is_file_like(enum mapping_kind kind)
            kind == MAPPING_SYSV;
 }
 
-/* MAP_GROWSDOWN, which no thread's stack is: what the kernel has put below belongs to it. */
+/* A mapping with MAP_GROWSDOWN, which threads' stacks do not have. The kernel extends it downwards,
+ * and the extension belongs to the claim. */
 static bool areas_grows(const struct smaps_mapping *mapping, const struct area_claim *claim)
 {
     return mapping->flags & SMAPS_GROWS_DOWN && claim->owner == AREA_MMAP;
 }
 
-/* Code, constants and variables of modules are the loader's, and [heap] is the allocator's: who
- * claims them is mistaken, but for a program that moves the break itself. */
+/* Code, constants and variables of modules are the loader's, and [heap] is the allocator's. A claim
+ * on them is wrong, except for a program that moves the break itself. */
 static bool areas_can_be_claimed(const struct smaps_mapping *mapping,
                                  const struct area_claim *claim)
 {
@@ -183,7 +184,8 @@ static bool areas_can_be_claimed(const struct smaps_mapping *mapping,
     }
 }
 
-/* What a file's or shared memory's mapping is, the kernel says; the claim adds the call path. */
+/* The owner of a file's or shared memory's mapping is as smaps says. The claim only adds the call
+ * path. */
 static void areas_give(struct area *area, const struct area_claim *claim)
 {
     bool keeps_owner = area->owner == AREA_FILE || area->owner == AREA_SHARED;
@@ -222,7 +224,7 @@ static int areas_cut(struct areas *areas, const struct area *whole,
     return !error && at < whole->end ? areas_add(areas, *whole, at, whole->end) : error;
 }
 
-/* Claims that end before the area are passed. */
+/* Skips the claims that end before the area. */
 static int areas_cut_at_claims(struct areas *areas, const struct area *whole,
                                const struct smaps_mapping *mapping, const struct area_claim **claim,
                                const struct area_claim *end)

@@ -63,9 +63,9 @@ struct area {
     bool holds_block;
     bool is_piece;      /* of a mapping that was cut: smaps does not say what this part costs */
     bool outside_rss;   /* huge page pool, devices: the kernel does not count it as resident */
-    bool is_claimed;    /* and so has the claim's path or thread */
-    bool is_allocators; /* as who claims it says */
-    bool wants_pages;   /* as areas_want_content() has asked */
+    bool is_claimed;    /* `path` or `tid` is the claim's */
+    bool is_allocators; /* the claim says so */
+    bool wants_pages;   /* set by areas_want_content() */
     uint32_t path;
     pid_t tid;
     uint64_t rss_bytes; /* of the mapping by smaps; 0 for pieces */
@@ -86,7 +86,7 @@ int areas_find(struct areas *areas, const struct smaps *smaps, const struct area
                size_t claim_count, const struct live_list *blocks);
 void areas_release(struct areas *areas);
 
-/* What the pages of all areas hold will be asked for, but of those of files. */
+/* Marks the areas whose pages' contents are wanted: all but files, the tool's and AREA_OTHER. */
 void areas_want_content(struct areas *areas);
 
 /* Resident bytes of the tool itself: its library and what is of kind SMAPS_TOOL. */
@@ -97,7 +97,8 @@ static inline bool area_is_allocators(const struct area *area)
     return area->owner == AREA_ALLOCATOR || area->owner == AREA_TABLES;
 }
 
-/* Only its pages tell whose its bytes are, or which of the variables in it are there. */
+/* Whether smaps does not suffice: the owner or the variables of the area's resident bytes follow
+ * only from the page table. */
 bool area_needs_pages(const struct area *area);
 
 #endif

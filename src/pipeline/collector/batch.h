@@ -19,12 +19,12 @@ struct batch {
     char records[BATCH_BYTES];
 };
 
-/* Adds whole records, replaying what was there before if they do not fit; a run that is long
- * enough to be replayed where it lies is not copied. `thread`: the replay's number. */
+/* Adds whole records. If they do not fit, the batch is replayed first. A long run is replayed where
+ * it lies, without a copy. `thread`: the replay's number. */
 void batch_add(struct batch *batch, struct event_sink *sink, uint32_t thread, const void *records,
                size_t bytes);
 
-/* Replays what is there. */
+/* Replays the batch and empties it. */
 void batch_flush(struct batch *batch, struct event_sink *sink);
 
 #endif

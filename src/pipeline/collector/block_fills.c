@@ -1,5 +1,5 @@
-/* Sums findings of a graph by call path, shape and bytes of an element (block_fills.h): a row for
- * each finding, sorted, and those alike joined in place. */
+/* Sums findings of a graph by call path, shape and bytes of an element (block_fills.h): one row for
+ * each finding; the rows are sorted, and rows with the same key are joined in place. */
 #include "collector/block_fills.h"
 
 #include <errno.h>

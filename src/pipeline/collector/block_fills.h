@@ -1,5 +1,5 @@
-/* How full the live blocks are, by call path: sums of what a graph has found (graph/graph.h,
- * graph_fill_settle()). Blocks that no holder speaks of are not in them. */
+/* How full the live blocks are, by call path: sums of the findings of a graph (graph/graph.h,
+ * graph_fill_settle()). Blocks whose fill no holder tells are left out. */
 #ifndef TIDEMARK_COLLECTOR_BLOCK_FILLS_H
 #define TIDEMARK_COLLECTOR_BLOCK_FILLS_H
 

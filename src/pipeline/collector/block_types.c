@@ -27,7 +27,7 @@ struct finding {
     struct known_table *tables;
     size_t table_count, table_room, name_room, row_room;
     struct map table_map, row_map, python_map;
-    const struct smaps_mapping *last; /* that an address was looked for in */
+    const struct smaps_mapping *last; /* in which an address was found */
     bool no_memory;
 };
 
@@ -42,7 +42,7 @@ static bool block_types_make_room(struct finding *finding, void *array, size_t *
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-/* First words of neighbours lead to the same mapping as a rule. */
+/* The first words of neighbouring blocks mostly point into the same mapping. */
 static const struct smaps_mapping *block_types_mapping(struct finding *finding, uint64_t address)
 {
     const struct smaps_mapping *last = finding->last;
@@ -74,7 +74,7 @@ static bool block_types_points_to_code(struct finding *finding, uint64_t address
            block_types_is_in_file(finding, function, true);
 }
 
-/* As the ABI makes names of types: what a type_info has in front of them is a mark. */
+/* The name as the ABI mangles it, without the '*' that a type_info may have in front. */
 static bool block_types_is_name(const char *name)
 {
     if (!isdigit((unsigned char)*name) && !strchr("NSZ", *name))

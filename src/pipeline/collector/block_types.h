@@ -4,9 +4,9 @@
  *            └──▶ │ offset to top │ type_info │▶ function │ …
  *                                      └──▶ │ vptr │ name │ ──▶ "N2ns6WidgetE"
  *
- * So a block that begins with an object of a class with virtual functions says its class, also in
- * programs without symbols. Of each block the first word is looked at, and no other; of modules,
- * tables and names. A word counts only if all that it leads to is as above and lies in files. */
+ * So the class of a block that begins with an object with virtual functions can be read, also in
+ * programs without symbols. Of each block only the first word is read; of modules, tables and
+ * names. A first word counts only if the whole chain is as above and lies in files. */
 #ifndef TIDEMARK_COLLECTOR_BLOCK_TYPES_H
 #define TIDEMARK_COLLECTOR_BLOCK_TYPES_H
 
@@ -33,8 +33,8 @@ struct block_types {
 
 struct python_objects;
 
-/* `first_words`: one for each block; 0: it has none, or was not read. `python` (python_objects.h):
- * what else is known of blocks; NULL: nothing. 0 or -ENOMEM. */
+/* `first_words`: one for each block; 0: the block has none, or was not read. `python`
+ * (python_objects.h): Python's objects among the blocks; NULL: no interpreter. 0 or -ENOMEM. */
 int block_types_find(struct block_types *types, const struct live_list *blocks,
                      const uint64_t *first_words, const struct python_objects *python,
                      const struct block_types_memory *memory);

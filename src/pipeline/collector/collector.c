@@ -55,20 +55,20 @@ struct member {
     bool ending;
 };
 
-/* Has called and not yet said who it is: on a busy machine seconds may pass between the two. */
+/* A process that has connected and not yet sent its hello. On a busy machine seconds may pass
+ * between the two. */
 struct caller {
     int fd;
     uid_t uid;
     uint64_t since_ns;
 };
 enum { CALLERS = 64 };
-/* Of malloc: hundreds of images have a thread each, and few of them work at a time. */
+/* Malloc arenas: hundreds of images have a thread each, and few of them work at a time. */
 enum { ARENAS = 4 };
-/* A node's ranks are all at work, and what takes events may not wait for another's arena: the
- * scheduler may have taken that off its processor. */
+/* All ranks of a node work at once. A thread that takes events must not wait for the lock of an
+ * arena whose holder is off its processor, so each thread has an arena. */
 enum { NODE_ARENAS = 4096 };
-/* In front of those of members and callers: for visitors, the caller's own, the window's, images
- * that are complete. */
+/* The first places of the polls, before those of members and callers. */
 enum { POLL_VISITORS, POLL_EXTRA, POLL_WINDOW, POLL_FINISHED, POLLS_OF_OURS };
 #define CALLER_PATIENCE_NS 60000000000u
 
@@ -84,17 +84,18 @@ struct collector {
     struct expected_ranks expected;
     struct process_image_result *results;
     size_t result_count, result_room;
-    size_t given_back_at;   /* results that there were when malloc's free memory was last … */
+    size_t given_back_at;   /* result_count when malloc's free memory was last … */
     uint64_t given_back_ns; /* … given back */
     pid_t own_child, named; /* named: the first of all, 0 if there was none */
     bool any;
     bool has_no_room;        /* for a newcomer: descriptors are short */
     uint64_t stuck_since_ns; /* no newcomer has got a thread since; 0: none lacks one */
-    uint64_t deaf_since_ns;  /* no caller could be taken since, for want of a descriptor; 0 … */
-    int reserve;             /* a descriptor for telling a caller so; -1: there is none */
+    uint64_t deaf_since_ns;  /* since then no caller could be accepted for want of a descriptor;
+                               0: none waits */
+    int reserve; /* a descriptor to close so that one caller can be accepted and let go; -1: none */
     size_t turned_away, passed_over;
     uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS]; /* of processes without an image */
-    bool hurried; /* the user waits for what is completed, and has been told how not to */
+    bool hurried; /* the user was told how to end the wait for the profiles */
     struct pollfd *polls;
     struct window window;
     char over[128]; /* "" while it records */
@@ -102,8 +103,8 @@ struct collector {
 
 /* ---- Opening ---- */
 
-/* A key that can be guessed would let other users into the session: without random bytes there is
- * none. */
+/* A key that can be guessed would let other users into the session. So without random bytes there
+ * is no session. */
 static int collector_make_name(char *name, size_t bytes, const char *node)
 {
     enum { PUBLIC = 16 };
@@ -116,7 +117,7 @@ static int collector_make_name(char *name, size_t bytes, const char *node)
     return 0;
 }
 
-/* For people to find: when, where, and which process of that second. */
+/* An id for people: time, host, and pid. */
 static void collector_make_session_id(char *id, size_t bytes)
 {
     char when[32] = "", host[32] = "";
@@ -181,7 +182,8 @@ static void collector_prepare_stacks(bool little_room)
 void collector_prepare_limits(void)
 {
     signal(SIGXFSZ, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN); /* who reads what we say may go: the program's status is its own */
+    /* The reader of our output may have gone; the program's status stays its own. */
+    signal(SIGPIPE, SIG_IGN);
     collector_raise_limit(RLIMIT_FSIZE);
     collector_raise_limit(RLIMIT_NOFILE); /* hundreds of processes, a few each */
     collector_raise_limit(RLIMIT_STACK);
@@ -193,7 +195,7 @@ void collector_prepare_limits(void)
     quota_open();
 }
 
-/* What all images use. */
+/* Releases what all images share. */
 static void collector_release_shared(struct collector *collector)
 {
     if (collector->options.finished >= 0)
@@ -412,7 +414,7 @@ static bool collector_is_named(const char *patterns, const char *name)
     return is;
 }
 
-/* A fork is what its parent is, and that is recorded. */
+/* A forked process is the same program as its parent, which is recorded. */
 static bool collector_is_wanted(const struct collector *collector, pid_t pid,
                                 const struct wire_hello *hello)
 {
@@ -424,8 +426,9 @@ static bool collector_is_wanted(const struct collector *collector, pid_t pid,
     return is;
 }
 
-/* Another image may end and leave its thread. Those that live may wait for the newcomer, as in a
- * barrier: where none ends for a while none will. */
+/* Whether the newcomer should wait for a thread: another image may end soon. But the live ones may
+ * themselves wait for the newcomer, as in a barrier. So if none has ended for a while, it waits no
+ * longer. */
 static bool collector_may_get_thread(struct collector *collector, bool any_launched)
 {
     const uint64_t patience_ns = 2000000000u;
@@ -442,8 +445,8 @@ static void collector_turn_away(struct collector *collector, struct member *memb
     member->ending = true;
 }
 
-/* A newcomer for whom there is no thread waits for its welcome until another has ended; where none
- * ends it runs on unrecorded. */
+/* A newcomer without a thread waits for its welcome until another image has ended. If none ends,
+ * the newcomer runs on unrecorded. */
 static void collector_launch(struct collector *collector)
 {
     size_t launched = 0, most = quota_images(collector->options.trace ? 3 : 1);
@@ -502,7 +505,8 @@ static void collector_welcome(struct collector *collector, int fd, const struct 
 
 /* ---- Snapshots ---- */
 
-/* Of process `pid`, or all; `fd` (taken over): who wants to be told, or -1. */
+/* Of process `pid`, or of all if it is 0. Each image gets a duplicate of `fd` for its answer; -1:
+ * nobody asks. */
 static size_t collector_snapshot_members(struct collector *collector, pid_t pid, const char *why,
                                          const struct wire_wish *wish, int fd)
 {
@@ -548,7 +552,8 @@ static void collector_caller_drop(struct collector *collector, size_t index)
     collector_caller_forget(collector, index);
 }
 
-/* Other users may call, and say nothing, as often as they like: they take nobody's place. */
+/* Other users may connect and send nothing as often as they like, so their connections are dropped
+ * first. */
 static bool collector_has_place_for_caller(struct collector *collector)
 {
     if (collector->caller_count < CALLERS)
@@ -569,7 +574,8 @@ static size_t collector_backlog(const struct collector *collector)
     return count;
 }
 
-/* Who calls while we are behind waits in his connect(): nobody is turned away. */
+/* While this is true no connection is accepted, and callers wait in connect(). Nobody is turned
+ * away. */
 static bool collector_is_behind(const struct collector *collector)
 {
     return collector_backlog(collector) >= quota_backlog();
@@ -592,9 +598,10 @@ static void collector_add_turned_away(struct collector *collector, pid_t pid)
     collector->turned_away++;
 }
 
-/* Descriptors are used up, by files that nobody counts (symbols, the session's database), and have
- * been for a while: a caller would wait for ours, and those that we wait for may wait for it. It is
- * taken with the descriptor in reserve and let go: it runs on unrecorded. */
+/* Descriptors have been used up for a while, by files that the quota does not count (symbols, the
+ * session's database). Processes that hold descriptors may themselves wait for this caller, so it
+ * must not wait for theirs. The reserve is closed, the caller is accepted with that descriptor and
+ * let go: it runs on unrecorded. */
 static void collector_turn_away_caller(struct collector *collector)
 {
     const uint64_t patience_ns = 2000000000u;
@@ -639,7 +646,7 @@ static bool collector_accept_one(struct collector *collector)
     return true;
 }
 
-/* Without looking where they differ: how long it takes says nothing. */
+/* In constant time: the time of the comparison must not tell where the keys differ. */
 static bool collector_knows_key(const struct collector *collector, const struct wire_hello *hello)
 {
     const char *key = strchr(collector->name, ':');
@@ -659,7 +666,7 @@ static bool collector_may_join(const struct collector *collector, const struct u
     return peer->uid == geteuid() || (geteuid() == 0 && collector_knows_key(collector, hello));
 }
 
-/* Who executes a program that we shall not see, without having an image. */
+/* A process executes a program that will not be recorded. */
 static void collector_hear_unfollowed(struct collector *collector, int fd,
                                       const struct wire_hello *hello)
 {
@@ -676,7 +683,7 @@ static void collector_hear_unfollowed(struct collector *collector, int fd,
         collector->unfollowed[kind] += (uint32_t)difference;
 }
 
-/* Its own user's: the key is nobody else's business. */
+/* Answers a rank of our own user with the session's name and key. Others get no key. */
 static void collector_hear_rank(struct collector *collector, int fd, const struct ucred *peer)
 {
     size_t bytes = strlen(collector->name) + 1;
@@ -687,7 +694,7 @@ static void collector_hear_rank(struct collector *collector, int fd, const struc
     quota_give(QUOTA_NEWCOMER);
 }
 
-/* What is no userfaultfd fails at its first use. */
+/* heat_begin() checks that the descriptor is a userfaultfd. */
 static void collector_hear_watch(struct collector *collector, int fd, const struct ucred *peer,
                                  int watch)
 {
@@ -700,7 +707,7 @@ static void collector_hear_watch(struct collector *collector, int fd, const stru
         close(watch);
 }
 
-/* A hello, and the descriptor that came with it; -1: none. */
+/* Receives a hello, and the descriptor that came with it; -1: none. */
 static bool collector_receive(int fd, struct wire_hello *hello, int *with)
 {
     union {
@@ -720,7 +727,7 @@ static bool collector_receive(int fd, struct wire_hello *hello, int *with)
     return got == sizeof *hello && hello->magic == WIRE_MAGIC;
 }
 
-/* Its hello has come, or it has gone. */
+/* A caller's hello has come, or the caller has gone. */
 static void collector_hear(struct collector *collector, size_t index)
 {
     int fd = collector->callers[index].fd;
@@ -750,7 +757,8 @@ static void collector_hear(struct collector *collector, size_t index)
         close(with);
 }
 
-/* `polls` are those of the callers; a process that is welcomed may move them. */
+/* `polls` are those of the callers. collector_welcome() may move the array, so they are read
+ * first. */
 static void collector_hear_callers(struct collector *collector, const struct pollfd *polls)
 {
     uint64_t now_ns = now_monotonic_ns();
@@ -771,7 +779,7 @@ static void collector_hear_callers(struct collector *collector, const struct pol
 
 /* ---- Processes go ---- */
 
-/* struct pidfd_info of Linux 6.13, asked for what 6.15 can tell of a process that is gone. */
+/* struct pidfd_info of Linux 6.13, with a request that 6.15 answers for a process that is gone. */
 struct pidfd_end {
     uint64_t mask, cgroup_id;
     uint32_t pid, tgid, ppid, ids[8];
@@ -812,7 +820,7 @@ void collector_tell_end(struct collector *collector, pid_t pid, enum process_ima
     struct member *member = collector_member_of(collector, pid);
     if (member)
         collector_member_end(member, how, status);
-    /* Its hello may not have been heard yet, and nobody tells its end again. */
+    /* Its hello may not have been heard yet. It is then watched like any other process. */
     if (pid == collector->own_child)
         collector->own_child = 0;
 }
@@ -888,7 +896,8 @@ static void collector_say_how(struct collector *collector, enum window_end end)
                  collector->window.until);
 }
 
-/* Who calls from now on finds nobody. The profiles are completed while signals are still heard. */
+/* At the window's end no further process can connect. The profiles are completed while signals are
+ * still handled. */
 static void collector_see_window(struct collector *collector)
 {
     struct window *window = &collector->window;
@@ -915,7 +924,8 @@ static int collector_member_patience_ms(const struct collector *collector,
 {
     if (!member->launched)
         return SHORT_MS;
-    /* One that could not be recorded is done before its process ends: nobody wakes us again. */
+    /* An image that could not be recorded is done before its process ends, and no descriptor wakes
+     * poll() then. */
     if (member->ending && process_image_is_done(member->image))
         return 0;
     if (member->ending)
@@ -961,7 +971,7 @@ static struct pollfd collector_poll_of(int fd)
     return (struct pollfd){.fd = fd, .events = POLLIN};
 }
 
-/* Only where there is something to wait for: poll() refuses more than there may be descriptors. */
+/* Only members with something to wait for: poll() refuses more entries than RLIMIT_NOFILE. */
 static size_t collector_prepare_members(struct collector *collector, struct pollfd *polls,
                                         size_t count)
 {
@@ -990,7 +1000,7 @@ static size_t collector_prepare_polls(struct collector *collector, struct pollfd
     return count;
 }
 
-/* What is said of images is how many are complete: they are asked anyway. */
+/* Empties the eventfd. Its number is not needed: collector_reap() asks every image. */
 static void collector_hear_finished(struct collector *collector)
 {
     uint64_t count;
@@ -1015,8 +1025,8 @@ static void collector_take_events(struct collector *collector, const struct poll
         ;
 }
 
-/* What images leave behind lies between what others still use: malloc keeps it, and a storm's worst
- * moment would stay for good. */
+/* Memory that ended images have freed lies between memory that is in use. Without trimming, malloc
+ * would keep all that many processes needed at once. */
 static void collector_give_back(struct collector *collector)
 {
     enum { LEAST_FREE_BYTES = 4 << 20 };

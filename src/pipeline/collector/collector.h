@@ -1,5 +1,4 @@
-/* The collector: accepts the processes of a session and sees each of them through to its
- * profile. */
+/* The collector: accepts the processes of a session and makes a profile of each. */
 #ifndef TIDEMARK_COLLECTOR_COLLECTOR_H
 #define TIDEMARK_COLLECTOR_COLLECTOR_H
 
@@ -12,10 +11,10 @@
 #include "collector/unsaved.h"
 #include "trace/trace.h"
 
-/* What is told of a file, and then its name. */
-#define COLLECTOR_FILE_MEANT '?' /* the program that was named will have it */
-#define COLLECTOR_FILE_SOON  '~' /* it is about to be begun, and may have a log already */
-#define COLLECTOR_FILE_BEGUN '+' /* it is there, and not complete */
+/* First byte of a message about a file; the file's name follows. */
+#define COLLECTOR_FILE_MEANT '?' /* the name that the first program's file will have */
+#define COLLECTOR_FILE_SOON  '~' /* the file is about to be created; its log may exist */
+#define COLLECTOR_FILE_BEGUN '+' /* the file exists and is not complete */
 
 struct collector_options {
     const char *output;         /* pattern, output_name.h */
@@ -37,7 +36,7 @@ struct collector_options {
     bool looks;         /* at the process's memory, through /proc */
     bool types;         /* looks at peaks find the classes of live blocks, too */
     bool page_content;  /* looks read what pages hold */
-    uint64_t heat_ns;   /* which pages were written is asked so often; 0: never (heat.h) */
+    uint64_t heat_ns;   /* interval between scans for written pages; 0: none (heat.h) */
     bool held;          /* the last look says who holds what, however many blocks there are */
     bool pack;          /* compress finished profiles */
     bool separate;      /* small processes have files of their own too */
@@ -75,55 +74,55 @@ struct collector_options {
 
 struct collector;
 
-/* Prepares a process to collect. To be called when it will start no other program. A file that
- * reaches its size limit then gives an error instead of a signal. The limits of files, descriptors
- * and stacks are raised to the hard limits, whatever the program's limits are. Large memory goes
- * back to the system when it is freed. */
+/* Prepares this process for collecting. Call it only if the process starts no other program
+ * afterwards. A file that reaches its size limit then gives an error instead of a signal. The
+ * limits of files, descriptors and stacks are raised to the hard limits, whatever the program's
+ * limits are. Large memory goes back to the system when it is freed. */
 void collector_prepare_limits(void);
 
 /* Listens under the session's name (an abstract Unix socket; `name` is NAME:KEY as in
  * WIRE_SESSION_VARIABLE); NULL: makes up a name and a key. 0 or -errno. */
 int collector_open(struct collector **out, const struct collector_options *options,
                    const char *name);
-/* What its error means. */
+/* A sentence for an error of collector_open(). */
 const char *collector_open_error(int error);
 void collector_close(struct collector *collector);
 const char *collector_name(const struct collector *collector);
-/* Before the first process comes: who is told of files that are begun, and where processes stand
- * until they have one (collector_options). */
+/* Call it before the first process comes. `socket` gets the messages about files
+ * (COLLECTOR_FILE_*), and `unsaved` lists processes until they have a file (collector_options). */
 void collector_tell_begun(struct collector *collector, int socket, struct unsaved *unsaved);
 
 /* Waits until something happens, `extra_fd` (or -1) is readable or the time is up, and deals with
  * it. True if extra_fd is readable. */
 bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms);
-/* A rank's process, which may execute and start what is recorded: the collector is active as long
- * as it lives (WIRE_HELLO_RANK). */
+/* Process `pid` is a rank, which may execute and start recorded programs: the collector is active
+ * as long as it lives (WIRE_HELLO_RANK). */
 void collector_expect_rank(struct collector *collector, pid_t pid);
-/* Of those that are expected: it is to end. */
+/* Forgets all expected ranks, so that the collector can end. */
 void collector_expect_nobody(struct collector *collector);
 /* Processes being recorded now, and ranks that are expected. */
 size_t collector_active(const struct collector *collector);
 /* Those of them that have not ended yet (the others complete their profiles). */
 size_t collector_running(const struct collector *collector);
-/* One of those that have not ended, until the collector is asked for anything else. `path`: its
- * profile's, which may not be there yet; NULL: not chosen yet. False: there are not so many. */
+/* The index-th of the processes that have not ended. The strings are valid until the next call of
+ * the collector. `path`: its profile's, which may not exist yet; NULL: not chosen yet. False: there
+ * are not so many. */
 struct collector_process {
     pid_t pid;
     const char *program, *path;
-    const char *rows; /* the session's file, where it may become a row; NULL: it never does */
+    const char *rows; /* the session's file, if the process may become a row of it; else NULL */
 };
 bool collector_running_at(const struct collector *collector, size_t index,
                           struct collector_process *process);
 /* Process `pid` is the caller's own child: its end comes by collector_tell_end() only. */
 void collector_own_child(struct collector *collector, pid_t pid);
-/* How process `pid` ended, for those who can know (its parent). */
+/* For the parent of process `pid`, which alone learns how it ended. */
 void collector_tell_end(struct collector *collector, pid_t pid, enum process_image_end how,
                         int status);
 /* Leaves everything that still runs. */
 void collector_detach(struct collector *collector);
-/* The same, without waiting for what is completed meanwhile; for signals. Asked twice more, it
- * gives up names of functions that are not known yet: the profiles have the figures all the
- * same. */
+/* The same, without waiting until the profiles are complete; for signals. The third and further
+ * calls give up names of functions that are not known yet; the profiles still have all figures. */
 void collector_leave(struct collector *collector);
 /* Has a snapshot taken of every process that runs; `why` is told of it. Returns at once. */
 void collector_snapshot(struct collector *collector, const char *why);
@@ -131,24 +130,23 @@ void collector_snapshot(struct collector *collector, const char *why);
  * NULL: it has not ended. After such an end no further process is recorded. */
 const char *collector_over(const struct collector *collector);
 
-/* So many processes have called that could not be recorded for want of a thread or of memory. */
+/* Number of processes that could not be recorded for want of a thread or of memory. */
 size_t collector_turned_away(const struct collector *collector);
 
-/* So many programs have called that `only` does not name. */
+/* Number of programs that `only` does not name and that were not recorded. */
 size_t collector_passed_over(const struct collector *collector);
 
-/* So many small processes are rows of the session's file, which is called so; NULL if there are
- * none. */
+/* Number of small processes that are rows of the session's file. `path`: the file's name; NULL if
+ * there are none. */
 size_t collector_rows(const struct collector *collector, const char **path);
-/* When they have ended: so many more found no room on the disk, for five seconds once. Then
- * error_text() says why. */
+/* After all processes have ended: how many further rows found no room on the disk. It may wait five
+ * seconds, once. If there are any, error_text() says why. */
 size_t collector_rows_without_room(struct collector *collector);
 /* The one of them with the highest peak: its pid (0: there is none whose peak is known), program
  * (the name may be cut) and peak. */
 pid_t collector_largest_row(const struct collector *collector, char program[64],
                             uint64_t *peak_bytes);
 
-/* What has come out so far. */
 /* Programs that were executed and are not recorded, of processes that have ended. */
 uint32_t collector_unfollowed(const struct collector *collector, enum wire_unfollowed kind);
 size_t collector_result_count(const struct collector *collector);

@@ -18,13 +18,13 @@ struct event_sink {
     struct replay *replay;
     struct tracer *tracer;     /* NULL: no trace is wanted */
     struct thinning *thinning; /* NULL: all records go to the replay */
-    /* NULL: nobody follows the records beside the replay (page_use.h). */
+    /* NULL: only the replay gets the records. Else page_use.h. */
     void (*follow)(void *follower, const struct replay_run *runs, size_t count,
                    const void *records);
     void *follower;
-    struct window_gate *gate; /* NULL: all that comes is recorded */
-    /* NULL: nobody bounds the replay's memory. At most so many allocations come now, and before
-     * them the replay may be given samples (event_sink_thin()). */
+    struct window_gate *gate; /* NULL: all events are recorded */
+    /* Called before records are replayed, with an upper bound of their allocations. It may call
+     * event_sink_thin(). NULL: the replay's memory has no bound. */
     void (*expect)(void *bounder, size_t births);
     void *bounder;
 };
@@ -38,26 +38,28 @@ void event_sink_thread_stack(struct event_sink *sink, uint32_t tid, uint64_t dee
                              uint64_t touched_bytes, uint32_t node);
 void event_sink_runs(struct event_sink *sink, const struct replay_run *runs, size_t count,
                      const void *records);
-/* So many bytes of records come next. The runs of event_sink_runs() are told of by themselves. */
+/* Announces that so many bytes of records come next, so that the replay's memory can be bounded
+ * beforehand. event_sink_runs() announces its runs itself. */
 void event_sink_expect(struct event_sink *sink, size_t bytes);
-/* As replay_stretch(). Only while nobody waits for a mark that cuts the recording. */
+/* As replay_stretch(). Only while event_sink_takes_stretches() is true: no thinning, and no mark or
+ * time can begin or end the recording. */
 bool event_sink_takes_stretches(const struct event_sink *sink);
 size_t event_sink_stretch(struct event_sink *sink, uint32_t thread, const void *records,
                           size_t bytes);
 void event_sink_lost(struct event_sink *sink, uint64_t events);
 void event_sink_memory_sample(struct event_sink *sink, uint64_t ticks, uint64_t physical_bytes,
                               uint64_t virtual_bytes, uint64_t tool_bytes);
-/* The trace has names as facts. */
+/* Not written to the trace, which has names as facts. */
 void event_sink_name(struct event_sink *sink, uint32_t number, const char *name);
-/* From here on the replay gets a sample, or one of a higher level. Not with a trace, nor of a
- * recording that the recorder samples. */
+/* From here on the replay gets a sample, or a sample of a higher level. Not with a trace, and not
+ * if the recorder samples. */
 void event_sink_thin(struct event_sink *sink, unsigned level);
 /* 0: the replay gets all. */
 unsigned event_sink_thinned(const struct event_sink *sink);
-/* Changes nothing that a profile says: not for the trace. */
+/* Not written to the trace, because it changes nothing in the profile. */
 void event_sink_watch_peak(struct event_sink *sink, uint32_t tid);
-/* A profile was written of what was fed so far, with this many nanoseconds a tick: for the
- * trace. */
+/* Notes for the trace that a profile of the events so far was written, with this many nanoseconds a
+ * tick. */
 void event_sink_snapshot(struct event_sink *sink, uint64_t ticks, double tick_ns);
 
 #endif

@@ -1,5 +1,5 @@
-/* A list of pidfds (expected_ranks.h), each of them a kept descriptor of the quota. They are asked
- * whenever the collector wakes, once a second at least. */
+/* A list of pidfds (expected_ranks.h), each of them a kept descriptor of the quota. They are polled
+ * whenever the collector wakes up. */
 #include "collector/expected_ranks.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* The processes of which `tidemark record` has said that they become ranks (WIRE_HELLO_RANK): a
- * node's collector goes on as long as one of them lives, whether what it executes is recorded or
- * not, or starts what is. For one thread. */
+/* The processes that `tidemark record` has announced as ranks (WIRE_HELLO_RANK). A node's collector
+ * goes on as long as one of them lives, whether it is recorded, starts recorded programs, or does
+ * neither. For one thread. */
 #ifndef TIDEMARK_COLLECTOR_EXPECTED_RANKS_H
 #define TIDEMARK_COLLECTOR_EXPECTED_RANKS_H
 
@@ -11,7 +11,7 @@
 struct expected_rank {
     pid_t pid;
     struct launcher launcher;
-    int pidfd; /* -1: none was to be had: it is asked for by its pid */
+    int pidfd; /* -1: there is none: kill(pid, 0) asks whether it lives */
 };
 
 struct expected_ranks {
@@ -20,9 +20,9 @@ struct expected_ranks {
 };
 
 void expected_ranks_add(struct expected_ranks *ranks, pid_t pid);
-/* Which of them process `pid` is, or comes from by its parents; NULL: none. */
+/* The rank that process `pid` is or descends from; NULL: none. */
 const struct launcher *expected_ranks_of(const struct expected_ranks *ranks, pid_t pid);
-/* Forgets those that have ended. How many there are still. */
+/* Forgets those that have ended. Returns how many are left. */
 size_t expected_ranks_reap(struct expected_ranks *ranks);
 void expected_ranks_release(struct expected_ranks *ranks);
 

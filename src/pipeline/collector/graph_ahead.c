@@ -1,5 +1,5 @@
-/* Reads memory ahead of who looks at it (graph_ahead.h). A lock guards who reads what; it is taken
- * twice for each 256 KiB. */
+/* Reads memory ahead of the thread that looks at it (graph_ahead.h). A lock guards which piece is
+ * read next; it is taken twice for each piece of 256 KiB. */
 #include "collector/graph_ahead.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
-/* Reads pieces of a program's memory ahead of who looks at them, with the processors that there
- * are: to copy a page takes the kernel six times as long as it takes to look at its words, and
- * meanwhile the program waits. What is looked at comes in order, from a few rooms that stay in the
- * cache.
+/* Reads pieces of a program's memory ahead of the thread that looks at their words, on several
+ * processors. The kernel's copying of a page takes six times as long as looking at its words, and
+ * the program waits meanwhile. The looking thread gets the pieces in order, from a few rooms that
+ * stay in the cache.
  *
  *   pieces   ┊ seen ┊ seen ┊ read ┊ being read ┊ read ┊ … nobody has begun
  *                     done ▲                          ▲ next,   next - done <= rooms
  *
- * Who looks reads too while there is nothing to look at. Inside the room. */
+ * The looking thread reads too while no piece is ready. Inside the room. */
 #ifndef TIDEMARK_COLLECTOR_GRAPH_AHEAD_H
 #define TIDEMARK_COLLECTOR_GRAPH_AHEAD_H
 
@@ -25,12 +25,13 @@ struct graph_pieces {
     size_t count, room;
 };
 
-/* `words`: what lies at piece->start on, of which `got` bytes could be read. They may be changed.
- * Other than 0 ends it. */
+/* `words`: the memory from piece->start on, of which `got` bytes could be read. The visitor may
+ * change them. If it returns anything but 0, the visit ends. */
 typedef int graph_piece_visit(const struct graph_piece *piece, uint64_t *words, size_t got,
                               void *context);
 
-/* What is there in the ranges and is not zeros. 0 or -errno. */
+/* Finds the pages in the ranges that are present (or swapped) and are not the zero page. 0 or
+ * -errno. */
 int graph_pieces_find(struct graph_pieces *pieces, struct pages *pages,
                       const struct page_table_range *ranges, size_t count);
 /* In order, on the caller's thread. 0, -ENOMEM or what the visitor has returned. */

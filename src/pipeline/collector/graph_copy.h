@@ -1,9 +1,10 @@
-/* A copy of the memory that a graph is made of, so that a program that runs stands still only while
- * it is copied. Several threads of ours read at once: the kernel copies page by page.
+/* A copy of the memory that a graph is made of, so that a running program is stopped only during
+ * the copying. Several threads of ours read at once: the kernel copies page by page.
  *
  *   runs     ┊ start … end ┊ → bytes + at      by address, disjoint
  *
- * Room is made, and touched, before the program is stopped. Inside the room. */
+ * The room is allocated, and its pages are touched, before the program is stopped. Inside the
+ * room. */
 #ifndef TIDEMARK_COLLECTOR_GRAPH_COPY_H
 #define TIDEMARK_COLLECTOR_GRAPH_COPY_H
 
@@ -25,12 +26,12 @@ struct graph_copy {
 };
 #define GRAPH_COPY_INIT ((struct graph_copy){0})
 
-/* Room for what is there now in the ranges, and some more. Without memory, or for too much, there
- * is none. */
+/* Makes room for the pages that are present in the ranges now, and some more. Without memory, or
+ * beyond 512 MiB, there is no room. */
 void graph_copy_begin(struct graph_copy *copy, struct pages *pages,
                       const struct page_table_range *ranges, size_t count);
-/* While the program stands. False: there is no room, or it has grown beyond it. What cannot be read
- * is zeros. */
+/* Call it while the program is stopped. False: there is no room, or the memory has grown beyond it.
+ * What cannot be read is zeros. */
 bool graph_copy_take(struct graph_copy *copy, struct pages *pages,
                      const struct page_table_range *ranges, size_t count, int memory_fd);
 /* How many of the bytes at an address are in the copy. */

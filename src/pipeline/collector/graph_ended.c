@@ -1,13 +1,14 @@
-/* Finds the stacks of ended threads by the rings that these have left (graph_ended.h), or by what
- * the next threads of these rings have told. A stack that the program has mapped itself is not
- * known to be one: the program may use it again for something else. */
+/* Finds the stacks of ended threads by the thread pointers in their rings, or by those that the
+ * header keeps of rings that new threads have taken over (graph_ended.h). Stacks that the program
+ * has mapped itself are not considered, because the program may use them again for something
+ * else. */
 #include "collector/graph_ended.h"
 
 #include <stdatomic.h>
 #include <string.h>
 #include "wire/wire.h"
 
-/* The higher one of `found` and what a thread's pointer is, if that lies in the area. */
+/* The thread pointer if it lies in the area and above `found`; else `found`. */
 static uint64_t graph_ended_higher(const struct area *area, const _Atomic uint64_t *pointer,
                                    uint64_t found)
 {

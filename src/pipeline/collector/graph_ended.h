@@ -1,5 +1,5 @@
-/* Stacks of threads that have ended: glibc keeps them for the next thread, with what the last
- * frames have left there. Inside the room. */
+/* Stacks of threads that have ended: glibc keeps them for the next thread, with the values that the
+ * last frames have left there. Inside the room. */
 #ifndef TIDEMARK_COLLECTOR_GRAPH_ENDED_H
 #define TIDEMARK_COLLECTOR_GRAPH_ENDED_H
 
@@ -7,8 +7,8 @@
 #include "collector/areas.h"
 #include "collector/shared_view.h"
 
-/* Where the thread pointer of an ended thread lies in the area; 0: the area is no such stack, or
- * another thread has it now. */
+/* Where the thread pointer of an ended thread lies in the area; 0: the area is no such stack, or a
+ * live thread uses it now. */
 uint64_t graph_ended_pointer(const struct view *view, const struct area *area);
 
 /* Of a word that lies in the stack of an ended thread: is it a return address of the C library's?

@@ -1,6 +1,6 @@
-/* Whose the memory of roots is (graph_held.h). Areas have owners; a thread's variables lie around
- * its thread pointer: at the top of its stack, or, of the first thread, in memory that the loader
- * has mapped. */
+/* Finds the owners of the memory with roots (graph_held.h). Areas have owners. A thread's variables
+ * lie around its thread pointer: at the top of its stack or, for the first thread, in memory that
+ * the loader has mapped. */
 #include "collector/graph_held.h"
 
 #include <elf.h>
@@ -33,7 +33,8 @@ static uint64_t graph_held_tls_of(int memory_fd, uint64_t start)
     return bytes;
 }
 
-/* What the modules' thread-local variables take below a thread pointer: an upper bound. */
+/* An upper bound of the bytes that the modules' thread-local variables take below a thread
+ * pointer. */
 static uint64_t graph_held_tls_bytes(const struct smaps *smaps, int memory_fd)
 {
     uint64_t bytes = LEAST_TLS_BYTES;

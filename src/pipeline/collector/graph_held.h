@@ -1,6 +1,6 @@
-/* What a graph look keeps for the question who holds what (profile_build/held.h): whose the memory
- * is that roots lie in, which memory is a node between roots and blocks, and the chain of pointers
- * to a block that was asked for. Inside the room. */
+/* What a graph look keeps for the question which memory holds which blocks (profile_build/held.h):
+ * the owners of the memory with roots, the ranges that are nodes between roots and blocks, and the
+ * chain of pointers to the block that was asked for. Inside the room. */
 #ifndef TIDEMARK_COLLECTOR_GRAPH_HELD_H
 #define TIDEMARK_COLLECTOR_GRAPH_HELD_H
 
@@ -15,8 +15,9 @@ struct graph_held {
 };
 #define GRAPH_HELD_INIT ((struct graph_held){NULL, NULL})
 
-/* Memory that the program has mapped itself. What nobody has seen mapped is the C library's: stacks
- * of threads that have ended lie there, with what they left. */
+/* Whether the area is a node of its own: memory that the program has mapped itself. Mappings that
+ * no call was recorded for are the C library's: stacks of ended threads lie there, with their last
+ * values. */
 bool graph_held_is_range(const struct graph_look_asked *asked, const struct area *area);
 
 /* Takes over the graph, which was begun, and its blocks. `memory_fd`: /proc/PID/mem. 0 or

@@ -1,5 +1,5 @@
-/* Compares the mappings of a process that stands with those that were read before (graph_late.h).
- * Both lists are sorted by address, so one sweep goes through them together. */
+/* Compares the mappings of a stopped process with those that were read before (graph_late.h). Both
+ * lists are sorted by address, so one sweep goes through them together. */
 #include "collector/graph_late.h"
 
 #include <errno.h>
@@ -27,8 +27,8 @@ static bool graph_late_add(struct comparing *comparing, uint64_t start, uint64_t
     return true;
 }
 
-/* What of [start, end) could not be written. Room that an arena of glibc's has for growing was
- * mapped before, and only reserved. */
+/* Adds the parts of [start, end) that lie in no writable mapping. Room that an arena of glibc's has
+ * for growing was mapped before, but only reserved. */
 static bool graph_late_compare(struct comparing *comparing, uint64_t start, uint64_t end)
 {
     const struct smaps *smaps = comparing->smaps;

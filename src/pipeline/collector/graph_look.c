@@ -1,6 +1,6 @@
-/* Reads a process's memory into a graph (graph_look.h). One sweep over the pages that are there
- * goes through areas and blocks together, by address: the words of a block are its edges, those
- * beside the blocks are roots if the area is the program's own. */
+/* Reads a process's memory into a graph (graph_look.h). One sweep over the present pages goes
+ * through areas and blocks together, by address. The words of a block are its edges. Words beside
+ * the blocks are roots if the area is the program's own. */
 #include "collector/graph_look.h"
 
 #include <errno.h>
@@ -51,10 +51,10 @@ struct sweep {
     int memory_fd;
     struct page_table_range *ranges; /* what is read */
     size_t range_count;
-    struct graph_copy copy; /* of it, unless the program waits for us anyway */
+    struct graph_copy copy; /* of the ranges, unless the program waits for us anyway */
     bool is_graph;          /* else only first words are wanted */
     bool has_offsets;       /* the program has a library that keeps offsets for pointers */
-    bool has_unknown;       /* there are blocks that the list does not have, or may be */
+    bool has_unknown;       /* there are or may be blocks that the list does not have */
 };
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static bool graph_look_has(const struct smaps *smaps, const char *library)
     return false;
 }
 
-/* The only thread there is waits in its exit, and none can begin: nothing has to be stopped. */
+/* The only thread waits in its exit and no other can begin, so nothing has to be stopped. */
 static bool graph_look_stands(const struct graph_look_asked *asked)
 {
     return asked->waits && asked->threads->count == 1;
@@ -123,7 +123,7 @@ static bool graph_look_is_root(const struct sweep *sweep, const struct area *are
            area->owner != AREA_TOOL && mapping->kind != SMAPS_DEVICE;
 }
 
-/* Above the first frame of a thread that has ended; `start`: that is not found. */
+/* The address above the first frame of a thread that has ended; `start` if it is not found. */
 static uint64_t graph_look_first_frame(const struct sweep *sweep, uint64_t start, uint64_t pointer)
 {
     enum { WORDS = 1024, MOST = 64 };
@@ -140,8 +140,8 @@ static uint64_t graph_look_first_frame(const struct sweep *sweep, uint64_t start
     return start;
 }
 
-/* Where the roots of an area begin: below a stack pointer nothing is kept, nor in the frames of a
- * thread that has ended. */
+/* Where the roots of an area begin. Memory below a stack pointer and the frames of a thread that
+ * has ended hold nothing. */
 static uint64_t graph_look_root_start(const struct sweep *sweep, const struct area *area)
 {
     uint64_t lowest = area->owner == AREA_STACK || area->owner == AREA_MMAP
@@ -154,8 +154,8 @@ static uint64_t graph_look_root_start(const struct sweep *sweep, const struct ar
 }
 
 /* glibc's main arena lies among the C library's variables and points to the headers of free chunks.
- * Such a header begins 8 bytes before the end of the block in front of it, if that one's size
- * leaves no gap: there it would read as a pointer into that block. */
+ * Such a header begins 8 bytes before the end of the block in front of it, unless the block's size
+ * leaves a gap. So the arena's pointer would read as a pointer into that block. */
 static bool graph_look_is_chunk_header(const struct graph_block *block, uint64_t address)
 {
     enum { HEADER = 16, SMALLEST = 32, ALIGNMENT = 16 };
@@ -178,7 +178,8 @@ static bool graph_look_is_of(const struct graph_look_asked *asked, const struct 
            (name[1 + bytes] == '.' || name[1 + bytes] == '-');
 }
 
-/* GLib's table of its fundamental types points behind a head of theirs. */
+/* GLib's table of fundamental types points behind the head of each type's block. Such words are set
+ * to the block's beginning. */
 static void graph_look_settle_types(struct sweep *sweep, uint64_t *words, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -197,8 +198,8 @@ static void graph_look_forget_arena(struct sweep *sweep, uint64_t *words, size_t
     }
 }
 
-/* glibc's loader keeps the address at which it had /etc/ld.so.cache. What the program maps there
- * later is not the loader's. */
+/* glibc's loader keeps the address at which /etc/ld.so.cache was mapped. The program may have
+ * mapped other memory there since, so such words are no pointers. */
 static void graph_look_forget_ranges(const struct sweep *sweep, uint64_t *words, size_t count)
 {
     const struct graph *graph = sweep->graph;
@@ -219,7 +220,7 @@ static void graph_look_add_registers(struct sweep *sweep)
         graph_add_roots(sweep->graph, 0, sweep->asked->exit_kept, WIRE_KEPT_REGISTERS);
 }
 
-/* What only the kernel points to. A kernel that does not say it leaves it out. */
+/* Adds what only the kernel points to. It is left out where the kernel does not show it. */
 static int graph_look_add_kernel(struct sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
@@ -283,8 +284,8 @@ static void graph_look_add_between(struct sweep *sweep, const struct area *area,
                     count);
 }
 
-/* Who holds an object of Python's is not said by the list that the garbage collector has of all.
- * Returns which words of the head hold nothing. */
+/* The garbage collector's list of all objects does not tell which object holds another. Returns
+ * which words of the head hold nothing. */
 static uint32_t graph_look_add_head(struct sweep *sweep, uint64_t *words, size_t count)
 {
     sweep->first_words[sweep->block] = words[0];
@@ -349,7 +350,8 @@ static void graph_look_add_piece(struct sweep *sweep, const struct area *area, u
     graph_look_add_between(sweep, area, start, at, end);
 }
 
-/* What could not be read ahead: it is gone meanwhile, or nobody may read a page of it. */
+/* Reads what could not be read ahead: pages that are gone by now or that cannot be read are
+ * skipped. */
 static int graph_look_read_rest(struct sweep *sweep, uint64_t at, uint64_t end)
 {
     for (uint64_t got; at < end; at += got) {
@@ -429,8 +431,8 @@ static int graph_look_visit_late(const struct page_table_run *run, void *context
     return 0;
 }
 
-/* A program that ran on may have memory by now that the areas do not have. No block that is known
- * lies there, but pointers may. */
+/* A program that ran on may have mapped memory that is in no area. No known block lies there, but
+ * pointers may. */
 static int graph_look_add_late(struct sweep *sweep)
 {
     struct page_table_range *ranges;
@@ -448,9 +450,9 @@ static void graph_look_see_news(void *context, uint64_t address)
     graph_add_roots(sweep->graph, 0, &address, 1);
 }
 
-/* A block that a thread has freed since the list was made is not lost, and one that it has
- * allocated since may hold pointers. If nothing was recorded since, the list is exact. The thread
- * may have ended by now. */
+/* A block that a thread has freed since the list was made is not lost, and a block that it has
+ * allocated since may hold pointers. If nothing was recorded since, the list is exact, also if the
+ * thread has ended by now. */
 static int graph_look_add_news(struct sweep *sweep)
 {
     const struct graph_look_asked *asked = sweep->asked;
@@ -660,7 +662,7 @@ static void graph_look_end(struct sweep *sweep)
     python_objects_free(sweep->python);
 }
 
-/* Nobody asks for the first words afterwards. */
+/* The first words are not needed afterwards, so they are freed. */
 static int graph_look_find_types(struct sweep *sweep, struct graph_look *out)
 {
     if (sweep->python)
@@ -752,8 +754,8 @@ static void *graph_look_thread(void *context)
     return NULL;
 }
 
-/* With the thread's end the kernel lets go of all threads of the program that it holds, also of
- * those that could not be stopped in time. */
+/* When our thread ends, the kernel detaches it from all threads that it traces, also from those
+ * that could not be stopped in time. So the look has a thread of its own. */
 static int graph_look_run_on_thread(struct graph_look_job *job)
 {
     pthread_t thread;
@@ -767,7 +769,7 @@ int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out
 {
     struct graph_look_job job = {asked, out, 0};
     *out = (struct graph_look){0};
-    if (!asked->blocks->count) { /* what points to nothing need not be read */
+    if (!asked->blocks->count) { /* without blocks there is nothing to reach */
         graph_look_set_rows(asked, figure_of(0));
         return 0;
     }

@@ -1,15 +1,15 @@
-/* Which live blocks of a process can still be reached, and from where: reads the memory of a
- * process that waits or runs, and puts it into a graph (graph/graph.h).
+/* Which live blocks of a process can still be reached, and from where. The memory of the process,
+ * which waits or runs, is read into a graph (graph/graph.h).
  *
  *   roots    variables of modules, the program's own mappings, shared memory, stacks from their
  *            stack pointers on, registers, and what only the kernel points to: alternate stacks of
  *            signals, what epoll and timers give back
  *   blocks   the live blocks
- *   nothing  all else of the allocator's memory: what it writes into free memory keeps no block
+ *   nothing  all else of the allocator's memory: pointers in free memory hold no block
  *
- * Memory is read page by page where the page table says that something is there. Of a process with
- * one thread, which waits for us, nothing is stopped. The threads of others stand still while their
- * memory is read. Contents are looked at word by word and never kept. */
+ * Only pages that the page table shows as present are read. A process with one thread that waits
+ * for us need not be stopped. All threads of other processes are stopped while their memory is
+ * read. Contents are looked at word by word and never kept. */
 #ifndef TIDEMARK_COLLECTOR_GRAPH_LOOK_H
 #define TIDEMARK_COLLECTOR_GRAPH_LOOK_H
 
@@ -45,12 +45,12 @@ struct graph_look_asked {
     const struct stacks *threads; /* as listed before */
     bool has_unknown;        /* there are blocks that `blocks` does not have: all of the allocator's
                             memory beside these counts as roots */
-    const struct view *view; /* whose rings say whether blocks have come since: merged till now */
+    const struct view *view; /* its rings show whether there are newer records; merged until now */
     struct profile_residency *rows;
     size_t row_count;
 
-    /* who holds what: NULL: nobody asks */
-    const struct owners_request *names; /* whose areas are */
+    /* which memory holds which blocks */
+    const struct owners_request *names; /* gives areas their owners; NULL: holders are not wanted */
     const struct stacks_place *places;  /* thread pointers, stacks of signals */
     size_t place_count;
     uint64_t path_to; /* an address whose chain of pointers is wanted; 0: none */
@@ -61,19 +61,20 @@ struct graph_look_asked {
 struct graph_look {
     struct profile_island *islands;
     size_t island_count;
-    struct held *held; /* with `names`; who takes it frees it */
+    struct held *held; /* with `names`; the caller frees it (held_free()) and sets it to NULL */
     struct block_types types;
     struct block_fills fills;
 };
 
-/* Fills in what the rows say of lost, indirect, possible and reachable blocks, too. 0 or -errno:
- * -ENOMEM, -EPERM (its memory or its threads are not to be had), -ESRCH; the rows do not know it
- * then. */
+/* Also sets the rows' figures of lost, indirect, possible and reachable blocks. 0 or -errno:
+ * -ENOMEM, -EPERM (no right to read its memory or to stop its threads), -ESRCH; these figures are
+ * unknown then. */
 int graph_look_take(const struct graph_look_asked *asked, struct graph_look *out);
-/* The classes of blocks and nothing else: stops nothing, and leaves the rows alone. Blocks that
- * come and go meanwhile may be wrong. 0 or -errno. */
+/* Only finds the classes of blocks: stops no thread, and leaves the rows alone. The classes of
+ * blocks that come and go meanwhile may be wrong. 0 or -errno. */
 int graph_look_take_types(const struct graph_look_asked *asked, struct block_types *types);
-/* Fills in what a sample says of all blocks, from rows that know it. */
+/* Sets the sample's figures of lost, indirect, possible and reachable blocks to the sums of the
+ * rows. */
 void graph_look_sum(const struct graph_look_asked *asked, struct profile_sample *sample);
 void graph_look_release(struct graph_look *look);
 

@@ -1,5 +1,5 @@
 /* Reads the records of all rings that were not merged yet, without taking them (graph_news.h).
- * After a pass of the merge a ring's tail is how far it was merged. */
+ * After a pass of the merge, a ring's tail is the end of what was merged. */
 #include "collector/graph_news.h"
 
 #include <stdatomic.h>
@@ -13,7 +13,8 @@ struct seeing {
     void *context;
 };
 
-/* By what is left, not by positions: the program can put these at the end of all numbers. */
+/* Counts the bytes that are left instead of comparing positions, because the program can set these
+ * near UINT64_MAX, where they would wrap. */
 static void graph_news_see_records(const struct seeing *seeing, const char *data, uint64_t tail,
                                    uint64_t bytes)
 {
@@ -26,7 +27,8 @@ static void graph_news_see_records(const struct seeing *seeing, const char *data
     }
 }
 
-/* Has the ring any? A ring that makes no sense has. */
+/* Whether the ring has records that are not merged. A ring with impossible positions counts as
+ * having some. */
 static bool graph_news_see_ring(const struct seeing *seeing, uint32_t index)
 {
     const struct wire_ring *ring = shared_view_ring(seeing->view, index);

@@ -38,7 +38,7 @@ static int graph_threads_add(pid_t tid, void *context)
     return 0;
 }
 
-/* One that is gone needs no stop. */
+/* A thread that has ended needs no stop. */
 static int graph_threads_stop_one(struct graph_thread *thread, pid_t pid)
 {
     int error = tracee_seize(&thread->tracee, pid, thread->tid);
@@ -57,8 +57,8 @@ static int graph_threads_stop_from(struct graph_threads *threads, size_t from, p
     return error;
 }
 
-/* The thread that exits stands in the C library's code and in ours: what that has on the stack is
- * left over from others. */
+/* The exiting thread's stack has frames of the C library and of ours. Their slots hold old values
+ * of other frames, so the stack begins above them. */
 static void graph_threads_lift(struct graph_threads *threads, uint64_t exit_stack)
 {
     enum { EXIT_MOST_BYTES = 1 << 20 };

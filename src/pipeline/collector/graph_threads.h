@@ -25,14 +25,15 @@ struct graph_threads {
 /* `exit_stack`: where the stack of the thread that waits in its exit begins to be the program's; 0:
  * none does, or it is not known.
  *
- * All threads stand when this returns. 0 or -errno: nobody stands then. */
+ * Stops all threads. 0 or -errno: then none is stopped. */
 int graph_threads_stop(struct graph_threads *threads, pid_t pid, uint64_t exit_stack);
-/* The threads of a process that stands by itself: all registers that matter are on the stacks. */
+/* Takes the threads of a process that waits in its exit: all registers that matter are on the
+ * stacks. */
 int graph_threads_take(struct graph_threads *threads, const struct stacks *stacks,
                        uint64_t exit_stack);
-/* They run on; where they stood is still known. */
+/* The threads run on; their stack pointers are kept. */
 void graph_threads_go_on(struct graph_threads *threads);
-/* They run on. */
+/* The threads run on, and the list is freed. */
 void graph_threads_release(struct graph_threads *threads);
 
 /* The lowest stack pointer in [start, end), less what the psABI lets a function use below it; 0:

@@ -23,7 +23,7 @@ static size_t heap_map_count_cells(const struct areas *areas, unsigned shift)
     return count;
 }
 
-/* No area has fewer than one cell: where there are more areas than `limit` it is exceeded. */
+/* Each area has at least one cell, so more areas than `limit` exceed the limit. */
 static unsigned heap_map_choose_shift(const struct areas *areas, uint64_t page_bytes, size_t limit)
 {
     unsigned shift = (unsigned)__builtin_ctzll(page_bytes);
@@ -87,7 +87,7 @@ void heap_map_add_run(struct heap_map *map, size_t area, uint64_t start, uint64_
         map->cells[i].resident_bytes += heap_map_overlap(&map->cells[i], start, end);
 }
 
-/* A block comes again with each run that it reaches into. */
+/* Counts a block once in a cell, although it is added again with each run that it reaches into. */
 static void heap_map_count_block(struct heap_map *map, size_t cell, size_t block)
 {
     if (map->counted_block == block + 1 && map->counted_cell == cell + 1)

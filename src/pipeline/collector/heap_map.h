@@ -26,7 +26,8 @@
 /* Below 4 MiB of memory until a look is written; 256 MiB of heap have a cell for each page. */
 enum { HEAP_MAP_CELLS = 65536 };
 
-/* What a call path pins of the cell with that number + 1; of others nothing. */
+/* The bytes that a call path pins in one cell. `cell`: the cell's number + 1; the bytes of other
+ * cells count as 0. */
 struct heap_map_share {
     uint64_t bytes;
     size_t cell;
@@ -39,9 +40,9 @@ struct heap_map {
     size_t *first;                      /* by area: the number of its first cell */
     unsigned shift;                     /* a cell is 2^shift bytes */
     struct heap_map_share *shares;      /* by row of the residency */
-    uint64_t most;                      /* of the shares of … */
+    uint64_t most;                      /* the largest share in … */
     size_t most_cell;                   /* … this cell + 1 */
-    size_t counted_block, counted_cell; /* + 1: the last that was counted, and where */
+    size_t counted_block, counted_cell; /* the last counted block and its cell, each + 1 */
 };
 #define HEAP_MAP_INIT ((struct heap_map){0})
 
@@ -49,8 +50,9 @@ struct heap_map {
 int heap_map_begin(struct heap_map *map, const struct areas *areas, size_t rows,
                    uint64_t page_bytes, size_t limit);
 
-/* Of area number `area`: [start, end) is resident; `block` (by its place in the list) stands on
- * resident [start, end), and has `bytes` there: all or, a block of no bytes, none. */
+/* Of area number `area`: heap_map_add_run() says that [start, end) is resident,
+ * heap_map_add_block() that block number `block` covers the resident [start, end). `has_bytes`
+ * false: a block of no bytes. */
 void heap_map_add_run(struct heap_map *map, size_t area, uint64_t start, uint64_t end);
 void heap_map_add_block(struct heap_map *map, size_t area, size_t block, uint64_t start,
                         uint64_t end, bool has_bytes);

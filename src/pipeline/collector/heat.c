@@ -37,8 +37,8 @@ struct scan {
     uint32_t begin_ms, end_ms; /* all its stamps lie before its end */
 };
 
-/* One request to the kernel. Writes go on meanwhile, and when in it a page was looked at is not
- * known. */
+/* One request to the kernel. The program writes meanwhile, and the moment within the request at
+ * which a page was looked at is not known. */
 struct step {
     uint32_t from_ms, until_ms; /* until: the stamps of its pages */
 };
@@ -59,7 +59,8 @@ struct heat {
     struct write_watch_region *regions;
     struct scan *scans; /* rising */
     size_t scan_count, scan_room;
-    struct step *steps; /* that took until another millisecond and found pages, rising */
+    struct step *steps; /* those that found pages and ended in a later millisecond than they
+                           began; rising */
     size_t step_count, step_room;
     struct heat_write known_write;
     void (*before_scan)(void *context);
@@ -138,7 +139,7 @@ unsigned heat_of(const struct heat *heat, uint64_t address)
 
 /* ---- Scanning -------------------------------------------------------------------------------- */
 
-/* One that the program has a userfaultfd of its own for stays without stamps. */
+/* A mapping that is registered with a userfaultfd of the program's own stays without stamps. */
 static bool heat_register(const struct heat *heat, uint64_t start, uint64_t end)
 {
     struct write_watch_register range = {start, end - start, WRITE_WATCH_PROTECT, 0};
@@ -149,7 +150,8 @@ static void heat_note_step(struct heat *heat, uint32_t from_ms, uint32_t until_m
 {
     struct step *last = heat->step_count ? &heat->steps[heat->step_count - 1] : NULL;
     if (from_ms == until_ms || (last && last->until_ms == until_ms))
-        return; /* of those that end in one millisecond the first began first */
+        return; /* of requests that end in one millisecond the first is kept, which began
+                   earliest */
     if (array_make_room(&heat->steps, &heat->step_room, heat->step_count, sizeof *heat->steps))
         heat->steps[heat->step_count++] = (struct step){from_ms, until_ms};
 }
@@ -168,8 +170,9 @@ static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
         uint32_t from_ms = heat_now_ms(heat);
         int found = ioctl(heat->pagemap, WRITE_WATCH_SCAN, &scan);
         uint32_t now_ms = heat_now_ms(heat);
+        /* EPERM: the range was just mapped anew. ESRCH: the process is gone. */
         if (found < 0 && errno != EPERM && errno != ESRCH)
-            heat->blind = true; /* else it has just been mapped anew, or is gone */
+            heat->blind = true;
         if (found < 0 || scan.walk_end <= scan.start)
             return;
         if (found > 0)
@@ -180,8 +183,8 @@ static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
     }
 }
 
-/* False: the process has ended, or has become another program, before all was scanned. So what was
- * watched once must still be watched. */
+/* False: the process has ended, or has executed another program, before all was scanned. Such a
+ * process shows by a range that cannot be registered any more. */
 static bool heat_scan_mappings(struct heat *heat, int fd)
 {
     struct proc_lines lines = {0};
@@ -403,7 +406,8 @@ static int heat_start(struct heat *heat)
     return pthread_create(&heat->thread, NULL, heat_thread, heat);
 }
 
-/* It comes from the program: a request meant for a userfaultfd may do anything to a device. */
+/* The descriptor comes from the program. On a device, a request meant for a userfaultfd may do
+ * anything, so only a userfaultfd is accepted. */
 static bool heat_is_watch(int fd)
 {
     char path[32], target[64];

@@ -1,6 +1,6 @@
-/* Chooses a process's file names in a job's directory (job_place.h). It asks the launcher's
- * variables for the rank and tries numbered names until the exclusive creation of the entry
- * succeeds. */
+/* Chooses a process's file names in a job's directory (job_place.h). The rank comes from the
+ * launcher's environment variables. Numbered names are tried until the exclusive creation of the
+ * entry succeeds. */
 #include "collector/job_place.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void job_place_remember(const struct launcher *launcher)
         known[known_count++] = *launcher;
 }
 
-/* Of a node's collector: it was started by one rank, and is the others' as well. */
+/* Set for a node's collector, which one rank has started and all ranks of the node use. */
 static bool job_place_disowned;
 
 void job_place_disown(void)
@@ -47,11 +47,11 @@ void job_place_disown(void)
     job_place_disowned = true;
 }
 
-/* Ours, which does not change. */
+/* The collector's own rank, which does not change. */
 static const struct launcher *job_place_own(void)
 {
     static struct launcher own;
-    static pid_t asked; /* a fork's is another */
+    static pid_t asked; /* a forked process has another */
     if (asked != getpid())
         launcher_of(&own, getpid());
     asked = getpid();
@@ -146,8 +146,8 @@ static char *job_place_stem(const struct entry *entry)
     return strbuf_detach(&name);
 }
 
-/* The `number`-th try: an image that another took the place of by exec had the same pid, and often
- * the same name. */
+/* The `number`-th try. An earlier image of the same process, before an exec, has the same pid and
+ * often the same name. */
 static int job_place_try_name(const char *directory, const char *name, unsigned number,
                               struct entry *entry, struct entry_writer **writer, char **path)
 {

@@ -12,15 +12,16 @@
 #include "procfs/launcher.h"
 #include "jobdir/entry.h"
 
-/* Which rank of which job `pid` is: by its own environment, or as the collector's own is one (its
- * program may have emptied the environment). `executable`: NULL if it is not known yet. One thread
- * at a time. */
+/* Which rank of which job `pid` is: by its own environment, or else by the collector's (the program
+ * may have emptied its environment). `executable`: NULL if it is not known yet. One thread at a
+ * time. */
 void job_place_identify(struct launcher *launcher, pid_t pid, const char *executable);
-/* From now on the collector's own rank is nobody else's: it is many ranks' collector. */
+/* From now on the collector's own rank says nothing about other processes: it collects for many
+ * ranks. */
 void job_place_disown(void);
 
-/* Makes the directory and those above it if need be, and looks whether files can be made there: 0
- * or -errno with error_text()'s sentence. */
+/* Makes the directory and those above it if needed, and tests whether files can be made there: 0 or
+ * -errno with error_text()'s sentence. */
 int job_place_prepare(const char *directory);
 
 /* Takes a name in `directory` (made if need be) for the process that `entry` describes: writes the

@@ -1,5 +1,5 @@
 /* The sorted copy of the live blocks (live_list.h). Regions are counted in a hash table and sorted
- * one by one, by counting. What is no region, or crowded in one, is sorted in place by radix, a
+ * one by one, by counting. Lists without regions and crowded groups are sorted in place by radix, a
  * byte of the address at a time (American flag sort), with insertion for short buckets. */
 #include "collector/live_list.h"
 
@@ -230,8 +230,8 @@ static uint32_t live_list_count_groups(const struct live_entry *blocks, size_t c
     return most;
 }
 
-/* Each block among those of its group, which are few, by insertion. What stands before a group is
- * either of a group below or left from a region below: nothing that must move. */
+/* Inserts each block among those of its group, which are few. The entry in front of a group is of a
+ * lower group or left over from a lower region, so insertion stops there. */
 static void live_list_insert(struct live_entry *spare, const struct live_entry *blocks,
                              size_t count, unsigned shift, unsigned bits, uint32_t *next)
 {
@@ -254,7 +254,7 @@ static void live_list_sort_crowded(struct live_entry *spare, const struct live_e
             live_list_sort_all(spare + begin, next[group] - begin);
 }
 
-/* One more in front, of address 0, and nothing else that could be above a block. */
+/* One entry more in front, of address 0: insertion stops there at the latest. */
 static bool live_list_make_spare(struct live_list *list, size_t count)
 {
     if (list->spare_room < count) {
@@ -265,8 +265,8 @@ static bool live_list_make_spare(struct live_list *list, size_t count)
     return list->spare != NULL;
 }
 
-/* Behind the first place of list->spare, by about one group for each block. Returns false where
- * there is no memory for the groups. */
+/* Sorts a region into list->spare + 1, with about as many groups as blocks. False: there is no
+ * memory. */
 static bool live_list_sort_region(struct live_list *list, const struct live_entry *blocks,
                                   size_t count)
 {

@@ -68,21 +68,21 @@ struct live_stretch {
 };
 #define LIVE_STRETCH_INIT ((struct live_stretch){0})
 
-/* Sorts the next stretch of blocks by address. Blocks of one address stay in no particular order.
- * Each of them is kept by the caller before the next call. False: there are none. */
+/* Sorts the next stretch of blocks by address. Blocks of one address are in no particular order.
+ * The caller passes each of them to live_list_keep() before the next call. False: there are
+ * none. */
 bool live_list_sort_next(struct live_list *list, struct live_stretch *stretch);
 
-/* The end of the addresses that a block keeps from others: one of no bytes stands somewhere,
- * too. */
+/* The end of the addresses that a block takes; a block of no bytes takes one. */
 static inline uint64_t live_entry_end(const struct live_entry *block)
 {
     uint64_t end, bytes = block->size_bytes ? block->size_bytes : 1;
     return __builtin_add_overflow(block->address, bytes, &end) ? UINT64_MAX : end;
 }
 
-/* The stretch's next block in order, of the residency's row `row`. What two blocks claim (a free
- * that was missed) is left to the first by address, and a block of which nothing is left is taken
- * out. The list's first `kept` blocks are disjoint then. Returns the bytes that are left. */
+/* The stretch's next block in order, of the residency's row `row`. Where two blocks overlap (a free
+ * was missed), the first by address keeps the bytes, and a block without bytes left is dropped. The
+ * list's first `kept` blocks are disjoint then. Returns the bytes that are left. */
 static inline uint64_t live_list_keep(struct live_list *list, struct live_stretch *stretch,
                                       const struct live_entry *block, uint32_t row)
 {

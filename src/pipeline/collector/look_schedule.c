@@ -17,49 +17,52 @@
 #include "procfs/proc_file.h"
 #include "procfs/process.h"
 
-/* A peak is new when it is higher by a twentieth than the last one looked at; by a tenth, a fifth,
- * a third when a quarter, a half, three quarters of what looks may take are spent: a program that
- * grows all the time would have looks at its low levels only. */
+/* A peak is new when it is higher by a twentieth than the last one looked at. The part rises to a
+ * tenth, a fifth and a third when a quarter, a half and three quarters of the budget for looks are
+ * spent. Otherwise a program that grows all the time would have looks at its low levels only. */
 static const unsigned look_schedule_growth_parts[] = {20, 10, 5, 3};
 
-/* And one at which the process has stopped to grow, when it is higher by a hundredth and by so many
- * bytes. It stands where readings differ by less than a 256th. */
+/* A level at which the process has stopped growing is a new peak too, when it is higher by a
+ * hundredth and by so many bytes. It stands while readings differ by less than a 256th. */
 #define STANDING_PART  100
 #define STANDING_BYTES (1u << 20)
 #define STANDING_NS    20000000u
 #define STEADY_PART    256
 
-/* Looks may take a hundredth of the run; of a short one a twentieth, but no more than that: a
- * program of half a second would be looked at when its peak is over. */
+/* Looks may take a hundredth of the run. Of a short run they may take a twentieth, but at most
+ * BUDGET_SHORT_NS: otherwise a program of half a second would be looked at after its peak. */
 #define BUDGET_PART       100
 #define BUDGET_SHORT_PART 20
 #define BUDGET_SHORT_NS   60000000u
 
-/* What a look takes, rather too much: mappings, threads and control group; a block to copy, sort
- * and sweep (measured: 85 ns with ten million on a busy machine); a page of 4 KiB. */
+/* The cost of a look, estimated rather too high: mappings, threads and control group; a block to
+ * copy, sort and sweep (measured: 85 ns with ten million on a busy machine); a page of 4 KiB. */
 #define LOOK_NS  1000000u
 #define BLOCK_NS 100u
 #define PAGE_NS  10u
 
-/* Of a block in the tree of dominators. Of programs with few blocks nobody asks who holds them. */
+/* The cost of a block in the tree of dominators. Holders are not found of programs with fewer
+ * blocks than HELD_LEAST_BLOCKS. */
 #define HELD_NS           300u
 #define HELD_LEAST_BLOCKS 1000u
 #define HELD_MOST_BLOCKS  2000000u
 
-/* What the parts of a control group take: hundreds of files are asked. A look at a peak goes
- * without them where that is more than looks may take. */
+/* The cost of reading the parts of a control group, which are hundreds of files. A look at a peak
+ * goes without them where that is more than looks may take. */
 #define CONTAINER_NS 20000000u
 
-/* The end waits for us: no longer than this, and no more memory than these blocks take (800 MB). */
+/* The program waits for the last look: it takes no longer than this, and no more memory than for
+ * these blocks (800 MB). */
 #define LAST_LOOK_NS     5000000000u
 #define LAST_LOOK_BLOCKS 20000000u
 /* Of a block in the list that a look is given, and in what it counts. */
 #define LIST_BYTES 48u
 
-/* Programs that end before that get the last look only. */
+/* Programs that end before this age get the last look only. */
 #define START_NS 10000000u
 
-/* Call paths told of a peak; of the end all are, but for rows of owners: each is a row of SQL. */
+/* How many call paths are kept of a look at a peak. Of the last look all are kept, except for rows
+ * of owners, each of which is a row of SQL. */
 #define PEAK_ROWS  1024
 #define OWNER_ROWS 16384
 
@@ -69,7 +72,7 @@ struct look_schedule {
     struct look_gap gap;
     bool wants_content, wants_held, wants_types;
     struct heat *heat;
-    struct area_memory allocators; /* the look's under way */
+    struct area_memory allocators; /* of the look under way */
     struct wire_wish wish;         /* of the look that is asked for now */
     struct view *view;
     struct event_sink *sink;
@@ -82,14 +85,14 @@ struct look_schedule {
     int64_t tool_excess_bytes;    /* of that estimate over what the last look found */
     size_t named_count;           /* threads of the replay whose names were asked for */
     bool started;                 /* the look at the start is done */
-    bool denied;                  /* the last one was: not before the end again */
+    bool denied;                  /* the last look was denied: no further one before the end */
     char complaint[192];
     int graph_error; /* of the last look that was to make a graph */
     /* What is lost is found at the end, or in the look that begins now, or is known before the
      * end. */
     enum { LOST_AT_END, LOST_NOW, LOST_KNOWN } lost;
 
-    struct look *done; /* and not taken yet */
+    struct look *done; /* looks that were not taken yet */
     size_t done_count, done_room;
 
     struct look now; /* under way if `is_busy` */
@@ -223,7 +226,7 @@ static int look_schedule_place_compare(const void *left, const void *right)
     return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* Of a thread that runs the kernel does not say where its stack is. */
+/* The kernel does not tell where a running thread's stack is, but the recorder does. */
 static void look_schedule_copy_places(struct look_schedule *looks, struct look *look)
 {
     uint32_t count = shared_view_ring_count(looks->view);
@@ -240,15 +243,15 @@ static void look_schedule_copy_places(struct look_schedule *looks, struct look *
         qsort(look->places, look->place_count, sizeof *look->places, look_schedule_place_compare);
 }
 
-/* Without a look at the mappings. The recorder touches only part of the tables that it maps, and
- * its library has pages too. */
+/* An estimate without reading the mappings. The recorder touches only part of the tables that it
+ * maps, and its library has pages too. */
 static uint64_t look_schedule_tool_estimate(const struct look_schedule *looks)
 {
     return shared_view_touched_bytes(looks->view) +
            atomic_load(&looks->view->header->private_bytes);
 }
 
-/* A limit that the program and we share is the program's. */
+/* A memory limit that we share with the program must leave room for the program. */
 static bool look_schedule_has_room_for_graph(struct look_schedule *looks)
 {
     enum { GRAPH_BYTES = 64 }; /* a block */
@@ -257,8 +260,8 @@ static bool look_schedule_has_room_for_graph(struct look_schedule *looks)
     return has_room;
 }
 
-/* Who holds what is found after the program has gone on: at a snapshot always, and at the end if it
- * is asked for, or is no more than looks may take. */
+/* Holders are found after the program has gone on: always at a snapshot; at the end if they are
+ * asked for, or if finding them takes no more time than looks may take. */
 static bool look_schedule_affords_held(const struct look_schedule *looks, const struct look *look)
 {
     enum { HELD_BYTES = 96 }; /* a block, with its graph */
@@ -323,7 +326,8 @@ static void look_schedule_prepare(struct look_schedule *looks, enum profile_samp
     look->owner_limit = why == PROFILE_SAMPLE_END ? OWNER_ROWS : PEAK_ROWS;
     look_schedule_copy_claims(looks, look);
     look_schedule_copy_places(looks, look);
-    /* The last look at a short process is one of many. */
+    /* Short processes come in large numbers, so their last looks go without the parts of the
+     * control group. */
     look->of_container =
         (why != PROFILE_SAMPLE_RESIDENT_PEAK && look->sample.time_ns >= START_NS) ||
         look_schedule_can_afford(look->blocks.count, looks->peak_bytes,
@@ -362,8 +366,8 @@ static void look_schedule_tell_threads(struct look_schedule *looks, const struct
     }
 }
 
-/* Those that are new, since they may end before the next look. Their names may still change: looks
- * ask again. */
+/* Names new threads now, because they may end before the next look. Names may still change, so
+ * looks read them again. */
 static void look_schedule_name_new_threads(struct look_schedule *looks)
 {
     enum { AT_ONCE = 64 };
@@ -394,7 +398,7 @@ static void look_schedule_raise_peak(struct look_schedule *looks, const struct l
         looks->peak_bytes = found;
 }
 
-/* A process that is gone has told nothing. */
+/* A look at a process that is gone is dropped. */
 static void look_schedule_keep(struct look_schedule *looks)
 {
     struct look *look = &looks->now;
@@ -481,7 +485,7 @@ static void look_schedule_at_start(struct look_schedule *looks, uint64_t now_ns)
     look_schedule_begin(looks);
 }
 
-/* It has come to a new peak, and may be about to leave it. */
+/* Whether the process stands at a new peak, which it may be about to leave. */
 static bool look_schedule_stands(struct look_schedule *looks, uint64_t resident_bytes,
                                  uint64_t now_ns)
 {
@@ -521,7 +525,7 @@ void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uin
     look_schedule_begin(looks);
 }
 
-/* A look that somebody waits for. True: over the pages too. */
+/* A look that the caller waits for. True: it went over the pages too. */
 static bool look_schedule_at_once(struct look_schedule *looks, enum profile_sample_why why,
                                   uint64_t now_ns)
 {

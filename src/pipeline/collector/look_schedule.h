@@ -24,11 +24,11 @@
 
 struct look_schedule;
 
-/* Why the replay does not know every block. Looks make no ledger then, but rows of owners. */
+/* Why not every live block is known. Looks make no ledger then, but rows of owners. */
 struct look_gap {
-    const char *sentence; /* for people, not copied; NULL: it does */
-    const char *owner;    /* what the memory of such blocks is called; a constant */
-    bool is_sample;       /* the blocks that it knows are a few of all */
+    const char *sentence; /* for people, not copied; NULL: every block is known */
+    const char *owner;    /* the owner's name for the memory of unknown blocks; a constant */
+    bool is_sample;       /* only a few of all blocks are known */
     bool knows_mappings;  /* all that the program has mapped is known, though blocks are not */
 };
 
@@ -40,11 +40,11 @@ void look_schedule_free(struct look_schedule *looks);
 
 /* After a reading of the resident set: begins or ends a look if it is time to. */
 void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns);
-/* One that is asked for, and waited for; returns when it is over. */
+/* A look that was asked for; returns when it is over. */
 void look_schedule_mark(struct look_schedule *looks, const struct wire_wish *wish, uint64_t now_ns);
-/* The same before an interpreter ends, which lets go of its objects: their types, and who keeps
- * them only if that is wanted anyway. `lost_now`: it throws away the memory that points to others,
- * so what is lost is found now, and not at the end. */
+/* The same before an interpreter ends and frees its objects: types of objects; holders only if
+ * look_schedule_want_held() was called. `lost_now`: the interpreter discards memory that points to
+ * other blocks, so lost blocks are found now, and not at the end. */
 void look_schedule_before_end(struct look_schedule *looks, uint64_t now_ns, bool lost_now);
 /* The last one, at a process that waits or that we are about to leave; returns when it is over. */
 void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns);
@@ -56,34 +56,37 @@ void look_schedule_lose(struct look_schedule *looks, struct look_gap gap);
 void look_schedule_want_content(struct look_schedule *looks);
 /* From now on the last look says who holds what, whatever that costs. */
 void look_schedule_want_held(struct look_schedule *looks);
-/* And find the classes of live blocks, not only the last one. */
+/* From now on every look finds the classes of live blocks, not only the last one. */
 void look_schedule_want_types(struct look_schedule *looks);
 
-/* And say when pages were written last; NULL: not known. It stays the caller's. */
+/* From now on looks say when pages were written last; NULL: not known. `heat` stays the
+ * caller's. */
 struct heat;
 void look_schedule_use_heat(struct look_schedule *looks, struct heat *heat);
 
-/* What of the resident set is the tool's own, as far as the last look could tell; before the first:
- * all that the recorder has mapped. */
+/* The tool's own part of the resident set, as found by the last look; before the first: all that
+ * the recorder has mapped. */
 uint64_t look_schedule_tool_bytes(const struct look_schedule *looks);
 
-/* Waits for a look under way, so that the replay may go. */
+/* Waits for a look under way, so that the replay may be freed. */
 void look_schedule_settle(struct look_schedule *looks);
 
-/* What has come since the last call, in the order of time: malloc'd, the caller releases each and
- * frees the array. */
+/* The looks that ended since the last call, in the order of time: malloc'd. The caller releases
+ * each and frees the array. */
 struct look *look_schedule_take(struct look_schedule *looks, size_t *count);
 
 /* Why there is no ledger of the end, or why figures are unknown: a sentence, or NULL. */
 const char *look_schedule_complaint(const struct look_schedule *looks);
 
-/* The same of which blocks can be reached, where the ledger is known. */
+/* Why it is not known which blocks can be reached, although the ledger is known: a sentence, or
+ * NULL. */
 const char *look_schedule_graph_complaint(const struct look_schedule *looks);
 
 /* Does a look of that size fit into what may be spent after `age_ns` of the run? */
 bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
                               uint64_t age_ns);
-/* By which part of the last peak a level must be higher to be looked at, so much being spent. */
+/* n: after so much time spent on looks, a level is looked at when it exceeds the last peak by one
+ * n-th. */
 unsigned look_schedule_growth_part(uint64_t spent_ns, uint64_t age_ns);
 
 #endif

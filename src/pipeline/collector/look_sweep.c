@@ -25,8 +25,9 @@ bool look_sweep_has_forked(const struct smaps *smaps)
 
 /* ---- Contents ------------------------------------------------------------------------------ */
 
-/* Returns how many bytes were read, whole pages. process_vm_readv() would pin the pages, and to pin
- * one that a fork shares the kernel copies it and splits huge ones: the program would grow. */
+/* Returns how many bytes were read, whole pages. process_vm_readv() would pin the pages. To pin a
+ * page that a fork shares, the kernel copies it and splits huge pages, so the program would
+ * grow. */
 static size_t look_sweep_read(const struct look_sweep *sweep, uint64_t start, uint64_t end)
 {
     size_t wanted = end - start < BUFFER_BYTES ? (size_t)(end - start) : BUFFER_BYTES;
@@ -160,7 +161,8 @@ static int look_sweep_visit(const struct page_table_run *visited, void *context)
     struct look_sweep *sweep = context;
     struct page_table_run run = *visited;
     const struct smaps_mapping *mapping = look_sweep_mapping(sweep, run.start);
-    /* No other process maps these pages: what looks as if one did is the zero page. */
+    /* By smaps no other process maps these pages, so a page that seems to be shared is the zero
+     * page. */
     if (!sweep->tells_zero && run.forked && mapping && figure_zero(mapping->bytes.shared))
         run.zero = true;
     bool reads = sweep->wants_content && run.state == PAGES_RESIDENT && !run.zero && mapping &&
@@ -190,7 +192,7 @@ static bool look_sweep_is_small(const struct smaps *smaps)
     return bytes < MOST;
 }
 
-/* What cannot be read is not known to be blank. */
+/* The contents of a page that cannot be read are not known. */
 static int look_sweep_open_content(struct look_sweep *sweep)
 {
     sweep->buffer = NULL;

@@ -1,5 +1,5 @@
-/* The pass over the page table of one look: which ranges are asked for, and what each run is said
- * to be. Where contents are wanted, resident pages are read (page_content.h); what was read is
+/* The pass of one look over the page table: it chooses the ranges and gives each run of pages its
+ * properties. Where contents are wanted, resident pages are read (page_content.h); contents are
  * never kept. */
 #ifndef TIDEMARK_COLLECTOR_LOOK_SWEEP_H
 #define TIDEMARK_COLLECTOR_LOOK_SWEEP_H
@@ -21,8 +21,8 @@ struct look_sweep {
     bool wants_content;
     /* How a page's NUMA node is asked for: numa_ask(); NULL: not at all. */
     void (*ask_nodes)(pid_t pid, uint64_t start, uint64_t step, size_t count, int *nodes);
-    struct heat *heat;  /* NULL: nobody knows */
-    bool knows_content; /* answered: all that was wanted could be read */
+    struct heat *heat;  /* NULL: it is not known when pages were written */
+    bool knows_content; /* result: all wanted contents could be read */
     size_t area;        /* where the sweep stands */
     int memory;         /* /proc/PID/mem, where contents are wanted */
     char *buffer;
@@ -30,7 +30,7 @@ struct look_sweep {
     bool tells_zero; /* the page table says what is the zero page */
 };
 
-/* Some private memory has pages that other processes map too: a fork lives. */
+/* Whether private memory has pages that other processes map too, because a forked process lives. */
 bool look_sweep_has_forked(const struct smaps *smaps);
 
 /* 0 or -errno. */

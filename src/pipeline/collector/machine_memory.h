@@ -1,11 +1,12 @@
-/* The memory of the machine and of the process's control group over time: a program that ran short
- * of memory may have been small beside others.
+/* The memory of the machine and of the process's control group over time. It shows whether a
+ * program that ran short of memory was small beside others.
  *
  *   rows     | 0 … 250 ms | 250 … 500 ms | …                at most MACHINE_MOMENTS
  *   full:    | 0 … 500 ms | …                               two become one
  *
  * A row is the reading of its stretch that had the least available, with the most that the group
- * used. Nothing is read of a process that ends within the first 100 ms: the looks have said it. */
+ * used. Nothing is read of a process that ends within the first 100 ms: its looks have these
+ * figures. */
 #ifndef TIDEMARK_COLLECTOR_MACHINE_MEMORY_H
 #define TIDEMARK_COLLECTOR_MACHINE_MEMORY_H
 

@@ -5,8 +5,8 @@
  *
  * Looks for which there is no room are left out first: they say so themselves. When the bound is
  * met, the recordings go on by samples (thinning.h): live blocks and new call paths then take next
- * to nothing. What the collector has it keeps. Its own memory is what is resident of it without
- * what it shares with the programs.
+ * to nothing. The memory that the collector already has stays. Its own memory is its resident set
+ * without what it shares with the programs.
  *
  * For any thread. */
 #ifndef TIDEMARK_COLLECTOR_MEMORY_BOUND_H
@@ -18,7 +18,7 @@
 /* With less nothing could be recorded. */
 #define MEMORY_BOUND_LEAST (16u << 20)
 
-/* What bounds it. */
+/* What sets the bound. */
 enum memory_bound_kind { BOUND_NONE, BOUND_BY_OPTION, BOUND_BY_GROUP, BOUND_BY_MACHINE };
 
 struct memory_bound {
@@ -30,13 +30,13 @@ struct memory_bound {
 /* The option's bound, before the first program comes; 0: not given. */
 void memory_bound_set(uint64_t option_bytes);
 
-/* `needs_bytes`: what a recording takes until it is written, as far as that is known;
- * `growth_bytes`: what it is about to take beside that. False: there is no bound, or it is not met.
- */
+/* `needs_bytes`: the memory that a recording takes until it is written, as far as that is known;
+ * `growth_bytes`: what it is about to take in addition. False: there is no bound, or it is not
+ * reached. */
 bool memory_bound_is_met(uint64_t needs_bytes, uint64_t growth_bytes, struct memory_bound *met);
 
-/* Has it room, within the bound and in the group, for so many bytes of what can be left out: a
- * look, debug information? */
+/* Whether there is room, within the bound and in the group, for so many bytes of something
+ * optional: a look, debug information. */
 bool memory_bound_has_room(uint64_t bytes);
 
 /* The same of readings: of a group's limit (0: none), and of the machine. */

@@ -20,7 +20,7 @@ struct name_takeover *name_takeover_new(char *aside);
 void name_takeover_release(struct name_takeover *takeover);
 
 const char *name_takeover_aside(const struct name_takeover *takeover);
-/* Whoever comes may use the name now. */
+/* From now on the new image may use the name. */
 void name_takeover_complete(struct name_takeover *takeover);
 bool name_takeover_is_complete(const struct name_takeover *takeover);
 /* Returns at once if there is none (NULL). The old image has been told of its end, so this ends

@@ -15,10 +15,10 @@ struct oom_watch {
     struct figure kills; /* of the group, ever, when it was first seen */
 };
 
-/* Of a process that lives; again from time to time, since it may be moved. One that is gone, or
- * whose group cannot be seen, changes nothing. */
+/* Notes the group of a live process. Call it again from time to time, because the process may be
+ * moved. A process that is gone, or whose group cannot be read, changes nothing. */
 void oom_watch_follow(struct oom_watch *watch, pid_t pid);
-/* The same of a reading of its group. */
+/* The same from a reading of the group. */
 void oom_watch_see(struct oom_watch *watch, const struct cgroup_memory *memory);
 
 /* Kills in its group since it was first seen there, and the limit that the group has or that is

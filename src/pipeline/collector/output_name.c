@@ -1,6 +1,6 @@
-/* Expands the pattern of -o into a file name (output_name.h). %-escapes are replaced one by one. A
- * list of the names given so far makes a name that is taken go beside: with program and pid, then
- * with .2, .3 and so on. */
+/* Expands the pattern of -o into a file name (output_name.h). %-escapes are replaced one by one.
+ * Names given so far are listed. A name that is taken gets the program and the pid added, then .2,
+ * .3 and so on. */
 #include "collector/output_name.h"
 
 #include <ctype.h>
@@ -185,8 +185,8 @@ static void output_name_make_unique(struct strbuf *name)
     free(wanted);
 }
 
-/* A part of the path, from `from`, that the program has a say in leads neither up nor to the
- * root. */
+/* A part of the path with inserted text, from `from` on, must be neither empty nor "." nor "..":
+ * the program could otherwise choose another directory. */
 static void output_name_keep_below(struct strbuf *name, size_t from)
 {
     const char *part = name->data + from;
@@ -215,7 +215,7 @@ static void output_name_fill_in(struct strbuf *name, const char *pattern, const 
     }
 }
 
-/* Another than `name`, which has been given. */
+/* Makes a name that is not taken from `name`, which is. */
 static void output_name_go_beside(struct strbuf *name, const char *pattern, const char *program,
                                   pid_t pid)
 {

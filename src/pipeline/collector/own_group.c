@@ -15,9 +15,9 @@
 
 #define LOOK_NS      3000000u
 #define LOOK_NEAR_NS 1000000u /* while less than SHORT_PART is left */
-/* Recording ends when we have a part of the limit, and so little is left, or less than twice what
- * we have: a table that is full is copied into one of twice the size. Where that does not come
- * (memory_bound.h), a third as much may be left. */
+/* Recording ends when we have an eighth of the limit, and less than an eighth or less than twice
+ * what we have is left: a full table is copied into one of twice the size. Where our memory does
+ * not grow (memory_bound.h), a 24th takes the place of the eighth. */
 enum { SHORT_PART = 8, SHORT_BOUNDED_PART = 24 };
 
 static struct {
@@ -34,7 +34,7 @@ static const char *own_group_limit_file(const char *controller, const struct cgr
     return strcmp(controller, "pids") == 0 ? "pids.max" : cgroup_limit_file(place);
 }
 
-/* Is `group` that of `path`, or around it? */
+/* Whether `group` is the group of `path` or contains it. */
 static bool own_group_holds(const char *group, const char *path)
 {
     size_t length = strlen(group);
@@ -70,7 +70,7 @@ static bool own_group_move_above(const struct cgroup_place *place, const char *g
     return moved;
 }
 
-/* The next group on the way from `group`, a prefix of the place's path, inwards; false: it was the
+/* Steps from `group`, a prefix of the place's path, to the next group inwards; false: it was the
  * last. */
 static bool own_group_step_in(const struct cgroup_place *place, char group[PATH_MAX])
 {
@@ -90,7 +90,8 @@ struct leaving {
     bool is_limited; /* by `limiting`, which cannot be left */
 };
 
-/* Leaves the outermost group that limits, so that none does; if that cannot be, the next. */
+/* Leaves the outermost group with a limit, and with it all limits. If that is not permitted, leaves
+ * the next one inwards. */
 static void own_group_leave_for(const char *controller, pid_t program, struct leaving *leaving)
 {
     const struct cgroup_place *theirs = &leaving->theirs;
@@ -148,7 +149,8 @@ static bool own_group_look(bool bounded, bool *near)
            (left < limit / SHORT_PART || left < 2 * ours.resident_bytes);
 }
 
-/* Threads that take events ask: whoever comes while another looks takes the last answer. */
+/* Threads that take events ask this, so none of them waits for the lock: while one thread reads the
+ * group, the others get the last answer. */
 bool own_group_is_short(uint64_t now_ns, bool bounded)
 {
     if (!own_group.shared || pthread_mutex_trylock(&own_group.lock) != 0)

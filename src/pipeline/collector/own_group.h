@@ -14,18 +14,17 @@
 /* The first program has come: leaves what limits both. */
 void own_group_leave(pid_t program);
 
-/* Is our memory still the program's, is there little left, and do we have much of it? `bounded`:
- * ours will not grow. Any thread; reads files at most every few milliseconds. */
+/* Whether we share the program's memory limit, little is left of it, and we have much of it.
+ * `bounded`: our memory will not grow. Any thread; reads files at most every few milliseconds. */
 bool own_group_is_short(uint64_t now_ns, bool bounded);
 
-/* The limit of the group that has both and cannot be left; 0: there is none. */
+/* The limit of the group that contains the program and us and cannot be left; 0: there is none. */
 uint64_t own_group_limit_bytes(void);
 
-/* Before own_group_leave(): whom it moves beside this process. */
+/* Before own_group_leave(): another process that it moves together with this one. */
 void own_group_take_along(pid_t companion);
 
-/* Is there room for so many bytes of ours, twice? True where no limit is shared with the
- * program. */
+/* Whether twice so many bytes are left. True where no limit is shared with the program. */
 bool own_group_has_room(uint64_t bytes);
 
 #endif

@@ -17,7 +17,7 @@
 #define NAMELESS    "(unnamed)"
 #define RECORDER    "recorder"
 
-/* What is added to an owner. */
+/* An amount that is added to an owner's row. */
 struct amount {
     uint64_t count;
     struct figure virtual_bytes, huge, idle, forked, blank, copy, spared, cold_1s, cold_10s, filled;
@@ -66,7 +66,7 @@ static struct profile_owner *owners_row(struct owners *owners, const struct prof
     return &owners->rows[owners->count++];
 }
 
-/* Whole bytes of a share; what is left goes to the next. */
+/* The whole bytes of a share. The fraction is carried to the next share. */
 static uint64_t owners_whole_bytes(struct owners *owners, double share)
 {
     double sum = share + owners->carry + 1e-6;
@@ -123,12 +123,13 @@ static struct profile_owner owners_key(enum profile_owner_kind kind, uint32_t pa
 
 /* ---- Proportional bytes -------------------------------------------------------------------- */
 
-/* What a byte counts of a mapping's PSS: one that a fork shares, and any other. */
+/* How much of a mapping's PSS one byte counts: a byte that is shared with a fork, and any other. */
 struct weight {
     double forked, other;
 };
 
-/* Pages of a file, too, are shared with others: not told apart, they all count alike. */
+/* Pages of a file are shared with other processes too. Which ones is not known, so all bytes count
+ * alike. */
 static struct weight owners_weight(uint64_t pss, uint64_t resident, uint64_t forked, bool is_file)
 {
     double whole = resident ? (double)pss / (double)resident : 0;
@@ -157,7 +158,7 @@ static struct figure owners_spared(const struct owners_request *request,
                                   : FIGURE_UNKNOWN;
 }
 
-/* Of what nobody has watched it is not known. */
+/* Unknown if none of the bytes were watched for writes. */
 static struct figure owners_watched(const struct owners_request *request,
                                     const struct residency_bytes *bytes, uint64_t cold)
 {
@@ -174,7 +175,7 @@ static struct figure owners_idle(const struct owners_request *request,
     return request->knows_content ? figure_of(bytes->idle) : owners_known_if(false, bytes->huge);
 }
 
-/* As the sweep has found it. */
+/* An amount from the sweep over the page table. */
 static struct amount owners_swept(const struct owners_request *request,
                                   const struct residency_bytes *bytes, double proportional)
 {
@@ -202,7 +203,7 @@ static bool owners_is_private(const struct smaps_mapping *mapping)
     return !mapping->shared && mapping->kind != SMAPS_SHARED_MEMORY;
 }
 
-/* Shared bytes of a private mapping are a fork's, where none of them are a file's. */
+/* Shared bytes of a private mapping are shared with a fork if none of them are a file's. */
 static struct figure owners_forked_of(const struct smaps_mapping *mapping)
 {
     const struct smaps_bytes *bytes = &mapping->bytes;
@@ -211,7 +212,7 @@ static struct figure owners_forked_of(const struct smaps_mapping *mapping)
     return figure_equal(bytes->anonymous, bytes->rss) ? bytes->shared : FIGURE_UNKNOWN;
 }
 
-/* As smaps says of a mapping that is one area. */
+/* An amount from smaps, for a mapping that is one area. */
 static struct amount owners_mapped(const struct smaps_mapping *mapping, uint64_t resident)
 {
     const struct smaps_bytes *bytes = &mapping->bytes;
@@ -253,7 +254,8 @@ static struct profile_owner owners_of_stack(const struct owners_request *request
     return key;
 }
 
-/* A file or segment has its name, and anonymous memory none if it is known who mapped it. */
+/* The name is that of the file or segment. Anonymous memory has none if the call that mapped it is
+ * known. */
 static struct profile_owner owners_of_mapping(const struct owners_request *request,
                                               const struct area *area,
                                               const struct smaps_mapping *mapping)
@@ -317,13 +319,13 @@ struct profile_owner owners_of_area(const struct owners_request *request, const 
 
 /* ---- Areas --------------------------------------------------------------------------------- */
 
-/* Sums over the memory that call paths share: their weights come of it. */
+/* Sums over the memory that call paths share. They give the weights of the paths' bytes. */
 struct heap {
     struct residency_bytes live, free;
     double live_share, free_share;
 };
 
-/* Pieces of variables: what is left of `rest` has no name. */
+/* Adds pieces of variables, and takes them from `rest`; the remaining bytes have no name. */
 static void owners_add_touched(struct owners *owners, const struct owners_request *request,
                                size_t area, struct weight weight, struct residency_bytes *rest)
 {
@@ -382,7 +384,7 @@ static void owners_add_swept(struct owners *owners, const struct owners_request 
     owners_add(owners, &key, &amount);
 }
 
-/* What smaps had counted and the page table no more. */
+/* An amount that smaps has counted and the page table, read later, has not. */
 static struct amount owners_gone(uint64_t bytes, double proportional)
 {
     return (struct amount){.resident = bytes,
@@ -399,9 +401,9 @@ static struct amount owners_gone(uint64_t bytes, double proportional)
                            .filled = FIGURE_UNKNOWN};
 }
 
-/* Large blocks have mappings of their own, which go with them. If such blocks fill a mapping, what
- * has gone of it was theirs. Below these bounds it may as well have been free memory between
- * blocks. */
+/* Large blocks have mappings of their own, which are unmapped with them. If such blocks fill a
+ * mapping, the bytes that have gone were theirs. With smaller or more blocks they may as well have
+ * been free memory between blocks. */
 enum { GONE_BLOCK_BYTES = 64 << 10, GONE_BLOCKS_MOST = 1 << 16 };
 #define GONE_FILLED 0.9
 
@@ -413,7 +415,7 @@ static uint64_t owners_bytes_within(const struct live_entry *block,
     return end - start;
 }
 
-/* Do `count` large blocks fill the mapping? Number `first` is the first of them. */
+/* Whether large blocks fill the mapping. `first` is the number of the first block; sets `count`. */
 static bool owners_are_filled_by_large(const struct live_list *list, size_t first,
                                        const struct smaps_mapping *mapping, size_t *count)
 {
@@ -429,8 +431,8 @@ static bool owners_are_filled_by_large(const struct live_list *list, size_t firs
            (double)filled >= GONE_FILLED * (double)(mapping->end - mapping->start);
 }
 
-/* What a block may have had more in the mapping than the page table has of it; other blocks of its
- * call path may lack it instead. */
+/* An upper bound of the block's bytes in the mapping that the page table lacks. Other blocks of its
+ * call path may lack them instead. */
 static uint64_t owners_lacking(const struct residency *residency, const struct live_entry *block,
                                const struct smaps_mapping *mapping)
 {
@@ -554,7 +556,8 @@ static void owners_add_blocks(struct owners *owners, const struct owners_request
     }
 }
 
-/* Where all blocks are known, pages without one. Else all that no known block has. */
+/* Free memory of the allocator: pages without a block if all blocks are known; otherwise all bytes
+ * that no known block has. */
 static void owners_add_free(struct owners *owners, const struct owners_request *request,
                             const struct heap *heap)
 {
@@ -605,8 +608,8 @@ static void owners_join(struct profile_owner *to, const struct profile_owner *fr
         owners_sum(&to->node_bytes[i], from->node_bytes[i]);
 }
 
-/* Rows without a path stand first, then those with most. What is beyond the limit becomes a row for
- * each kind. */
+/* Keeps the rows without a path and the `limit` largest ones with a path. The others become one row
+ * for each kind. */
 static void owners_cut(struct owners *owners, size_t limit)
 {
     struct profile_owner rest[PROFILE_OWNER_KINDS] = {{0}};

@@ -1,4 +1,4 @@
-/* The ledger by owner: each resident page of a look belongs to somebody, by name.
+/* The ledger by owner: each resident byte of a look has a named owner.
  *
  *     area                     its live bytes           the rest
  *     allocator's              blocks, by call path     allocator, by the paths on the same pages;
@@ -11,15 +11,16 @@
  *                                                       named where symbols are known
  *     tool, [vdso], …          blocks                   tool, kernel, other
  *
- * Where the replay does not know all blocks (an attachment, a fork, a sample) nobody can tell what
- * of the allocator's memory is free: its rest is one row, whose name says why. A child of a fork
- * knows what is mapped: anonymous memory that is not claimed is the allocator's, too.
+ * Where not all blocks are known (an attachment, a fork, a sample), it is not known which part of
+ * the allocator's memory is free. Its rest is one row, whose name says why. Of a forked child all
+ * mappings are known, so anonymous memory without a claim is the allocator's, too.
  *
  * Invariant: rows' resident_bytes + touched pieces' = sample.resident_bytes, as residency_sum() has
- * left it. What smaps had counted and the page table no more is of the large blocks that fill its
- * mapping, as the list of blocks is older than both; else it is a row of its own.
+ * left it. Bytes that smaps has counted and the page table, read later, has not are those of large
+ * blocks that fill the mapping, because the list of blocks is older than both. Otherwise they are a
+ * row of their own.
  *
- * No process is read here, so that this can be tested. */
+ * No process is read here, so the rows can be tested without one. */
 #ifndef TIDEMARK_COLLECTOR_OWNERS_H
 #define TIDEMARK_COLLECTOR_OWNERS_H
 
@@ -45,7 +46,7 @@ struct owners_request {
     pid_t pid; /* whose main thread has the main stack */
     const struct owners_thread *threads;
     size_t thread_count;
-    const char *unknown; /* NULL, or what the memory is called whose blocks are not known */
+    const char *unknown; /* the name for memory whose blocks are not known; NULL: all are known */
     bool has_all_blocks; /* false: the live blocks are a sample, and no owners */
     bool knows_mappings; /* memory that is `unknown` and not claimed is the allocator's */
     bool knows_huge;     /* the page table says what is huge; else smaps of whole mappings does */
@@ -67,7 +68,8 @@ struct owners {
 };
 #define OWNERS_INIT ((struct owners){0})
 
-/* Whose an area is: kind, path, name, module, thread. Of the allocator's: nobody's by name. */
+/* The owner of an area: kind, path, name, module, thread. An allocator's area has none of its
+ * own. */
 struct profile_owner owners_of_area(const struct owners_request *request, const struct area *area);
 const char *owners_thread_name(const struct owners_request *request, pid_t tid);
 

@@ -1,5 +1,5 @@
-/* Tells pages of zeros, copies and compressible pages (page_content.h). Without memory for more
- * numbers a page counts as new. */
+/* Tells pages of zeros, copies and compressible pages (page_content.h). If there is no memory for
+ * more hashes, a page counts as new. */
 #include "collector/page_content.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static bool page_content_make_room(struct page_content *content)
     return true;
 }
 
-/* Has a page with this number been here before? */
+/* Whether an earlier page of the look had the same hash. */
 static bool page_content_is_copy(struct page_content *content, const char *page)
 {
     uint64_t number = page_content_number(content, page);
@@ -98,7 +98,7 @@ int page_content_begin(struct page_content *content, size_t page_bytes, uint64_t
     *content = (struct page_content){.page_bytes = page_bytes,
                                      .stride = (size_t)(1 + pages / (PAGE_CONTENT_PACKED + 1))};
     if (getrandom(&content->key, sizeof content->key, GRND_NONBLOCK) != sizeof content->key)
-        content->key = (uintptr_t)content; /* still one that no page knows */
+        content->key = (uintptr_t)content; /* still a key that the program cannot know */
     content->lz4 = malloc((size_t)LZ4_sizeofState());
     content->packed = malloc(page_bytes);
     if (content->lz4 && content->packed)

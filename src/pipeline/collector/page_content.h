@@ -1,13 +1,13 @@
 /* What the pages of one look hold: nothing but zeros, the same as a page before, or what a
- * compressor makes smaller. So it is known what the kernel could win with no zeros written (and
- * with a zero page), with KSM, and with zswap or zram.
+ * compressor makes smaller. That tells what a program could save by not writing zeros, and what
+ * KSM, zswap or zram would save.
  *
  *   page ─▶ blank? ─▶ seen? ─▶ LZ4, one page in `stride`
  *              │         │             │
  *            zeros     copy     bytes spared of the page; those between take it from the last one
  *
- * Of a page a number of 64 bits is kept until the look is over, and nothing of the page. The number
- * depends on a key that is drawn for each look. */
+ * Of a page only a hash of 64 bits is kept until the look is over. The hash depends on a random key
+ * of the look. */
 #ifndef TIDEMARK_COLLECTOR_PAGE_CONTENT_H
 #define TIDEMARK_COLLECTOR_PAGE_CONTENT_H
 
@@ -36,7 +36,7 @@ struct page_content_finding {
 
 /* For about so many private pages. 0 or -ENOMEM. */
 int page_content_begin(struct page_content *content, size_t page_bytes, uint64_t pages);
-/* `is_private`: only such pages can become one by KSM, and go to zswap. */
+/* `is_private`: only private pages can be merged by KSM and go to zswap. */
 struct page_content_finding page_content_see(struct page_content *content, const char *page,
                                              bool is_private);
 void page_content_release(struct page_content *content);

@@ -1,6 +1,6 @@
 /* Follows the blocks that have whole pages (page_use.h). The walker knows when they begin and end;
- * heat's scans, when their pages were written. Both meet in a queue, since a scan may take longer
- * than the merge can wait. */
+ * heat's scans, when their pages were written. Births and ends go through a queue, because the
+ * merge must not wait for a scan. */
 #include "collector/page_use.h"
 
 #include <pthread.h>
@@ -46,10 +46,10 @@ struct page_use {
     pthread_mutex_t lock; /* of the queue */
     struct events queue;
 
-    /* of who holds heat's lock */
+    /* for the thread that holds heat's lock */
     struct events drained;
-    struct live_table lives; /* births in heat's milliseconds; slack 1: scans have forgotten how it
-                                began */
+    struct live_table lives; /* births in heat's milliseconds; slack 1: the stamps of its birth
+                                are gone */
     struct sums sums;
     double tick_ns;
     struct page_drag *drags; /* of the pages of one block */
@@ -113,8 +113,8 @@ static void page_use_ended(void *context, const struct walker_step *step,
 
 static const struct walker_sink page_use_sink = {.ended = page_use_ended, .born = page_use_born};
 
-/* Whether a block of the walker's can have the address: what its word in the table says, without a
- * search. */
+/* Whether the walker may have a block at the address: a quick test of its word in the table,
+ * without a search. */
 static inline bool page_use_may_know(const struct page_use *use, uint64_t address)
 {
     const struct live_table *live = &use->walker.live;
@@ -129,8 +129,8 @@ static inline uint64_t page_use_word(const char *at, size_t number)
     return word;
 }
 
-/* Small blocks are nobody's business, unless they take a large one's address. Births are long
- * records, and ends of reallocs are. */
+/* Whether a birth matters: the block has whole pages, or takes the address of a block that is
+ * followed. Records of births and ends of reallocs are long ones. */
 static inline bool page_use_keeps(const struct page_use *use, uint64_t address, const char *at)
 {
     uint64_t bytes = page_use_word(at, 2) + wire_detail_slack(page_use_word(at, 3));
@@ -150,7 +150,7 @@ static inline bool page_use_wants(const struct page_use *use, enum record_class 
            page_use_keeps(use, address, at);
 }
 
-/* A realloc that ends with a small block ends the one before, as if it had returned none. */
+/* A realloc whose new block is small ends the old block, as if it had returned NULL. */
 static void page_use_walk(struct page_use *use, uint32_t thread, enum record_class class,
                           const char *at, size_t length)
 {
@@ -223,7 +223,8 @@ struct life {
     uint64_t lag, lag_error, drag, drag_error;
 };
 
-/* Twice the middle would need half milliseconds: errors are rounded up, middles down. */
+/* Half of the time between two moments. Odd milliseconds: the half is rounded down, the error
+ * up. */
 static uint32_t page_use_half(uint32_t from_ms, uint32_t to_ms, uint64_t *error)
 {
     uint32_t between = to_ms > from_ms ? to_ms - from_ms : 0;
@@ -308,7 +309,7 @@ static void page_use_add_life(const struct page_use *use, struct profile_page_us
     row->drag_error_kib_ms += life->drag_error * kib;
 }
 
-/* False: it is not known. */
+/* False: the times of the block's writes are not known; it counts as unseen. */
 static bool page_use_end_life(struct page_use *use, struct sums *sums,
                               const struct live_block *block, uint32_t end_ms, uint64_t told)
 {

@@ -1,6 +1,6 @@
-/* Reads the words of --allocator-functions (pool_functions.h), and keeps what became of them in
- * recorded processes. The words go to the recorder in the header of the shared memory, and come
- * back with what was found. */
+/* Reads the words of --allocator-functions (pool_functions.h), and keeps which of the functions
+ * recorded processes have. The functions go to the recorder in the header of the shared memory,
+ * where the recorder marks those that it has found. */
 #include "collector/pool_functions.h"
 
 #include <errno.h>

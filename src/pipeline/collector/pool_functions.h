@@ -22,7 +22,7 @@ struct pool_functions {
     uint32_t count;
     struct wire_pool_function functions[WIRE_POOL_FUNCTIONS];
     char lists[WIRE_POOL_FUNCTIONS][32];           /* where each is from; "": from the user */
-    _Atomic uint8_t is_there[WIRE_POOL_FUNCTIONS]; /* in a module of a recorded process */
+    _Atomic uint8_t is_there[WIRE_POOL_FUNCTIONS]; /* found in a module of a recorded process */
 };
 
 /* Adds those of a text. 0, or -errno with a sentence. */
@@ -30,8 +30,8 @@ int pool_functions_parse(struct pool_functions *functions, const char *text);
 void pool_functions_put(const struct pool_functions *functions, struct wire_header *header);
 /* What a process's recorder has found of them. */
 void pool_functions_learn(struct pool_functions *functions, const struct wire_header *header);
-/* Which of them no process had: names between commas; lists of which none was there by their
- * names. */
+/* Adds the functions that no process had, between commas. Of a shipped list without any present
+ * function, the list's name is added. */
 void pool_functions_add_missing(const struct pool_functions *functions, struct strbuf *names);
 
 #endif

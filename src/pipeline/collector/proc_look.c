@@ -145,7 +145,8 @@ static void look_read_container(struct look *look)
  * would pay for opening each of them. */
 enum { LOOK_BSS_SMALL = 64 << 10 };
 
-/* What the recorder says is its own, and where threads' stack pointers are. */
+/* Classifies the mappings by the ranges that the recorder claims as its own and by the threads'
+ * stack pointers. */
 static int look_classify(struct look *look)
 {
     struct smaps_hint *tool = calloc(look->claim_count + 1, sizeof *tool);
@@ -330,7 +331,7 @@ static int look_make_owners(struct look *look, const struct residency *residency
     return error;
 }
 
-/* What is known without it stays known if it fails. */
+/* If it fails, the look's other figures are still valid. */
 static void look_take_graph(struct look *look, struct pages *pages, const struct areas *areas,
                             const struct residency *residency)
 {

@@ -2,9 +2,9 @@
  * pages of its live blocks, and its threads with their names and the used parts of their stacks.
  *
  * A look works on copies, so that it can run on its own thread while the replay goes on. In a
- * process that runs, smaps, pages and live blocks are read at slightly different times. What
- * comes in between counts as resident, and what goes is the ledger's rest (residency.h). A process
- * that waits in its exit has no such difference. */
+ * process that runs, smaps, pages and live blocks are read at slightly different times. Pages that
+ * appear in between count as resident, and pages that disappear are the ledger's rest
+ * (residency.h). A process that waits in its exit has no such difference. */
 #ifndef TIDEMARK_COLLECTOR_PROC_LOOK_H
 #define TIDEMARK_COLLECTOR_PROC_LOOK_H
 
@@ -44,17 +44,18 @@ struct look {
     struct heat *heat;       /* which pages were written, and when; NULL: not known */
     bool wants_types;        /* the classes of blocks, also without over_graph */
     const struct view *view; /* with over_graph */
-    const char *unknown; /* NULL, or what memory of blocks that the replay does not know is called:
-                            there is no ledger then, but owners */
-    bool is_sample;      /* `blocks` are a few of them all */
-    bool knows_mappings; /* what the program has mapped is claimed: the rest is the allocator's */
-    bool at_threads;     /* their stacks too: they wait */
-    bool over_graph;     /* with over_pages: which blocks can be reached; not of a sample */
-    bool wants_held;     /* with over_graph: who holds what */
-    bool without_links;  /* with over_graph: the lists of a garbage collector hold nothing */
-    uint64_t path_to;    /* with wants_held: the chain to this address; 0: none */
-    size_t row_limit;    /* at most so many call paths, those with the most bytes; 0: all */
-    size_t owner_limit;  /* of owners likewise */
+    const char *unknown;     /* the name for memory of unknown blocks: there is no ledger then, but
+                            rows of owners; NULL: all blocks are known */
+    bool is_sample;          /* `blocks` are a few of them all */
+    bool knows_mappings;     /* all that the program has mapped is claimed: the rest is the
+                            allocator's */
+    bool at_threads;         /* their stacks too: they wait */
+    bool over_graph;         /* with over_pages: which blocks can be reached; not of a sample */
+    bool wants_held;         /* with over_graph: who holds what */
+    bool without_links;      /* with over_graph: the lists of a garbage collector hold nothing */
+    uint64_t path_to;        /* with wants_held: the chain to this address; 0: none */
+    size_t row_limit;        /* at most so many call paths, those with the most bytes; 0: all */
+    size_t owner_limit;      /* of owners likewise */
     struct area_memory *allocators; /* of earlier looks at the process; NULL: there are none */
     struct live_list blocks;
     struct area_claim *claims; /* malloc'd; the look's */
@@ -63,12 +64,12 @@ struct look {
     size_t place_count;
     uint64_t exit_stack, exit_pointer, exit_kept[WIRE_KEPT_REGISTERS]; /* wire.h */
     bool waits;                                                        /* it stands in its exit */
-    bool is_alone; /* … and has no other thread: what is asked of each of many need
-                                          not be asked of it. look_take() finds that out */
+    bool is_alone; /* … and has no other thread: so some files of the single threads need not be
+                      read. Set by look_take() */
     char name[16]; /* of its first thread */
 
     /* answered */
-    struct profile_sample sample;     /* id, why, time and what the replay knows are the caller's */
+    struct profile_sample sample;     /* the caller sets id, why, time and the replay's figures */
     struct profile_mapping *mappings; /* paths are `smaps`' */
     size_t mapping_count;
     struct profile_residency *rows; /* by path */
@@ -87,7 +88,7 @@ struct look {
     struct cgroup_parts parts;
     uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */
     int graph_error;         /* with over_graph: 0, or why it is not known what can be reached */
-    int error; /* 0, or why the sample or its ledger are not known: -errno of process/ */
+    int error;               /* 0, or why the sample or its ledger are not known: -errno */
     uint64_t cpu_ns;
     struct smaps smaps;
     struct stacks stacks; /* listed once, when smaps was read */

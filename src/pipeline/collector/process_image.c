@@ -44,7 +44,7 @@
  * own: shells and build tools fork such children by the thousand. */
 #define STUB_EVENTS 1000u
 
-/* What memory is called whose blocks were not recorded one by one. */
+/* The owner's name for memory whose blocks were not recorded one by one. */
 #define SAMPLED_BLOCKS "blocks of a sample, and what is free"
 
 void process_image_fail(struct process_image *image, const char *format, ...)
@@ -105,7 +105,7 @@ static uint64_t process_image_program_cpu_ns(const struct process_image *image)
     return now_ns(image->program_clock);
 }
 
-/* From now on it is a sample of that level. */
+/* From now on the recording is a sample of that level. */
 static void process_image_note_level(struct process_image *image, unsigned level,
                                      const char *sentence, uint64_t now_ns)
 {
@@ -142,15 +142,16 @@ static void process_image_see_budget(struct process_image *image, uint64_t now_n
 
 /* ---- The collector's own memory ---- */
 
-/* A crowded node's ranks have so many times as much. */
+/* Pauses are longer on a node with more ranks than processors. */
 static uint64_t process_image_pause_ns(uint64_t pause_ns, uint64_t most_ns)
 {
     pause_ns *= quota_crowd();
     return pause_ns < most_ns ? pause_ns : most_ns;
 }
 
-/* A trace has every event, a timed record belongs to the one before it, and a sample is one
- * already. With a budget the recorder draws. */
+/* Whether the collector may go on by samples. Not with a trace, which has every event; not with
+ * timed records, each of which belongs to the record before; not if the recording is a sample
+ * already. With a budget the recorder draws the sample. */
 static bool process_image_can_thin(const struct process_image *image)
 {
     return !image->options.trace && !image->options.timed && !image->options.sample_bytes &&
@@ -193,8 +194,8 @@ static void process_image_thin(struct process_image *image, const struct memory_
                              now_ns);
 }
 
-/* Would fewer blocks help? Not where the memory is that of looks and of writing. The next level
- * comes when the replay has grown in spite of the last one. */
+/* Whether the bound is reached by memory that a sample would save: not by that of looks and of
+ * writing. The next level comes only when the replay has grown in spite of the last one. */
 static bool process_image_bound_is_met(const struct process_image *image, size_t growth,
                                        struct memory_bound *bound)
 {
@@ -284,7 +285,7 @@ static void process_image_sample_memory(struct process_image *image, uint64_t no
 
 /* ---- The thread ---- */
 
-/* `asked`: a thread may have asked already. */
+/* `asked`: a thread may have asked for room already. */
 static void process_image_sleep_until_asked(struct process_image *image, uint64_t ns, bool asked)
 {
     struct wire_header *header = image->view.header;
@@ -309,8 +310,8 @@ static void process_image_go_on(void *context)
     ring_merge_pass(image->merge, false);
 }
 
-/* The program waits in its exit, or lives on without us. Its other threads may still be at work:
- * what they do is recorded as before. */
+/* The last look: the program waits in its exit, or runs on without us. Its other threads may still
+ * work, and their events are recorded as before. */
 static void process_image_look_last(struct process_image *image)
 {
     enum { PASSES = 16 };
@@ -332,8 +333,8 @@ static bool process_image_is_leaving(const struct process_image *image)
     return atomic_load(&image->view.header->exit_waiting);
 }
 
-/* What following the events costs is limited; what looking for some costs does not depend on
- * them. */
+/* The budget counts the time of passes that found events. The cost of looking for events does not
+ * depend on them. */
 static size_t process_image_pass(struct process_image *image)
 {
     if (!image->budget.millionths)
@@ -345,7 +346,7 @@ static size_t process_image_pass(struct process_image *image)
     return bytes;
 }
 
-/* With what was kept for it. */
+/* Closes a watch that was handed over, and gives back its descriptors' quota. */
 static void process_image_drop_watch(int fd)
 {
     if (fd < 0)
@@ -364,7 +365,7 @@ static void process_image_end_heat(struct process_image *image)
     image->heat = NULL;
 }
 
-/* What the recorder has handed over. */
+/* Begins heat with the watch that the recorder has handed over. */
 static void process_image_begin_heat(struct process_image *image)
 {
     int fd = atomic_exchange(&image->watch, 0) - 1;
@@ -382,8 +383,8 @@ static void process_image_begin_heat(struct process_image *image)
     look_schedule_use_heat(image->looks, image->heat);
 }
 
-/* --for counts from where the recorder is ready: a busy machine may let a short one pass between
- * its hello and that. */
+/* --for counts from the moment at which the recorder is ready: on a busy machine a short time may
+ * pass completely between its hello and that moment. */
 static void process_image_begin_time(struct process_image *image, struct clock_reading now)
 {
     uint64_t ticks = atomic_load(&image->view.header->start_ticks);
@@ -395,7 +396,8 @@ static void process_image_begin_time(struct process_image *image, struct clock_r
     image->has_begun_window = true;
 }
 
-/* Events pass until --for is up, to the tick; the collector, who ends it, comes a little later. */
+/* Events pass until --for is over, to the tick. The collector's thread ends the recording a little
+ * later. */
 static void process_image_see_time(struct process_image *image)
 {
     struct window *window = image->options.window;
@@ -442,8 +444,8 @@ static void process_image_drain(struct process_image *image)
                    : sleep_ns < SLEEP_MAX_NS ? 2 * sleep_ns
                                              : SLEEP_MAX_NS;
         uint64_t nap = sleep_ns < image->sample_interval_ns ? image->sample_interval_ns : sleep_ns;
-        /* After a pass that could move nothing the watermark stands: looking again at once would
-         * be spinning. */
+        /* A pass that took nothing will take nothing until the watermark moves, so the thread
+         * sleeps even if it is asked. */
         process_image_sleep_until_asked(image, nap < SLEEP_MAX_NS ? nap : SLEEP_MAX_NS, bytes > 0);
     }
     if (!atomic_load(&image->ended) || image->how == IMAGE_END_DETACHED)
@@ -484,7 +486,7 @@ static void process_image_forget_events(struct process_image *image)
     image->sink = (struct event_sink){.replay = NULL};
 }
 
-/* One that is written at once is not there at all then. */
+/* A profile that could not be begun does not exist, so the result has no path. */
 static void process_image_say_unfinished(struct process_image *image)
 {
     process_image_fail(image, "%s", error_text());
@@ -589,7 +591,8 @@ static void process_image_send_welcome(int socket, int memory, int error)
 
 static int process_image_open_view(struct process_image *image)
 {
-    /* Most of a header are tables that do not belong to the options. */
+    /* Only the part before session_state has options; the rest of the header, mostly tables, is not
+     * copied. */
     struct wire_header *options = malloc(sizeof *options);
     if (!options)
         return -ENOMEM;
@@ -618,7 +621,7 @@ static int process_image_open_view(struct process_image *image)
     return status;
 }
 
-/* Why the replay does not know every live block, if it does not. */
+/* Why not every live block is known, if so. */
 static struct look_gap process_image_gap(const struct process_image *image)
 {
     if (image->options.sample_bytes)
@@ -697,7 +700,7 @@ static const char *process_image_name_of(void *context, uint32_t number)
     return replay_name_of(image->sink.replay, number);
 }
 
-/* What was followed until now becomes what was there before. */
+/* The recording begins anew at the mark. Blocks and bytes from before are kept as totals only. */
 static void process_image_begin_window(struct process_image *image, const char *mark,
                                        uint64_t ticks)
 {
@@ -729,7 +732,8 @@ static void process_image_window_changed(void *context, const char *mark, uint64
         return;
     }
     image->ended_on = strdup(mark);
-    atomic_store(&image->view.header->stop, 1); /* nobody answers its questions any more */
+    /* The recorder stops, because its requests are not answered any more. */
+    atomic_store(&image->view.header->stop, 1);
     window_end(image->options.window, WINDOW_UNTIL);
 }
 
@@ -759,7 +763,7 @@ static void process_image_say_not_recorded(struct process_image *image, int erro
                            image->program, strerror(error));
 }
 
-/* One descriptor for as long as it lives, if there is one to spare. */
+/* Keeps one descriptor open while the process lives, if there is one to spare. */
 static void process_image_begin_metering(struct process_image *image)
 {
     image->keeps_meter = quota_keep(1);
@@ -777,8 +781,8 @@ static void process_image_end_metering(struct process_image *image)
 static bool process_image_begin(struct process_image *image)
 {
     image->start = clock_read();
-    /* Forks get their place when they get a profile, most execute something else at once; unless a
-     * trace is kept, which begins at once beside it. */
+    /* Forked processes get their place with their profile, because most execute another program at
+     * once. With a trace they get it now, because the trace begins now, beside the profile. */
     if (!image->parent || image->options.trace)
         process_image_take_place(image);
     int status = process_image_open_view(image);
@@ -808,8 +812,9 @@ static bool process_image_begin(struct process_image *image)
     return image->merge != NULL;
 }
 
-/* Few images do this at a time, so what it takes does not grow with the processes that have ended.
- * Whose name it takes comes first: nobody waits for another while it is his turn. */
+/* Only a few images complete at a time, so the memory for it does not grow with the processes that
+ * have ended. The image whose name this one takes must complete first. That wait comes before the
+ * turn, because no image may wait for another during its turn. */
 static void process_image_complete_in_turn(struct process_image *image)
 {
     name_takeover_wait(image->takes);
@@ -827,10 +832,11 @@ static void process_image_finish(struct process_image *image)
     int finished = image->options.finished;
     process_image_note_saved(image);
     atomic_store(&image->done, true);
-    if (atomic_load(&image->gives)) /* it may have come since we looked, or there was no profile */
+    /* The takeover may be newer than our last check, or there was no profile. */
+    if (atomic_load(&image->gives))
         name_takeover_complete(image->gives);
     if (finished >= 0 && write(finished, &one, sizeof one) < 0)
-        return; /* so many have finished that the collector comes anyway */
+        return; /* the eventfd's counter is full, so the collector wakes up anyway */
 }
 
 static void process_image_run(void *context)
@@ -880,7 +886,7 @@ static void process_image_free(struct process_image *image)
     free(image);
 }
 
-/* What else was asked for goes with recordings of every call only. */
+/* The other options need a recording of every call. */
 static void process_image_expect_pages(struct process_image *image)
 {
     image->pages = true;
@@ -889,7 +895,8 @@ static void process_image_expect_pages(struct process_image *image)
     image->options.free_stacks = image->options.timed = image->options.trace = false;
 }
 
-/* A child begins with what its parent has mapped, unless that was attached to and does not know. */
+/* A forked child begins with its parent's mappings. They are not known if the parent was attached
+ * to. */
 static bool process_image_knows_mappings(bool late)
 {
     static _Atomic bool some_came_late;
@@ -945,7 +952,7 @@ int process_image_launch(struct process_image *image)
 void process_image_refuse(struct process_image *image, int error)
 {
     if (!image->parent)
-        process_image_take_place(image); /* of a job's rank the entry says why */
+        process_image_take_place(image); /* the entry of a job's rank says why */
     process_image_fail(image,
                        "process %d (%s) is not recorded: there is no thread or no memory to "
                        "collect with (ulimit -u, -v, -d): %s",
@@ -979,7 +986,8 @@ static void process_image_wake(struct process_image *image)
     syscall(SYS_futex, &header->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* A program that waits for room in its rings goes on waiting until our memory is its own. */
+/* Where a shared memory limit ends the recording, a program that waits for room in its rings waits
+ * until our memory is freed. */
 static bool process_image_frees_first(const struct process_image *image)
 {
     const struct window *window = image->options.window;
@@ -994,7 +1002,7 @@ void process_image_end(struct process_image *image, enum process_image_end how, 
     image->status = status;
     atomic_store(&image->ended, true);
     if (!atomic_load(&image->ready))
-        return; /* not asleep yet, or no more */
+        return; /* the thread is not asleep: it has not begun, or is past its loop */
     if (how == IMAGE_END_DETACHED && !process_image_frees_first(image))
         atomic_store(&image->view.header->stop, 1);
     process_image_wake(image);

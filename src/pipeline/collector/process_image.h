@@ -24,22 +24,23 @@ enum process_image_end {
 /* What a process is called in the names of profiles (%n); malloc'd. */
 char *process_image_program_of(pid_t pid);
 
-/* To record the process at the other end of `socket` (taken over, with the descriptors of a
- * newcomer, quota.h).
- * `parent`: the pid of the process that it was forked from, 0 if it was executed. `pages`: the
- * recorder records pages (wire.h). `first`: it is the program that the user named, and `named`: it
- * is what that has become. `late`: it was
- * running before, so its earlier allocations are unknown. `replaced`: the image whose place it took
- * by exec, or NULL. That image ends next, and if both would have the same name, the new image gets
- * it. NULL: out of memory. */
+/* Makes an image that records the process at the other end of `socket` (taken over, with the
+ * descriptors of a newcomer, quota.h). `parent`: the pid of the process that it was forked from, 0
+ * if it was executed. `pages`: the recorder records pages (wire.h). `first`: it is the program that
+ * the user named; `named`: it is that program, or what the program has executed in its place.
+ * `late`: it ran before the recording, so its earlier allocations are unknown. `replaced`: the
+ * image whose place it took by exec, or NULL. That image ends next, and if both would have the same
+ * name, the new image gets it. NULL: out of memory. */
 struct process_image *process_image_new(const struct collector_options *options, int socket,
                                         pid_t pid, pid_t parent, bool pages, bool first, bool named,
                                         bool late, struct process_image *replaced);
-/* Before it begins: `launcher` (NULL: nothing) is what it is if its environment does not say. */
+/* Before process_image_launch(): `launcher` (NULL is allowed) is the rank to assume if the
+ * process's environment tells none. */
 void process_image_take_rank(struct process_image *image, const struct launcher *launcher);
-/* Begins, and answers its hello: 0, or the error for which there is no thread to do so (yet). */
+/* Begins the image's thread, which answers the hello: 0, or the error because of which there is no
+ * thread (yet). */
 int process_image_launch(struct process_image *image);
-/* Instead: it runs on unrecorded, for want of a thread. */
+/* Instead of process_image_launch(), for want of a thread: the process runs on unrecorded. */
 void process_image_refuse(struct process_image *image, int error);
 pid_t process_image_pid(const struct process_image *image);
 /* The image's own. The path of its profile is NULL while it is not chosen, as in a directory of
@@ -49,7 +50,7 @@ const char *process_image_path(const struct process_image *image);
 
 /* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */
 void process_image_end(struct process_image *image, enum process_image_end how, int status);
-/* A fork of its, which has no image, executes `difference` programs that are not recorded. By the
+/* A forked child without an image executes `difference` more programs that are not recorded. By the
  * thread that calls process_image_end(). */
 void process_image_note_unfollowed(struct process_image *image, enum wire_unfollowed kind,
                                    int difference);
@@ -61,7 +62,8 @@ void process_image_take_watch(struct process_image *image, int fd);
  * once. By the thread that calls process_image_end(). */
 void process_image_snapshot(struct process_image *image, const char *why,
                             const struct wire_wish *wish, int answer);
-/* Waits for that. The image is no more afterwards but for what is copied to `result`. */
+/* The outcome of an image, for the caller to free. process_image_join() waits until the image is
+ * done, fills it in and frees the image. */
 struct process_image_result {
     pid_t pid;
     bool first;
@@ -71,7 +73,7 @@ struct process_image_result {
                        next to nothing before it executed something else) */
     char *error;   /* sentence, malloc'd, or NULL */
     char *program; /* malloc'd */
-    uint64_t peak_bytes; /* requested; as the profile has it */
+    uint64_t peak_bytes; /* requested bytes, as in the profile */
     char *trace;         /* path of the trace, malloc'd; NULL: there is none */
     uint64_t trace_bytes;
     char *trace_error; /* sentence, malloc'd, or NULL: the trace is whole */
@@ -79,7 +81,7 @@ struct process_image_result {
 };
 void process_image_join(struct process_image *image, struct process_image_result *result);
 bool process_image_is_done(const struct process_image *image);
-/* The recorder has left the process, which runs on: an end that nobody outside sees. */
+/* Whether the recorder has left the process, which runs on. No pidfd shows such an end. */
 bool process_image_has_left(const struct process_image *image);
 
 /* Where the trace of `profile` is: malloc'd. */

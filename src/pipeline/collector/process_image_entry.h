@@ -1,5 +1,5 @@
-/* The entry of a process in its job's directory, from the place that it takes to how it ended. What
- * is in the file is jobdir/entry.h's, where it lies job_place.h's. For one thread. */
+/* The entry of a process in its job's directory, from the choice of its place to the process's end.
+ * jobdir/entry.h has the file's contents, job_place.h its place. For one thread. */
 #ifndef TIDEMARK_COLLECTOR_PROCESS_IMAGE_ENTRY_H
 #define TIDEMARK_COLLECTOR_PROCESS_IMAGE_ENTRY_H
 
@@ -31,11 +31,13 @@ struct process_image_entry_owner {
 int process_image_entry_take(struct process_image_entry *entry, const char *directory,
                              const struct process_image_entry_owner *owner, char **path);
 
-/* What is known when all events are in. Without a place nothing happens, as below. */
+/* Adds the figures that are known after the last event. Without a place this and the functions
+ * below do nothing. */
 void process_image_entry_note_events(struct process_image_entry *entry, struct replay *replay,
                                      const struct view *view);
 
-/* A fork that did next to nothing before it executed something else leaves nothing. */
+/* Removes the entry of a forked process that did next to nothing before it executed another
+ * program. */
 void process_image_entry_discard(struct process_image_entry *entry);
 
 /* How it ended. `status` negative: none is known; `duration_ns` 0 likewise; `error` NULL: nothing

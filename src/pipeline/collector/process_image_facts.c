@@ -25,15 +25,15 @@ int64_t process_image_unix_ns(void)
     return (int64_t)now_ns(CLOCK_REALTIME);
 }
 
-/* What a function of process.h says, or "". */
+/* The answer of a function of process.h, or "". malloc'd. */
 static char *process_image_ask(int (*question)(pid_t, char **), pid_t pid)
 {
     char *answer;
     return question(pid, &answer) == 0 ? answer : strdup("");
 }
 
-/* As it was called: "g++", where the file is x86_64-linux-gnu-g++-12. A login shell's dash and
- * names that a shell would quote are not for file names. */
+/* The name by which it was called: "g++", where the file is x86_64-linux-gnu-g++-12. A login
+ * shell's dash and names that a shell would quote do not go into file names. */
 static char *process_image_program_name(const char *command, const char *executable)
 {
     size_t word = strcspn(command, " ");
@@ -66,8 +66,8 @@ static uint64_t process_image_age_of(const struct process_image *image)
                                                      : 0;
 }
 
-/* Its own, or that of the program whose place it takes: who asked for a profile called so means
- * what the command becomes. */
+/* The image's own name, or that of the image that it replaces by exec: a user who gives a profile's
+ * name wants the profile of the program that the command executes in the end. */
 static char *process_image_choose_name(struct process_image *image, struct process_image *replaced)
 {
     const char *pattern = image->options.output;
@@ -113,8 +113,8 @@ void process_image_describe(struct process_image *image, struct process_image *r
         session_rows_name(image->options.rows, image->path);
 }
 
-/* One that came by fork has its parent's words at first, and a server's worker its own title a
- * moment later. Who was executed keeps the words that it was called with. */
+/* A forked process has its parent's command line at first, and a server's worker sets its own title
+ * a moment later. An executed process keeps the command line that it was called with. */
 void process_image_read_title(struct process_image *image)
 {
     bool is_read = image->parent && !process_image_has_executed(image);
@@ -258,7 +258,7 @@ bool process_image_has_executed(const struct process_image *image)
     return image->view.header && atomic_load(&image->view.header->executed_ticks);
 }
 
-/* What nobody saw the program itself may have said. */
+/* How the process ended. If nobody outside saw it, the recorder may have noted it in the header. */
 struct process_image_ending process_image_ending(const struct process_image *image)
 {
     struct wire_header *header = image->view.header;
@@ -269,7 +269,8 @@ struct process_image_ending process_image_ending(const struct process_image *ima
         ending.status = atomic_load(&header->end_status) & 0xff;
     }
     if (process_image_has_executed(image) && ending.how != IMAGE_END_DETACHED)
-        ending = (struct process_image_ending){IMAGE_END_EXEC, 0}; /* the other one's end came */
+        /* The end that was seen is the new program's. */
+        ending = (struct process_image_ending){IMAGE_END_EXEC, 0};
     if (header && ending.how == IMAGE_END_UNKNOWN && process_image_recorder_left(image))
         ending.how = IMAGE_END_DETACHED;
     return ending;
@@ -328,7 +329,7 @@ static const char *const unseen_whys[] = {
 #include "wire/unseen.def"
 };
 
-/* A text of the program's, up to its end or to what would end the field. */
+/* Adds a text that the program could have written, with '?' for control characters. */
 static void process_image_add_field(struct strbuf *line, const char *text, size_t most)
 {
     size_t length = strnlen(text, most);
@@ -336,7 +337,7 @@ static void process_image_add_field(struct strbuf *line, const char *text, size_
         strbuf_add_char(line, (unsigned char)text[i] < ' ' ? '?' : text[i]);
 }
 
-/* "WHAT\tMODULE\tWHY". The program can write there: what makes no sense is left out. */
+/* "WHAT\tMODULE\tWHY". The program can write there, so rows with impossible values are left out. */
 static void process_image_add_unseen(struct strbuf *lines, const struct wire_unseen *shared)
 {
     struct wire_unseen unseen = *shared;

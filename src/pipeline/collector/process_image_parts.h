@@ -54,11 +54,11 @@ struct writer;
 struct process_image {
     struct collector_options options;
     bool pages;      /* are what it records (wire.h, "Pages") */
-    bool keeps_file; /* is never a row of the session's file: somebody asked for it */
+    bool keeps_file; /* is never a row of the session's file: the user asked for it */
     int socket;
     pid_t pid, parent;
     bool first;
-    bool knows_mappings; /* all that it has mapped, as its parent has */
+    bool knows_mappings; /* all its mappings are known, as those of its parent are */
     bool late;           /* it ran before we came, … */
     uint64_t age_ns;     /* … so long; 0: not known */
     char *program, *executable, *command, *directory, *path, *trace_path;
@@ -67,11 +67,13 @@ struct process_image {
     char *boot; /* NULL: not known */
     bool uses_mpi;
     struct worker_job job;
-    bool launched;                       /* it is begun */
-    _Atomic bool ready, ended, done;     /* ready: `view` may be used by others */
-    _Atomic bool left;                   /* the recorder has left it */
-    struct name_takeover *takes;         /* its name is another's before; NULL: it is not */
-    struct name_takeover *_Atomic gives; /* it has to leave it when it has ended; NULL: not */
+    bool launched;                   /* it is begun */
+    _Atomic bool ready, ended, done; /* ready: `view` may be used by others */
+    _Atomic bool left;               /* the recorder has left it */
+    struct name_takeover *takes; /* it gets the name of another image, which must complete first;
+                                    NULL: its name is new */
+    struct name_takeover *_Atomic gives; /* it must give up its name when it has ended; NULL: it
+                                            keeps it */
     enum process_image_end how;
     int status;
     struct process_image_result result;
@@ -95,30 +97,30 @@ struct process_image {
     struct heat *heat;           /* NULL: not wanted, or not to be had */
     struct page_use *use;        /* NULL: not wanted */
     struct machine_memory machine;
-    bool looked;           /* for the last time */
+    bool looked;           /* the last look was made */
     bool has_begun_window; /* the recorder is ready, and --for counts */
-    double tick_ns;        /* of what was written; 0: nothing was */
-    uint64_t looked_ticks; /* when that was over; 0: it was not */
+    double tick_ns;        /* of the times written so far; 0: nothing was written */
+    uint64_t looked_ticks; /* the end of the last look; 0: there was none */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written;                          /* the profile exists */
     uint32_t next_name;                    /* names of the program's told so far, + 1 */
-    size_t marks_in_trace, names_in_trace; /* that the trace's facts tell of */
+    size_t marks_in_trace, names_in_trace; /* that are in the trace's facts */
     uint32_t answered;                     /* requests */
-    char *begun_on, *ended_on;             /* marks that did; NULL */
-    uint64_t begun_ns;                     /* after the program's start */
-    struct replay_counters before;         /* what was alive then */
-    struct process_image_entry entry;      /* with a directory of jobs */
+    char *begun_on, *ended_on;     /* the marks at which the window began and ended; NULL: none */
+    uint64_t begun_ns;             /* after the program's start */
+    struct replay_counters before; /* what was alive then */
+    struct process_image_entry entry; /* with a directory of jobs */
     struct snapshots snapshots;
     struct triggers *triggers; /* NULL: none are wanted */
     struct oom_watch oom;
     struct overhead_budget budget;
     struct strbuf sample_changes; /* as the profile tells them */
-    char *sample_why;             /* they are not the budget's; NULL */
+    char *sample_why;             /* why they changed, if it was not for the budget; NULL */
     uint64_t next_bound_ns,
         bound_seen_ns;        /* when the collector's memory is looked at (memory_bound.h) */
-    uint64_t bound_had_bytes; /* the replay had when the interval last grew for that */
+    uint64_t bound_had_bytes; /* the replay's memory when the level last rose for the bound */
     clockid_t program_clock;
-    uint64_t replay_ns;            /* processor time of passes that moved something */
+    uint64_t replay_ns;            /* processor time of passes that took records */
     uint64_t snapshot_cpu_ns;      /* what the last flush took on this thread, … */
     _Atomic uint64_t flush_cpu_ns; /* … and on its own */
     struct figure resident_bytes;  /* the program's, when it was last read */
@@ -135,7 +137,7 @@ struct process_image {
     struct proc_sample *proc_samples;
     int flush_status;
     char *flush_error;
-    /* that is written as a file of its own afterwards; `why` "": none */
+    /* the snapshot to write as a file of its own after the flush; `why` "": none */
     struct snapshot_request request;
     char *request_path, *request_error;
     uint64_t request_ns; /* since the start */
@@ -144,77 +146,80 @@ struct process_image {
 /* Notes why there is no profile, or no whole one; the first failure is the one that is told. */
 void process_image_fail(struct process_image *image, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Its place in the directory of a job, if there is one; false, with a failure noted: none to be
- * had. */
+/* Takes its place in the directory of a job, if there is such a directory. False: there is none to
+ * be had, and the failure is noted. */
 bool process_image_take_place(struct process_image *image);
-/* Has the program taken the memory that it was sent? It cannot without a descriptor or address
- * space to spare, and then runs on unrecorded: a profile without events would claim that it did
- * nothing. */
+/* Whether the program has mapped the shared memory. It cannot without a free descriptor or address
+ * space, and then runs on unrecorded. No profile is written then, because one without events would
+ * claim that the program did nothing. */
 bool process_image_has_joined(const struct process_image *image);
 
 /* ---- process_image_facts.c ---- */
 
-/* Facts go to the profile and to the trace, which are opened at different times: whoever has some
- * to tell is given a function that takes them. `text` NULL: a number. */
+/* Facts go to the profile and to the trace, which are opened at different times. So functions that
+ * tell facts are given the function that stores them. `text` NULL: a number. */
 typedef void process_image_take_fact(struct process_image *image, const char *key, const char *text,
                                      int64_t number);
 void process_image_fact_for_profile(struct process_image *image, const char *key, const char *text,
                                     int64_t number);
 
-/* How it ended, as far as anybody knows: `status` as process_image_end says. */
+/* How the process ended, as far as that is known. `status`: as in enum process_image_end. */
 struct process_image_ending {
     enum process_image_end how;
     int status;
 };
 struct process_image_ending process_image_ending(const struct process_image *image);
 bool process_image_ending_has_status(struct process_image_ending ending);
-extern const char *const process_image_end_names[]; /* by enum process_image_end, as files tell
-                                                     * them */
+extern const char *const process_image_end_names[]; /* by enum process_image_end, as in files */
 
-/* Finds out what it is: reads /proc, so the process must still be there. `replaced` as
- * process_image_start(). */
+/* Reads what the process is from /proc, so the process must still exist. `replaced`: as in
+ * process_image_new(). */
 void process_image_describe(struct process_image *image, struct process_image *replaced);
-/* The title that it has now, and telling it. */
+/* Reads the title that the process has now; tells it. */
 void process_image_read_title(struct process_image *image);
 void process_image_tell_title(struct process_image *image, process_image_take_fact *take);
 const char *process_image_job_id(const struct process_image *image);
 void process_image_tell_description(struct process_image *image, process_image_take_fact *take);
-/* What has become of --budget-cpu and of the bound of the collector's memory so far. */
+/* Tells the levels of sampling that --budget-cpu or the bound of the collector's memory has caused
+ * so far. */
 void process_image_tell_budget(struct process_image *image, process_image_take_fact *take);
-/* What the recorder knows that it does not see, so far. */
+/* Tells the allocators and modules that the recorder has found and cannot record, so far. */
 void process_image_tell_unseen(struct process_image *image, process_image_take_fact *take);
 void process_image_tell_end(struct process_image *image, process_image_take_fact *take);
-/* Programs that it executed, and its forks that have no image, which are not recorded. */
+/* The number of programs that it and its forks without an image have executed and that are not
+ * recorded. */
 uint32_t process_image_unfollowed(const struct process_image *image, enum wire_unfollowed kind);
-/* The recorder has said that it leaves the process. */
+/* Whether the recorder has announced that it leaves the process. */
 bool process_image_recorder_left(const struct process_image *image);
-/* What is in the process now is another program: it has no memory of ours. */
+/* Whether the process has executed another program, which does not have the shared memory. */
 bool process_image_has_executed(const struct process_image *image);
 int64_t process_image_unix_ns(void);
 
 /* ---- process_image_writing.c ---- */
 
-/* Everything replayed so far, into image->snapshot, and told to the trace; 0 or -errno. */
+/* Copies the metrics of everything replayed so far into image->snapshot, and notes that in the
+ * trace. 0 or -errno. */
 int process_image_take_snapshot(struct process_image *image);
 /* Writes such a snapshot on a thread of its own; collecting waits for that thread. */
 void process_image_flush_begin(struct process_image *image);
 void process_image_flush_collect(struct process_image *image);
 void process_image_flush_if_due(struct process_image *image, uint64_t now_ns);
-/* Opens the profile, waiting for the one whose name it takes, and half a minute for another
- * session's. */
+/* Opens the profile. It waits for the image whose name it takes, and half a minute for another
+ * session's writer of that name. */
 bool process_image_wait_for_writer(struct process_image *image);
-/* To collector_options.begun: `what` is one of COLLECTOR_FILE_…. */
+/* Sends a message about the profile to collector_options.begun. `what`: one of COLLECTOR_FILE_…. */
 void process_image_tell_file(const struct process_image *image, char what);
-/* It has a file or a row, or gets none. Again: nothing. */
+/* Removes the image from options.unsaved: it has a file or a row, or gets none. Further calls do
+ * nothing. */
 void process_image_note_saved(struct process_image *image);
 void process_image_write_last(struct process_image *image);
-/* The end and all that was replayed, with image->snapshot, to be released by
- * process_image_release_snapshot(). 0 or -errno, with error_text()'s sentence. */
+/* Writes the end and all that was replayed. It fills image->snapshot, which
+ * process_image_release_snapshot() frees. 0 or -errno, with error_text()'s sentence. */
 int process_image_write_end(struct process_image *image);
 void process_image_release_snapshot(struct process_image *image);
-/* The profile is complete: it goes aside if another image takes its name. */
+/* After the profile is complete: renames it if another image takes its name. */
 void process_image_hand_over(struct process_image *image);
-/* Tells the replay a name of the program's; `context` is the image. */
+/* Passes a name that the program has announced to the replay; `context` is the image. */
 void process_image_take_name(void *context, uint32_t number, const char *name);
 /* This thread's processor time. */
 uint64_t process_image_thread_cpu_ns(void);
@@ -233,25 +238,27 @@ void process_image_fact_for_trace(struct process_image *image, const char *key, 
                                   int64_t number);
 /* The marks and names that the program has told since the last time. */
 void process_image_tell_trace_said(struct process_image *image);
-/* What has been written into the profile at this moment is in its nanoseconds: who replays does as
- * we did, at the same place among the events. */
+/* Notes the moment of a snapshot and its nanoseconds a tick, so that a replay of the trace takes a
+ * snapshot at the same place among the events. */
 void process_image_tell_trace_moment(struct process_image *image,
                                      const struct snapshot_moment *moment);
-/* What was fed so far is safe soon, whoever is killed. */
+/* Has the trace written up to now if that is due, so that little is lost if the collector is
+ * killed. */
 void process_image_flush_trace_if_due(struct process_image *image, uint64_t now_ns);
-/* The profile, if there is one, is finished: what of it is not in the events goes to the end. */
+/* After the profile is finished: tables of the profile that do not follow from the events go to the
+ * trace's end. */
 void process_image_finish_trace(struct process_image *image, struct tracer *tracer,
                                 bool has_profile);
 
 /* ---- process_image_requests.c ---- */
 
-/* The program has made a request; answers it. */
+/* Whether the program has made a request; answers it. */
 bool process_image_is_asked(const struct process_image *image);
 void process_image_answer(struct process_image *image);
-/* Somebody outside has, or a trigger. The program does not wait for it, nor, while the file is
- * written, does the merge. */
+/* Begins a snapshot if one was asked for from outside or by a trigger. The program does not wait
+ * for it, and the merge goes on while the file is written. */
 void process_image_begin_snapshot_if_asked(struct process_image *image);
-/* Lets the triggers see the levels of now. */
+/* Compares the triggers with the levels of now, and asks for their snapshots. */
 void process_image_see_triggers(struct process_image *image, uint64_t now_ns);
 
 #endif

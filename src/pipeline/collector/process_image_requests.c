@@ -36,7 +36,8 @@ void process_image_see_triggers(struct process_image *image, uint64_t now_ns)
 {
     struct replay_counters counters = {0};
     const struct trigger *trigger;
-    if (process_image_has_nothing(image)) /* a snapshot would be refused, and the trigger spent */
+    /* A snapshot would be refused, and the trigger would be used up. */
+    if (process_image_has_nothing(image))
         return;
     replay_counters(image->sink.replay, 0, &counters);
     struct trigger_levels levels = {
@@ -64,7 +65,7 @@ bool process_image_is_asked(const struct process_image *image)
     return atomic_load(&image->view.header->asked) != image->answered;
 }
 
-/* All that the program did before it asked. */
+/* Replays all that the program did before it asked. */
 static void process_image_replay_until_now(struct process_image *image)
 {
     enum { PASSES = 1000 };
@@ -79,7 +80,7 @@ static void process_image_replay_until_now(struct process_image *image)
     }
 }
 
-/* What is resident, by the kernel's count. Of a thread nobody knows that. */
+/* The resident set as the kernel counts it. It is not known of a single thread. */
 static void process_image_answer_resident(struct process_image *image, uint32_t asker)
 {
     struct wire_answer *answer = &image->view.header->answer;
@@ -96,7 +97,7 @@ static void process_image_answer_counters(struct process_image *image, uint32_t 
 {
     struct wire_answer *answer = &image->view.header->answer;
     struct replay_counters counters = {.mapped_bytes = UINT64_MAX, .mapped_peak_bytes = UINT64_MAX};
-    replay_counters(image->sink.replay, asker, &counters); /* of an unknown thread: it has none */
+    replay_counters(image->sink.replay, asker, &counters); /* for an unknown thread all are 0 */
     atomic_store_explicit(&answer->current_bytes, counters.current_bytes, memory_order_relaxed);
     atomic_store_explicit(&answer->peak_bytes, counters.peak_bytes, memory_order_relaxed);
     atomic_store_explicit(&answer->total_bytes, counters.total_bytes, memory_order_relaxed);
@@ -108,7 +109,7 @@ static void process_image_answer_counters(struct process_image *image, uint32_t 
     process_image_answer_resident(image, asker);
 }
 
-/* The look, and the profile as it is now. */
+/* Makes a look, and writes the profile as it is now. */
 static void process_image_answer_snapshot(struct process_image *image)
 {
     if (image->gate.state == GATE_BEFORE)

@@ -1,6 +1,6 @@
 /* Decides whether a process that has ended was small, and appends it as a row to the session's file
- * in place of a profile of its own (process_image_parts.h). The row is made in memory first. If it
- * cannot be written, the recording of the process has failed. */
+ * in place of a profile of its own (process_image_parts.h). The row is made in memory first. If the
+ * row cannot be written, the process has no profile, and its result has the error. */
 #include "collector/process_image_parts.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static int process_image_session_end(enum process_image_end how)
     return ends[how];
 }
 
-/* The highest that was read of it. */
+/* The highest resident set that was read. */
 static struct figure process_image_resident_peak(const struct snapshot *snapshot)
 {
     struct figure peak = FIGURE_UNKNOWN;
@@ -40,7 +40,8 @@ static struct figure process_image_resident_peak(const struct snapshot *snapshot
     return peak;
 }
 
-/* 0 where events were lost, or an allocator was not seen, is not known to be none. */
+/* A figure of a process without allocations is unknown if events were lost or an allocator could
+ * not be recorded. */
 static struct figure process_image_seen(const struct process_image *image,
                                         const struct program_metrics *program, struct figure figure)
 {

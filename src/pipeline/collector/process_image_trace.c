@@ -1,6 +1,6 @@
 /* Writes the trace beside the profile: its beginning, its facts and its end
- * (process_image_parts.h). Facts that grow, such as marks and names, are told in pieces of a
- * fixed number of lines. Only the last piece is told again. */
+ * (process_image_parts.h). Facts that grow, such as marks and names, are written in pieces of a
+ * fixed number of lines. Only the last piece is written again when it grows. */
 #include "collector/process_image_parts.h"
 
 #include <stdio.h>
@@ -41,10 +41,11 @@ void process_image_tell_trace_moment(struct process_image *image,
     process_image_tell_trace_tick(image, TRACE_FACT_TICK_NS, moment->scale.tick_ns);
 }
 
-/* Adds the line of one thing that the program said of itself, if it has one. */
+/* Adds the line of one mark or name of the program; none if it has no name. */
 typedef void add_line(const struct process_image *image, size_t number, struct strbuf *lines);
 
-/* Facts of TRACE_FACT_LINES lines each: what was told last is told again if there is more of it. */
+/* Writes facts of TRACE_FACT_LINES lines each. The last one is written again if it has more lines
+ * now. */
 static void process_image_tell_lines(struct process_image *image, const char *facts, size_t *told,
                                      size_t count, add_line *add)
 {

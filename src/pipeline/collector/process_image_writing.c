@@ -1,6 +1,6 @@
-/* Writes the profile while the process runs and when it has ended (process_image_parts.h). A
- * snapshot is taken by the collector's thread, and a thread of its own writes it, so that a slow
- * disk does not stop the reading of events. */
+/* Writes the profile while the process runs and when it has ended (process_image_parts.h). The
+ * image's thread takes a snapshot, and another thread writes it, so that a slow disk does not stop
+ * the reading of events. */
 #include "collector/process_image_parts.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@
 
 /* ---- Patience with a full disk ---- */
 
-/* When nobody runs any more who could be kept waiting, a moment for all processes together: a disk
- * that is full for good is not waited for by a thousand of them in turn. */
+/* After the program's end: waits for room for five seconds, which all processes share. Otherwise a
+ * thousand of them would wait for a full disk one after the other. */
 static bool process_image_waits_at_end(void)
 {
     enum { MOMENT_S = 5, LATER_S = 30 };
@@ -34,8 +34,8 @@ static bool process_image_waits_at_end(void)
     return now_ns - began_ns < MOMENT_S * 1000000000ull;
 }
 
-/* While the program runs, however long: events go into the replay meanwhile, and the next flush has
- * them. */
+/* While the program runs, it waits for room without limit. Events go into the replay meanwhile, and
+ * the next flush has them. */
 static bool process_image_is_patient(void *context)
 {
     struct process_image *image = context;
@@ -49,15 +49,15 @@ static bool process_image_is_patient(void *context)
 
 /* ---- The writer ---- */
 
-/* Another session may still be completing a profile of that name, or something that is short now
- * may be there later. */
+/* Errors that may pass: another session is still completing a profile of that name, or descriptors
+ * or memory are short. */
 static bool process_image_may_pass(int error)
 {
     return error == -EBUSY || error == -EMFILE || error == -ENFILE || error == -EAGAIN;
 }
 
-/* One that has ended with little to tell is written once: without a log, and in memory until it is
- * whole. */
+/* The profile of an ended process with few nodes is written once: without a log, and in memory
+ * until it is complete. */
 static int process_image_open_writer(struct process_image *image)
 {
     bool at_once = image->end_unix_ns && shared_view_node_count(&image->view) < IMAGE_AT_ONCE_NODES;
@@ -66,7 +66,7 @@ static int process_image_open_writer(struct process_image *image)
                    : profile_build_open(&image->writer, image->path, image->pid, image->executable);
 }
 
-/* Who is told survives us, and may not be listening at the moment. */
+/* The receiver is another process, which may not be reading at the moment. */
 void process_image_tell_file(const struct process_image *image, char what)
 {
     int socket = image->options.begun;
@@ -75,7 +75,9 @@ void process_image_tell_file(const struct process_image *image, char what)
         return;
     strbuf_addf(&text, "%c%s", what, image->path);
     if (send(socket, text.data, text.length + 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-        errno = 0; /* then a log is not folded into its file, which opens all the same */
+        /* The receiver then leaves the file's log beside it, and the file can be opened all the
+         * same. */
+        errno = 0;
     strbuf_release(&text);
 }
 
@@ -113,7 +115,7 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
     return true;
 }
 
-/* What was just committed, as a snapshot. */
+/* Writes what was just committed as a snapshot. */
 static void process_image_write_requested(struct process_image *image)
 {
     int status = image->flush_status;
@@ -157,7 +159,7 @@ void process_image_release_snapshot(struct process_image *image)
     image->taken_count = 0;
 }
 
-/* The final profile lists them. */
+/* Notes the snapshot in the profile, which lists all of them. */
 static void process_image_tell_snapshot(struct process_image *image)
 {
     struct strbuf line = STRBUF_INIT;
@@ -171,7 +173,7 @@ static void process_image_tell_snapshot(struct process_image *image)
     strbuf_release(&line);
 }
 
-/* It is no fault of the profile's. */
+/* Notes in the profile why there is no snapshot. */
 static void process_image_tell_no_snapshot(struct process_image *image)
 {
     if (!image->request_error)
@@ -192,7 +194,8 @@ static void process_image_end_request(struct process_image *image)
     *image->request.why = 0;
 }
 
-/* What was written before is the newest until the next has been written. */
+/* The longest pause that keeps the committed profile younger than IMAGE_FLUSH_MOST_NS: what was
+ * written before is the newest until the next write has ended. */
 static uint64_t process_image_longest_pause_ns(uint64_t cost_ns)
 {
     return 3 * cost_ns < IMAGE_FLUSH_MOST_NS ? IMAGE_FLUSH_MOST_NS - 2 * cost_ns : cost_ns;
@@ -207,7 +210,7 @@ static uint64_t process_image_crowded_pause_ns(uint64_t cost_ns)
     return pause_ns < IMAGE_FLUSH_CROWD_NS ? pause_ns : IMAGE_FLUSH_CROWD_NS;
 }
 
-/* Where there is a budget, writing may have its share of it. */
+/* Postpones the next flush by the cost of this one. With a budget, writing has a share of it. */
 static void process_image_delay_flush(struct process_image *image)
 {
     uint64_t writing_ns = atomic_load(&image->flush_cpu_ns);
@@ -241,7 +244,7 @@ void process_image_flush_collect(struct process_image *image)
         process_image_end_request(image);
 }
 
-/* What was seen of the process since the last snapshot, for the one that is being written. */
+/* Moves the looks since the last snapshot into this one. */
 static void process_image_take_looks(struct process_image *image, struct clock_scale scale)
 {
     image->taken = look_schedule_take(image->looks, &image->taken_count);
@@ -264,8 +267,8 @@ void process_image_take_name(void *context, uint32_t number, const char *name)
     event_sink_name(&image->sink, number, name);
 }
 
-/* What it waited for us in its exit is no part of how long it ran, nor what it executed in its
- * place; other threads may have gone on. */
+/* The end of the program's own time. Its wait for us in its exit does not count, nor does the
+ * program that it executed. Other threads may have gone on after the exit began. */
 static uint64_t process_image_end_ticks(const struct process_image *image, uint64_t now_ticks)
 {
     uint64_t executed_ticks = atomic_load(&image->view.header->executed_ticks);
@@ -288,8 +291,8 @@ static uint64_t process_image_exit_wait_ns(const struct process_image *image,
                : 0;
 }
 
-/* One for all that is written: what has not changed since is not written again, and a moment of it
- * would be another one by a later rate. The peak of a curve would lie beside that of the
+/* The same scale for all that is written, because unchanged rows are not written again. By a later
+ * rate one moment would have two times: the peak of a curve would lie beside that of the
  * program. */
 static struct clock_scale process_image_scale(struct process_image *image, struct clock_reading now)
 {
@@ -305,8 +308,7 @@ int process_image_take_snapshot(struct process_image *image)
                                      .now_ticks = process_image_end_ticks(image, now.ticks),
                                      .damaged_rings = ring_merge_damaged_rings(image->merge)};
     uint64_t wait_ticks;
-    shared_view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be
-                                        * new */
+    shared_view_refresh(&image->view); /* the replayed records may have nodes in new chunks */
     moment.node_count = shared_view_node_count(&image->view);
     shared_view_names(&image->view, &image->next_name, process_image_take_name, image);
     ring_merge_tell_stacks(image->merge);
@@ -329,7 +331,7 @@ int process_image_take_snapshot(struct process_image *image)
     return status;
 }
 
-/* Without descriptors to spare a process that lives has no file yet: it gets one when it ends. */
+/* Without descriptors to spare, a live process has no file yet. It gets one when it ends. */
 static bool process_image_keeps_writer(struct process_image *image)
 {
     if (!image->keeps_writer)
@@ -354,8 +356,8 @@ void process_image_flush_begin(struct process_image *image)
         process_image_release_snapshot(image);
 }
 
-/* It waits in its exit: in a moment it is a row, and a file of its own would cost both of us more
- * than that. */
+/* Whether the process waits in its exit and will be a row in a moment: a file of its own would cost
+ * more. */
 static bool process_image_ends_as_row(const struct process_image *image)
 {
     struct program_metrics program;
@@ -438,7 +440,8 @@ static void process_image_move(struct process_image *image, char **path, const c
     *path = strdup(to);
 }
 
-/* What could not be completed stays where it is, with its log: the next writer keeps it as .old. */
+/* A profile that could not be completed keeps its name and its log; the next writer of the name
+ * keeps it as .old. */
 void process_image_hand_over(struct process_image *image)
 {
     struct name_takeover *gives = atomic_load(&image->gives);

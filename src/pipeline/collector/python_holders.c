@@ -1,7 +1,7 @@
 /* Finds the variables of Python's modules and their classes (python_holders.h). Dicts of modules
  * are read as CPython 3.11 to 3.13 keep them: a table of indices, then entries in the order in
- * which they came. What is not so is left out. It has the holders that any program's memory
- * has. */
+ * which they came. Dicts of another form are left out. Their objects have the holders that any
+ * program's memory has. */
 #include "collector/python_holders.h"
 
 #include <errno.h>
@@ -54,7 +54,7 @@ static bool python_holders_read(const struct python_holders *holders, uint64_t a
     return address % WORD == 0 && memory->read(memory->context, address, words, count);
 }
 
-/* A text that lives as long as what is held; NULL: it is no name. */
+/* A text, kept by `held`; NULL: it is no name. */
 static const char *python_holders_text(struct python_holders *holders, uint64_t address)
 {
     struct strbuf text = STRBUF_INIT;
@@ -65,7 +65,7 @@ static const char *python_holders_text(struct python_holders *holders, uint64_t 
     return kept;
 }
 
-/* The head of a table says how long it is; nothing of it may lie outside of its block. */
+/* Reads the head of a table, which has its length. The whole table must lie in its block. */
 static bool python_holders_find_entries(const struct python_holders *holders, uint64_t table,
                                         struct python_entries *entries)
 {
@@ -182,7 +182,7 @@ static int python_holders_add_variable(struct python_holders *holders, uint32_t 
     return 0;
 }
 
-/* What a module's table leads to is held by the variables, and not by the table. */
+/* The values in a module's table are held by the variables, and not by the table. */
 static int python_holders_find_variables(struct python_holders *holders, uint32_t module,
                                          uint32_t *table)
 {
@@ -221,7 +221,7 @@ static int python_holders_compare(const void *left, const void *right)
     return a->address < b->address ? -1 : a->address > b->address;
 }
 
-/* Is the module of `a` more likely to have made the value than that of `b`? */
+/* Whether the module of `a` is more likely to have made the value than the module of `b`. */
 static bool python_holders_is_nearer(const struct python_holders *holders,
                                      const struct python_variable *a,
                                      const struct python_variable *b)
@@ -270,7 +270,7 @@ static int python_holders_name_classes(struct python_holders *holders)
     return error;
 }
 
-/* A function's module keeps it, not the other way round. */
+/* A module holds its functions. So a function's pointer to the module's dict holds nothing. */
 static void python_holders_borrow_namespaces(const struct python_holders *holders)
 {
     uint64_t offset = 0;
@@ -279,7 +279,8 @@ static void python_holders_borrow_namespaces(const struct python_holders *holder
             graph_borrow(&holders->held->graph, (uint32_t)i, holders->marks, MARK_NAMESPACE);
 }
 
-/* What a list has let go of lies in its room until it is overwritten. */
+/* Pointers to items that were removed from a list stay in its spare room until they are
+ * overwritten. They hold nothing. */
 static void python_holders_borrow_tails(const struct python_holders *holders)
 {
     const struct python_tail *tails;

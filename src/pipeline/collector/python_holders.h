@@ -1,16 +1,17 @@
-/* Who holds objects of Python: the variables of its modules, and classes, by name.
+/* The holders of Python objects: variables of modules, and classes, by name.
  *
  *     module ──▶ its dict ──▶ table │ name │ value ──▶ block
  *                                            └── "CACHE" of "app"
  *
- * A program's objects can all be reached from each other: an instance points to its class, a class
- * to its methods, these to the dict of their module, and that to all of its variables. So nothing
- * holds anything alone. Here the variables of a module are the first holders there are, and what
- * leads from objects to their class or to their module's dict holds nothing. Classes come next, for
- * those that no variable holds.
+ * All objects of a Python program can be reached from each other: an instance points to its class,
+ * a class to its methods, a method to the dict of its module, and the dict to all variables of the
+ * module. So no pointer alone holds an object. Here the variables of a module are the first
+ * holders, and pointers from objects to their class or to their module's dict hold nothing. Classes
+ * are the holders of objects that no variable holds.
  *
  * A value that several modules have (`from app import CACHE`) is a variable of the youngest module
- * that is older than the value, but not of `__main__`: who imports begins before what it imports.
+ * that is older than the value. `__main__` comes last, because the importing module begins before
+ * the imported one.
  *
  * Not thread-safe. Reads dicts of modules, their tables, and the names in them. */
 #ifndef TIDEMARK_COLLECTOR_PYTHON_HOLDERS_H

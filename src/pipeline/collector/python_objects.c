@@ -1,6 +1,6 @@
-/* Finds types of Python objects (python_objects.h). Each address that stands where a type would is
- * followed once. Parts that objects keep beside themselves are listed while the objects are seen,
- * and looked up among the blocks afterwards. */
+/* Finds types of Python objects (python_objects.h). Each word at the place of a type's pointer is
+ * followed once. Addresses of blocks that objects own are listed during the sweep, and looked up
+ * among the blocks afterwards. */
 #include "collector/python_objects.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ enum { REFERENCES, TYPE, HEAD_WORDS };
 enum { TEXT_LENGTH = HEAD_WORDS, TEXT_HASH, TEXT_STATE, TEXT_WORDS };
 enum { TYPE_NAME = 3, TYPE_BASIC_BYTES = 4, TYPE_FLAGS = 21, TYPE_WEAK_LIST = 26 };
 enum { TYPE_BASE = 32, TYPE_WORDS };
-/* Words of what stands in front of an object that has them. */
+/* Words of the headers in front of an object. */
 enum { PRE_HEADER_WORDS = 2, GC_HEADER_WORDS = 2, MOST_HEADER_WORDS = 4 };
 
 #define FLAG_WEAK_REFERENCES (1u << 3) /* both in the pre-header */
@@ -35,7 +35,7 @@ enum { PRE_HEADER_WORDS = 2, GC_HEADER_WORDS = 2, MOST_HEADER_WORDS = 4 };
 #define FLAG_DICT            (1u << 29)
 #define FLAG_TYPE            (1u << 31)
 
-/* Objects that never end have as many references as fit into 32 bits. */
+/* Immortal objects have as many references as fit into 32 bits. */
 #define MOST_REFERENCES UINT32_MAX
 /* A text without characters beyond ASCII is shorter than its type says. */
 enum { LEAST_TEXT_BYTES = 40 };
@@ -48,7 +48,7 @@ struct python_type {
     bool is_set, is_weak;
 };
 
-/* An address in a block that an object keeps, and what is kept there. */
+/* An address in a block that an object owns, and the name of its contents. */
 struct python_part {
     uint64_t address, used_bytes; /* of a list's items */
     uint32_t name;
@@ -91,7 +91,7 @@ static bool python_objects_read(const struct python_objects *objects, uint64_t a
            memory->read(memory->context, address, words, count * WORD) == count * WORD;
 }
 
-/* A name as Python's identifiers are, with dots; malloc'd. */
+/* The name at the address if it has no blanks and no control characters; malloc'd, or NULL. */
 static char *python_objects_read_name(const struct python_objects *objects, uint64_t address)
 {
     const struct block_types_memory *memory = &objects->memory;
@@ -107,7 +107,8 @@ static char *python_objects_read_name(const struct python_objects *objects, uint
     return strdup(name);
 }
 
-/* `type` is the type of types: it is its own, and says so. */
+/* Whether the address is that of `type`, the type of types: it is its own type, and has that
+ * name. */
 static bool python_objects_is_root(struct python_objects *objects, uint64_t address)
 {
     uint64_t words[TYPE_WORDS];
@@ -122,7 +123,7 @@ static bool python_objects_is_root(struct python_objects *objects, uint64_t addr
     return address == objects->root;
 }
 
-/* Types of types are derived from `type`, whose type each of them has, or one of its kind. */
+/* A metatype's type is `type`, or another metatype. */
 static bool python_objects_is_metatype(struct python_objects *objects, uint64_t address)
 {
     enum { DEPTH = 4 };
@@ -138,7 +139,7 @@ static bool python_objects_is_metatype(struct python_objects *objects, uint64_t 
     return false;
 }
 
-/* Has a type the name, or one that it is derived from? */
+/* Whether the name of the type, or of one that it is derived from, begins with `start`. */
 static bool python_objects_derives(const struct python_objects *objects, uint64_t address,
                                    const char *start)
 {
@@ -248,7 +249,8 @@ static void python_objects_keep(struct python_objects *objects, uint64_t address
     python_objects_keep_used(objects, address, name, 0);
 }
 
-/* Attributes lie at an address in front of the object (3.11), or at that + 1 (3.12). */
+/* The address of the attributes lies in front of the object: in the first word (3.11), or less 1 in
+ * the second (3.12). Both are kept less 1, which lies inside the block of the attributes. */
 static void python_objects_keep_parts(struct python_objects *objects,
                                       const struct python_type *type, const uint64_t *words,
                                       size_t count, size_t at)
@@ -286,7 +288,7 @@ static struct python_borrowed python_objects_borrowed(const struct python_type *
         .links = type->flags & FLAG_GC ? links << (at - GC_HEADER_WORDS) : 0, .others = object};
 }
 
-/* Tuples, lists and dicts that have ended are kept for the next ones, with what was in them. */
+/* Freed tuples, lists and dicts are kept for reuse, with their old contents. */
 static bool python_objects_is_kept_for_reuse(struct python_objects *objects, const uint64_t *words,
                                              size_t count)
 {
@@ -298,9 +300,9 @@ static bool python_objects_is_kept_for_reuse(struct python_objects *objects, con
     return type && type->flags & FLAG_GC && python_objects_header_words(type) == AT;
 }
 
-/* Attributes of 3.11 and 3.12 begin with as many bytes as there is room for, and two, rounded up to
- * words; the last of them says how many. Those that are not set yet are what the memory was before:
- * the address of a free block. */
+/* The attributes of 3.11 and 3.12 begin with one byte for each place and two more, rounded up to
+ * words. The last of these bytes is their number. The others may still have old contents of the
+ * memory: the address of a free block. */
 static struct python_borrowed python_objects_borrowed_of_part(const uint64_t *words, size_t count,
                                                               uint64_t bytes)
 {
@@ -331,7 +333,7 @@ static struct python_borrowed python_objects_look(struct python_objects *objects
                : python_objects_borrowed_of_part(words, count, bytes);
 }
 
-/* A block may go on beyond what was read of it. */
+/* `count` words of the block were read, and only these count. */
 struct python_borrowed python_objects_see(struct python_objects *objects, size_t block,
                                           const uint64_t *words, size_t count)
 {
@@ -349,7 +351,7 @@ static size_t python_objects_block_of(const struct live_list *list, uint64_t add
     return first < list->count && list->blocks[first].address <= address ? first : list->count;
 }
 
-/* A list has room for more items than it has, and in it what was there before. */
+/* A list has room for more items than it has; that room has old contents. */
 static void python_objects_keep_tail(struct python_objects *objects, const struct python_part *part,
                                      size_t block)
 {
@@ -410,8 +412,8 @@ const char *python_objects_class_name(struct python_objects *objects, size_t blo
     return type ? type->name : NULL;
 }
 
-/* The characters follow the head of a text, which was a word longer before 3.12; so was that of the
- * type's objects. */
+/* The characters follow the head of a text, which was a word longer before 3.12. basic_bytes tells
+ * which. */
 static uint64_t python_objects_text_head(const struct python_type *type)
 {
     enum { BEFORE_3_12 = 80, LONG_HEAD = 48, HEAD = 40 };

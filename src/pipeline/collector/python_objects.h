@@ -3,12 +3,12 @@
  *   block │ pre-header │ GC header │ references │ type │ …
  *                                                 └──▶ │ references │ metatype │ size │ name │ … flags │
  *
- * A type's flags say which headers its objects have, so where its pointer has to lie. The types'
- * type is `type`, which is its own. A block counts only if all of that is so and the object has
- * references and fits. What an object keeps beside itself (a list's items, a dict's keys, a set's
- * table, the attributes of an instance) is found through the object.
+ * A type's flags give the headers of its objects, and so the place of the type's pointer in a
+ * block. The type of types is `type`, which is its own type. A block counts only if all of that
+ * holds and the object has references and fits into the block. Blocks that an object owns (a list's
+ * items, a dict's keys, a set's table, the attributes of an instance) are found through the object.
  *
- * Not thread-safe. Reads types and their names, and of objects the words that are given. */
+ * Not thread-safe. Only types, their names and the given words of objects are read. */
 #ifndef TIDEMARK_COLLECTOR_PYTHON_OBJECTS_H
 #define TIDEMARK_COLLECTOR_PYTHON_OBJECTS_H
 
@@ -21,13 +21,12 @@
 
 struct python_objects;
 
-/* NULL: the process has no interpreter, or there is no memory. `memory` and what it leads to are
- * kept. */
+/* NULL: the process has no interpreter, or there is no memory. `memory` is copied; its context, its
+ * smaps and `blocks` must live as long. */
 struct python_objects *python_objects_new(const struct block_types_memory *memory,
                                           const struct live_list *blocks);
 
-/* Words of an object that lead to others and hold none of them. Bit i is that of word i of
- * those given. */
+/* Words of an object whose pointers hold nothing. Bit i stands for word i. */
 struct python_borrowed {
     uint32_t links;  /* the garbage collector's list of all objects */
     uint32_t others; /* the object's type, whose instances do not keep it; weak references' objects
@@ -38,7 +37,7 @@ struct python_borrowed {
 struct python_borrowed python_objects_see(struct python_objects *objects, size_t block,
                                           const uint64_t *words, size_t count);
 
-/* After the last block: what objects keep beside themselves. */
+/* After the last block: names the blocks that objects own. */
 void python_objects_settle(struct python_objects *objects);
 
 /* A block whose words from `used_bytes` on hold nothing. */
@@ -59,13 +58,14 @@ enum python_kind {
     PYTHON_FUNCTION,
     PYTHON_CLASS,
 };
-/* What the block is, and where in it the object begins, in bytes. */
+/* The kind of the block's object. `offset`: where the object begins in the block, in bytes. */
 enum python_kind python_objects_kind(const struct python_objects *objects, size_t block,
                                      uint64_t *offset);
-/* The class that the block is, as in error messages; NULL: it is not read. `objects` keeps it. */
+/* The name of the class whose object the block is; NULL: it is not a class, or its name cannot be
+ * read. `objects` keeps it. */
 const char *python_objects_class_name(struct python_objects *objects, size_t block);
-/* Adds a text's characters, if all of them are ASCII. False: it is no such text, or it is longer
- * than a name. */
+/* Adds the characters of the `str` at the address, if all are ASCII. False: it is no such text, or
+ * it is too long for a name. */
 bool python_objects_add_text(struct python_objects *objects, uint64_t address, struct strbuf *out);
 
 void python_objects_free(struct python_objects *objects); /* NULL: nothing to do */

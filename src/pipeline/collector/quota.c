@@ -1,5 +1,5 @@
-/* Counters under one lock, and a condition for those that wait (quota.h). The limit of descriptors
- * is read once, together with how many are open. */
+/* Counters under one lock, and a condition variable for waiting threads (quota.h). The limit of
+ * descriptors is read once, together with how many are open. */
 #include "collector/quota.h"
 
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    SPARE = 8, /* descriptors that nobody counts: the C library's, those of names */
+    SPARE = 8, /* descriptors that are not counted: the C library's, those for reading names */
     COMPLETING_LEAST = 2,
     COMPLETING_MOST = 8,
     BACKLOG_MOST = 16,
@@ -28,12 +28,12 @@ static struct {
     size_t threads; /* 0: not opened, no limit */
 } quota = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* Turns at work, without a lock: threads that take events ask. */
+/* Turns at work are counted without a lock, because threads that take events ask for them. */
 static atomic_size_t working, working_most; /* most 0: no limit */
-static atomic_size_t working_urgent;        /* who wait, and are before the others */
+static atomic_size_t working_urgent;        /* waiting threads that come before the others */
 static atomic_size_t living;
 
-/* 16, if nobody can say. */
+/* 16 if they cannot be counted. */
 static size_t quota_open_descriptors(void)
 {
     size_t count = 0;
@@ -63,8 +63,8 @@ static size_t quota_count_turns(void)
     return processors < COMPLETING_MOST ? (size_t)processors : COMPLETING_MOST;
 }
 
-/* An image may have one more for a moment, for its file: they have a quarter as a rule, and half at
- * the worst. */
+/* A quarter of the limit. An image may have one thread more for a moment, for its file, so images
+ * have half of the limit at most. */
 static size_t quota_count_threads(void)
 {
     enum { PART = 4 };
@@ -85,14 +85,14 @@ void quota_open(void)
 
 /* ---- Descriptors ---- */
 
-/* Whoever asks for more than there is gets it when nobody else has any. */
+/* A request for more than the limit is granted when nothing else is in use. */
 static bool quota_has(size_t count, size_t used, size_t most)
 {
     return !quota.descriptors || !used || used + count <= most;
 }
 
-/* One at a time always: ranks that are expected keep descriptors until they have ended, and would
- * wait here for each other. */
+/* One newcomer at a time is always admitted. Expected ranks keep descriptors until they have ended,
+ * and would otherwise wait for each other here. */
 bool quota_admit(void)
 {
     pthread_mutex_lock(&quota.lock);

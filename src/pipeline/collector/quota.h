@@ -1,13 +1,14 @@
-/* What all images of this process share, so that thousands of recorded processes fit into few
- * descriptors, threads and little memory: descriptors, and turns at completing a profile.
+/* Resources that all images of this process share: descriptors, threads, turns at completing a
+ * profile, and turns at work. So thousands of recorded processes fit into few descriptors and
+ * threads and little memory.
  *
  *   descriptors   ╞══ open before ══╪═ spare ═╪═══════════ counted here ═══════════╡ limit
  *                                              kept while a process lives: a half at most
  *                                              newcomers:         three quarters at most
  *
- * Who completes a profile holds nothing that a newcomer or a living process must give back, so what
- * is short is always given back in the end, and whoever asks only waits. A session that is not
- * opened has no limits (tests, replays).
+ * A thread that completes a profile does not wait for descriptors of newcomers or of live
+ * processes. So descriptors are always given back in the end, and a thread that needs some only has
+ * to wait. Before quota_open() there are no limits (tests, replays).
  *
  * For any thread. */
 #ifndef TIDEMARK_COLLECTOR_QUOTA_H
@@ -25,55 +26,59 @@ enum {
     QUOTA_PROFILE = 7,  /* the file, the database, its log, the packed file; names of its code */
 };
 
-/* Counts what there is: the limits are what they will be, nobody has taken anything yet. */
+/* Counts the resources. Call it after the limits are raised, and before anything is taken. */
 void quota_open(void);
 
 /* ---- Descriptors ---- */
 
-/* For a newcomer, if there is room for one. Given back by quota_give(). */
+/* Takes QUOTA_NEWCOMER descriptors for a newcomer, if there are enough. Given back by
+ * quota_give(). */
 bool quota_admit(void);
-/* So many for as long as a process lives, which can do without. Given back by quota_release(). */
+/* Takes descriptors for as long as a process lives. False: there are too few, and the process does
+ * without. Given back by quota_release(). */
 bool quota_keep(size_t count);
 void quota_release(size_t count);
-/* So many for a moment: waits for them. */
+/* Takes descriptors for a moment, and waits until there are enough. Given back by quota_give(). */
 void quota_take(size_t count);
 void quota_give(size_t count);
-/* The same for who may be lent some meanwhile: false when `lent` is set, and nothing was taken. */
+/* The same for a thread that may use another thread's descriptors: false as soon as `lent` is set,
+ * and then nothing is taken. quota_lend() sets it. */
 bool quota_take_unless(size_t count, const atomic_bool *lent);
 void quota_lend(atomic_bool *lent);
 
 /* ---- Threads ---- */
 
-/* So many images may have `threads` each. `ulimit -u` is of all processes and threads of the user:
- * what we take the program lacks. */
+/* How many images may have `threads` threads each. `ulimit -u` holds for all processes and threads
+ * of the user: those that we take the program lacks. */
 size_t quota_images(size_t threads);
 
 /* ---- Turns ---- */
 
-/* So many images may have ended and not be complete, before newcomers wait: each holds a megabyte,
- * and more of them than a few for each turn make nothing faster. */
+/* How many ended images may wait for completion before newcomers must wait. Each holds a megabyte,
+ * and more than a few for each turn make nothing faster. */
 size_t quota_backlog(void);
 /* Waits until few others complete a profile. */
 void quota_begin_completion(void);
 void quota_end_completion(void);
 
-/* Looks at processes that live, and writing what is known of them: all of a node's ranks begin
- * together, and each takes tens of megabytes for it. From the call on few do so at a time. */
+/* Bounds the turns at work. Work is a look at a live process or a flush of its profile. All ranks
+ * of a node begin together, and each takes tens of megabytes for its work. After this call only a
+ * few work at a time. */
 void quota_bound_work(void);
-/* False: it is not our turn. Who is asked for something takes a turn without asking. */
+/* Takes a turn at work if there is one. Work that was asked for is done without a turn. */
 bool quota_try_work(void);
-/* For whom somebody waits, who comes before the others: waits, and does `meanwhile` again and
- * again. After some seconds without a turn as well: those who write may be waiting for a disk that
- * is full. */
+/* Takes an urgent turn, before the others: a program waits for this work. Calls `meanwhile` again
+ * and again until there is a turn. After some seconds it goes on without one, because those that
+ * write may be waiting for a full disk. */
 void quota_begin_work(void (*meanwhile)(void *context), void *context);
 void quota_end_work(void);
 
-/* Images that live. */
+/* Count the live images. */
 void quota_begin_life(void);
 void quota_end_life(void);
-/* How many of them there are for each turn at work, where that is bounded; at least 1. What each
- * does from time to time it does so many times as seldom: else a node with more ranks than
- * processors would be busy with that alone. */
+/* Live images for each turn at work, where turns are bounded; at least 1. Regular work of each
+ * image is done so many times less often. Otherwise a node with more ranks than processors would do
+ * nothing else. */
 unsigned quota_crowd(void);
 
 #endif

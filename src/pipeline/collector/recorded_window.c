@@ -29,7 +29,7 @@ static void window_call_collector(struct window *window)
 {
     uint64_t one = 1;
     if (window->wake >= 0 && write(window->wake, &one, sizeof one) < 0)
-        return; /* it has so many calls already that it will come */
+        return; /* the counter is full, so the collector wakes up anyway */
 }
 
 void window_hear(struct window *window)
@@ -81,7 +81,8 @@ static bool window_is_meant(const struct window_gate *gate, const char *name)
     return pattern && (!strcmp(pattern, name) || !fnmatch(pattern, name, 0));
 }
 
-/* Pauses have no name; a snapshot has, and is a mark. */
+/* The name of a record that is a mark; else NULL. Pauses have no name. Snapshots have one, and
+ * count as marks. */
 static const char *window_name_of_mark(const struct window_gate *gate, uint64_t word0)
 {
     uint64_t value = word0 & WIRE_ADDRESS_MASK;

@@ -30,7 +30,7 @@ struct window {
     const char *start_on, *until; /* NULL: not given */
     uint64_t for_ns;              /* 0: not given */
     /* any image's thread and the collector */
-    int wake;                  /* eventfd: one of these has changed; -1: nobody asks for it */
+    int wake;                  /* eventfd: began_ns or end has changed; -1: none */
     _Atomic uint64_t began_ns; /* CLOCK_MONOTONIC; 0: not yet */
     _Atomic uint32_t end;      /* enum window_end */
 };
@@ -39,13 +39,14 @@ struct window {
 int window_open(struct window *window, const char *start_on, const char *until, uint64_t for_ns);
 void window_close(struct window *window);
 
-/* An image's time to record has begun: the first one's counts. */
+/* An image's time to record has begun. Only the first call counts. */
 void window_begin(struct window *window, uint64_t now_ns);
-/* Milliseconds until --for is up, rounded up; 0: it is; -1: it is not asked for, or not begun. */
+/* Milliseconds until --for is over, rounded up; 0: it is over; -1: there is no --for, or it has not
+ * begun. */
 int window_left_ms(const struct window *window, uint64_t now_ns);
-/* Notes how it ended, if nobody did before. */
+/* Notes how the recording ended. Only the first call counts. */
 void window_end(struct window *window, enum window_end end);
-/* Takes what `wake` holds. */
+/* Empties `wake`. */
 void window_hear(struct window *window);
 
 enum window_gate_state { GATE_BEFORE, GATE_OPEN, GATE_SHUT };
@@ -55,8 +56,8 @@ struct window_gate {
     enum window_gate_state state;
     uint64_t ticks;     /* of the mark that it was shut by, or of --for's end */
     uint64_t end_ticks; /* of --for; 0: not given, or not known yet */
-    /* The text of a name's number; and what to do where the window begins and ends (the gate has
-     * its new state then). */
+    /* name_of(): the text of a name's number. changed(): called where the window begins and ends,
+     * after the gate has its new state. */
     const char *(*name_of)(void *context, uint32_t number);
     void (*changed)(void *context, const char *mark, uint64_t ticks);
     void *context;
@@ -64,12 +65,12 @@ struct window_gate {
 
 /* `window` NULL, or one without marks: everything passes. */
 void window_gate_init(struct window_gate *gate, struct window *window);
-/* Is --for up, so that events may have come since? */
+/* Whether --for is over, so that later events may have come. */
 static inline bool window_gate_is_late(const struct window_gate *gate)
 {
     return gate->end_ticks && gate->state == GATE_OPEN && ticks_now() >= gate->end_ticks;
 }
-/* Is there anything to look for among the events? */
+/* Whether the events must be scanned. */
 static inline bool window_gate_watches(const struct window_gate *gate)
 {
     return gate && (gate->state == GATE_BEFORE || gate->state == GATE_SHUT ||
@@ -79,8 +80,8 @@ static inline bool window_gate_watches(const struct window_gate *gate)
 uint32_t window_gate_in_time(const struct window_gate *gate, const void *records, uint32_t bytes);
 /* --for is up: nothing passes any more. */
 void window_gate_time_out(struct window_gate *gate);
-/* Bytes of the records up to the mark that changes the gate, or all. *mark: where it is, at the
- * returned offset; NULL: not among them. */
+/* Bytes of the records before the mark that changes the gate; all bytes if there is none. *mark:
+ * the mark's name, or NULL. *ticks: its time. */
 uint32_t window_gate_scan(const struct window_gate *gate, const void *records, uint32_t bytes,
                           const char **mark, uint64_t *ticks);
 /* The mark has come: calls `changed`. */

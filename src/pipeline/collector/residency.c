@@ -43,8 +43,8 @@ static void residency_add(struct figure *sum, uint64_t bytes)
     *sum = figure_add(*sum, figure_of(bytes));
 }
 
-/* Rows of the paths that were asked for last, as most blocks are of few paths, and what was counted
- * of them since. */
+/* A cache of rows, because most blocks are of few paths, with the counts that were not added to the
+ * rows yet. */
 enum { RECENT_ROWS = 1024 };
 struct residency_recent {
     uint64_t node_plus_1; /* 0: none */
@@ -55,7 +55,7 @@ struct residency_recent {
 static void residency_sum_up(uint64_t *sum, uint64_t bytes)
 {
     if (__builtin_add_overflow(*sum, bytes, sum))
-        *sum = UINT64_MAX; /* as many as a figure holds */
+        *sum = UINT64_MAX; /* the largest figure */
 }
 
 static void residency_count_recent(struct residency *residency, const struct residency_recent *last)
@@ -68,7 +68,7 @@ static void residency_count_recent(struct residency *residency, const struct res
     residency_sum_up(&count->disjoint_bytes, last->count.disjoint_bytes);
 }
 
-/* Another path's row in the place of `last`. */
+/* Puts the row of another path in the place of `last`. */
 static __attribute__((noinline)) int
 residency_find_row(struct residency *residency, struct residency_recent *last, uint32_t node)
 {
@@ -81,7 +81,7 @@ residency_find_row(struct residency *residency, struct residency_recent *last, u
     return 0;
 }
 
-/* Counts the stretch in, and keeps of it what is disjoint. */
+/* Counts the blocks of a stretch, and keeps their disjoint parts. */
 static int residency_take_stretch(struct residency *residency, struct residency_recent *recent,
                                   struct live_list *list, struct live_stretch *stretch)
 {
@@ -194,7 +194,7 @@ static struct residency_kinds residency_kinds_of(const struct page_table_run *ru
     return kinds;
 }
 
-/* So many bytes of the run. */
+/* Adds so many bytes of the run. */
 static void residency_note(const struct residency *residency, struct residency_bytes *to,
                            uint64_t bytes)
 {
@@ -235,15 +235,16 @@ static void residency_pin(struct residency *residency, size_t block, uint64_t by
     }
 }
 
-/* In memory, and no more is to be said: most pages are such. */
+/* Whether the run counts as `resident` and nothing else, as most pages do. */
 static bool residency_run_is_plain(const struct residency *residency)
 {
     return residency->kinds.count == 1 && residency->run.state == PAGES_RESIDENT &&
            !residency->kinds.spared;
 }
 
-/* The k-th of n gets free * (k + 1) / n - free * k / n: together exactly what is free. The
- * remainders are summed up, because a division for each block would be half of the sweep. */
+/* The k-th of n blocks gets free * (k + 1) / n - free * k / n, which is exactly the free bytes in
+ * all. The remainders are summed up, because a division for each block would be half of the sweep's
+ * time. */
 static void residency_share_out(struct residency *residency, uint64_t free_bytes, bool is_pinned)
 {
     const struct live_entry *blocks = residency->blocks->blocks;
@@ -274,7 +275,7 @@ static void residency_close_page(struct residency *residency)
     residency->open_last = 0;
 }
 
-/* Everything from the first page not accounted for up to `page` is without a live block. */
+/* The pages from the first one not counted up to `page` have no live block. */
 static void residency_close_until(struct residency *residency, uint64_t page)
 {
     residency_close_page(residency);
@@ -379,7 +380,7 @@ static void residency_touch(struct residency *residency, uint64_t start, uint64_
     residency_note(residency, &residency->touched[residency->touched_count - 1].bytes, end - start);
 }
 
-/* What of a run of variables is no live block's (a pool in a static array has some). */
+/* The parts of a run of variables outside live blocks (a pool in a static array has blocks). */
 static void residency_touch_between_blocks(struct residency *residency)
 {
     const struct live_list *list = residency->blocks;
@@ -395,7 +396,7 @@ static void residency_touch_between_blocks(struct residency *residency)
     residency_touch(residency, at, run->end);
 }
 
-/* Of the block number `at`, what lies in the run. */
+/* Lays the part of block number `at` that is in the run. Returns its live bytes. */
 static uint64_t residency_lay_one(struct residency *residency, size_t at, bool is_heap, bool counts)
 {
     const struct live_entry *block = &residency->blocks->blocks[at];
@@ -428,7 +429,7 @@ static const struct live_entry *residency_lay_plain(const struct residency *resi
     return block;
 }
 
-/* The same where there is more to be said. */
+/* The same for a run that counts as more than `resident`. */
 static const struct live_entry *residency_lay_kinds(struct residency *residency,
                                                     const struct live_entry *block, uint64_t *bytes)
 {
@@ -538,11 +539,11 @@ static void residency_sum_rows(struct residency *residency, struct profile_sampl
 
 static void residency_came_to(struct figure *figure, uint64_t bytes)
 {
-    *figure = figure_add(*figure, figure_of(bytes)); /* the unknown stays so */
+    *figure = figure_add(*figure, figure_of(bytes)); /* an unknown figure stays unknown */
 }
 
-/* More pages of the mapping are there than smaps has said. They are private: others are not
- * swept. */
+/* More pages of the mapping are present than smaps has counted. They are private, because shared
+ * mappings are not swept. */
 static void residency_came(struct smaps_bytes *bytes, struct profile_sample *sample, uint64_t more)
 {
     struct figure *const sums[] = {&bytes->rss,
@@ -556,7 +557,7 @@ static void residency_came(struct smaps_bytes *bytes, struct profile_sample *sam
         residency_came_to(sums[i], more);
 }
 
-/* The pieces of a mapping stand together. */
+/* The pieces of a mapping are neighbours in the list. */
 static void residency_settle(const struct residency *residency, struct smaps *smaps,
                              struct profile_sample *sample)
 {

@@ -13,16 +13,16 @@
  * A block of zero bytes pins a page like a block of one byte, and counts no bytes. The zero page,
  * where the kernel reports it, was never written and counts as untouched.
  *
- * Of each page that a block is on, in use or pinned, the free bytes are divided equally among its
- * blocks too, for the owners of all pages (owners.h).
+ * For the ledger by owner (owners.h), the free bytes of every page with blocks, in use or pinned,
+ * are divided equally among its blocks.
  *
  * Invariants, after the sweep
  *   row.resident + row.swapped + row.untouched = row.live_bytes, of blocks that do not overlap
  *   sum of row.pinned_bytes = pinned_bytes
  *   of the allocator's areas: sum of all = sum of live + sum of paths' free + whole_free
  *
- * Runs of pages must be added in the order of their addresses. No process is read here, so that
- * this can be tested. */
+ * Runs of pages must be added in the order of their addresses. No process is read here, so this can
+ * be tested without one. */
 #ifndef TIDEMARK_COLLECTOR_RESIDENCY_H
 #define TIDEMARK_COLLECTOR_RESIDENCY_H
 
@@ -41,14 +41,15 @@ struct residency_bytes {
     uint64_t idle;                               /* of `huge`, what is blank */
     uint64_t watched, cold_1s, cold_10s, filled; /* heat.h */
     uint64_t nodes[PROFILE_NODES];               /* numa.h */
-    /* By compressing, times the bytes of a page: so that nothing is lost by rounding. */
+    /* Bytes spared by compressing, times the bytes of a page, so that nothing is lost by
+     * rounding. */
     uint64_t spared;
 };
 
 void residency_bytes_add(struct residency_bytes *to, const struct residency_bytes *from);
 void residency_bytes_take(struct residency_bytes *to, const struct residency_bytes *from);
 
-/* What a byte of the run under the sweep counts as: the places of these figures in
+/* The figures to which a byte of the run under the sweep is added: their places in
  * residency_bytes. */
 struct residency_kinds {
     unsigned count;
@@ -56,39 +57,40 @@ struct residency_kinds {
     uint64_t spared;
 };
 
-/* Per area: all bytes that are there, and those of live blocks. */
+/* Per area: all present bytes, and those of live blocks. */
 struct residency_area {
     struct residency_bytes all, live;
 };
 
-/* Per call path, by its row: of its live blocks, in memory that the kernel counts as resident, and
- * its share of what is free beside them; and of its live blocks in memory that the kernel does
- * not count. */
+/* Per call path, by its row. `live`, `free`: bytes of its live blocks and its share of the free
+ * bytes beside them, in memory that the kernel counts as resident. `outside_…`: bytes of its live
+ * blocks in memory that the kernel does not count. */
 struct residency_path {
     struct residency_bytes live, free;
     uint64_t outside_resident, outside_swapped;
 };
 
-/* Per call path, by its row: what of both lies where nothing but `resident` counts, until the sum:
- * all rows of these together stay in the processor's nearest cache. */
+/* Per call path, by its row: bytes of runs that count as `resident` only. They are added to
+ * residency_path at the end. All rows of these two numbers together fit into the processor's
+ * nearest cache. */
 struct residency_plain {
     uint64_t live, free;
 };
 
-/* Per call path, by its row: its live blocks, their bytes, and how many of these no other block
- * claims. */
+/* Per call path, by its row: its live blocks, their bytes, and the bytes that are left after
+ * overlaps are removed. */
 struct residency_count {
     uint64_t blocks, bytes, disjoint_bytes;
 };
 
-/* Bytes of a module's variables that are there, and no live block's. */
+/* A present piece of a module's variables without a live block. */
 struct residency_touched {
     uint64_t start, end;
     size_t area;
     struct residency_bytes bytes; /* end - start, or nothing, of each kind */
 };
 
-/* No more pieces of variables than these; what is beyond has no name. */
+/* The most pieces of variables; further ones have no name. */
 enum { RESIDENCY_TOUCHED = 1 << 18 };
 
 struct residency {
@@ -112,33 +114,33 @@ struct residency {
     size_t area, block;
     struct page_table_run run;
     struct residency_kinds kinds;
-    uint64_t page_bytes, next_page; /* the first page that is not accounted for */
+    uint64_t page_bytes, next_page; /* the first page that was not counted yet */
     uint64_t open_page, open_live_bytes;
     size_t open_first, open_last; /* blocks on it; none if open_last < open_first */
     size_t last_pinning;          /* index + 1 of the last block counted as pinning */
 };
 #define RESIDENCY_INIT ((struct residency){0})
 
-/* Sorts the list and parts it. All blocks, as they were before, are counted in at their call paths,
- * whose rows they get. 0 or -ENOMEM. */
+/* Sorts the list and makes its blocks disjoint. Each block is counted at its call path with its
+ * original size, and gets the number of the path's row. 0 or -ENOMEM. */
 int residency_take_blocks(struct residency *residency, struct live_list *blocks);
 
 /* Begins the sweep. `blocks`: as residency_take_blocks() has left them. Areas and blocks stay the
  * caller's and must not change. `cells`: of the map of the heap, at most. 0 or -ENOMEM. */
 int residency_begin(struct residency *residency, const struct areas *areas,
                     const struct live_list *blocks, uint64_t page_bytes, size_t cells);
-/* A run of pages inside one area, above all earlier ones. */
+/* Adds a run of pages inside one area, above all earlier runs. */
 void residency_run(struct residency *residency, const struct page_table_run *run);
 
 void residency_release(struct residency *residency);
 
 /* ---- Sums ---- */
 
-/* Completes the rows, and fills the ledger of `sample`, whose resident_bytes is known: areas that
- * were not swept count with what smaps says. smaps and the page table are read one after the other,
- * so a mapping that was swept counts with the higher of both readings: what has come in between is
- * added to `smaps` and to the sample, what has gone is the ledger's rest. So the rest is never
- * below 0. */
+/* Completes the rows, and fills the ledger of `sample`, whose resident_bytes is set. Areas that
+ * were not swept count with the figures of smaps. smaps and the page table are read one after the
+ * other, so a swept mapping counts with the higher of both readings. Pages that appeared in between
+ * are added to `smaps` and to the sample, and pages that disappeared are the ledger's rest. So the
+ * rest is never below 0. */
 void residency_sum(struct residency *residency, struct smaps *smaps, struct profile_sample *sample);
 
 #endif

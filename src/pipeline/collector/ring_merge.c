@@ -23,12 +23,12 @@ enum { STUCK_NS = 1000 * 1000 * 1000 };
 struct cursor {
     struct wire_ring *ring;
     char *data;
-    uint64_t tail;       /* what lies before has been given back */
+    uint64_t tail;       /* all before it has been given back */
     uint64_t at, head;   /* the next record to merge; the head as seen in this pass */
     uint64_t next_ticks; /* time of the record at `at`, if at < head */
     uint32_t thread;     /* the replay's number for this stream */
-    bool known;          /* it has one */
-    uint32_t waits;      /* of the ring, as far as the replay has been told */
+    bool known;          /* `thread` is valid */
+    uint32_t waits;      /* of the ring, as the replay has them */
     uint64_t wait_ticks;
     bool damaged;
     uint64_t busy_head, busy_since_ns; /* busy ever since with nothing new */
@@ -43,8 +43,8 @@ struct ring_merge {
     uint32_t heap_count;
     uint64_t reached; /* the watermark of the last pass */
     uint64_t damaged_rings;
-    uint64_t cost_ticks; /* what the rings have told of it; */
-    uint32_t cost_seen;  /* their sum then, modulo 2^32 */
+    uint64_t cost_ticks; /* the sum of the threads' costs; */
+    uint32_t cost_seen;  /* the sum of the rings' counters at that time, modulo 2^32 */
     bool crowded;        /* a ring was more than half full in the last pass */
     struct batch *batch;
 };
@@ -139,7 +139,7 @@ static uint64_t ring_merge_look_at_ring(struct ring_merge *merge, struct cursor 
 {
     struct wire_ring *ring = cursor->ring;
     if (cursor->damaged)
-        return UINT64_MAX; /* nothing more comes of it: it holds nobody up */
+        return UINT64_MAX; /* nothing more comes from it, so it does not bound the watermark */
     uint64_t last_ticks = atomic_load_explicit(&ring->last_ticks, memory_order_acquire);
     bool busy = atomic_load_explicit(&ring->busy, memory_order_acquire);
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
@@ -180,7 +180,7 @@ static uint64_t ring_merge_heap_second(const struct ring_merge *merge)
     return second;
 }
 
-/* Void records have no time of their own: they go with whatever is before them. */
+/* Skips void records, which have no time of their own. */
 static void ring_merge_skip_void(const struct ring_merge *merge, struct cursor *cursor)
 {
     while (cursor->at < cursor->head &&
@@ -231,7 +231,7 @@ static void ring_merge_give_all_space(const struct ring_merge *merge)
         ring_merge_give_space(merge, &merge->cursors[i]);
 }
 
-/* A ring is one stream to the replay, whose records say which thread writes it. */
+/* A ring is one stream for the replay. Its records tell which thread writes it. */
 static void ring_merge_begin_stream(struct ring_merge *merge, struct cursor *cursor)
 {
     uint32_t tid = atomic_load_explicit(&cursor->ring->tid, memory_order_relaxed);
@@ -258,7 +258,7 @@ static uint64_t ring_merge_run_end(const struct ring_merge *merge, const struct 
     return at;
 }
 
-/* What the rings' threads have waited since we last looked, to those threads' accounts. */
+/* Tells the replay how long each ring's thread has waited since the last pass. */
 static void ring_merge_pass_waits(struct ring_merge *merge)
 {
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
@@ -288,7 +288,7 @@ static uint64_t ring_merge_stretch_bytes(const struct ring_merge *merge,
     return bytes < most ? bytes : most;
 }
 
-/* Of a ring that waits for no other: its records are read once, when the replay wants them. */
+/* For a ring whose records need no merging: they are read once, by the replay. */
 static uint64_t ring_merge_take_stretch(const struct ring_merge *merge, const struct cursor *cursor,
                                         uint64_t bytes)
 {
@@ -363,7 +363,8 @@ static bool ring_merge_adopt_rings(struct ring_merge *merge)
     return rings <= merge->cursor_count || ring_merge_cursors_grow(merge, rings);
 }
 
-/* More than the header says can be mapped: it lies, and nothing waits for those rings. */
+/* Whether new rings have come. A header that claims more rings than can be mapped is wrong, and
+ * such rings are ignored. */
 static bool ring_merge_have_come(struct ring_merge *merge)
 {
     if (atomic_load(&merge->view->header->ring_count) <= merge->cursor_count)
@@ -372,7 +373,7 @@ static bool ring_merge_have_come(struct ring_merge *merge)
     return shared_view_ring_count(merge->view) > merge->cursor_count;
 }
 
-/* The time before which everything can be seen now; 0 if that cannot be told yet. */
+/* The watermark: all records before this time are visible now; 0: it is not known yet. */
 static uint64_t ring_merge_look_at_rings(struct ring_merge *merge)
 {
     uint64_t now = ticks_now(), watermark = now;
@@ -452,7 +453,8 @@ uint64_t ring_merge_cost_ticks(struct ring_merge *merge)
     return merge->cost_ticks;
 }
 
-/* How deep the stack of a ring's thread was; 0: the thread is over, or that is not known. */
+/* The deepest stack of a ring's thread, in bytes; 0: the thread has ended, or the depth is not
+ * known. */
 static uint64_t ring_merge_depth(const struct wire_ring *ring)
 {
     uint64_t bytes = atomic_load_explicit(&ring->deepest_bytes, memory_order_relaxed);

@@ -25,25 +25,27 @@ void ring_merge_free(struct ring_merge *merge);
 /* One pass. `final`: the program is gone, there is no watermark. Returns the bytes replayed. */
 size_t ring_merge_pass(struct ring_merge *merge, bool final);
 
-/* The time before which everything has been replayed, after a pass; UINT64_MAX: all there was. */
+/* The time up to which the last pass has replayed everything; UINT64_MAX: all records were
+ * replayed. */
 uint64_t ring_merge_reached(const struct ring_merge *merge);
 
-/* Is a ring more than half full? Its thread may have asked for a pass just before there was
- * anybody asleep to be woken. */
+/* Whether a ring is more than half full. Its thread may have called for a pass just before we
+ * slept, so it woke nobody. */
 bool ring_merge_is_asked(const struct ring_merge *merge);
 
-/* What the threads say that recording has cost them, in ticks; only grows. */
+/* The cost of recording that the threads have measured, in ticks; only grows. */
 uint64_t ring_merge_cost_ticks(struct ring_merge *merge);
 
 /* Rings whose contents made no sense and were given up. */
 uint64_t ring_merge_damaged_rings(const struct ring_merge *merge);
-/* Tells the replay how deep the stacks of threads are that still run. */
+/* Tells the replay the depths of the stacks of running threads. */
 void ring_merge_tell_stacks(struct ring_merge *merge);
 /* The deepest of these stacks, in bytes; unknown before any is. */
 struct figure ring_merge_deepest_stack(const struct ring_merge *merge);
-/* Adds up what the rings say of waiting. */
+/* The sums of the rings' waits: their number and time. */
 void ring_merge_tell_waits(struct ring_merge *merge, uint64_t *waits, uint64_t *wait_ticks);
-/* Events that were lost and that no record has told of: no room came for one before the end. */
+/* Lost events that no record tells of, because there was no room for such a record before the
+ * end. */
 uint64_t ring_merge_untold_events(const struct ring_merge *merge);
 
 #endif

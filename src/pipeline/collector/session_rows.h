@@ -11,8 +11,8 @@
 #include <sys/types.h>
 #include "profile/profile_session.h"
 
-/* A process that has done more is one that somebody will look at by itself. One that lived until
- * its first flush (IMAGE_FLUSH_NS) has a file anyway. */
+/* A process beyond these bounds has a profile of its own. So has a process that lived until its
+ * first flush (IMAGE_FLUSH_NS). */
 #define SESSION_ROWS_PEAK_BYTES (8u << 20)
 #define SESSION_ROWS_EVENTS     200000u
 
@@ -26,17 +26,17 @@ struct session_rows;
 struct session_rows *session_rows_new(void);
 void session_rows_free(struct session_rows *rows);
 
-/* The file is called after the session's first profile: NAME.tmk has NAME.session.tmk. The first
- * call counts; before any row. */
+/* Names the file after the session's first profile: NAME.tmk gives NAME.session.tmk. Only the first
+ * call counts; it comes before any row. */
 void session_rows_name(struct session_rows *rows, const char *profile);
-/* NULL: it has no name yet. It may not be there yet either. */
+/* NULL: it has no name yet. The file may not exist yet. */
 const char *session_rows_path(const struct session_rows *rows);
 /* 0 or -errno, with error_text()'s sentence. */
 int session_rows_append(struct session_rows *rows, const struct session_row *row, const void *body,
                         size_t bytes);
 size_t session_rows_count(struct session_rows *rows);
-/* At the end, by one thread: rows that found the disk full are tried again for five seconds. How
- * many found no room; then error_text() says why. */
+/* At the end, by one thread: tries for five seconds to write the rows for which the disk was full.
+ * Returns how many found no room; then error_text() says why. */
 size_t session_rows_settle(struct session_rows *rows);
 
 /* The row with the highest peak; pid 0: there is none whose peak is known. */

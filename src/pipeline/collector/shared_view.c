@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* No descriptor is needed: a shared mapping can be mapped a second time, and longer, by mremap with
- * an old size of 0, and the end of that is the chunk. */
+/* Maps a chunk without a descriptor: mremap with an old size of 0 maps a shared mapping a second
+ * time, and longer. The end of that mapping is the chunk. */
 static void *shared_view_chunk_map(struct view *view, uint32_t index)
 {
     if (!view->last)
@@ -46,7 +46,7 @@ static int shared_view_death_mark_set(struct death_mark *mark, _Atomic uint32_t 
     return 0;
 }
 
-/* Nothing is read from the shared word: the program may have written what it likes. */
+/* The shared word is not read, because the program may have changed it. */
 static void shared_view_death_mark_clear(struct death_mark *mark)
 {
     if (mark->holder && mark->holder == gettid())
@@ -68,8 +68,8 @@ static uint32_t shared_view_chunks_allowed(uint32_t wanted)
     return chunks < wanted ? (uint32_t)chunks : wanted;
 }
 
-/* A file as large as it may ever get: it is sparse, and the program must not be able to shrink it
- * under our feet. */
+/* A sparse file of the largest size that it may ever have, sealed so that the program cannot shrink
+ * it under our mappings. */
 static int shared_view_memory_new(uint32_t chunks)
 {
     if (chunks < VIEW_LEAST_CHUNKS)
@@ -99,7 +99,7 @@ static void *shared_view_map(const struct view *view, uint32_t chunks)
                 view->fd, 0);
 }
 
-/* The window, or where there is no room for it the header. */
+/* Maps the window, or only the header if there is no room for the window. */
 static int shared_view_map_window(struct view *view)
 {
     view->window = view->chunk_limit < VIEW_WINDOW_CHUNKS ? view->chunk_limit : VIEW_WINDOW_CHUNKS;
@@ -192,7 +192,7 @@ static void shared_view_unmap_all(const struct view *view, struct chunk_list *li
 
 void shared_view_leave_rings(struct view *view)
 {
-    enum { LITTLE_BYTES = 1 << 16 }; /* can wait for the end */
+    enum { LITTLE_BYTES = 1 << 16 }; /* so little stays until the end */
     bool little = shared_view_touched_bytes(view) < LITTLE_BYTES;
     for (size_t i = 0; i < view->data.count && !little; i++) {
         void *chunk = shared_view_chunk(&view->data, i);
@@ -232,7 +232,7 @@ static bool shared_view_chunk_add(struct view *view, uint32_t index)
     char *chunk;
     uint8_t kind = atomic_load_explicit(&view->header->chunk_kind[index], memory_order_relaxed);
     if (kind < WIRE_CHUNK_RINGS || kind > WIRE_CHUNK_NAMES)
-        return true; /* nonsense: not ours to use */
+        return true; /* an unknown kind is not used */
     if (!(chunk = shared_view_chunk_map(view, index)))
         return false;
     switch (kind) {
@@ -253,7 +253,7 @@ static bool shared_view_chunk_add(struct view *view, uint32_t index)
             return false;
         break;
     default:
-        if (view->names) /* one at most, or it is nonsense */
+        if (view->names) /* a second one is not used */
             return shared_view_is_in_window(view, chunk) || munmap(chunk, WIRE_CHUNK_BYTES) == 0;
         view->names = (const void *)chunk;
         break;

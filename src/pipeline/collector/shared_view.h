@@ -23,8 +23,8 @@ struct death_mark {
     pid_t holder;
 };
 
-/* Chunks of one kind. The profile's writer reads the list on another thread while it grows, so it
- * does not move. Most processes have the first few only. */
+/* Chunks of one kind. The profile's writer reads the list on another thread while it grows, so the
+ * list must not move. Most processes have the first few only. */
 enum { CHUNKS_FIRST = 4 };
 struct chunk_list {
     size_t count;
@@ -33,11 +33,11 @@ struct chunk_list {
 };
 
 struct view {
-    int fd;              /* -1 once the process has it */
+    int fd;              /* -1 after it was sent to the process */
     char *last;          /* the chunk that was mapped last; NULL: no more are wanted */
     uint32_t last_index; /* its number */
     struct wire_header *header;
-    uint32_t window;                  /* as many chunks from the header on are mapped at once */
+    uint32_t window;                  /* how many chunks from the header on are mapped at once */
     uint32_t ring_bytes, chunk_limit; /* our own copies: the program can change the header's */
     uint32_t chunks_seen;
     struct death_mark death;       /* marks header->collector */
@@ -45,25 +45,27 @@ struct view {
     struct chunk_list rings, data, nodes, modules;
 };
 
-/* The header, rings, their data, nodes and modules, and as much again. */
+/* For the header, rings, their data, nodes and modules, and as many again. */
 enum { VIEW_LEAST_CHUNKS = 10 };
-/* What short processes have is mapped and unmapped in one piece. */
+/* The chunks of short processes are mapped and unmapped in one piece. */
 enum { VIEW_WINDOW_CHUNKS = 8 };
 
-/* The limit for files (ulimit -f) holds for the memory too: it is a file, though none of a disk. */
+/* The limit on the size of files (ulimit -f). It holds for the shared memory too, which is a file
+ * without a disk. */
 uint64_t shared_view_most_bytes(void);
 
-/* Makes the memory with the session's options, as large as it may be; its `collector` says that the
- * calling thread lives, which until shared_view_close() holds no robust mutex, nor opens another
- * view. `view` stays where it is. 0 or -errno; -EFBIG: fewer chunks are allowed than it takes. */
+/* Makes the memory with the session's options, as large as it may get. The header's `collector`
+ * shows that the calling thread lives. Until shared_view_leave() the thread must hold no robust
+ * mutex and open no other view. `view` must not move. 0 or -errno; -EFBIG: fewer chunks are allowed
+ * than are needed. */
 int shared_view_open(struct view *view, const struct wire_header *options);
-/* By the thread that opened it: that marks the memory as if it had died, and is free for another
- * view. The mappings stay. */
+/* By the thread that opened it: marks the memory as if the thread had died. The thread may then
+ * open another view. The mappings stay. */
 void shared_view_leave(struct view *view);
-/* By any thread when the one that opened it has left it. */
+/* Unmaps everything. By any thread, after shared_view_leave() by the thread that opened it. */
 void shared_view_close(struct view *view);
 
-/* The process has the memory: our mapping is enough. */
+/* Closes the descriptor after it was sent to the process. Our mapping suffices. */
 void shared_view_close_descriptor(struct view *view);
 /* The rings have been read to their end: their memory is given back. Nothing new is mapped from now
  * on. Counters of rings, nodes and modules stay. */
@@ -80,8 +82,8 @@ char *shared_view_ring_data(const struct view *view, uint32_t index);
 /* Published nodes, as far as they are mapped; number 0 is the root. */
 uint32_t shared_view_node_count(const struct view *view);
 const struct wire_node *shared_view_node(const struct view *view, uint32_t index);
-/* Nodes below `count` will hardly be looked at again: their memory, which is the program's too, is
- * no longer counted as ours. */
+/* Takes the nodes below `count` out of our resident set; the program and later reads still have
+ * them. They are hardly read again. */
 void shared_view_leave_nodes(const struct view *view, uint32_t count);
 
 /* Calls visit for each module logged from position *cursor on (0 at first) and moves it. Entries
@@ -96,7 +98,7 @@ void shared_view_names(const struct view *view, uint32_t *next,
                        void (*visit)(void *context, uint32_t number, const char *name),
                        void *context);
 
-/* The view as a writer of profiles sees it; the view must stay where it is. */
+/* The view as the origins of a profile (origins.h). The view must not move. */
 struct origins shared_view_origins(struct view *view);
 
 /* Bytes of the shared memory that the program has touched, about. */

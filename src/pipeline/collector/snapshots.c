@@ -69,7 +69,7 @@ static char *snapshots_name_of(const char *profile, unsigned number)
     return name;
 }
 
-/* Those of an earlier recording of that name keep theirs. */
+/* Snapshots of an earlier recording of that name keep their files. */
 int snapshots_write(struct snapshots *snapshots, struct writer *writer, const char *profile,
                     const struct snapshot_request *request, char **path)
 {
@@ -97,7 +97,7 @@ void snapshot_answer(struct snapshot_request *request, const char *path, const c
 {
     char text[WIRE_ANSWER_BYTES];
     char here[PATH_MAX] = "";
-    /* Who asks may be somewhere else. */
+    /* The asking process may have another working directory. */
     bool add_here = !error && *path != '/' && getcwd(here, sizeof here - 1) && *here == '/';
     int length =
         snprintf(text, sizeof text, "%c%s%s%s", error ? WIRE_ANSWER_ERROR : WIRE_ANSWER_PATH,
@@ -106,7 +106,7 @@ void snapshot_answer(struct snapshot_request *request, const char *path, const c
         return;
     if (length >= (int)sizeof text)
         length = sizeof text - 1;
-    /* Who asked and has gone does not want to know. */
+    /* The asking process may have gone. */
     if (send(request->answer, text, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         errno = 0;
     close(request->answer);

@@ -16,8 +16,8 @@
 struct snapshot_request {
     char why[96];
     struct wire_wish wish;
-    bool urgent; /* memory may end any moment: no look at the process first */
-    int answer;  /* socket of who waits to be told; -1: nobody */
+    bool urgent; /* memory may run out at any moment, so no look is made first */
+    int answer;  /* socket on which an answer is awaited; -1: none */
 };
 
 enum { SNAPSHOTS_WAITING = 16 };
@@ -37,17 +37,18 @@ void snapshots_init(struct snapshots *snapshots);
 /* Answers those that still wait: the process has ended. */
 void snapshots_release(struct snapshots *snapshots);
 
-/* Takes the request over. One too many is answered with a sentence. Any thread. */
+/* Queues the request and takes over its socket. If the queue is full, an error is answered. Any
+ * thread. */
 void snapshots_ask(struct snapshots *snapshots, const struct snapshot_request *request);
-/* The oldest that waits, which is the caller's then. */
+/* Removes the oldest request; its socket is the caller's then. False: there is none. */
 bool snapshots_take(struct snapshots *snapshots, struct snapshot_request *request);
 
-/* Writes what the writer has committed last. Gives the path, malloc'd. 0 or -errno with
+/* Writes a copy of what the writer has committed last. `path`: malloc'd. 0 or -errno with
  * error_text()'s sentence. */
 int snapshots_write(struct snapshots *snapshots, struct writer *writer, const char *profile,
                     const struct snapshot_request *request, char **path);
 
-/* Tells who asked, and lets go of them: `error` NULL: it is at `path`. */
+/* Sends the answer and closes the socket. `error` NULL: the snapshot is at `path`. */
 void snapshot_answer(struct snapshot_request *request, const char *path, const char *error);
 
 #endif

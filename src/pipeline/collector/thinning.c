@@ -73,7 +73,7 @@ static void thinning_make_room(struct thinning *thinning, size_t runs, size_t by
     }
 }
 
-/* Of a stream that may be new. */
+/* The place of a stream, which may be new. */
 static uint64_t *thinning_newest_of(struct thinning *thinning, uint32_t stream)
 {
     if (stream >= thinning->stream_room) {
@@ -113,8 +113,8 @@ static bool thinning_keeps_birth(struct thinning *thinning, struct wire_record *
     return thinning_draws(thinning, record->size_bytes);
 }
 
-/* The end of a realloc completes its beginning in any case. Without its new block it has an address
- * of 0, and a size, for with 0 it would be a free. */
+/* The end of a realloc completes its beginning in any case. If its new block is not drawn, the
+ * record gets the address 0. Its size must not be 0 then, which would make it a free. */
 static void thinning_end_realloc(struct thinning *thinning, struct wire_record *record,
                                  uint64_t *newest)
 {
@@ -176,7 +176,8 @@ static bool thinning_keeps(struct thinning *thinning, struct wire_record *record
     return true;
 }
 
-/* Returns the bytes that were written to `to`. What is no whole record is the replay's to count. */
+/* Returns the bytes that were written to `to`. Bytes that are no whole record are copied, and the
+ * replay counts them as damage. */
 static uint32_t thinning_copy_run(struct thinning *thinning, uint32_t stream, const char *from,
                                   size_t bytes, char *to)
 {

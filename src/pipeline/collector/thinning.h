@@ -1,8 +1,8 @@
 /* Makes a sample of the records of a recording of every allocation, when the collector may take no
- * more memory (memory_bound.h): an allocation of s bytes is kept with the probability
- * 1 - exp(-(s + 1) / interval), as the recorder draws it (wire.h, "Sampling"), and bears its level.
- * All that is no allocation is kept. What was recorded before stays in the replay as it is, so
- * the replay gets records of replay_begin_to_adapt().
+ * more memory (memory_bound.h): an allocation of s bytes is kept with the probability 1 - exp(-(s +
+ * 1) / interval), as the recorder draws it (wire.h, "Sampling"), and bears its level. Records of
+ * other kinds are kept. Blocks that were recorded before stay in the replay as they are. So the
+ * replay expects records of different levels (replay_begin_to_adapt()).
  *
  *     rings ─▶ event_sink ─▶ thinning ─▶ replay
  *
@@ -27,8 +27,8 @@ void thinning_free(struct thinning *thinning);
 void thinning_set_level(struct thinning *thinning, unsigned level);
 unsigned thinning_level(const struct thinning *thinning);
 
-/* As the arguments of replay_runs(); valid until the next call. As many runs as there were, some
- * of them empty. */
+/* Arguments for replay_runs(), valid until the next call. As many runs as were passed in; some may
+ * be empty. */
 struct thinned {
     const struct replay_run *runs;
     const void *records;

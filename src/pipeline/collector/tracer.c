@@ -31,12 +31,12 @@ struct message {
 struct chunk {
     struct chunk *next;
     size_t used, room;
-    uint32_t nodes; /* in the file before its events */
+    uint32_t nodes; /* how many nodes are in the file before its events */
     bool flush;
     _Alignas(16) char data[];
 };
 
-/* A module of the log as the trace was told of it. */
+/* A module of the log, as it is in the trace. */
 struct told_module {
     const struct wire_module *source;
     uint32_t died;
@@ -44,7 +44,7 @@ struct told_module {
 
 struct tracer {
     char *path;
-    const struct name_takeover *name; /* NULL: it is ours from the beginning */
+    const struct name_takeover *name; /* NULL: the path is free */
     struct trace_options options;
     struct view *view;
     struct chunk *filling;
@@ -121,7 +121,8 @@ static int tracer_step_aside(struct tracer *tracer)
     return error;
 }
 
-/* Another recording's, or that of a program whose place this one took by exec. */
+/* Waits until the path is free: another recording, or the image before an exec, may still write
+ * there. */
 static int tracer_wait_for_name(struct tracer *tracer)
 {
     struct timespec pause = {0, 5 * 1000 * 1000};
@@ -142,7 +143,7 @@ static int tracer_wait_for_name(struct tracer *tracer)
     return error;
 }
 
-/* A descriptor for what is written now. True: it is to be given back. */
+/* Takes a descriptor for what is written now. True: tracer_end_writing() gives it back. */
 static bool tracer_begin_writing(struct tracer *tracer)
 {
     if (!tracer->keeps && !atomic_load(&tracer->lent))
@@ -237,8 +238,8 @@ static uint64_t tracer_bytes_of(const char *path, int length, const char *suffix
     return bytes;
 }
 
-/* What the profile beside the trace may still need: as much again as it has, a little on a small
- * disk and more on a large one, and what of the trace is on its way to the file. */
+/* Room to keep for the profile beside the trace: twice its present size, 4 MiB on a small disk and
+ * up to 16 MiB on a larger one, and the records that are not in the trace's file yet. */
 static uint64_t tracer_kept_bytes(const struct tracer *tracer, const struct statvfs *disk)
 {
     enum { LEAST_BYTES = 4 << 20, MOST_BYTES = 16 << 20, PART = 8, PACKED_TO = 4 };
@@ -261,7 +262,7 @@ static void tracer_tell_end(struct tracer *tracer, uint64_t free_bytes)
     tracer_fail(tracer, sentence);
 }
 
-/* Where there is too little room left the file is completed with what it has. */
+/* Completes the file with what it has if too little room is left. */
 static bool tracer_ends_before_disk(struct tracer *tracer)
 {
     struct statvfs disk;
@@ -343,7 +344,7 @@ static struct chunk *tracer_empty_chunk(struct tracer *tracer, size_t bytes)
     return chunk;
 }
 
-/* Without a thread the trace fails: nobody would take the chunks. */
+/* Without a thread the trace fails, because the chunks would not be written. */
 static void tracer_start_thread(struct tracer *tracer)
 {
     int error = pthread_create(&tracer->thread, NULL, tracer_trace_thread, tracer);
@@ -405,7 +406,8 @@ static void tracer_put_module(struct tracer *tracer, const struct told_module *t
     char *body = tracer_place_message(chunk, &message);
     memcpy(body, &module, sizeof module);
     memcpy(body + sizeof module, source->path, path_bytes);
-    body[sizeof module + path_bytes - 1] = '\0'; /* whatever the program does to it meanwhile */
+    /* The program can change the text while it is copied. */
+    body[sizeof module + path_bytes - 1] = '\0';
 }
 
 static void tracer_add_module(void *context, const struct wire_module *source)
@@ -418,7 +420,7 @@ static void tracer_add_module(void *context, const struct wire_module *source)
     tracer_put_module(tracer, told);
 }
 
-/* Modules that are new, and those that have gone since. */
+/* Puts modules that are new, and those that were unloaded since. */
 static void tracer_put_modules(struct tracer *tracer)
 {
     for (size_t i = 0; i < tracer->module_count; i++) {
@@ -442,15 +444,16 @@ static void tracer_hand_over(struct tracer *tracer, bool flush)
         tracer->filling->used = 0;
         return;
     }
-    shared_view_refresh(tracer->view); /* what was fed has its nodes in chunks that may be new */
+    shared_view_refresh(tracer->view); /* the records may have nodes in new chunks */
     tracer->filling->nodes = shared_view_node_count(tracer->view);
     tracer->filling->flush = flush;
-    tracer_put_modules(tracer); /* after the nodes: all that they are in was logged before them */
+    /* After the nodes are counted: their modules were logged before them. */
+    tracer_put_modules(tracer);
     tracer_queue(tracer, tracer->filling);
     tracer->filling = NULL;
 }
 
-/* Room for the message's bytes; NULL: there is no use in telling more. */
+/* Room for the message's bytes; NULL: the trace has failed. */
 static char *tracer_begin_message(struct tracer *tracer, const struct message *message)
 {
     size_t bytes = sizeof *message + message->bytes;

@@ -12,11 +12,11 @@
  *       The thread writes these nodes before the chunk's events. So a node is in the file before
  *       each event that names it.
  *
- * A disk that becomes full ends the trace before it ends the profile beside it: the file is
- * completed while there is room for both.
+ * A disk that becomes full ends the trace before the profile beside it: the trace is completed
+ * while there is room for both.
  *
  * No file is made before the first full chunk. The first failed write is kept as a sentence. What
- * is in the file then stays there, and everything after it is dropped.
+ * was written before stays in the file, and everything after it is dropped.
  *
  * The file is open while the process lives if there is a descriptor to spare (quota.h), else while
  * a chunk is written.
@@ -37,11 +37,11 @@ enum { TRACER_CHUNK_BYTES = 256 << 10, TRACER_CHUNKS_MAX = 16 };
 struct name_takeover;
 struct tracer;
 
-/* The view must live as long, and `name`: NULL, or before its end no file of that path is made.
- * `path` is copied. */
+/* The view must live as long as the tracer. `name`: no file of that path is made before this
+ * takeover is complete; NULL: the path is free. `path` is copied. */
 struct tracer *tracer_new(const char *path, const struct trace_options *options, struct view *view,
                           const struct name_takeover *name);
-/* Ends without a file if none has been made yet, else with what is in it: as if killed. NULL is
+/* Ends as if killed: without a file if none was made yet, else with what is in it. NULL is
  * allowed. */
 void tracer_free(struct tracer *tracer);
 
@@ -50,14 +50,15 @@ void tracer_runs(struct tracer *tracer, const struct replay_run *runs, size_t co
 void tracer_note(struct tracer *tracer, const struct trace_note *note);
 void tracer_fact(struct tracer *tracer, const char *key, const char *value);
 
-/* Hands over what there is, to be on disk as soon as the thread gets to it. */
+/* Hands the chunk being filled to the thread, which flushes the file to disk after it. */
 void tracer_flush(struct tracer *tracer);
 
-/* Its caller has QUOTA_TRACE descriptors for it from now on: its thread waits for none. */
+/* From now on the thread uses the QUOTA_TRACE descriptors that the caller has taken, and waits for
+ * none. */
 void tracer_lend(struct tracer *tracer);
 
-/* Waits until all that was told is written. Returns the writer, for what comes last in the file;
- * NULL if writing has failed. */
+/* Waits until everything is written. Returns the writer, for what comes last in the file; NULL if
+ * writing has failed. */
 struct trace_writer *tracer_settle(struct tracer *tracer);
 
 /* Completes the file, after tracer_settle(). */

@@ -1,6 +1,6 @@
-/* Fires snapshots at thresholds (triggers.h). A table says of each kind what its level reads like
- * and which way its figure crosses it; a level has a hysteresis of an eighth. The control group's
- * files are read every 10 to 50 ms, and a pressure-stall descriptor is polled where that is
+/* Fires snapshots at thresholds (triggers.h). A table has for each kind the unit of its level and
+ * the direction in which its figure crosses it. A level has a hysteresis of an eighth. The control
+ * group's files are read every 10 to 50 ms, and a pressure-stall descriptor is polled where that is
  * permitted. */
 #include "collector/triggers.h"
 
@@ -19,7 +19,7 @@
 #define RELAXED_NS    50000000u
 #define ALERT_NS      10000000u
 #define RELOCATE_NS   1000000000u /* a process may be moved */
-#define RATE_LEAST_NS 250000000u  /* what a rate is worked out over */
+#define RATE_LEAST_NS 250000000u  /* the shortest time for a rate */
 #define RATE_MOST_NS  1000000000u
 
 /* ---- Texts ---- */
@@ -165,8 +165,8 @@ void trigger_name(const struct trigger *trigger, char name[64])
 
 struct armed {
     struct trigger trigger;
-    bool beyond;         /* it has fired, and has not been far enough on this side since */
-    uint64_t next_event; /* ns: events before that are of the same distress */
+    bool beyond;         /* it has fired, and is not armed again yet */
+    uint64_t next_event; /* ns: earlier events belong to the last distress */
 };
 
 struct triggers {
@@ -215,9 +215,9 @@ static struct triggers *trigger_new_of(const struct trigger *list, size_t count)
     return triggers;
 }
 
-/* Tells poll() when tasks of the group have waited for memory for 150 ms within two seconds. Needs
- * no privilege since Linux 6.6, but a file of ours: the group of a user's own service. Elsewhere
- * the counters of memory.events have to do. */
+/* Opens a descriptor that poll() shows as ready when tasks of the group have waited for memory for
+ * 150 ms within two seconds. Since Linux 6.6 that needs no privilege, but a file that we may write,
+ * as in a user's own service. Elsewhere only the counters of memory.events are read. */
 static void trigger_watch_pressure(struct triggers *triggers)
 {
     static const char demand[] = "some 150000 2000000";
@@ -301,7 +301,8 @@ static bool trigger_is_pressed(const struct triggers *triggers)
            !(told.revents & POLLERR);
 }
 
-/* Will it be full three readings from now, as it has grown since the one before? */
+/* Whether the limit will be reached three readings from now, at the growth since the last
+ * reading. */
 static bool trigger_ends_soon(struct figure before, struct figure share)
 {
     struct figure grown = figure_sub(share, before);

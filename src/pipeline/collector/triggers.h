@@ -48,30 +48,30 @@ struct trigger {
     bool is_share;  /* level is in millionths */
 };
 
-/* What --snapshot-at takes. 0, or -EINVAL with a sentence in `why`. */
+/* Parses an argument of --snapshot-at. 0, or -EINVAL with a sentence in `why`. */
 int trigger_parse(const char *text, struct trigger *trigger, char why[160]);
-/* "rss=2.00 GiB", as it is told of a snapshot. */
+/* "rss=2.00 GiB", as it stands in a snapshot. */
 void trigger_name(const struct trigger *trigger, char name[64]);
 
-/* What a process is at. */
+/* The levels of a process now. */
 struct trigger_levels {
     struct figure resident_bytes, requested_bytes;
     struct figure allocated_bytes; /* in all, so far */
     struct figure allocated_count; /* calls, so far */
     struct figure stack_bytes;     /* of the thread whose stack was deepest */
     struct figure age_ns;          /* since recording began */
-    struct figure machine_bytes, machine_available_bytes; /* for TRIGGER_FREE alone */
+    struct figure machine_bytes, machine_available_bytes; /* only needed for TRIGGER_FREE */
 };
 
 struct triggers;
 
 /* For a process; copies the list. NULL: out of memory, or the list is empty. */
 struct triggers *triggers_new(const struct trigger *list, size_t count, pid_t pid);
-/* The same for a control group that is given, for tests. */
+/* The same for a given control group, for tests. */
 struct triggers *triggers_new_in(const struct trigger *list, size_t count,
                                  const struct cgroup_place *place);
 void triggers_free(struct triggers *triggers);
-/* Is such a trigger in the list? */
+/* Whether a trigger of that kind is in the list. */
 bool triggers_want(const struct triggers *triggers, enum trigger_kind kind);
 
 /* A trigger whose level has been crossed since it was last asked, one at a time; NULL: none (more).
@@ -79,7 +79,7 @@ bool triggers_want(const struct triggers *triggers, enum trigger_kind kind);
 const struct trigger *triggers_see(struct triggers *triggers, const struct trigger_levels *levels,
                                    uint64_t now_ns);
 
-/* Nanoseconds after which it wants to see again. */
+/* The longest time until triggers_see() should be called again. */
 uint64_t triggers_patience_ns(const struct triggers *triggers);
 
 /* Why cgroup and oom cannot fire for this process: a sentence; NULL: they can, or are not in the

@@ -1,6 +1,6 @@
-/* A table of fixed size whose pages are there when they are used. Places are taken one after the
- * other, so that none is looked for; beyond the table there is a count. A dead writer may have left
- * anything, so names are read as far as they go. */
+/* A table of fixed size; only its used pages take memory. The search for a free place begins behind
+ * the last one taken. Processes beyond the table are only counted. The collector may have died
+ * while it wrote a name, so names are read with a bound. */
 #include "collector/unsaved.h"
 
 #include <stdatomic.h>
@@ -100,7 +100,7 @@ static bool unsaved_same(const struct unsaved *unsaved, uint32_t a, uint32_t b)
     return strncmp(unsaved->places[a].program, unsaved->places[b].program, PROGRAM_BYTES) == 0;
 }
 
-/* How many have the program of this place; 0: an earlier place has it, or it is free. */
+/* How many places have the program of this one; 0: an earlier place has it, or this one is free. */
 static uint32_t unsaved_alike(const struct unsaved *unsaved, uint32_t at)
 {
     uint32_t count = 0;

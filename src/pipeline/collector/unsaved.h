@@ -1,8 +1,10 @@
-/* Processes that are being recorded and have nothing on the disk yet, in memory that the collector
- * shares with `record`: when the collector is killed, record can say whom that cost. A process has
- * a place there from its hello until it has a file or a row, or will have neither.
+/* A list of recorded processes that have nothing on the disk yet, in memory that the collector
+ * shares with `record`. When the collector is killed, `record` can name the processes that were
+ * lost. A process has a place there from its hello until it has a file or a row, or will have
+ * neither.
  *
- * One thread takes places; any thread gives one back. Who reads comes when the writer is dead. */
+ * One thread takes places; any thread gives one back. `record` reads the list after the collector's
+ * death. */
 #ifndef TIDEMARK_COLLECTOR_UNSAVED_H
 #define TIDEMARK_COLLECTOR_UNSAVED_H
 
@@ -12,7 +14,7 @@
 
 struct unsaved;
 
-/* NULL: there is no memory for it, and nothing is kept. */
+/* NULL: there is no memory, and no list is kept. */
 struct unsaved *unsaved_map(void);
 void unsaved_unmap(struct unsaved *unsaved);
 
@@ -20,7 +22,8 @@ void unsaved_unmap(struct unsaved *unsaved);
 uint32_t unsaved_begin(struct unsaved *unsaved, const char *program, uint64_t now_unix_ns);
 void unsaved_end(struct unsaved *unsaved, uint32_t place);
 
-/* How many there are. "perl 28, sh, and 3 more"; and since when the oldest, ns since 1970. */
+/* unsaved_count(): how many processes there are. unsaved_oldest(): when the oldest of them began,
+ * in ns since 1970; 0: there is none. unsaved_add_programs(): "perl 28, sh, and 3 more". */
 uint32_t unsaved_count(const struct unsaved *unsaved);
 uint64_t unsaved_oldest(const struct unsaved *unsaved);
 void unsaved_add_programs(const struct unsaved *unsaved, struct strbuf *out);

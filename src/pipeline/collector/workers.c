@@ -1,4 +1,4 @@
-/* Idle threads wait in a list, the one that waits for the shortest time in front (workers.h): its
+/* Idle threads wait in a list (workers.h). The one that became idle last is in front, because its
  * stack is still in the caches. */
 #include "collector/workers.h"
 
@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* More end when they have nothing to do. */
+/* Further idle threads end. */
 enum { IDLE_MOST = 16 };
 
 /* On its thread's stack. */
@@ -29,11 +29,11 @@ static void worker_do(struct worker_job *job)
 {
     job->run(job->context);
     atomic_store(&job->over, 1);
-    /* Whoever waited may have freed it: a wake is asked for an address and reads nothing. */
+    /* The waiter may have freed the job. FUTEX_WAKE takes the address without reading it. */
     syscall(SYS_futex, &job->over, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* False: enough others wait. */
+/* Waits for the next job. False: enough other threads wait. */
 static bool worker_next(struct worker *worker)
 {
     pthread_mutex_lock(&workers.lock);

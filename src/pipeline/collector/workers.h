@@ -1,6 +1,6 @@
-/* Threads that process images run on. One that has nothing left to do waits for the next image: a
- * storm of short processes would else begin and end a thread for each, with its stack and what the
- * C library keeps for it. */
+/* Threads that process images run on. A thread without a job waits for the next image. Otherwise
+ * each of many short processes would begin and end a thread, with its stack and the C library's
+ * data for it. */
 #ifndef TIDEMARK_COLLECTOR_WORKERS_H
 #define TIDEMARK_COLLECTOR_WORKERS_H
 
@@ -10,13 +10,13 @@
 struct worker_job {
     void (*run)(void *context);
     void *context;
-    _Atomic uint32_t over; /* futex: 1 when the thread has left the job */
+    _Atomic uint32_t over; /* futex: 1 when the thread is done with the job */
 };
 
-/* On a thread that waits, or a new one. 0, or why there is none (an errno): the job is not begun.
- * `job` stays where it is until worker_wait(). */
+/* Runs the job on an idle thread or a new one. 0, or an errno: there is no thread, and the job is
+ * not begun. `job` must not move until worker_wait(). */
 int worker_begin(struct worker_job *job);
-/* Until it is over. */
+/* Waits until the job is over. */
 void worker_wait(struct worker_job *job);
 
 #endif
