@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* Block number b goes to slot b modulo the number of slots: as soon as the block before in it has
- * been used, whoever is free decodes into it. */
+/* Block number b goes to slot b modulo the number of slots. When the caller is done with the slot's
+ * earlier block, a free thread decodes the next one into it. */
 struct slot {
     struct trace_events events;
     int error;
@@ -34,7 +34,7 @@ static struct slot *ahead_slot_of(struct ahead *ahead, size_t block)
     return &ahead->slots[block % ahead->slot_count];
 }
 
-/* Its turn, and where: NULL when there is nothing more to do. With the lock. */
+/* The next block to decode and its slot; NULL: there are no more. With the lock. */
 static struct slot *ahead_take_turn(struct ahead *ahead, size_t *block)
 {
     while (!ahead->stop && ahead->next_taken < ahead->last &&

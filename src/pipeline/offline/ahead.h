@@ -1,5 +1,5 @@
-/* Blocks of a trace decoded ahead by threads, handed out in order. Which block comes when does not
- * depend on how many threads there are. Inside the room. */
+/* Blocks of a trace decoded ahead by threads, handed out in order. Their order does not depend on
+ * the number of threads. Inside the room. */
 #ifndef TIDEMARK_OFFLINE_AHEAD_H
 #define TIDEMARK_OFFLINE_AHEAD_H
 
@@ -8,11 +8,10 @@
 
 struct ahead;
 
-/* Blocks first to last - 1, by `threads` threads (0: by the caller himself). NULL: out of
- * memory. */
+/* Blocks first to last - 1, by `threads` threads (0: by the caller). NULL: out of memory. */
 struct ahead *ahead_begin(const struct trace *trace, size_t first, size_t last, unsigned threads);
-/* The next one, valid until the next call. 1; 0: there are no more; -EBADMSG: this one is damaged,
- * go on; -ENOMEM. */
+/* The next block, valid until the next call. Returns 1; 0: there are no more; -EBADMSG: this block
+ * is damaged, and the next call goes on; -ENOMEM. */
 int ahead_next(struct ahead *ahead, const struct trace_events **events);
 void ahead_end(struct ahead *ahead); /* NULL is allowed */
 

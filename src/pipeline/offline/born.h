@@ -1,5 +1,4 @@
-/* What a window has brought and not taken: blocks that began in it and are alive at its end, by
- * call path. Inside the room. */
+/* Blocks that began in a window and are alive at its end, by call path. Inside the room. */
 #ifndef TIDEMARK_OFFLINE_BORN_H
 #define TIDEMARK_OFFLINE_BORN_H
 

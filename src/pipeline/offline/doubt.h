@@ -1,4 +1,4 @@
-/* What is said of names that the trace did not keep. Inside the room. */
+/* The sentence about names that the trace does not have. Inside the room. */
 #ifndef TIDEMARK_OFFLINE_DOUBT_H
 #define TIDEMARK_OFFLINE_DOUBT_H
 

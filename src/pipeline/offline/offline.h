@@ -1,14 +1,15 @@
-/* Replays of traces: what a recording's own replay knew, on any day and on another machine.
+/* Replays of traces: they give what the recording's own replay gave, at any later time and on any
+ * machine.
  *
  * 0 or -errno, with a sentence in error_text(). Safe from several threads, each with its own
  * trace or at least its own profile.
  *
  * offline_profile.c feeds a trace to a replay and a writer as the recording's collector did, and
  * writes where the recording wrote: the profile is the recording's, table by table. ahead.c decodes
- * blocks on threads. slice.c cuts a block at the border of a window; what was before the window is
- * replayed and then forgotten (replay_restart()). trace_names.c gives a trace's call paths their
- * names without a replay, trace_origins.c is the trace as the profile's writer wants it, and
- * trace_clock.c reads moments as people write them. */
+ * blocks on threads. slice.c cuts a block at the border of a window; events before the window are
+ * replayed, and then their history is cleared (replay_restart()). trace_names.c gives a trace's
+ * call paths their names without a replay, trace_origins.c gives the writer of the profile the
+ * trace's nodes and modules, and trace_clock.c reads moments as people write them. */
 #ifndef TIDEMARK_OFFLINE_OFFLINE_H
 #define TIDEMARK_OFFLINE_OFFLINE_H
 
@@ -36,8 +37,8 @@ struct offline_wanted {
 int offline_names(const struct trace *trace, size_t before_block,
                   const struct offline_wanted *wanted, struct profile **out);
 
-/* Is what names() says only what is found on this machine today? One sentence for whoever reads
- * what is shown, or NULL. Lives as long as the profile. */
+/* One sentence if names come only from files of this machine today; else NULL. Lives as long as the
+ * profile. */
 const char *offline_names_doubt(const struct profile *names);
 /* ---- Moments ------------------------------------------------------------------------------- */
 
@@ -64,20 +65,19 @@ struct offline_moment {
 };
 /* -EINVAL, with a sentence: it is no moment. */
 int offline_moment_parse(const char *text, struct offline_moment *moment);
-/* Makes of a mark its time. -ENOENT with a sentence: the trace has no such mark, or the moment is
- * a job's. Other moments stay. Before all else that takes a moment. */
+/* Replaces a mark by its time; other moments stay. -ENOENT with a sentence: the trace has no such
+ * mark, or the moment is a job's. Call it before the other functions that take a moment. */
 int offline_moment_resolve(const struct trace *trace, struct offline_moment *moment);
 
-/* After offline_moment_resolve(). -ERANGE, with a sentence: it lies behind the trace's end, where
- * nothing is known, or the trace was cut off before its first whole block of events, and nothing is
- * known of any. A time that rounds to the end's as we write it is the end. */
+/* After offline_moment_resolve(). -ERANGE, with a sentence: the moment lies behind the trace's end,
+ * or the trace was cut off before its first whole block of events, so no moment is known. A time
+ * that is written like the end's time counts as the end. */
 int offline_moment_within(const struct trace *trace, const struct offline_moment *moment);
-/* The latter alone. */
+/* Only tests whether the trace has events. */
 int offline_has_events(const struct trace *trace);
 
-/* How ticks of the trace become nanoseconds, and how long the recording was, as far as the trace
- * says: what the recording's last profile was made with; of one that was cut off, the best there
- * is. */
+/* How ticks of the trace become nanoseconds, and how long the recording was: the values of the
+ * recording's last profile. If the trace was cut off, the latest values in it. */
 struct offline_clock {
     uint64_t start_ticks, end_ticks;
     double first_tick_ns; /* as replay_new() got it */
@@ -90,8 +90,8 @@ uint64_t offline_moment_ticks(const struct trace *trace, const struct offline_mo
 
 /* ---- What the program says of itself --------------------------------------------------------- */
 
-/* The names of its marks and regions, by number. `visit` returns 0 or an error, which ends it and
- * is returned. */
+/* Calls `visit` with the names of the program's marks and regions, by number. If `visit` returns an
+ * error, that ends the visit and is returned. */
 int offline_each_name(const struct trace *trace,
                       int (*visit)(void *context, uint32_t number, const char *name),
                       void *context);
@@ -107,8 +107,8 @@ struct offline_born {
 struct offline_options {
     unsigned jobs; /* threads, 0: as many as there are cores. The result does not depend on it */
     bool pack;
-    /* Only what happens from one to the other, both included: blocks that are alive before are
-     * alive, but no allocations of the window. */
+    /* Only what happens from one to the other, both included: blocks from before are alive, but are
+     * no allocations of the window. */
     struct offline_moment from, to;
     bool wants_born; /* not of a sampled trace, whose blocks have weights */
     /* NULL, or asked now and then by the thread that replays: false ends it with -ECANCELED. */
@@ -120,7 +120,7 @@ struct offline_options {
 
 struct offline_result {
     uint64_t events;   /* replayed */
-    char missing[512]; /* "", or a sentence: what of the trace could not be read */
+    char missing[512]; /* "", or a sentence: which part of the trace could not be read */
     bool from_files;   /* names are those of files on this machine */
     /* If wanted, by node, rising; the caller's to free(), whatever is returned. */
     struct offline_born *born;
@@ -128,8 +128,8 @@ struct offline_result {
 };
 
 /* Replays a trace and writes the profile of it: without a window the one that the recording wrote.
- * A file that is there is renamed to .old, as by a recording. Where the trace is damaged what is
- * sound is replayed, and the profile says what is missing. On failure there is no new file. */
+ * A file that is there is renamed to .old, as by a recording. Of a damaged trace the sound parts
+ * are replayed, and the profile says what is missing. On failure there is no new file. */
 int offline_profile(struct trace *trace, const struct offline_options *options, const char *path,
                     struct offline_result *result);
 

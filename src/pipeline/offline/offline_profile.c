@@ -1,6 +1,6 @@
-/* A trace becomes a profile, by the same replay and the same writer that made the recording's: at
- * the places among the events where the recording wrote, and with the nanoseconds a tick that it
- * then had, since what did not change later keeps what it was written with. */
+/* Makes a profile from a trace, by the same replay and the same writer as in the recording. It
+ * writes at the places among the events where the recording wrote, with the same nanoseconds a
+ * tick, because rows that do not change later are not written again. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ struct offline {
     bool has_window;
     bool has_begun;         /* the window */
     struct border from, to; /* `to` is not included */
-    /* Readings of the window that stand before its events. */
+    /* Readings whose times are in the window, and which stand before its first event. */
     struct trace_note *early;
     size_t early_count, early_room;
     bool is_short_of_memory;
@@ -55,7 +55,7 @@ static int offline_profile_read_supplement(struct offline *rerun)
     int error = trace_supplement(rerun->trace, &bytes, &size);
     if (error)
         return error;
-    /* One that cannot be read is none, and the profile says so. */
+    /* A supplement that cannot be read counts as none, and the profile says so. */
     if (bytes && profile_read_supplement(&rerun->supplement, bytes, size, "the trace's supplement",
                                          rerun->origins.node_count, false) < 0)
         rerun->supplement = NULL;
@@ -115,7 +115,8 @@ static void offline_profile_begin_replay(struct offline *rerun)
     replay_sample(rerun->replay, options.sample_bytes);
 }
 
-/* Then its time becomes one of the window. */
+/* Whether the sample is in the window. If so, its time is set to the time since the window's
+ * start. */
 static bool offline_profile_is_in_window(const struct offline *rerun, struct profile_sample *sample)
 {
     struct clock_scale scale = {rerun->clock.start_ticks, rerun->clock.tick_ns};
@@ -181,7 +182,7 @@ static int offline_profile_list_proc_samples(struct offline *rerun)
 
 /* ---- Facts --------------------------------------------------------------------------------- */
 
-/* The others come out of the events, or are written anew. */
+/* Whether a fact is copied. The others follow from the events, or are written anew. */
 static bool offline_profile_is_copied(const char *key)
 {
     static const char *const made[] = {"complete", "bucket_ns", "duration_ns", "unwalkable",
@@ -243,7 +244,7 @@ static bool offline_profile_is_text_key(const char *key)
     return false;
 }
 
-/* Facts of a trace are texts, whatever they were. */
+/* Facts of a trace are all texts. Those that were numbers are recognised by their contents. */
 static void offline_profile_write_trace_facts(struct offline *rerun)
 {
     const char *key, *value;
@@ -276,7 +277,7 @@ static void offline_profile_write_facts(struct offline *rerun)
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-/* Those of a whole recording it has counted itself. */
+/* The waits of a whole recording are facts of it. Those of a window are summed up. */
 static void offline_profile_count_waits(const struct offline *rerun, struct snapshot_moment *moment)
 {
     uint64_t ticks = 0;
@@ -302,7 +303,7 @@ static void *offline_profile_copy(const void *rows, size_t bytes)
     return copy;
 }
 
-/* What is of the whole run. */
+/* Copies rows that hold for the whole run, and not for a window. */
 static int offline_profile_take_whole(const struct offline *rerun, struct snapshot *snapshot)
 {
     const struct profile *known = rerun->has_window ? NULL : rerun->supplement;
@@ -403,7 +404,7 @@ static void offline_profile_tell_progress(const struct offline *rerun, size_t bl
                                  last->first_event + last->events);
 }
 
-/* Damage of a kind that the checksums do not see: as far as it went. */
+/* Damage that the checksums do not show ends the block where it is found. */
 static int offline_profile_play(struct offline *rerun, const struct trace_events *events)
 {
     int error = trace_play(events, &rerun->player);
@@ -430,9 +431,10 @@ static int offline_profile_keep_early(struct offline *rerun, const struct trace_
     return 0;
 }
 
-/* A reading of the process stands where it was made, and events are merged later than they happen:
- * it stands before events that were before it. So what readings a window has is said by their
- * times, not by its events; and a thread whose end stands in it may end behind it. */
+/* Whether a note belongs to the window. A reading of the process stands before events that happened
+ * earlier, because events are merged later than they happen. So readings belong to a window by
+ * their times, not by their places. A thread's end that stands in the window may have a time behind
+ * it. */
 static bool offline_profile_is_of_window(void *context, const struct trace_note *note)
 {
     struct offline *rerun = context;
@@ -457,7 +459,7 @@ static void offline_profile_begin_window(struct offline *rerun)
     }
 }
 
-/* What is before the window decides what is alive in it. */
+/* Events before the window are replayed too, because blocks from then are alive in it. */
 static int offline_profile_play_windowed(struct offline *rerun, const struct trace_events *events,
                                          uint64_t first)
 {
@@ -491,7 +493,7 @@ static int offline_profile_play_block(struct offline *rerun, const struct trace_
     return offline_profile_play(rerun, events);
 }
 
-/* Blocks that need not be looked at are those behind the window. */
+/* The number of blocks to play: those behind the window are not needed. */
 static size_t offline_profile_blocks_to_play(const struct offline *rerun)
 {
     size_t count = trace_block_count(rerun->trace);
@@ -527,7 +529,7 @@ static int offline_profile_play_all(struct offline *rerun, unsigned threads)
 
 /* ---- The window ---------------------------------------------------------------------------- */
 
-/* Up to a moment is up to what happens at it, included. */
+/* The border at a moment; `behind`: after the events at the moment, which are included. */
 static int offline_profile_find_border(struct offline *rerun, const struct offline_moment *moment,
                                        bool behind, struct border *border)
 {

@@ -56,7 +56,7 @@ static struct walk slice_walk_begin(const struct trace_events *events)
     return walk;
 }
 
-/* Voids have no time. */
+/* Whether the record has a time. Void records have none. */
 static bool slice_has_time(const struct walk *walk)
 {
     uint64_t word;
@@ -135,8 +135,8 @@ int border_at_event(const struct trace *trace, uint64_t event, struct border *bo
 
 /* ---- Slices -------------------------------------------------------------------------------- */
 
-/* A run of which nothing is taken is left out at the end: its stream may begin there, and the note
- * that says so comes with what is behind. */
+/* A last run of which no record is taken is left out: its stream may begin there, and the note that
+ * begins the stream belongs to the next slice. */
 static void slice_take_runs(struct slice *slice, const struct walk *begin, const struct walk *end)
 {
     const struct replay_run *runs = begin->events->runs;

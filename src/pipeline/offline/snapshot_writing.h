@@ -18,8 +18,8 @@ struct writing {
     char sentence[1024];
 };
 
-/* Writes `snapshot`, beside the caller if he likes. Not while one is under way: writing_end()
- * first, also before the writer is told anything. 0 or -errno with a sentence. */
+/* Writes `snapshot`; `beside`: on a thread of its own. Call writing_end() first if a writing is
+ * under way, also before any other use of the writer. 0 or -errno with a sentence. */
 int writing_begin(struct writing *writing, bool beside);
 /* Waits. 0 or -errno of the writing that was under way, with a sentence. */
 int writing_end(struct writing *writing);

@@ -117,7 +117,7 @@ uint64_t offline_moment_ticks(const struct trace *trace, const struct offline_mo
 
 /* ---- Marks --------------------------------------------------------------------------------- */
 
-/* Goes through the marks that the trace's facts tell of. */
+/* Goes through the marks in the trace's facts. */
 struct mark_walk {
     const struct trace *trace;
     size_t piece;
@@ -135,7 +135,7 @@ static bool trace_clock_next_piece(struct mark_walk *walk)
     return walk->at;
 }
 
-/* "TICKS NAME"; what makes no sense ends the piece. */
+/* "TICKS NAME"; a line of another form ends the piece. */
 static bool trace_clock_read_line(struct mark_walk *walk)
 {
     char *end;

@@ -1,6 +1,6 @@
-/* Call paths of a trace with their names, without replaying anything. What is shown of a trace at
- * one moment must come at once, however many nodes there are: an address is looked at once, and a
- * node is then one look into a table. */
+/* Call paths of a trace with their names, without replaying anything. Views of a trace at one
+ * moment must be fast for any number of nodes. So each address is resolved once, and each node then
+ * takes one lookup in a table. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 enum { FRAMES_MAX = 64 };
 
-/* An address while one module, or none, is there. */
+/* An address, with the module that held it (-1: none). */
 struct place {
     uint64_t ip;
     int32_t module;
@@ -26,10 +26,10 @@ struct names {
     struct profile *profile;
     struct code_index *known; /* the supplement's codes */
     struct profile_builder *builder;
-    struct trace_module *modules; /* by the order of their being told */
+    struct trace_module *modules; /* in the order of the trace */
     uint32_t *module_index;       /* in the profile; UINT32_MAX: not there yet */
     size_t module_count;
-    bool overlap;         /* of modules, so that an address may be of several */
+    bool overlap;         /* some modules overlap, so an address may belong to several */
     struct place *places; /* open addressing */
     size_t place_count, place_room;
     uint32_t first_new; /* codes from here on are not the supplement's */
@@ -59,7 +59,7 @@ static bool offline_names_do_overlap(const struct trace_module *modules, size_t 
     return found;
 }
 
-/* The newest that was there when the node was made, as the writer of profiles takes it; -1:
+/* The newest module that held the address when the node was made, as in profile_build.c; -1:
  * none. */
 static int32_t offline_names_module_of(const struct names *names, uint64_t ip, uint32_t node)
 {
@@ -71,7 +71,7 @@ static int32_t offline_names_module_of(const struct names *names, uint64_t ip, u
     return -1;
 }
 
-/* Does the module that an address was found in hold for another node? */
+/* Whether an address that was found for one node has the same module for another node. */
 static bool offline_names_still_holds(const struct names *names, const struct place *place,
                                       uint32_t node)
 {
@@ -99,7 +99,7 @@ static const char *offline_names_script_file(const struct trace_module *module)
     return end ? end + 1 : "?";
 }
 
-/* The first function of a file stands for it, as the writer of profiles has it. */
+/* The first function of a file stands for the file, as in profile_build.c. */
 static int32_t offline_names_first_of_file(const struct names *names, int32_t number)
 {
     const char *file = offline_names_script_file(&names->modules[number]);
@@ -233,7 +233,7 @@ static void offline_names_fill_nodes(struct names *names, const struct trace_nod
 
 /* ---- Names from the object files ----------------------------------------------------------- */
 
-/* Which codes are to be named: NULL, and -ENOMEM, if memory is out. */
+/* Which codes are to be named, by number; NULL: out of memory. */
 static bool *offline_names_choose_codes(const struct names *names,
                                         const struct offline_wanted *wanted)
 {

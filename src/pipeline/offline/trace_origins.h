@@ -1,4 +1,4 @@
-/* A trace as a writer of profiles sees it. Inside the room. */
+/* A trace as the origins of a profile (origins.h). Inside the room. */
 #ifndef TIDEMARK_OFFLINE_TRACE_ORIGINS_H
 #define TIDEMARK_OFFLINE_TRACE_ORIGINS_H
 
@@ -13,12 +13,12 @@ struct trace_origins {
     struct trace_origin_module {
         struct origins_module entry;
         _Atomic uint32_t died;
-    } * by_number; /* a number that is missing stands for a module that is nowhere */
+    } * by_number; /* a missing number stands for a module without addresses */
     size_t number_count;
     struct origins origins;
 };
 
-/* 0 or -ENOMEM. It must stay where it is until it is released. */
+/* 0 or -ENOMEM. `origins` must not move until it is released. */
 int trace_origins_open(struct trace_origins *origins, const struct trace *trace);
 void trace_origins_release(struct trace_origins *origins);
 

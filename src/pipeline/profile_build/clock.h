@@ -13,7 +13,7 @@ struct clock_reading {
 
 /* Both clocks at one moment, the tightest of a few tries. */
 struct clock_reading clock_read(void);
-/* Remembers a reading as early as can be: short recordings borrow it to know the rate better. */
+/* Keeps a reading of as early as possible. Short recordings use it for a more exact rate. */
 void clock_begin(void);
 /* Nanoseconds per tick, from the earliest reading there is (`from`, or that of clock_begin) to
  * `to`. */
@@ -31,7 +31,7 @@ static inline uint64_t clock_span_ns(struct clock_scale scale, uint64_t ticks)
 }
 
 struct call_metrics;
-/* All times in them. */
+/* Converts all times in the metrics. */
 void clock_metrics_to_ns(struct clock_scale scale, struct call_metrics *metrics);
 
 /* 0 for what lies before the start. */
@@ -40,7 +40,7 @@ static inline uint64_t clock_moment_ns(struct clock_scale scale, uint64_t ticks)
     return ticks > scale.start_ticks ? clock_span_ns(scale, ticks - scale.start_ticks) : 0;
 }
 
-/* Both of what may be unknown, which stays so. */
+/* The same for figures; an unknown one stays unknown. */
 static inline struct figure clock_span_figure(struct clock_scale scale, struct figure ticks)
 {
     return figure_known(ticks) ? figure_of(clock_span_ns(scale, figure_or(ticks, 0))) : ticks;

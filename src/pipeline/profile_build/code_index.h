@@ -1,4 +1,4 @@
-/* Finds the code location of a profile that is at an address. */
+/* Finds the code location of a profile at an address. */
 #ifndef TIDEMARK_PROFILE_BUILD_CODE_INDEX_H
 #define TIDEMARK_PROFILE_BUILD_CODE_INDEX_H
 

@@ -15,13 +15,14 @@
 #include "symbols/symbols.h"
 #include "symbols/static_variables.h"
 
-/* What a profile keeps: of hundreds of thousands of variables, those somebody will look at. The
- * section totals hold the rest. */
+/* A profile keeps the largest of hundreds of thousands of variables. The section totals include the
+ * others. */
 #define MODULE_VARIABLES 200
 #define ALL_VARIABLES    2000
 
-/* For the lines of all modules together. Those of the system go without: a C library with debug
- * information would take a third of a second, and its variables are not what anybody can change. */
+/* The time for finding lines of variables, of all modules together. The system's libraries go
+ * without lines: a C library with debug information would take a third of a second, and users do
+ * not change its variables. */
 #define PLACES_NS 300000000u
 
 _Static_assert((int)VARIABLES_DATA == PROFILE_SECTION_DATA &&
@@ -38,10 +39,11 @@ _Static_assert((int)VARIABLES_DATA == PROFILE_SECTION_DATA &&
 
 enum { BUILD_ID_MAX = 64 };
 
-/* What a profile says of a module. `pool` has the strings. */
+/* What a profile has of a module. `pool` has the strings. */
 struct content {
     struct content *next;
-    char *path; /* NULL: not for others, since nothing says that it is the same file next time */
+    char *path; /* NULL: not in the cache, because nothing shows that the file is the same next
+                   time */
     uint8_t build_id[BUILD_ID_MAX];
     size_t build_id_bytes;
     struct profile_variable *variables;
@@ -57,15 +59,15 @@ struct content {
     bool unplaced;
 };
 
-/* Of the files read so far, never forgotten: a build runs the same compiler a thousand times. */
+/* The files read so far. They are kept, because a build runs the same compiler a thousand times. */
 static struct content *cache;
 static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct globals {
     pthread_t thread;
     bool has_thread;
-    bool is_abandoned;         /* names were given up, and the thread has all of this but … */
-    struct globals_found none; /* … what is said then */
+    bool is_abandoned;         /* names were given up; the thread still uses all of this but … */
+    struct globals_found none; /* … the result in that case */
     char root[64];
     struct globals_module *modules;
     size_t module_count;
@@ -103,7 +105,7 @@ static int globals_place_compare(const void *left, const void *right)
     return (a->bytes < b->bytes) - (a->bytes > b->bytes); /* the one that spans others first */
 }
 
-/* What two variables have is the first one's. */
+/* Makes places disjoint: the first one keeps the bytes that two places share. */
 static size_t globals_part_places(struct globals_place *places, size_t count)
 {
     uint64_t covered = 0;
@@ -121,7 +123,7 @@ static size_t globals_part_places(struct globals_place *places, size_t count)
     return kept;
 }
 
-/* The largest come first, so where there are too many the smallest have none. */
+/* The largest variables come first, so beyond MODULE_PLACES only the smallest have no place. */
 static void globals_keep_places(struct content *content, const struct variables *read)
 {
     size_t room = read->count < MODULE_PLACES ? read->count : MODULE_PLACES, count = 0;
@@ -140,7 +142,7 @@ static void globals_keep_places(struct content *content, const struct variables 
     content->place_count = places ? globals_part_places(places, count) : 0;
 }
 
-/* Where a byte lies that no name accounts for. Without section headers nothing is known of it. */
+/* Sections, for bytes without a variable's name. Without section headers there are none. */
 static void globals_keep_stretches(struct content *content, const struct variables *read)
 {
     struct strbuf name = STRBUF_INIT;
@@ -248,7 +250,7 @@ static struct content *globals_cache_find(const struct globals_module *module)
     return at;
 }
 
-/* Two that read the same file at once both keep it: no harm. */
+/* If two processes read the same file at once, both keep it. */
 static void globals_cache_add(struct content *content, const struct globals_module *module)
 {
     if (!module->build_id_bytes || module->build_id_bytes > BUILD_ID_MAX ||
@@ -346,7 +348,7 @@ static void *globals_thread(void *context)
     return NULL;
 }
 
-/* All files were read for another process: this takes no time. */
+/* Whether all files were read for another process, so that no thread is needed. */
 static bool globals_are_known(const struct globals *globals)
 {
     bool known = true;

@@ -19,14 +19,14 @@ struct globals_module {
     size_t build_id_bytes;
 };
 
-/* What comes of it. `variables` are the largest, by module, then size. Valid while `globals` is. */
+/* The result. `variables`: the largest ones, by module, then size. Valid as long as `globals`. */
 struct globals_found {
     struct profile_variable *variables;
     size_t variable_count;
     struct profile_section_total *sections;
     size_t section_count;
-    size_t unplaced_modules; /* whose variables may lack lines: the system's, and when time was
-                              * up */
+    size_t unplaced_modules; /* modules whose variables may lack lines: the system's, and those
+                                that there was no time for */
 };
 
 /* Where a variable lies, as in the file. Thread-local ones lie nowhere. */
@@ -41,9 +41,10 @@ struct globals_stretch {
     const char *name;
 };
 
-/* Begins. `pid`: whose files they are. NULL: out of memory, or no thread. `modules` is copied. */
+/* Begins to read. `pid`: the process whose files they are. `modules` is copied. NULL: out of
+ * memory. */
 struct globals *globals_begin(pid_t pid, const struct globals_module *modules, size_t count);
-/* Waits for the end. */
+/* Waits for the end of reading. If names were given up (symbols_give_up()), the result is empty. */
 const struct globals_found *globals_end(struct globals *globals);
 /* How well the module can be named: enum symbols_quality. After globals_end(). */
 int globals_quality(const struct globals *globals, int64_t module_id);

@@ -1,5 +1,5 @@
-/* Makes rows of the graph that a look has kept (held.h). Roots come by address, so each variable's
- * stand together, and so do those of each place. */
+/* Makes rows from the graph that a look has kept (held.h). Roots are sorted by address, so those of
+ * one variable are neighbours, and so are those of one place. */
 #include "profile_build/held.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include "base/search.h"
 #include "graph/holder_tree.h"
 
-/* Rows are for people: what keeps less than a thousandth is summed up, and so is what lies
- * deeper. */
+/* Rows are for people. So holders of less than a thousandth are summed up, and so are deeper
+ * levels. */
 enum { LEAST_PART = 1000, DEPTH = 6, PATHS = 200 };
 enum { RANKS = 5 };
 
@@ -24,7 +24,7 @@ struct naming_holders {
     struct held *held;
     variable_find_module *find;
     void *context;
-    struct variable_module module; /* that the last variable is of */
+    struct variable_module module; /* of the last variable */
     size_t place;                  /* of the last root */
     const struct globals_place *variable;
     struct holder *holders;
@@ -82,7 +82,7 @@ int held_add_name(struct held *held, uint64_t address, uint32_t block,
     return 0;
 }
 
-/* NULL: the root is named by where it lies. */
+/* The name that an interpreter gave; NULL: the root has the name of its place. */
 static const struct held_name *held_name_of_root(const struct held *held, size_t root)
 {
     size_t first = held->graph.roots.count - held->name_count;
@@ -111,7 +111,8 @@ static bool held_is_same(const struct holder *a, const struct holder *b)
            held_text_equal(a->module, b->module);
 }
 
-/* Of those of few places, such as what of a module has no name, there are few. */
+/* The number of a holder, new if it is not among the last BACK ones. Holders that come back later,
+ * such as the nameless bytes of a module, are few. */
 static uint32_t held_holder(struct naming_holders *naming, const struct holder *holder)
 {
     enum { BACK = 64 };

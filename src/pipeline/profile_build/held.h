@@ -1,10 +1,10 @@
-/* What a look keeps of the graph of the live blocks until it is known what variables are called:
- * then held_solve() finds who keeps what (graph/holder_tree.h), as rows of a profile.
+/* The graph of the live blocks, which a look keeps until the names of variables are known. Then
+ * held_solve() finds which holder keeps which blocks (graph/holder_tree.h), as rows of a profile.
  *
  *     look          sweep ──▶ graph, roots with their addresses, places, ranges
  *     profile       names of variables ──▶ holders ──▶ dominators ──▶ tree, cut ──▶ rows
  *
- * Contents of memory are not in it: which block points to which, and where roots lie. */
+ * It has no contents of memory: only which block points to which, and where roots lie. */
 #ifndef TIDEMARK_PROFILE_BUILD_HELD_H
 #define TIDEMARK_PROFILE_BUILD_HELD_H
 
@@ -15,23 +15,23 @@
 #include "profile/profile.h"
 #include "profile_build/variable_owners.h"
 
-/* Whose the memory there is. Strings are the look's. */
+/* The owner of a range of memory. Strings are the look's. */
 struct held_place {
     uint64_t start, end;
     enum profile_holder_kind kind; /* variable, thread-local, stack, mapping, allocator */
-    uint32_t path;                 /* of a mapping: who mapped it */
-    const char *name;              /* of a stack the thread's; of a mapping its file's; or NULL */
-    const char *module;            /* of variables: the path */
-    pid_t tid;                     /* of a stack; 0: not known */
+    uint32_t path;                 /* of a mapping: the call path that mapped it */
+    const char *name;   /* a stack's: the thread's name; a mapping's: its file; or NULL */
+    const char *module; /* of variables: the module's path */
+    pid_t tid;          /* of a stack; 0: not known */
 };
 
-/* Of a chain that was asked for, by its nodes (graph.h). */
+/* A step of the chain that was asked for, by node (graph.h). */
 struct held_step {
-    uint64_t pointer_offset; /* where in this node the pointer to the next lies */
-    uint64_t target_offset;  /* where in the next it points to */
+    uint64_t pointer_offset; /* offset in this node of the pointer to the next node */
+    uint64_t target_offset;  /* offset in the next node to which it points */
 };
 
-/* What a run-time calls a root (graph_add_name()). */
+/* The name that an interpreter gives a root (graph_add_name()). */
 struct held_name {
     enum profile_holder_kind kind;
     const char *name, *module; /* or NULL */
@@ -40,33 +40,33 @@ struct held_name {
 struct held {
     struct graph graph;
     struct graph_block *blocks; /* the graph's, malloc'd */
-    uint32_t *paths;            /* by block: who allocated it */
+    uint32_t *paths;            /* by block: the call path that allocated it */
     struct graph_block *ranges; /* the graph's */
     struct held_place *range_places;
     struct held_place *places; /* where roots are; by address, disjoint */
     size_t place_count;
-    struct held_name *names; /* of the graph's last roots */
+    struct held_name *names; /* of the last `name_count` roots of the graph */
     size_t name_count, name_room;
     char **texts; /* of the names */
     size_t text_count, text_room;
     struct graph_chain chain;
-    struct held_step *steps; /* by node of the chain; that of the root is one more, in front */
+    struct held_step *steps; /* by node of the chain, with the root's step in front */
 };
 
 /* A copy that lives as long as `held`; NULL: there is no memory. */
 const char *held_keep_text(struct held *held, const char *text);
-/* Who holds a block by the word at an address (0: in no memory) is called that, whatever else that
- * memory is called. After all words were added. `name` and `module` are kept, or NULL. 0 or
- * -ENOMEM. */
+/* Gives a name to the holder of a block by the word at an address (0: in no memory). The name comes
+ * before any other name of that memory. Call it after all words were added. `name` and `module`
+ * (NULL is allowed) must live as long as `held`. 0 or -ENOMEM. */
 int held_add_name(struct held *held, uint64_t address, uint32_t block,
                   enum profile_holder_kind kind, const char *name, const char *module);
-/* Of a root. */
+/* The kind of a root. */
 enum profile_holder_kind held_kind_of_root(const struct held *held, size_t root);
 
-/* Which holders come first (graph.h): variables of an interpreter's modules, its classes, variables
- * of the program, then stacks and registers, then memory that nobody has seen mapped (the C library
- * keeps stacks of threads that have ended), and what of the allocator's may be blocks that are not
- * known. */
+/* The rank of a kind of holder; lower ranks come first (graph.h): variables of an interpreter's
+ * modules, its classes, variables of the program, stacks and registers. Last come mappings that no
+ * call was recorded for (the C library keeps stacks of ended threads there), and memory of the
+ * allocator that may be unknown blocks. */
 unsigned held_rank(enum profile_holder_kind kind);
 /* The place of an address; NULL: none is known. */
 const struct held_place *held_place_at(const struct held *held, uint64_t address);

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 
-/* Of either: 100 MB. A program with more call paths than that has them resolved by each rank. */
+/* Limit of each list: 100 MB. Further call paths are resolved again by each rank. */
 enum { MOST_ANSWERS = 1 << 20 };
 
 struct name_place {

@@ -14,7 +14,7 @@
 enum { MOST_TURNS = 16, FIRST_PAUSE_MS = 5, LAST_PAUSE_MS = 80, PATIENCE_MS = 1500 };
 
 static bool name_turns_taken;
-static atomic_bool name_turn_was_in_vain; /* then nobody waits any more */
+static atomic_bool name_turn_was_in_vain; /* no turn came in time: further calls do not wait */
 
 void name_turns_take(void)
 {
@@ -50,7 +50,7 @@ static int name_turn_count(void)
 int name_turn_begin(enum name_turn_kind kind)
 {
     if (!name_turns_taken)
-        return -1; /* who counts processors reads a file */
+        return -1; /* counting processors would read a file */
     int count = name_turn_count(), first = (int)getpid() % count, pause_ms = FIRST_PAUSE_MS;
     int patience_ms = atomic_load(&name_turn_was_in_vain) ? 0 : PATIENCE_MS;
     for (int waited = 0; waited <= patience_ms && !symbols_have_given_up(); waited += pause_ms) {

@@ -18,7 +18,7 @@
 
 enum { BUILD_ID_MAX = 32, WORTH_TRIMMING = 1 << 20 };
 
-/* A module that is open already. Without a build-id nothing says that it is the same file. */
+/* A module that is open already. Without a build-id it is not known whether it is the same file. */
 struct known {
     char *path;
     uint8_t build_id[BUILD_ID_MAX];
@@ -41,7 +41,7 @@ struct naming {
     struct naming *files;
 };
 
-static struct naming *shared; /* never closed: a session's next process will want it */
+static struct naming *shared; /* never closed, because the session's next process uses it */
 static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void naming_keep_answers(void)
@@ -251,7 +251,7 @@ enum symbols_quality naming_module_quality(struct naming *naming, int module)
     return quality;
 }
 
-/* What was answered for want of memory, or when nobody waited any more, may be answered better. */
+/* Answers that lack names for want of memory, or because names were given up, are not kept. */
 static bool naming_may_keep(struct naming *naming, int module)
 {
     return naming->answers && !symbols_have_given_up() &&

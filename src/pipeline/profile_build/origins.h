@@ -1,6 +1,6 @@
-/* Where events come from: the path nodes and the modules that a recording names, from whoever has
- * them (the live shared memory of a process, a trace). What is published never changes, but for the
- * death of a module, so a profile may be written from them beside the recording. */
+/* The path nodes and the modules to which events refer. They come from the shared memory of a live
+ * process or from a trace. Published nodes and modules never change, except for the unloading of a
+ * module. So a profile can be written from them while the recording goes on. */
 #ifndef TIDEMARK_PROFILE_BUILD_ORIGINS_H
 #define TIDEMARK_PROFILE_BUILD_ORIGINS_H
 
@@ -13,13 +13,14 @@ struct origins_node {
     uint32_t parent; /* the caller's node */
 };
 
-/* As wire.h says of struct wire_module. Strings and `died` live as long as the origins. */
+/* As struct wire_module in wire.h. Strings and `died` live as long as the origins. */
 struct origins_module {
-    uint32_t born;                /* nodes that there were when it was first seen */
-    const _Atomic uint32_t *died; /* and when it was found unloaded; UINT32_MAX: still there */
+    uint32_t born;                /* number of nodes when it was first seen */
+    const _Atomic uint32_t *died; /* number of nodes when it was found unloaded; UINT32_MAX:
+                                     still loaded */
     uint64_t bias, start, end;
     const uint8_t *build_id;
-    uint8_t build_id_bytes; /* 0: has none; at most 27 */
+    uint8_t build_id_bytes; /* 0: it has none */
     const char *path;       /* "": the main program */
 };
 
@@ -28,7 +29,7 @@ struct origins {
     /* Published so far; number 0 is the root. */
     uint32_t (*node_count)(void *context);
     struct origins_node (*node)(void *context, uint32_t number);
-    /* Nodes below `count` will hardly be asked for again. */
+    /* Nodes below `count` will hardly be read again. */
     void (*leave_nodes)(void *context, uint32_t count);
     /* Calls `visit` for each module logged from position *cursor on (0 at first), in the order of
      * the log, which numbers them from 0, and moves it. */

@@ -8,8 +8,8 @@
 
 struct held; /* held.h */
 
-/* A piece of a module's variables that is resident or swapped: all its bytes are in each of the
- * figures, or none of them are; but a part in what compressing would win. */
+/* A piece of a module's variables that is resident or swapped. Each figure counts all of its bytes
+ * or none, except compressible_bytes and proportional_bytes. */
 struct proc_touched {
     uint64_t start, end;
     const char *module; /* path */
@@ -18,7 +18,7 @@ struct proc_touched {
         filled_bytes, node_bytes[PROFILE_NODES];
 };
 
-/* The arrays are the maker's; their `sample` is set to that of `sample` by whoever writes them. */
+/* The arrays belong to the maker. The writer of the profile sets their rows' `sample`. */
 struct proc_sample {
     const struct profile_sample *sample;
     struct profile_mapping *mappings;
@@ -29,8 +29,8 @@ struct proc_sample {
     size_t cell_count;
     struct profile_island *islands;
     size_t island_count;
-    struct held *held;              /* NULL, or of what holders and chain are to be made */
-    struct profile_holder *holders; /* without `held`: as they were */
+    struct held *held;              /* holders and chain are made from it; NULL: they are given */
+    struct profile_holder *holders; /* without `held` */
     size_t holder_count;
     struct profile_chain *chain;
     size_t chain_count;
@@ -40,7 +40,7 @@ struct proc_sample {
     size_t fill_count;
     struct profile_owner *owners;
     size_t owner_count;
-    const struct proc_touched *touched; /* whose owners are variables; by address */
+    const struct proc_touched *touched; /* pieces of variables, by address */
     size_t touched_count;
     struct profile_container *containers;
     size_t container_count;

@@ -22,17 +22,19 @@
 
 enum { FRAMES_MAX = 64 };
 
-/* Variables that a sample has rows of; what is smaller is one row a module. */
+/* The most variables with rows of their own in a sample, and the smallest. The others are one row
+ * for each module. */
 #define VARIABLES_OF_A_SAMPLE 1000
 #define VARIABLE_BYTES        4096
 
 struct module {
     struct origins_module entry; /* with another path: */
     char *path;
-    char *function; /* interpreted, its file is `path`; NULL: a module of the loader's */
-    uint32_t first; /* and the first entry of that file, which stands for it in the profile */
+    char *function; /* of an interpreted function, whose file is `path`; NULL: a module of the
+                       loader's */
+    uint32_t first; /* the first entry of that file, which stands for the file in the profile */
     int symbols;    /* handle */
-    bool used;      /* an address of it is in the profile */
+    bool used;      /* the profile has an address in it */
     int told_quality;
 };
 
@@ -41,8 +43,8 @@ struct place {
     uint64_t ip;
     int32_t module;
     uint32_t location; /* 0: empty slot */
-    bool is_typed;     /* what its call allocates has been asked for */
-    bool hands_on;     /* and the answer was to ask its caller */
+    bool is_typed;     /* the type that its call allocates was asked for */
+    bool hands_on;     /* the call hands on what it gets, so its caller is asked */
 };
 
 struct fact {
@@ -50,7 +52,7 @@ struct fact {
     int64_t number;
 };
 
-/* What a block of sites adds to the totals, as it was last written. */
+/* What a block of sites adds to the totals, as last written. */
 struct part {
     uint64_t lifetime_ns, freed_lifetime_ns, alloc_time_ns, free_time_ns;
     uint64_t unattributed; /* calls recorded without a path */
@@ -65,7 +67,7 @@ struct writer {
     size_t module_cursor;
     struct module *modules;
     size_t module_count, module_room;
-    uint32_t *loaded; /* those of them that are the loader's */
+    uint32_t *loaded; /* numbers of those that are the loader's */
     size_t loaded_count, loaded_room;
     uint32_t *scripts; /* by the number of the function: its place in `modules`; UINT32_MAX: none */
     size_t script_count, script_room;
@@ -219,7 +221,7 @@ static bool profile_build_is_path(const void *modules, uint32_t number, const vo
     return strcmp(((const struct module *)modules)[number].path, path) == 0;
 }
 
-/* An interpreted function, and its file (wire.h). */
+/* Adds an interpreted function and its file (wire.h). */
 static void profile_build_add_script(struct writer *writer, struct module *module)
 {
     uint32_t index = (uint32_t)(module - writer->modules);
@@ -425,7 +427,7 @@ static int profile_build_write_nodes(struct writer *writer, const struct origins
         int64_t location = profile_build_location_of(writer, node.ip, id);
         if (location < 0)
             return (int)location;
-        uint32_t parent = node.parent < id ? node.parent : 0; /* else it is damage */
+        uint32_t parent = node.parent < id ? node.parent : 0; /* a later parent is damage */
         int status = profile_put_path(writer->profile, id, parent, location);
         if (status < 0)
             return status;
@@ -479,7 +481,7 @@ static int profile_build_find_type(struct writer *writer, struct place *place)
     return profile_build_write_type(writer, place, &type);
 }
 
-/* From the innermost call on, as long as functions hand on what they have got. */
+/* Asks for types from the innermost call on, as long as functions hand on what they get. */
 static int profile_build_type_path(struct writer *writer, const struct origins *origins,
                                    uint32_t path)
 {
@@ -526,7 +528,7 @@ static struct part profile_build_part_of(const struct writer *writer,
                         .unattributed = block->unattributed};
     for (size_t i = 0; i < block->count; i++) {
         uint32_t path = snapshot->paths[block->paths + i];
-        /* A path beyond what was published is damage; who reads the profile will say so. */
+        /* A path beyond the published nodes is damage, which the reader of the profile reports. */
         part.unwalkable += path < writer->nodes_written && writer->unwalkable[path];
     }
     return part;
@@ -599,7 +601,7 @@ static int profile_build_write_totals(struct writer *writer, const struct snapsh
 
 /* ---- Looks --------------------------------------------------------------------------------- */
 
-/* By the newest module there: one that was unloaded may have had the addresses before. */
+/* The newest module at the address. An unloaded one may have had the address before. */
 static bool profile_build_find_module(void *context, uint64_t address,
                                       struct variable_module *found)
 {
@@ -628,7 +630,7 @@ static int profile_build_put_owners(struct writer *writer, struct profile_owner 
     return count ? profile_put_owners(writer->profile, rows, count) : 0;
 }
 
-/* What of the modules' data was touched belongs to its variables. */
+/* Writes the owners of touched data of modules, which are variables. */
 static int profile_build_write_touched(struct writer *writer, const struct proc_sample *proc_sample)
 {
     struct variable_owners variables = VARIABLE_OWNERS_INIT;
@@ -676,7 +678,7 @@ static int profile_build_put_chain(struct writer *writer, struct profile_chain *
     return count ? profile_put_chain(writer->profile, rows, count) : 0;
 }
 
-/* Without memory for the dominators there are no rows: the sample is as it would be without. */
+/* Without memory for the dominators the sample has no rows of holders. */
 static int profile_build_solve_held(struct writer *writer, const struct proc_sample *proc_sample)
 {
     struct held_rows rows;
@@ -751,7 +753,7 @@ static int profile_build_write_proc_samples(struct writer *writer, const struct 
     return status;
 }
 
-/* Names for the bytes of variables are wanted before the end, too. */
+/* Begins to read variables before the end of the process if a look needs their names. */
 static void profile_build_want_globals(struct writer *writer, const struct origins *origins,
                                        const struct snapshot *snapshot)
 {
@@ -784,7 +786,7 @@ void profile_build_read_globals(struct writer *writer, const struct origins *ori
     free(modules);
 }
 
-/* A module that no call path leads through is in the profile for its variables. */
+/* Writes a module that is in no call path, because the profile has its variables. */
 static int profile_build_write_module_of(struct writer *writer, int64_t id, int quality)
 {
     const struct module *module = &writer->modules[id - 1];
@@ -827,7 +829,8 @@ void profile_build_give_known(struct writer *writer, const struct profile *known
     writer->known = known;
 }
 
-/* Modules are told by index there and by id here; one that we do not have is damage. */
+/* The id of the known profile's module with that index. 0: there is no such module here, which is
+ * damage. */
 static int64_t profile_build_module_id(const struct writer *writer, int64_t index)
 {
     int64_t id = writer->known->modules[index].id;
@@ -957,7 +960,7 @@ static int profile_build_put_source(void *context, const char *path, const char 
     return profile_put_source(writer->profile, path, text, bytes);
 }
 
-/* Of a process that sees other files than we do, ours are not the sources. */
+/* If the process has another root, our files are not its sources. */
 static int profile_build_write_sources(struct writer *writer)
 {
     struct sources_result result = {.missing = sources_count(writer->sources)};

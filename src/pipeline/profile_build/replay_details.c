@@ -1,4 +1,4 @@
-/* Copies what a replay knows beyond sums: marks, regions, curves, peaks, distributions
+/* Copies what a replay has beyond sums: marks, regions, curves, peaks, distributions
  * (replay_details.h). Each kind is an array that a visitor of the replay fills. Names and points
  * are offsets until their arrays no longer move. */
 #include "profile_build/replay_details.h"
@@ -47,7 +47,7 @@ static bool details_is_same_bin(const struct distribution_row *a, const struct d
     return a->kind == b->kind && a->x == b->x && a->y == b->y;
 }
 
-/* The shortest lifetimes are a few ticks: what rounds to the same nanosecond is one bin. */
+/* Joins bins that round to the same nanosecond: the shortest lifetimes are a few ticks. */
 static void details_merge_bins(struct details *details)
 {
     struct distribution_row *rows = details->distributions;
@@ -111,7 +111,7 @@ static void details_take_peaks(const struct taking *taking, struct replay *repla
 
 /* ---- Marks and regions ---- */
 
-/* Stands for the name until `names` does not move any more. */
+/* The name's offset, in place of a pointer until `names` no longer moves. */
 static const char *details_take_name(const struct taking *taking, const struct replay *replay,
                                      uint32_t number)
 {
@@ -235,7 +235,7 @@ static int details_write_untold(const struct details *details, struct profile_wr
     return status;
 }
 
-/* Nothing at all of programs that say nothing of themselves. */
+/* Writes marks and regions, if the program has any. */
 static int details_write_said(const struct details *details, struct profile_writer *profile)
 {
     int status = 0;

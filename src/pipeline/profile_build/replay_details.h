@@ -1,6 +1,6 @@
-/* What a replay says beyond sums, at one moment: copied out of it while it stands still, times in
- * nanoseconds since the start, and written while it goes on. Of the curves of call paths only those
- * that have changed since they were last taken. */
+/* What a replay has beyond sums, at one moment. It is copied while the replay stands still, with
+ * times in nanoseconds since the start, and written while the replay goes on. Of the curves of call
+ * paths only those are copied that have changed since the last time. */
 #ifndef TIDEMARK_PROFILE_BUILD_REPLAY_DETAILS_H
 #define TIDEMARK_PROFILE_BUILD_REPLAY_DETAILS_H
 

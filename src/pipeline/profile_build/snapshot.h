@@ -1,6 +1,6 @@
 /* All that a profile needs of a replay at one moment, so that it can be written while the replay
- * goes on: times in nanoseconds since the start, and the metrics of call paths as the bytes that
- * the profile keeps, which are an eighth of the metrics. */
+ * goes on. Times are in nanoseconds since the start. The metrics of call paths are encoded as in
+ * the profile, which takes an eighth of their memory. */
 #ifndef TIDEMARK_PROFILE_BUILD_SNAPSHOT_H
 #define TIDEMARK_PROFILE_BUILD_SNAPSHOT_H
 
@@ -30,7 +30,7 @@ struct snapshot {
     struct strbuf bodies;
     uint32_t *paths;
     size_t path_count, path_room;
-    uint32_t node_count; /* all paths named above are below it, or the program made them up */
+    uint32_t node_count; /* all `paths` are below it, or the program has falsified them */
     struct program_metrics program; /* its lifetime_sum is in `blocks` */
     struct thread_metrics *threads;
     size_t thread_count;
@@ -39,15 +39,16 @@ struct snapshot {
     uint64_t bucket_ns, duration_ns;
     uint64_t waits, wait_ns, exit_wait_ns, damaged_rings;
     struct details details;
-    struct profile_page_use *page_uses; /* the caller's likewise; freed with the snapshot */
+    struct profile_page_use *page_uses; /* added by the caller after taking; freed with the
+                                           snapshot */
     size_t page_use_count;
     struct profile_machine_moment *machine_moments; /* likewise */
     size_t machine_moment_count;
-    const struct proc_sample *proc_samples; /* the caller's, who adds them after taking it */
+    const struct proc_sample *proc_samples; /* added by the caller after taking; the caller's */
     size_t proc_sample_count;
 };
 
-/* What the replay does not know. */
+/* What does not come from the replay. */
 struct snapshot_moment {
     struct clock_scale scale; /* as it is known now */
     uint64_t now_ticks;

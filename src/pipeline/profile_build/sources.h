@@ -4,8 +4,8 @@
  *     sources_add(sources, file, module_path);     for each frame that is written
  *     sources_read(sources, put, context);         once, at the end
  *
- * What is read is chosen by the debug information of the recorded program, so only regular files
- * are, nothing is waited for, and there is a limit for each and for all. One thread at a time. */
+ * The debug information of the recorded program chooses the files. So only regular files are read,
+ * without waiting, and within a limit for each file and for all. One thread at a time. */
 #ifndef TIDEMARK_PROFILE_BUILD_SOURCES_H
 #define TIDEMARK_PROFILE_BUILD_SOURCES_H
 
@@ -20,9 +20,9 @@ struct sources;
 struct sources *sources_new(void); /* NULL: out of memory */
 void sources_free(struct sources *sources);
 
-/* Notes that code of `module` (the path of an object file) is of `file`. Both are copied; a file is
- * kept once, with the oldest of its modules. What is not absolute names nothing that can be found
- * later and is left out. 0 or -ENOMEM. */
+/* Notes that code of `module` (the path of an object file) comes from `file`. Both are copied. A
+ * file is kept once, with the oldest of its modules. Relative paths cannot be found later and are
+ * left out. 0 or -ENOMEM. */
 int sources_add(struct sources *sources, const char *file, const char *module);
 
 size_t sources_count(const struct sources *sources);
@@ -36,8 +36,8 @@ struct sources_result {
                          of them: the text may not be what was compiled. malloc'd, NULL: none */
 };
 
-/* Reads the files, those of the system (/usr) last, and hands each to `put`; `text` is gone
- * afterwards. Ends with what `put` returns if that is not 0. Limits in bytes. 0 or -errno; the
+/* Reads the files, those of the system (/usr) last, and passes each to `put`; `text` is valid only
+ * during the call. Ends with what `put` returns if that is not 0. Limits in bytes. 0 or -errno; the
  * caller frees result->changed in any case. */
 int sources_read(const struct sources *sources, size_t file_limit, size_t total_limit,
                  int (*put)(void *context, const char *path, const char *text, size_t bytes),

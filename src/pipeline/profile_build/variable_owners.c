@@ -1,5 +1,5 @@
-/* Lays pieces of data over variables (variable_owners.h). Both are sorted by address, so the row of
- * the last variable is the only one that a piece may go on with. */
+/* Lays pieces of data over variables (variable_owners.h). Both are sorted by address, so a piece
+ * can only continue the row of the last variable. */
 #include "profile_build/variable_owners.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/search.h"
 
 static const char nameless_name[] = "(unnamed)", smaller_name[] = "(smaller variables)";
-/* What is no variable of a name, be its section known or not. */
+/* The beginning of names of nameless bytes, with or without a section. */
 static const char nameless_prefix[] = "(unnamed";
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
@@ -32,7 +32,7 @@ static struct profile_owner *variable_owners_find_common(const struct variable_o
     return NULL;
 }
 
-/* Of a file with very many sections those behind share the row without a section. */
+/* If a file has very many sections, the last ones share the row without a section. */
 static struct profile_owner *variable_owners_common(struct variable_owners *owners,
                                                     const char *name)
 {
@@ -139,8 +139,7 @@ static size_t variable_owners_first(const struct variable_module *module, uint64
     return first;
 }
 
-/* One that is too small for a row of its own is seen once, in the piece that it begins in or is
- * seen in first. */
+/* Counts a variable that is too small for a row of its own once, in its first piece. */
 static void variable_owners_add_small(struct variable_owners *owners, struct variable_share *small,
                                       const struct globals_place *place)
 {
@@ -244,7 +243,7 @@ static bool variable_owners_is_joined(const struct profile_owner *row)
     return *row->name == '(' && strcmp(row->name, smaller_name) == 0;
 }
 
-/* The rows that are joined already stand behind all others. */
+/* Sorts rows that are sums behind all others. */
 static int variable_owners_compare(const void *left, const void *right)
 {
     const struct profile_owner *a = left, *b = right;

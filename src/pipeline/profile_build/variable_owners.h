@@ -6,8 +6,8 @@
  *     rows         a        b   (unnamed)  c                   c  (unnamed)
  *
  * Each byte of a piece is one variable's, or it has no name: padding, tables of the compiler and
- * the loader, variables of files without symbols. Then its section is said, as "(unnamed .bss)",
- * where that is known. */
+ * the loader, variables of files without symbols. Such a byte has the name of its section, as
+ * "(unnamed .bss)", if that is known. */
 #ifndef TIDEMARK_PROFILE_BUILD_VARIABLE_OWNERS_H
 #define TIDEMARK_PROFILE_BUILD_VARIABLE_OWNERS_H
 
@@ -28,7 +28,7 @@ struct variable_module {
     size_t stretch_count;
 };
 
-/* Rows of a module that are of many: bytes without a name by section, and small variables. */
+/* The most rows of a module that are sums: nameless bytes by section, and small variables. */
 enum { VARIABLE_COMMON_ROWS = 16 };
 
 struct variable_owners {
