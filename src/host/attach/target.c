@@ -139,10 +139,18 @@ bool target_is_loader(const struct target_module *module)
     return !strncmp(basename(module->path), "ld-linux", 8);
 }
 
+/* After the name of a deleted file comes the kernel's mark. */
+static bool target_is_file(const struct target_module *module, const char *name)
+{
+    const char *base = basename(module->path);
+    size_t length = strlen(name);
+    return !strncmp(base, name, length) && (!base[length] || !strcmp(base + length, " (deleted)"));
+}
+
 const struct target_module *target_module_called(const struct target *target, const char *name)
 {
     for (size_t i = 0; i < target->count; i++)
-        if (!strcmp(basename(target->modules[i].path), name) && target->modules[i].symbols)
+        if (target->modules[i].symbols && target_is_file(&target->modules[i], name))
             return &target->modules[i];
     return NULL;
 }

@@ -77,6 +77,23 @@ static void test_gadgets_lead_back(void **state)
     target_close(&target);
 }
 
+/* An update of the tool replaces its library in a process that has the old one loaded. */
+static void test_a_deleted_file_keeps_its_name(void **state)
+{
+    struct target_module modules[] = {
+        {.path = (char *)"/usr/lib/libtidemark.so.old", .symbols = 8},
+        {.path = (char *)"/usr/lib/libtidemark.so (deleted).old", .symbols = 8},
+        {.path = (char *)"/usr/lib/mylibtidemark.so (deleted)", .symbols = 8},
+        {.path = (char *)"/usr/lib/libtidemark.so (deleted)", .symbols = 0},
+        {.path = (char *)"/usr/lib/libtidemark.so (deleted)", .symbols = 8},
+    };
+    struct target target = {.modules = modules, .count = sizeof modules / sizeof *modules};
+    (void)state;
+    assert_ptr_equal(target_module_called(&target, "libtidemark.so"), &modules[4]);
+    target.count = 4;
+    assert_null(target_module_called(&target, "libtidemark.so"));
+}
+
 /* A module whose tables lead nowhere, or round in circles, is searched in vain and in finite
  * time. */
 static void test_survives_nonsense(void **state)
@@ -124,6 +141,7 @@ int main(void)
         cmocka_unit_test(test_finds_what_the_loader_finds),
         cmocka_unit_test(test_does_not_find_what_is_not_there),
         cmocka_unit_test(test_gadgets_lead_back),
+        cmocka_unit_test(test_a_deleted_file_keeps_its_name),
         cmocka_unit_test(test_survives_nonsense),
         cmocka_unit_test(test_strings_end_where_memory_does),
     };
