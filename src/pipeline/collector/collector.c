@@ -707,12 +707,35 @@ static void collector_hear_watch(struct collector *collector, int fd, const stru
         close(watch);
 }
 
-/* Receives a hello, and the descriptor that came with it; -1: none. */
+/* The first descriptor that came with a message; -1: none. The others are closed: anybody may send
+ * some, and the kernel delivers as many as there is room for. */
+static int collector_take_descriptor(struct msghdr *message)
+{
+    int taken = -1;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
+         header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+            if (taken < 0)
+                taken = fd;
+            else
+                close(fd);
+        }
+    }
+    return taken;
+}
+
+/* Receives a hello, and the descriptor that came with it; -1: none. The latter may come with an
+ * empty message, too. */
 static bool collector_receive(int fd, struct wire_hello *hello, int *with)
 {
     union {
         struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(int))];
+        char space[CMSG_SPACE(sizeof(int))]; /* alignment makes room for two descriptors */
     } control;
     struct iovec part = {hello, sizeof *hello};
     struct msghdr message = {.msg_iov = &part,
@@ -720,10 +743,7 @@ static bool collector_receive(int fd, struct wire_hello *hello, int *with)
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
     ssize_t got = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    *with = -1;
-    if (header && header->cmsg_type == SCM_RIGHTS && header->cmsg_len == CMSG_LEN(sizeof *with))
-        memcpy(with, CMSG_DATA(header), sizeof *with);
+    *with = got < 0 ? -1 : collector_take_descriptor(&message);
     return got == sizeof *hello && hello->magic == WIRE_MAGIC;
 }
 

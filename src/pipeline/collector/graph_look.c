@@ -355,6 +355,7 @@ static void graph_look_add_piece(struct sweep *sweep, const struct area *area, u
 static int graph_look_read_rest(struct sweep *sweep, uint64_t at, uint64_t end)
 {
     for (uint64_t got; at < end; at += got) {
+        errno = 0; /* the end of the memory is no error */
         got = graph_look_read(sweep, at, sweep->words, end - at);
         if (!got && (errno == ESRCH || errno == EPERM))
             return -errno;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/array.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/strbuf.h"
 #include "procfs/process.h"
 
@@ -98,7 +99,7 @@ bool job_place_maps_mpi(pid_t pid)
 
 static int job_place_make_directories(const char *path)
 {
-    char *part = strdup(path);
+    char *part = memory_copy_string(path);
     int error = 0;
     for (char *slash = strchr(part + 1, '/'); slash && !error; slash = strchr(slash + 1, '/')) {
         *slash = '\0';

@@ -69,8 +69,8 @@ bool memory_bound_is_met(uint64_t needs_bytes, uint64_t growth_bytes, struct mem
     readings.group_limit_bytes = own_group_limit_bytes();
     if (!readings.option_bytes && !readings.group_limit_bytes &&
         cgroup_recent_machine_read(&machine, CGROUP_RECENT_TRIES) == 0) {
-        readings.machine_bytes = figure_or(machine.total_bytes, 0);
-        readings.available_bytes = figure_or(machine.available_bytes, 0);
+        bool is_known = figure_get(machine.available_bytes, &readings.available_bytes);
+        readings.machine_bytes = is_known ? figure_or(machine.total_bytes, 0) : 0;
     }
     return memory_bound_is_met_by(&readings, growth_bytes, met);
 }

@@ -42,7 +42,8 @@ bool memory_bound_has_room(uint64_t bytes);
 /* The same of readings: of a group's limit (0: none), and of the machine. */
 struct memory_bound_readings {
     uint64_t option_bytes, group_limit_bytes;
-    uint64_t machine_bytes, available_bytes; /* 0: not known */
+    uint64_t machine_bytes; /* 0: it is not known, or what is available is not */
+    uint64_t available_bytes;
     uint64_t has_bytes;
 };
 bool memory_bound_is_met_by(const struct memory_bound_readings *readings, uint64_t growth_bytes,

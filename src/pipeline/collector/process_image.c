@@ -867,6 +867,7 @@ static void process_image_run(void *context)
 
 static void process_image_free(struct process_image *image)
 {
+    process_image_drop_watch(atomic_load(&image->watch) - 1); /* it came too late */
     snapshots_release(&image->snapshots);
     triggers_free(image->triggers);
     strbuf_release(&image->sample_changes);
