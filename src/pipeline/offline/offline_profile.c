@@ -235,9 +235,10 @@ static void offline_profile_write_fact(struct offline *rerun, const char *key, c
 
 static bool offline_profile_is_text_key(const char *key)
 {
-    static const char *const texts[] = {PROFILE_META_PROGRAM, PROFILE_META_EXECUTABLE,
-                                        PROFILE_META_COMMAND, PROFILE_META_DIRECTORY,
-                                        PROFILE_META_HOST};
+    static const char *const texts[] = {
+        PROFILE_META_PROGRAM,   PROFILE_META_EXECUTABLE, PROFILE_META_COMMAND,
+        PROFILE_META_DIRECTORY, PROFILE_META_HOST,       PROFILE_META_JOB,
+        PROFILE_META_LAUNCHER,  PROFILE_META_BEGUN_ON,   PROFILE_META_NEVER_BEGUN};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!strcmp(key, texts[i]))
             return true;

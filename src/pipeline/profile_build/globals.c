@@ -194,7 +194,11 @@ static int globals_quality_of(const struct variables *read)
 
 static bool globals_is_systems(const char *path)
 {
-    return strncmp(path, "/lib", 4) == 0 || strncmp(path, "/usr/lib", 8) == 0;
+    const char *below = strncmp(path, "/usr/lib", 8) == 0 ? path + 8
+                        : strncmp(path, "/lib", 4) == 0   ? path + 4
+                                                          : "";
+    return *below == '/' || strncmp(below, "32/", 3) == 0 || strncmp(below, "64/", 3) == 0 ||
+           strncmp(below, "x32/", 4) == 0;
 }
 
 static struct content *globals_content_read(const char *root, const struct globals_module *module,

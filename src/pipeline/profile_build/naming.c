@@ -16,9 +16,10 @@
 #include "profile_build/name_answers.h"
 #include "profile_build/name_turn.h"
 
-enum { BUILD_ID_MAX = 32, WORTH_TRIMMING = 1 << 20 };
+enum { BUILD_ID_MAX = 64, WORTH_TRIMMING = 1 << 20 };
 
-/* A module that is open already. Without a build-id it is not known whether it is the same file. */
+/* A module that is open already. Without a build-id it is not known whether it is the same file. A
+ * build-id that is longer than a profile may have counts as none. */
 struct known {
     char *path;
     uint8_t build_id[BUILD_ID_MAX];
@@ -159,7 +160,7 @@ static void naming_remember(struct naming *naming, const char *path, const uint8
                             size_t bytes, int module)
 {
     if (bytes > BUILD_ID_MAX)
-        memory_exhausted();
+        bytes = 0;
     array_need_room(&naming->known, &naming->known_room, naming->known_count,
                     sizeof *naming->known);
     struct known *known = &naming->known[naming->known_count++];
@@ -227,8 +228,9 @@ int naming_add_module(struct naming *naming, const char *path, const uint8_t *bu
     pthread_mutex_lock(&naming->lock);
     if (naming->profile) {
         naming_remember(naming, path, build_id, build_id_bytes, -1);
+        int added = (int)naming->known_count - 1;
         pthread_mutex_unlock(&naming->lock);
-        return (int)naming->known_count - 1;
+        return added;
     }
     const struct known *known = naming_find(naming, path, build_id, build_id_bytes);
     int module =

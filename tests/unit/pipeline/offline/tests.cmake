@@ -1,4 +1,5 @@
 tidemark_unit_test(offline trace_names tm_profile_build tm_profile tm_trace)
 tidemark_unit_test(offline ended_early tm_profile_build tm_profile tm_trace tm_replay tm_wire)
 tidemark_unit_test(offline window tm_profile_build tm_aggregate tm_format tm_profile tm_trace tm_replay tm_wire)
+tidemark_unit_test(offline facts tm_profile_build tm_profile tm_trace tm_replay tm_wire)
 tidemark_unit_test(offline slice tm_trace tm_replay tm_wire)

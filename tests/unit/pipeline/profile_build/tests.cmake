@@ -4,3 +4,4 @@ tidemark_unit_test(profile_build replay_details tm_replay tm_profile tm_wire tm_
 tidemark_unit_test(profile_build sources)
 tidemark_unit_test(profile_build variable_owners tm_base)
 tidemark_unit_test(profile_build name_answers tm_base)
+tidemark_unit_test(profile_build naming tm_symbols tm_base Threads::Threads)
