@@ -176,11 +176,11 @@ struct triggers {
     pid_t pid; /* 0: the group was given */
     /* the control group */
     struct cgroup_place place;
-    bool placed, read_once, distressed;
+    bool placed, distressed;
     uint64_t next_place_ns, next_read_ns;
     struct figure share; /* millionths of the limit; unknown, too, where there is none */
-    uint64_t events;     /* high, max and oom so far */
-    int pressure;        /* descriptor that poll() watches; -1: not allowed */
+    struct figure high_events, max_events, oom_events; /* as last read; unknown: not yet */
+    int pressure; /* descriptor that poll() watches; -1: not allowed */
     /* the rate */
     uint64_t rate_since_ns;
     struct figure rate_bytes, rate;
@@ -200,6 +200,11 @@ static bool trigger_wants_group(const struct trigger *list, size_t count)
            trigger_has_kind(list, count, TRIGGER_OOM);
 }
 
+static void trigger_forget_events(struct triggers *triggers)
+{
+    triggers->high_events = triggers->max_events = triggers->oom_events = FIGURE_UNKNOWN;
+}
+
 static struct triggers *trigger_new_of(const struct trigger *list, size_t count)
 {
     struct triggers *triggers = count && count <= TRIGGERS_MAX ? calloc(1, sizeof *triggers) : NULL;
@@ -211,6 +216,7 @@ static struct triggers *trigger_new_of(const struct trigger *list, size_t count)
     triggers->wants_group = trigger_wants_group(list, count);
     triggers->wants_rate = trigger_has_kind(list, count, TRIGGER_RATE);
     triggers->share = triggers->rate = FIGURE_UNKNOWN;
+    trigger_forget_events(triggers);
     triggers->pressure = -1;
     return triggers;
 }
@@ -241,7 +247,7 @@ static void trigger_take_place(struct triggers *triggers, const struct cgroup_pl
         return;
     triggers->place = *place;
     triggers->placed = true;
-    triggers->read_once = false;
+    trigger_forget_events(triggers);
     if (place->version == 2 && triggers->pid)
         trigger_watch_pressure(triggers);
 }
@@ -310,6 +316,22 @@ static bool trigger_ends_soon(struct figure before, struct figure share)
            figure_or(share, 0) + 3 * figure_or(grown, 0) >= MILLION;
 }
 
+/* True if it has grown since it was last known. */
+static bool trigger_take_count(struct figure *last, struct figure now)
+{
+    bool has_grown = figure_positive(figure_sub(now, *last));
+    *last = figure_known(now) ? now : *last;
+    return has_grown;
+}
+
+static bool trigger_take_events(struct triggers *triggers, const struct cgroup_memory *memory)
+{
+    bool slowed = trigger_take_count(&triggers->high_events, memory->high_events);
+    bool full = trigger_take_count(&triggers->max_events, memory->max_events);
+    bool killed = trigger_take_count(&triggers->oom_events, memory->oom_events);
+    return slowed || full || killed;
+}
+
 static void trigger_look_at_group(struct triggers *triggers, uint64_t now_ns)
 {
     struct cgroup_place place;
@@ -324,15 +346,10 @@ static void trigger_look_at_group(struct triggers *triggers, uint64_t now_ns)
         triggers->share = FIGURE_UNKNOWN;
         return;
     }
-    uint64_t events = figure_or(memory.high_events, 0) + figure_or(memory.max_events, 0) +
-                      figure_or(memory.oom_events, 0);
     struct figure before = triggers->share;
     triggers->share = trigger_share_of(&memory);
-    triggers->distressed = (triggers->read_once && events > triggers->events) ||
-                           trigger_is_pressed(triggers) ||
+    triggers->distressed = trigger_take_events(triggers, &memory) || trigger_is_pressed(triggers) ||
                            trigger_ends_soon(before, triggers->share);
-    triggers->events = events;
-    triggers->read_once = true;
 }
 
 static void trigger_look_at_group_if_due(struct triggers *triggers, uint64_t now_ns)

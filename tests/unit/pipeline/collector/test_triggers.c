@@ -272,6 +272,25 @@ static void distress_fires_before_memory_ends(void **state)
     triggers_free(triggers);
 }
 
+/* A counter that could not be read for a while has not begun at 0. */
+static void unknown_events_are_no_distress(void **state)
+{
+    struct trigger list[] = {parsed("oom")};
+    struct trigger_levels none = levels_of(0, 0, 0);
+    struct triggers *triggers = triggers_new_in(list, 1, &place);
+    (void)state;
+    use(50, 7, 0);
+    put("memory.events", "low 0\n");
+    assert_int_equal(fires(triggers, none, 1 * SECOND), 0);
+    use(50, 7, 0);
+    assert_int_equal(fires(triggers, none, 20 * SECOND), 0);
+    put("memory.events", "low 0\n");
+    assert_int_equal(fires(triggers, none, 40 * SECOND), 0);
+    use(50, 8, 0); /* it has come meanwhile */
+    assert_int_equal(fires(triggers, none, 60 * SECOND), 1);
+    triggers_free(triggers);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +303,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_group_s_limit_is_watched, make_group, remove_group),
         cmocka_unit_test_setup_teardown(distress_fires_before_memory_ends, make_group,
                                         remove_group),
+        cmocka_unit_test_setup_teardown(unknown_events_are_no_distress, make_group, remove_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
