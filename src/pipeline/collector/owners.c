@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/search.h"
 
 #define OTHER_PATHS "other call paths"
 #define WHOLE_FREE  "whole free pages"
@@ -166,7 +167,8 @@ static struct figure owners_watched(const struct owners_request *request,
     return knows ? figure_of(cold) : FIGURE_UNKNOWN;
 }
 
-/* The kernel fills a huge page with zeros: what still is nothing else was never touched. */
+/* Bytes of huge pages that nobody touched: the kernel fills a huge page with zeros, and they are
+ * zeros still. */
 static struct figure owners_idle(const struct owners_request *request,
                                  const struct residency_bytes *bytes)
 {
@@ -236,10 +238,10 @@ static struct amount owners_mapped(const struct smaps_mapping *mapping, uint64_t
 
 const char *owners_thread_name(const struct owners_request *request, pid_t tid)
 {
-    for (size_t i = 0; i < request->thread_count; i++)
-        if (request->threads[i].tid == tid)
-            return request->threads[i].name;
-    return NULL;
+    size_t first = 0;
+    SEARCH_FIRST(first, request->thread_count, at, request->threads[at].tid < tid);
+    bool is_there = first < request->thread_count && request->threads[first].tid == tid;
+    return is_there ? request->threads[first].name : NULL;
 }
 
 static struct profile_owner owners_of_stack(const struct owners_request *request,

@@ -43,8 +43,8 @@ struct owners_thread {
 struct owners_request {
     const struct residency *residency; /* after residency_sum() */
     const struct smaps *smaps;
-    pid_t pid; /* whose main thread has the main stack */
-    const struct owners_thread *threads;
+    pid_t pid;                           /* whose main thread has the main stack */
+    const struct owners_thread *threads; /* by tid */
     size_t thread_count;
     const char *unknown; /* the name for memory whose blocks are not known; NULL: all are known */
     bool has_all_blocks; /* false: the live blocks are a sample, and no owners */

@@ -38,7 +38,7 @@
 /* Bytes by what kind of page they are on. All from `huge` on are parts of `resident`. */
 struct residency_bytes {
     uint64_t resident, swapped, huge, forked, blank, copy;
-    uint64_t idle;                               /* of `huge`, what is blank */
+    uint64_t idle;                               /* blank bytes among `huge` */
     uint64_t watched, cold_1s, cold_10s, filled; /* heat.h */
     uint64_t nodes[PROFILE_NODES];               /* numa.h */
     /* Bytes spared by compressing, times the bytes of a page, so that nothing is lost by

@@ -53,6 +53,15 @@ const char *session_rows_path(const struct session_rows *rows)
     return rows->path;
 }
 
+/* NULL: no row yet. */
+static struct session_file *session_rows_opened(struct session_rows *rows)
+{
+    pthread_mutex_lock(&rows->lock);
+    struct session_file *file = rows->file;
+    pthread_mutex_unlock(&rows->lock);
+    return file;
+}
+
 static struct session_file *session_rows_file(struct session_rows *rows, int *status)
 {
     pthread_mutex_lock(&rows->lock);
@@ -101,10 +110,11 @@ size_t session_rows_settle(struct session_rows *rows)
 {
     enum { TRIES = 100 };
     const struct timespec pause = {0, 50 * 1000 * 1000};
-    size_t left = rows->file ? session_file_settle(rows->file) : 0;
+    struct session_file *file = session_rows_opened(rows);
+    size_t left = file ? session_file_settle(file) : 0;
     for (int tries = 0; left && !rows->has_waited && tries < TRIES; tries++) {
         nanosleep(&pause, NULL);
-        left = session_file_settle(rows->file);
+        left = session_file_settle(file);
     }
     rows->has_waited = left > 0;
     return left;
@@ -112,5 +122,6 @@ size_t session_rows_settle(struct session_rows *rows)
 
 size_t session_rows_count(struct session_rows *rows)
 {
-    return rows->file ? session_file_rows(rows->file) : 0;
+    struct session_file *file = session_rows_opened(rows);
+    return file ? session_file_rows(file) : 0;
 }
