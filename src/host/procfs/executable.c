@@ -15,6 +15,9 @@
 
 #include "procfs/elf_sniff.h"
 
+/* What there is instead, from outside. */
+#define STATIC "; its memory by kind and file, while it runs, is what tidemark maps PID shows"
+
 #define MAX_SCRIPT_DEPTH 4    /* as the kernel */
 #define SHEBANG_BYTES    256u /* BINPRM_BUF_SIZE */
 
@@ -116,10 +119,11 @@ static void executable_classify_elf(struct program *program, const char *path, i
                             "%s is %s, so the loader ignores LD_PRELOAD", path, privilege);
     else if (!*elf->interpreter && elf->position_independent && elf->dynamic)
         executable_conclude(program, PROGRAM_STATIC_PIE,
-                            "%s is statically linked (static-pie) and loads no libraries", path);
+                            "%s is statically linked (static-pie) and loads no libraries" STATIC,
+                            path);
     else if (!*elf->interpreter)
         executable_conclude(program, PROGRAM_STATIC,
-                            "%s is statically linked and loads no libraries", path);
+                            "%s is statically linked and loads no libraries" STATIC, path);
     else if (access(elf->interpreter, F_OK) != 0)
         executable_conclude(program, PROGRAM_NO_INTERPRETER,
                             "%s needs the loader %s, which is not there", path, elf->interpreter);
