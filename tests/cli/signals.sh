@@ -31,3 +31,11 @@ kill -INT -- -$!
 wait $! 2>/dev/null
 echo "INT untrapped: status $?"
 tidemark report s.tmk >/dev/null && echo "and a profile"
+
+# Whoever starts it may ignore SIGCHLD: it waits all the same, and its program ignores it, too.
+(trap '' CHLD; exec tidemark record -q -o s.tmk grep -hs SigIgn /proc/self/status missing) >ignored &
+until_true test -s ignored
+gone() { ! kill -0 "$1"; }
+until_true gone $! || kill_hard $!
+wait $!
+echo "SIGCHLD ignored: status $?, in the program $((0x$(cut -f 2 ignored) >> 16 & 1))"

@@ -201,6 +201,20 @@ void launch_preload(const char *path)
     strbuf_release(&value);
 }
 
+static bool ignored_children;
+
+void launch_hear_children(void)
+{
+    ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
+}
+
+void launch_become(char **argv)
+{
+    if (ignored_children)
+        signal(SIGCHLD, SIG_IGN);
+    execvp(argv[0], argv);
+}
+
 int launch_say_cannot(const char *command, const char *program, int error)
 {
     fprintf(stderr, "tidemark %s: cannot run '%s': %s\n", command, program, strerror(error));

@@ -40,6 +40,12 @@ void launch_preload(const char *path);
 /* The same, by a name that only children of this command have (wire.h: WIRE_SESSION_MARK). */
 void launch_preload_of_session(const char *path);
 
+/* A process that ignores SIGCHLD cannot wait for its children, and it inherits that from the process
+ * that starts it. main() calls this first, so that all commands can wait. */
+void launch_hear_children(void);
+/* As execvp(), with SIGCHLD ignored in the program if it was ignored here at first. */
+void launch_become(char **argv);
+
 /* Says why a program could not be run; the exit status. */
 int launch_say_cannot(const char *command, const char *program, int error);
 

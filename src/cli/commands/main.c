@@ -1,6 +1,7 @@
 /* tidemark: finds the subcommand in the table and calls it. A new command is an entry here, a file
  * beside, and a page in man/. */
 #include "commands/commands.h"
+#include "commands/launch.h"
 #include "commands/output.h"
 
 #include <errno.h>
@@ -197,6 +198,7 @@ static int commands_main_finish(int status)
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
+    launch_hear_children();
     term_guard_begin();
     if (!name) {
         commands_main_print_usage(stderr);
