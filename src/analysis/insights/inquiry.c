@@ -17,7 +17,7 @@ enum { FINDINGS_PER_RULE = CANDIDATES, TITLE_NAME_COLUMNS = 40 };
 
 static const double share_limits[INSIGHT_SEVERITIES] = {0, 0.05, 0.20, 0.50};
 
-/* What an amount must come to for a severity: half of a peak of 10 KiB is nobody's trouble. */
+/* What an amount must come to for a severity: half of a peak of 10 KiB does not matter. */
 static const struct {
     uint64_t bytes, count, ns;
 } amount_limits[INSIGHT_SEVERITIES] = {
@@ -216,7 +216,7 @@ static int inquiry_by_value(const void *a, const void *b)
     return left->node < right->node ? -1 : left->node > right->node;
 }
 
-/* As one what reads alike, most first; returns how many are left. */
+/* Merges paths that read alike, and sorts them, most first. Returns how many are left. */
 static size_t inquiry_merge_alike(const struct profile *profile, struct insight_path *paths,
                                   size_t count)
 {
@@ -302,8 +302,8 @@ void inquiry_silent(struct inquiry *inquiry, const char *why)
         (struct insight_silence){inquiry->rule->id, why};
 }
 
-/* Whoever records distributions records a size for each block: none means not recorded, unless
- * there was nothing to record. */
+/* A recording with distributions has a size for each block. No size means that they were not
+ * recorded, unless there was no block. */
 bool inquiry_has_distributions(const struct inquiry *inquiry)
 {
     return inquiry->profile->distribution_count || !inquiry->calls;
@@ -383,7 +383,8 @@ static bool inquiry_collect_sites(struct inquiry *inquiry)
     if (inquiry->sites)
         inquiry_merge_sites(inquiry, &groups);
     frame_groups_release(&groups);
-    return inquiry->sites;
+    inquiry->lost = inquiry->sites ? rule_lost_by_site(inquiry) : NULL;
+    return inquiry->lost;
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
@@ -403,7 +404,7 @@ static int inquiry_by_severity(const void *a, const void *b)
 
 enum { ACTIVE_PART = 100, QUIET_PART = 1000, REST_PART = 20, REST_NS = 200 * 1000 * 1000 };
 
-/* More than what is made again meanwhile. */
+/* Frees beyond the allocations of the same bucket. */
 static uint64_t inquiry_net_frees(const struct timeline_bucket *bucket)
 {
     uint64_t frees = rule_number(bucket->free_count), made = rule_number(bucket->alloc_count);
@@ -522,6 +523,7 @@ static struct insights *insights_ask(const struct profile *profile, const bool *
     free(inquiry.sites);
     free(inquiry.order);
     free(inquiry.site_of_node);
+    free(inquiry.lost);
     startup_release(&inquiry.startup);
     runtime_pool_names_release(&inquiry.pool_names);
     if (possible)

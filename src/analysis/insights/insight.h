@@ -117,9 +117,9 @@ int insights_text(FILE *out, const struct insights *insights,
 int insights_json(FILE *out, const struct insights *insights,
                   const struct insights_options *options);
 
-/* Parts of other documents: one line each for `most`, those first that are of different rules, or
- * more than notices; the arrays "insights" and
- * "not_asked" in an object that is open. */
+/* Parts of other documents. insights_add_lines(): one line each for at most `most` findings, where
+ * a second notice or info of one rule is shown only if there is room. insights_write(): the arrays
+ * "insights" and "not_asked" in an object that is open. */
 void insights_add_lines(struct strbuf *out, const struct insights *insights,
                         const struct style *style, size_t most);
 void insights_write(struct json *json, const struct insights *insights,

@@ -1,6 +1,6 @@
-/* Writes insights as JSON (doc REPORT-JSON.md). Each has its id, its severity, its sentences,
- * its facts by name and its call paths. Only those of at least the severity that is asked for
- * are written. */
+/* Writes insights as JSON (doc/REPORT-JSON.md). Each has its id, its severity, its sentences, its
+ * facts by name and its call paths. Only those of at least the severity that is asked for are
+ * written. */
 #include "insights/insight.h"
 
 #include "aggregate/facts.h"

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "aggregate/facts.h"
 
-/* The first path of a finding is shown as far as it is kept, the others only so far. */
+/* The first path of a finding is shown as far as it is kept, the others up to OTHER_FRAMES. */
 enum { SEVERITY_COLUMNS = 9, PLACE_COLUMNS = 26, VALUE_COLUMNS = 10, OTHER_FRAMES = 4 };
 
 static enum tone insight_text_tone_of(enum insight_severity severity)
@@ -216,8 +216,8 @@ static void insight_text_add_cut(struct strbuf *out, const struct style *style, 
     strbuf_release(&lines);
 }
 
-/* Where it is; of a title that has no room beside it a library, which only says where to look for
- * the name, gives way. */
+/* The place of a finding. A library in place of a file is left out where the title has no room
+ * beside it, since it only says where to look for the name. */
 static void insight_text_add_place(struct strbuf *out, const struct profile *profile,
                                    const struct insight *insight, size_t room)
 {

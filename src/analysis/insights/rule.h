@@ -1,9 +1,9 @@
 /* What the rules are made of. Inside the room.
  *
  * A rule is a function that is given the inquiry, looks at the profile and calls insight_begin()
- * for what it found, or inquiry_silent() where its data was not recorded. Rules do not see each
- * other's findings; where two would speak of the same thing, what decides is a predicate of a site
- * that both ask (site_is_…). */
+ * for what it found, or inquiry_silent() where its data was not recorded. No rule reads another's
+ * findings. Where two rules could report the same thing, both call a predicate of the site that
+ * decides (rule_site_is_…). */
 #ifndef TIDEMARK_INSIGHTS_RULE_H
 #define TIDEMARK_INSIGHTS_RULE_H
 
@@ -36,6 +36,7 @@ struct inquiry {
      * the run where it is not known. */
     uint64_t active_from_ns, active_until_ns;
     uint64_t freed_at_rest; /* blocks, net, behind that */
+    struct lost *lost;      /* by site */
     struct startup startup;
     struct runtime_pool_names pool_names;
     const struct rule *rule; /* the one that is being asked */
@@ -63,11 +64,11 @@ extern const size_t rule_count;
 /* The rule cannot be asked: `why` is "not recorded: …". */
 void inquiry_silent(struct inquiry *inquiry, const char *why);
 
-/* How much of the program's allocations are made by then, 0 to 1: time in which nothing stands
- * still that rests. Of the run's time where they are not known. */
+/* The share of the program's allocations that were made until `ns`, 0 to 1: a clock that stands
+ * still while the program rests. Where they are not known, the share of the run's time. */
 double inquiry_work_at(const struct inquiry *inquiry, double ns);
 
-/* Is what is seen then of the program's work, or of a rest that lasts, and not of its end? */
+/* Does a look at `ns` show the program at work, or in a rest that lasts, and not its tear-down? */
 bool inquiry_counts_at(const struct inquiry *inquiry, uint64_t ns);
 
 /* What was recorded. */
@@ -84,7 +85,7 @@ struct insight *insight_begin(struct inquiry *inquiry, uint64_t amount, uint64_t
 void insight_release(struct insight *insight); /* what it points to */
 void insight_at_most(struct insight *insight, enum insight_severity most);
 void insight_at_least(struct insight *insight, enum insight_severity least);
-/* It says what the memory is: among infos, which cost next to nothing, that comes first. */
+/* For a finding that says what the memory is: as an info it comes before all other infos. */
 void insight_leads_infos(struct insight *insight);
 void insight_title(struct insight *insight, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -136,15 +137,15 @@ struct candidates {
 };
 void inquiry_candidates_add(struct candidates *candidates, const struct site *site, uint64_t cost);
 
-/* For thresholds: no finding rests on what is not known, so that it counts as nothing. A rule whose
- * data was not recorded at all is silent before. */
+/* For thresholds: an unknown figure counts as 0, so that no finding rests on it. A rule whose data
+ * was not recorded at all is silent before. */
 static inline uint64_t rule_number(struct figure figure)
 {
     return figure_or(figure, 0);
 }
 
-/* For limits that a finding must stay below or beside: what is not known counts as more than any,
- * so that no finding rests on it there either. */
+/* For upper limits: an unknown figure counts as more than any number, so that no finding rests on
+ * it. */
 static inline uint64_t rule_number_or_most(struct figure figure)
 {
     return figure_or(figure, FIGURE_MOST);
@@ -174,10 +175,14 @@ bool rule_site_is_churned(const struct site *site);
 /* rule_churn.c */
 bool rule_site_is_compiler_made(const struct inquiry *inquiry, const struct site *site);
 
-/* rule_lost.c; bytes of the islands whose heads the site has asked for */
+/* rule_lost.c */
+/* What is lost of the islands whose heads a site has asked for. */
+struct lost {
+    uint64_t bytes, count, island_count;
+};
 void rule_leak_lost(struct inquiry *inquiry);
-uint64_t rule_lost_bytes(const struct inquiry *inquiry, const struct site *site);
-uint64_t rule_lost_count(const struct inquiry *inquiry, const struct site *site);
+struct lost *rule_lost_by_site(const struct inquiry *inquiry); /* NULL: out of memory */
+struct lost rule_lost_of(const struct inquiry *inquiry, const struct site *site);
 /* rule_leaks.c */
 /* Of one call path, blocks or mappings. NULL: no curve, and no growth that is known. */
 bool rule_path_grows_to_the_end(const struct inquiry *inquiry, const struct call_metrics *metrics,

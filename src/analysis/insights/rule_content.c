@@ -23,7 +23,7 @@ static void rule_content_add(struct empty *empty, const struct profile_owner *ow
     if (!figure_known(owner->copy_bytes))
         return;
     empty->read += rule_number(owner->resident_bytes);
-    if (!owner->path || owner->kind > PROFILE_OWNER_MAPPING) /* what is free belongs to nobody */
+    if (!owner->path || owner->kind > PROFILE_OWNER_MAPPING) /* free memory has no owner */
         return;
     empty->resident += rule_number(owner->resident_bytes);
     empty->zero += rule_number(owner->zero_bytes);

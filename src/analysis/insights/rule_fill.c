@@ -1,5 +1,5 @@
-/* Containers with much more room than they use. What grows by doubling is half full at least; what
- * is less was reserved, or emptied and kept. */
+/* Containers with much more room than they use. A container that grows by doubling is at least half
+ * full. One that is emptier was reserved, or emptied and kept. */
 #include "insights/rule.h"
 
 #include <stdlib.h>

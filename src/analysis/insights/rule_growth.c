@@ -43,9 +43,9 @@ struct growths {
     uint64_t step, count, all; /* the commonest growth in bytes, how often, and all of them */
 };
 
-/* The list has the commonest growths only, so all are taken to be whatever reallocations did not
- * keep the size. Of values that were not counted one by one (DISTRIBUTION_OTHERS) none is the
- * one. */
+/* The list has the commonest growths only. All reallocations that did not keep the size are
+ * therefore taken to be growths. DISTRIBUTION_OTHERS stands for many values, so that it is not the
+ * commonest. */
 static struct growths rule_growth_commonest(const struct profile *profile)
 {
     struct growths growths = {0};
@@ -123,8 +123,8 @@ static void rule_growth_report_realloc(struct inquiry *inquiry, const struct can
                       "size at the start if it can be known.";
 }
 
-/* By the sizes of its own: from the smallest to the largest in so many steps. Not known of blocks
- * that others began. */
+/* Does the site grow its blocks by little, judging by its own sizes: from the smallest to the
+ * largest in so many steps? Not known of blocks that other sites allocated. */
 static bool rule_growth_grows_little(const struct inquiry *inquiry,
                                      const struct call_metrics *metrics, struct growths growths)
 {
@@ -230,7 +230,8 @@ static bool rule_growth_path_grows_by_copy(const struct profile *profile,
     return !curve || curve->count < COPY_CURVE_POINTS || rule_growth_curve_rises(curve);
 }
 
-/* Can any of its paths? Most sites cannot, and their paths lie anywhere. */
+/* Can one of its paths grow by copy? This saves reading the paths of most sites, which are
+ * scattered in memory. */
 static bool rule_growth_may_grow_by_copy(const struct call_metrics *site)
 {
     uint64_t least = rule_number(site->size_min), most = rule_number(site->size_max);

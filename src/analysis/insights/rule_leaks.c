@@ -166,7 +166,8 @@ struct growth {
 static struct growth rule_leaks_growth_of(const struct inquiry *inquiry, const struct site *site)
 {
     struct growth growth = {.made = figure_of(0)};
-    /* What all of its paths have is too little for one: most sites, and paths lie anywhere. */
+    /* What all paths hold is too little for one of them. This saves reading the paths of most
+     * sites, which are scattered in memory. */
     if (rule_number(site->metrics.live_bytes) < LEAK_BYTES ||
         rule_number(site->metrics.live_count) < GROWTH_BLOCKS)
         return growth;
@@ -203,7 +204,7 @@ static void rule_leaks_weigh_growth(const struct inquiry *inquiry, struct insigh
                                     const struct site *site, const struct growth *growth)
 {
     bool is_part = rule_growth_is_a_part(inquiry, growth->until_ns);
-    if (facts_graph_sample(inquiry->profile)) /* room that is not used tells more of the same */
+    if (facts_graph_sample(inquiry->profile)) /* rule_fill() reports containers with unused room */
         insight_at_most(insight, is_part || rule_site_is_unfilled(inquiry, site) ? INSIGHT_INFO
                                                                                  : INSIGHT_NOTICE);
     else if (is_part)
@@ -256,8 +257,8 @@ static void rule_leaks_report_growth(struct inquiry *inquiry, const struct site 
     insight->advice = rule_leaks_growth_advice(inquiry->profile);
 }
 
-/* What the program can still reach, at most: blocks of a call path may all lie below lost ones of
- * another. */
+/* An upper limit of the bytes that the program can still reach. Blocks of one call path may all lie
+ * below lost blocks of another. */
 static uint64_t rule_leaks_reachable(const struct inquiry *inquiry)
 {
     const struct profile_sample *sample = facts_graph_sample(inquiry->profile);
@@ -277,8 +278,8 @@ void rule_leak_growth(struct inquiry *inquiry)
     uint64_t reachable = rule_leaks_reachable(inquiry);
     for (size_t i = 0; i < inquiry->site_count; i++) {
         struct growth growth = rule_leaks_growth_of(inquiry, &inquiry->sites[i]);
-        /* What is lost is another finding's. */
-        if (growth.bytes && rule_lost_bytes(inquiry, &inquiry->sites[i]) < growth.bytes / 2 &&
+        /* Lost blocks are rule_leak_lost()'s. */
+        if (growth.bytes && rule_lost_of(inquiry, &inquiry->sites[i]).bytes < growth.bytes / 2 &&
             reachable >= growth.bytes / 2)
             inquiry_candidates_add(&candidates, &inquiry->sites[i], growth.bytes);
     }
@@ -382,8 +383,7 @@ struct remains {
     uint64_t bytes, blocks, one_time_bytes, one_time_blocks, growing_bytes;
 };
 
-/* The run-times keep these, or asked for them as they started, and the program has nothing to free.
- */
+/* Blocks that run-times keep, or allocated as they started: the program cannot free them. */
 static struct runtime_pools rule_leaks_pools_of(const struct inquiry *inquiry,
                                                 const struct site *site)
 {
@@ -413,13 +413,15 @@ static void rule_leaks_count_site(const struct inquiry *inquiry, const struct si
         remains->one_time_blocks += blocks;
         return;
     }
-    uint64_t lost_bytes = rule_lost_bytes(inquiry, site),
-             lost_count = rule_lost_count(inquiry, site);
-    if (lost_bytes > growth.bytes) { /* another finding has it */
-        bytes -= bytes < lost_bytes ? bytes : lost_bytes;
-        blocks -= blocks < lost_count ? blocks : lost_count;
+    struct lost lost = rule_lost_of(inquiry, site);
+    if (lost.bytes > growth.bytes) { /* rule_leak_lost() reports it */
+        bytes -= bytes < lost.bytes ? bytes : lost.bytes;
+        blocks -= blocks < lost.count ? blocks : lost.count;
         growth.bytes = growth.blocks = 0;
     }
+    /* A path that grows may be one of the run-times', which is taken off already. */
+    growth.bytes = growth.bytes < bytes ? growth.bytes : bytes;
+    growth.blocks = growth.blocks < blocks ? growth.blocks : blocks;
     remains->growing_bytes += growth.bytes;
     remains->bytes += bytes - growth.bytes;
     remains->blocks += blocks - growth.blocks;

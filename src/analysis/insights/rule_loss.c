@@ -22,7 +22,7 @@ static void rule_loss_title_unseen(struct insight *insight, const struct profile
     strbuf_release(&title);
 }
 
-/* The worst of it. */
+/* The title names the worst loss. */
 static void rule_loss_title(struct insight *insight, const struct profile *profile,
                             const struct losses *losses)
 {
@@ -101,7 +101,7 @@ static bool rule_loss_badly_walked(const struct profile *profile, uint64_t *unwa
            (all > 0 && part / all >= UNWALKABLE_SHARE);
 }
 
-/* Nothing else is amiss. */
+/* Are replaced blocks the only loss? */
 static bool rule_loss_replaced_only(const struct losses *losses, const struct profile *profile)
 {
     return losses->replaced && !profile->damage && !losses->lost && !losses->malformed &&

@@ -11,11 +11,6 @@
 #define LOST_BLOCKS 16
 #define LOST_FEW    3
 
-/* Islands whose heads a site has asked for. */
-struct lost {
-    uint64_t bytes, count, island_count;
-};
-
 static void rule_lost_add_island(struct lost *lost, const struct profile_island *island)
 {
     lost->bytes += island->bytes + island->indirect_bytes;
@@ -23,26 +18,22 @@ static void rule_lost_add_island(struct lost *lost, const struct profile_island 
     lost->island_count += island->count;
 }
 
-static struct lost rule_lost_of(const struct inquiry *inquiry, const struct site *site)
+struct lost *rule_lost_by_site(const struct inquiry *inquiry)
 {
     size_t count;
     const struct profile_island *islands = facts_islands(inquiry->profile, &count);
-    uint32_t number = (uint32_t)(site - inquiry->sites);
-    struct lost lost = {0};
-    for (size_t i = 0; i < count; i++)
-        if (inquiry->site_of_node[islands[i].path] == number)
-            rule_lost_add_island(&lost, &islands[i]);
+    struct lost *lost = calloc(inquiry->site_count + 1, sizeof *lost);
+    for (size_t i = 0; i < count && lost; i++) {
+        uint32_t site = inquiry->site_of_node[islands[i].path];
+        if (site != UINT32_MAX)
+            rule_lost_add_island(&lost[site], &islands[i]);
+    }
     return lost;
 }
 
-uint64_t rule_lost_bytes(const struct inquiry *inquiry, const struct site *site)
+struct lost rule_lost_of(const struct inquiry *inquiry, const struct site *site)
 {
-    return rule_lost_of(inquiry, site).bytes;
-}
-
-uint64_t rule_lost_count(const struct inquiry *inquiry, const struct site *site)
-{
-    return rule_lost_of(inquiry, site).count;
+    return inquiry->lost[site - inquiry->sites];
 }
 
 static bool rule_lost_is_snapshot(const struct profile *profile, uint32_t id)
@@ -92,10 +83,10 @@ static void rule_lost_report(struct inquiry *inquiry, const struct site *site,
     struct lost lost = rule_lost_of(inquiry, site);
     struct insight *insight =
         insight_begin(inquiry, lost.bytes, rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
-    /* Nothing excuses it, and it goes on as long as the program does. */
+    /* A lost block is never kept on purpose, and the loss goes on as long as the program runs. */
     if (insight->severity < INSIGHT_SEVERE && lost.count >= LOST_BLOCKS && lost.bytes >= LOST_BYTES)
         insight->severity++;
-    /* No stream of them is often what main() held to its end. */
+    /* A few that are lost at the end only are often what main() held. */
     bool at_end = lost.island_count < LOST_BLOCKS && !rule_lost_at_work(inquiry, site, lost.bytes);
     if (at_end)
         insight_at_most(insight, lost.count <= LOST_FEW ? INSIGHT_INFO : INSIGHT_NOTICE);
@@ -115,34 +106,17 @@ static void rule_lost_report(struct inquiry *inquiry, const struct site *site,
                       "function's result, or what holds it, is overwritten or goes out of scope.";
 }
 
-/* By site, in one pass; NULL: out of memory. */
-static struct lost *rule_lost_by_site(const struct inquiry *inquiry)
-{
-    size_t count;
-    const struct profile_island *islands = facts_islands(inquiry->profile, &count);
-    struct lost *lost = calloc(inquiry->site_count + 1, sizeof *lost);
-    for (size_t i = 0; i < count && lost; i++) {
-        uint32_t site = inquiry->site_of_node[islands[i].path];
-        if (site != UINT32_MAX)
-            rule_lost_add_island(&lost[site], &islands[i]);
-    }
-    return lost;
-}
-
 void rule_leak_lost(struct inquiry *inquiry)
 {
     struct candidates candidates = {0};
-    struct lost *lost = rule_lost_by_site(inquiry);
     if (!facts_graph_sample(inquiry->profile)) {
-        free(lost);
         inquiry_silent(inquiry,
                        "not known: which blocks nothing points to (tidemark leaks says why)");
         return;
     }
-    for (size_t i = 0; i < inquiry->site_count && lost; i++)
-        if (lost[i].bytes >= LOST_BYTES || lost[i].count >= LOST_BLOCKS)
-            inquiry_candidates_add(&candidates, &inquiry->sites[i], lost[i].bytes);
-    free(lost);
+    for (size_t i = 0; i < inquiry->site_count; i++)
+        if (inquiry->lost[i].bytes >= LOST_BYTES || inquiry->lost[i].count >= LOST_BLOCKS)
+            inquiry_candidates_add(&candidates, &inquiry->sites[i], inquiry->lost[i].bytes);
     for (size_t i = 0; i < candidates.count; i++)
         rule_lost_report(inquiry, candidates.top[i].site, &candidates);
 }

@@ -9,7 +9,7 @@
 #define MAPPED_BYTES    (1 << 20)
 #define MAPPED_MAPPINGS 16
 
-/* A call path that grows, and the functions that they are added up to. */
+/* A function whose mappings grow: the sum of its call paths that grow. */
 struct mapper {
     uint64_t key; /* of the frame */
     struct frame frame;

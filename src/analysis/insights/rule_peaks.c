@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "aggregate/facts.h"
 
-#define PEAK_BYTES (64 << 10) /* smaller ones are nobody's trouble */
+#define PEAK_BYTES (64 << 10) /* smaller ones do not matter */
 #define PEAK_SHARE 0.5
 /* A spike: the peak is this many times what the program holds in half of its run. Of a level that
  * rises evenly to the end it is twice that. */
@@ -73,7 +73,7 @@ static bool rule_peaks_is_no_memory(const struct inquiry *inquiry, uint64_t byte
            bytes > *most + *most / 8 + (1 << 20);
 }
 
-/* Files and the tool's own that were resident at a look: as much as at all looks. */
+/* Resident bytes of files and of the tool: the least that a look found. */
 static struct figure rule_peaks_other_resident(const struct profile *profile)
 {
     struct figure least = FIGURE_UNKNOWN;
@@ -84,8 +84,8 @@ static struct figure rule_peaks_other_resident(const struct profile *profile)
     return least;
 }
 
-/* Blocks that were never used whole are no spike of memory. Code that is resident is none of
- * them. */
+/* Can all of the peak have been resident? Blocks that were never wholly used are no spike of
+ * memory. Files and the tool's own have a part of what was resident. */
 static bool rule_peaks_can_be_memory(const struct inquiry *inquiry, uint64_t bytes)
 {
     uint64_t ns = rule_number(inquiry->total->peak_ticks), most,
@@ -93,7 +93,7 @@ static bool rule_peaks_can_be_memory(const struct inquiry *inquiry, uint64_t byt
     return !figure_get(rule_peaks_most_resident(inquiry, ns), &most) || bytes + others <= most;
 }
 
-/* A room that is asked for by the way, and used in small part or not at all. */
+/* Blocks that were asked for, and used in small part or not at all. */
 static void rule_peaks_report_unused(struct inquiry *inquiry, const struct site *site,
                                      uint64_t most)
 {
@@ -148,14 +148,17 @@ void rule_peak_one_site(struct inquiry *inquiry)
 {
     if (rule_number(inquiry->total->peak_bytes) < PEAK_BYTES || rule_heap_is_small(inquiry))
         return;
-    for (size_t i = 0; i < inquiry->site_count; i++) {
+    size_t before = inquiry->out->count;
+    /* One at most, but in a damaged file, where sites may hold more than there is. */
+    for (size_t i = 0; i < inquiry->site_count && inquiry->out->count == before; i++) {
         const struct site *site = &inquiry->sites[i];
         uint64_t held = rule_number(site->metrics.at_peak_bytes), most;
         if ((double)held <= PEAK_SHARE * (double)rule_number_or_most(inquiry->total->peak_bytes))
             continue;
         if (!rule_peaks_is_no_memory(inquiry, held, rule_number(inquiry->total->peak_ticks), &most))
             rule_peaks_report(inquiry, site);
-        else if (!rule_site_is_untouched(inquiry, site)) /* which says it of the same blocks */
+        else if (!rule_site_is_untouched(inquiry, site)) /* else rule_untouched() reports the
+                                                            same blocks */
             rule_peaks_report_unused(inquiry, site, most);
     }
 }

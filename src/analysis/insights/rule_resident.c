@@ -15,7 +15,7 @@
 #define KEPT_NOTICE_SHARE 0.1
 #define PINNED_BYTES      (1 << 20)
 /* A few MiB between live blocks are what any program has that builds something and goes on, as bash
- * that has expanded {1..20000}: less than this is worth a notice. */
+ * that has expanded {1..20000}: less than this is worth a notice at most. */
 #define PINNED_WARNING_BYTES (16 << 20)
 #define PINNED_SHARE         0.1 /* of the resident bytes */
 /* Of what was requested when the work ended, at a look behind it. */
@@ -276,7 +276,7 @@ static const struct profile_sample *rule_resident_most_kept(const struct profile
     return found;
 }
 
-/* Whose blocks of the peak are gone. */
+/* The site that has freed most of its blocks of the peak; NULL: none has. */
 static const struct site *rule_resident_who_freed(const struct inquiry *inquiry)
 {
     const struct site *most = NULL;
@@ -308,7 +308,7 @@ static void rule_resident_title_fall(const struct inquiry *inquiry, struct insig
         insight_add_paths(inquiry, insight, who, METRIC_ROW(at_peak_bytes), INSIGHT_BYTES);
 }
 
-/* All that the timeline knows, or what the ledger says of it. */
+/* Begins the finding about memory that was freed and stays resident. */
 static struct insight *rule_resident_begin_fall(struct inquiry *inquiry, const struct fall *fall)
 {
     uint64_t fell = fall->peak_bytes - fall->low_bytes;
@@ -384,7 +384,8 @@ void rule_fragmentation(struct inquiry *inquiry)
 
 /* ---- Never touched ------------------------------------------------------------------------- */
 
-/* Of a site, what the readings say that saw at least half of what it held in any of them. */
+/* What the looks say of a site, by those that saw at least half of what the site held at any
+ * look. */
 struct untouched {
     uint64_t most_live_bytes;
     uint64_t least_bytes, most_bytes; /* untouched */
@@ -452,7 +453,8 @@ static struct untouched *rule_resident_untouched_by_site(const struct inquiry *i
     return sites;
 }
 
-/* What no page that came later can have been: the process was never larger than this. */
+/* Bytes that cannot have been touched after the look either: the untouched ones, less all by which
+ * the resident memory can have grown since. */
 static uint64_t rule_resident_never_touched(const struct profile *profile,
                                             const struct untouched *of)
 {
@@ -548,7 +550,8 @@ static void rule_resident_look_at(struct limit *limit, const struct profile_samp
     limit->share = share;
 }
 
-/* The last reading was before the end; how many were killed up to then the end tells. */
+/* The last look was before the end. PROFILE_META_OOM_KILLS counts those that were killed between
+ * the two as well. */
 static struct limit rule_resident_find_limit(const struct profile *profile)
 {
     struct limit limit = {0};

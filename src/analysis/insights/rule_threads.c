@@ -34,8 +34,8 @@ static bool rule_threads_knows_pair(const struct profile *profile, const struct 
     return pair->owner < profile->thread_count && pair->freer < profile->thread_count;
 }
 
-/* Nobody says for certain that frees of others' blocks were recorded; whoever records them records
- * distributions too. */
+/* No field of a profile says whether frees of other threads' blocks were recorded. A recording that
+ * has them has distributions too. */
 static bool rule_threads_has_exchanges(const struct inquiry *inquiry)
 {
     return inquiry->profile->thread_count < 2 || inquiry->profile->exchange_count ||
@@ -55,8 +55,8 @@ static void rule_threads_add_freeing_paths(const struct inquiry *inquiry, struct
     insight_add_top(inquiry, insight, &top, INSIGHT_COUNT);
 }
 
-/* Whose most of them must be: all blocks of other sites together are less than half of them. NULL:
- * nobody's for certain. */
+/* The site that must have made most of the pair's blocks: all other sites together made less than
+ * half as many. NULL: none is certain. */
 static const struct site *rule_threads_maker(const struct inquiry *inquiry,
                                              const struct exchange *pair)
 {

@@ -64,8 +64,8 @@ static struct sums rule_variables_sum_up(const struct profile *profile, bool (*c
     return sums;
 }
 
-/* "libgs.so.10, 8.90 MiB": of a stripped library, say, where the variables that have names are not
- * what it is about. */
+/* "libgs.so.10, 8.90 MiB": where most bytes of a section belong to variables without names, as in a
+ * stripped library. */
 static void rule_variables_add_nameless(struct insight *insight, const struct profile *profile,
                                         const struct sums *sums)
 {

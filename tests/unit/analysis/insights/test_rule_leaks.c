@@ -324,6 +324,23 @@ static void a_run_times_pool_is_taken_off_where_it_was_counted(void **state)
     built_free(built);
 }
 
+/* Blocks of the run-time are not counted at all, so their growth cannot be taken off again. */
+static void a_pool_that_grows_is_taken_off_once(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    uint32_t path = built_path(built, "_GLOBAL__sub_I_eh_alloc.cc:1");
+    built_site(built, path, kept(1000, 640000, 990 * MS));
+    struct curve_point *points = built_curve(built, path, 200);
+    for (int i = 0; i < 200; i++)
+        points[i] = (struct curve_point){(uint64_t)i * 5 * MS, (uint64_t)(640000 * i / 199.0)};
+    built_site(built, built_path(built, "main:11 > other:21"), kept(200, 64 * KIB, 500 * MS));
+    const struct insight *insight = the(built_ask(built), "leak-possible");
+    assert_string_equal(insight->title, "64.0 KiB in 200 blocks never freed, possibly leaked");
+    assert_int_equal(insight->path_count, 1);
+    built_free(built);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +361,7 @@ int main(void)
         cmocka_unit_test(small_remains_are_not_worth_a_word),
         cmocka_unit_test(without_curves_growth_is_not_asked),
         cmocka_unit_test(a_run_times_pool_is_taken_off_where_it_was_counted),
+        cmocka_unit_test(a_pool_that_grows_is_taken_off_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

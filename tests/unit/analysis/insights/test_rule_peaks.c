@@ -152,6 +152,21 @@ static void half_of_it_is_not_enough(void **state)
     built_free(built);
 }
 
+/* Room for findings is for a few of each rule. */
+static void a_damaged_profile_has_one_such_site_at_most(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    char frames[40];
+    for (int i = 0; i < 20; i++) {
+        snprintf(frames, sizeof frames, "main:10 > f%d:%d", i, 20 + i);
+        add_held(built, frames, 6 * MIB);
+    }
+    built->profile.program.total.peak_bytes = figure_of(8 * MIB);
+    the(built_ask(built), "peak-one-site");
+    built_free(built);
+}
+
 /* The global one of load() and, later, one of `bytes`, of which load() holds `same`. */
 static struct built *two_peaks(uint64_t bytes, uint64_t same)
 {
@@ -265,6 +280,7 @@ int main(void)
         cmocka_unit_test(what_was_never_resident_is_no_peak_of_memory),
         cmocka_unit_test(what_is_said_to_be_untouched_is_not_said_twice),
         cmocka_unit_test(half_of_it_is_not_enough),
+        cmocka_unit_test(a_damaged_profile_has_one_such_site_at_most),
         cmocka_unit_test(another_peak_of_other_sites_is_told),
         cmocka_unit_test(beside_a_peak_that_was_no_memory_there_is_no_other),
         cmocka_unit_test(blocks_that_are_little_of_the_program_have_no_peaks_to_lower),
