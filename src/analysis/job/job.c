@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/search.h"
 
-/* Ranks of several processes, and of files that cannot be read, are here all the same. */
+/* A rank of several processes counts once, and one whose file cannot be read counts too. */
 static uint64_t job_count_ranks(const struct job_summary *summary)
 {
     uint64_t count = 0;

@@ -1,5 +1,5 @@
 /* Serialization of digests (job_bytes.h). Numbers up to 128 bits are varints, and strings are a
- * length and bytes. A reader that meets damage jumps to its end and stays failed. */
+ * length and bytes. At damage a reader jumps to its end and stays failed. */
 #include "job/job_bytes.h"
 
 #include <stdio.h>
@@ -7,8 +7,6 @@
 #include <string.h>
 #include "base/memory.h"
 #include "base/varint.h"
-
-/* ---- Memory -------------------------------------------------------------------------------- */
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 

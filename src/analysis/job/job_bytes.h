@@ -1,6 +1,6 @@
-/* Numbers and strings as bytes, for what analysing processes send to each other. The reader
- * believes no length: after the first thing that makes no sense it fails for good and gives zeros.
- * A number is a varint (base/varint.h) without zeros in front. */
+/* Numbers and strings as bytes, for what analysing processes send to each other. The reader trusts
+ * no length: after the first thing that makes no sense it fails for good and gives zeros. A number
+ * is a varint (base/varint.h) without zeros in front. */
 #ifndef TIDEMARK_JOB_JOB_BYTES_H
 #define TIDEMARK_JOB_JOB_BYTES_H
 
@@ -14,7 +14,7 @@ typedef varint_u128 job_u128;
 
 void bytes_put(struct strbuf *out, uint64_t number);
 void bytes_put_wide(struct strbuf *out, job_u128 number);
-/* NULL is told from "". */
+/* NULL and "" are told apart. */
 void bytes_put_string(struct strbuf *out, const char *string);
 void bytes_put_blob(struct strbuf *out, const void *bytes, size_t count);
 

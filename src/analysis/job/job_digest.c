@@ -270,8 +270,8 @@ static uint32_t job_digest_function_entry(struct taking *taking, struct frame fr
     return *entry - 1;
 }
 
-/* What ever made a block there has an entry; of a figure beyond all sense there is none. What is
- * not known adds nothing: job_summary_knows() tells. */
+/* Adds the figures of a path or an owner to an entry. A sum above JOB_FIGURE_MAX makes no sense. An
+ * unknown figure adds nothing: job_summary_knows() says whether there was one. */
 static void job_digest_add_to(struct taking *taking, uint32_t entry,
                               const struct figure figures[JOB_FIGURES])
 {
@@ -312,7 +312,8 @@ static void job_digest_take_site(struct taking *taking, struct job_rank *rank,
         rank->mpi_peak_bytes = figure_add(rank->mpi_peak_bytes, metrics->at_peak_bytes);
 }
 
-/* Who has the resident memory of the rank's look: its first known frame, or what it is called. */
+/* An owner of resident memory in the rank's look: by the frame that its call path is listed under,
+ * or by its name. */
 static void job_digest_take_owner(struct taking *taking, const struct profile_owner *owner)
 {
     const struct profile *profile = taking->profile;
@@ -370,7 +371,7 @@ static void job_digest_take_entries(struct job_summary *digest, struct job_rank 
                                     const struct profile *profile)
 {
     struct taking taking = {.digest = digest, .profile = profile};
-    taking.hidden = frames_of_libraries(profile);
+    taking.hidden = memory_need(frames_of_libraries(profile));
     taking.entry = memory_resize(NULL, profile->line_count, sizeof *taking.entry);
     memset(taking.entry, 0, profile->line_count * sizeof *taking.entry);
     job_digest_mark_mpi(&taking);

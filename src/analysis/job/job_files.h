@@ -19,7 +19,7 @@ struct job_file {
     uint32_t rank, size; /* size of the job, 0: not known */
     bool rank_known, is_helper;
     bool is_running; /* its recording goes on */
-    /* Not written: for who has the list itself. */
+    /* Not written by job_files_write(). */
     char *trace;           /* NULL: none */
     int64_t start_unix_ns; /* -1: not known */
 };

@@ -82,7 +82,7 @@ static struct forecast_asked forecast_asked_of(const struct job_options *options
     return asked;
 }
 
-/* Whose need grows most from the largest job to `ranks`; NULL: nobody's that is known. */
+/* The function whose bytes grow most from the largest job to `ranks`; NULL: none is known. */
 static const struct job_scaled *forecast_culprit(struct job *const *jobs, size_t count,
                                                  const struct job_scaled *scaled,
                                                  size_t scaled_count, double ranks)

@@ -1,4 +1,4 @@
-/* Writes a job as JSON (doc JOB-JSON.md): ranks, nodes, statistics over the ranks, functions and
+/* Writes a job as JSON (doc/JOB-JSON.md): ranks, nodes, statistics over the ranks, functions and
  * what is missing. Sums of all ranks have 128 bits: beyond 64 bits they are written as
  * floating-point numbers. */
 #include <math.h>

@@ -9,12 +9,14 @@
 #include <string.h>
 #include "base/human.h"
 
-/* A law that meets all points exactly would win whatever its size: bytes are no better. */
+/* The least relative error of a law: one that met all points exactly would win whatever its number
+ * of parameters. */
 #define JOB_LAW_LEAST_ERROR 1e-6
 /* Three points tell a constant only if they hardly differ. */
 #define JOB_LAW_SAME 0.02
 /* From so many points on, and where these lie no farther off than chance takes them, laws have
- * weights. Fewer tell the laws hardly apart; what lies farther off does so by steps of arrays. */
+ * weights. Fewer points hardly tell the laws apart. Points that lie farther off do so because
+ * arrays grow in steps. */
 #define JOB_LAW_ENOUGH    6
 #define JOB_LAW_BY_CHANCE 0.02
 
@@ -219,7 +221,7 @@ struct job_laws job_laws_fit(const double *ranks, const double *bytes, size_t co
         return laws;
     qsort(laws.fits, laws.count, sizeof *laws.fits, job_law_compare);
     laws.lack = job_laws_judge(&laws, &points);
-    size_t close = 0; /* those that would be none if they were alone leave */
+    size_t close = 0; /* laws that miss their points by too much are left out */
     for (size_t i = 0; i < laws.count && !laws.lack; i++)
         if (laws.fits[i].deviation <= JOB_LAW_MOST_DEVIATION)
             laws.fits[close++] = laws.fits[i];
@@ -287,7 +289,7 @@ static double job_laws_below(const struct job_law_says *says, size_t count, doub
     return sum / all;
 }
 
-/* By halves between two values of which one is below and the other above it. */
+/* By bisection between a value below the quantile and one above it. */
 static double job_laws_quantile(const struct job_law_says *says, size_t count, double part)
 {
     double low = INFINITY, high = -INFINITY;
@@ -342,7 +344,7 @@ static bool job_laws_is_above(const struct job_laws *laws, enum job_law_bound bo
     return (bound == BOUND_VALUE ? at.value : bound == BOUND_HIGH ? at.high : at.low) > limit;
 }
 
-/* By steps of an eighth, and then by halves, to a whole number of ranks. */
+/* By steps of an eighth, and then by bisection, to a whole number of ranks. */
 static double job_laws_first(const struct job_laws *laws, enum job_law_bound bound, double limit)
 {
     double below = laws->most_ranks, above = below;

@@ -148,7 +148,8 @@ struct finding {
     size_t next;
 };
 
-/* The marks that were reached while the sums hold: each is exact, the others' minima hold. */
+/* The high-water marks that were reached while the sums hold: a rank's mark is exact, and the
+ * others held at least their minima. */
 static void job_nodes_take_marks(struct finding *finding, const struct sweep *sweep,
                                  uint64_t until_ns)
 {
@@ -242,7 +243,7 @@ static void job_nodes_find_peak(struct job_node_peak *node, const struct job_ran
     }
     job_nodes_sweep_end(&sweep);
     free(finding.by_peak);
-    for (size_t i = 0; i < count; i++) /* alone, each was at its own */
+    for (size_t i = 0; i < count; i++) /* each rank alone reached its own mark */
         job_nodes_raise(&node->lower_bytes, figure_or(members[i]->peak_bytes, 0));
     job_nodes_raise(&node->upper_bytes, node->lower_bytes);
 }
@@ -337,7 +338,7 @@ struct job_node_peak *job_nodes(const struct job_summary *summary, size_t *count
                 break;
         struct job_node_peak node = job_nodes_look_at(summary, all + i, past - i);
         if (!*node.key && !node.ranks && !node.helpers)
-            continue; /* nobody knows where those that could not be read were */
+            continue; /* only ranks that could not be read, on no known node */
         array_need_room(&nodes, &capacity, *count, sizeof *nodes);
         nodes[(*count)++] = node;
     }
@@ -358,6 +359,7 @@ static void job_nodes_find_extent(struct job_course *course, const struct job_ra
         job_nodes_raise(&end, members[i]->start_unix_ns + members[i]->duration_ns);
     }
     course->start_unix_ns = count ? begin : 0;
+    course->at_unix_ns = course->start_unix_ns; /* if none of them ever held anything */
     course->duration_ns = count ? end - begin : 0;
 }
 
@@ -376,7 +378,8 @@ void job_course_init(struct job_course *course, const struct job_summary *summar
     size_t member_count = 0;
     uint64_t at_ns, until_ns;
     struct sweep sweep;
-    /* What does not say when it began (another tool's recording, say) has no place in time. */
+    /* A rank whose beginning is not known (of another tool's recording, say) has no place in
+     * time. */
     for (size_t i = 0; i < summary->rank_count; i++)
         if (job_rank_has_levels(members[i]) && members[i]->start_unix_ns)
             members[member_count++] = members[i];

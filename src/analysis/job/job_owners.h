@@ -23,7 +23,8 @@ struct job_owners {
 };
 
 void job_owners_release(struct job_owners *owners);
-/* The look of a rank. Not of a profile of a level or without a look. `nodes`: by path, the node. */
+/* Adds the look of a rank; nothing of a profile of a level, or without a look. `nodes`: by path,
+ * the node. */
 void job_owners_add_profile(struct job_owners *owners, const struct profile *profile,
                             const uint32_t *nodes);
 /* The rows of the rank's look; NULL: there is none that is added up. */

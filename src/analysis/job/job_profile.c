@@ -17,7 +17,7 @@ static int job_profile_put_text(struct profile_writer *writer, const char *key, 
     return value ? profile_put_text(writer, key, value) : 0;
 }
 
-/* Where all ranks ran on one machine since its start; else NULL. */
+/* The boot ID, where all ranks ran on one machine without a restart between them; else NULL. */
 static const char *job_profile_boot(const struct job *job)
 {
     const char *boot = job->summary.rank_count ? job->summary.ranks[0].boot : NULL;
@@ -60,16 +60,23 @@ static int job_profile_put_facts(struct profile_writer *writer, const struct job
     return error;
 }
 
+static bool job_profile_has_line(const char *lines, const char *line, size_t length)
+{
+    while (strcspn(lines, "\n") != length || strncmp(lines, line, length)) {
+        lines += strcspn(lines, "\n");
+        if (!*lines++)
+            return false;
+    }
+    return true;
+}
+
 /* Each line once. */
 static void job_profile_add_lines(struct strbuf *all, const char *lines)
 {
     for (size_t length; *lines; lines += length + (lines[length] == '\n')) {
         length = strcspn(lines, "\n");
-        char *line = memory_need(strndup(lines, length));
-        const char *found = all->length ? strstr(all->data, line) : NULL;
-        if (!found || (found[length] && found[length] != '\n'))
-            strbuf_addf(all, "%s%s", all->length ? "\n" : "", line);
-        free(line);
+        if (!all->length || !job_profile_has_line(all->data, lines, length))
+            strbuf_addf(all, "%s%.*s", all->length ? "\n" : "", (int)length, lines);
     }
 }
 

@@ -8,7 +8,7 @@
 #include "job/job_tree.h"
 
 struct job_progress {
-    /* Called with what is read so far, one caller at a time. NULL: nobody wants to know. */
+    /* Called with what is read so far, one caller at a time. NULL: no function is called. */
     void (*tell)(void *context, size_t done, size_t of);
     void *context;
 };

@@ -65,7 +65,8 @@ static void job_summary_rank_release(struct job_rank *rank)
     free(rank->unseen);
 }
 
-/* Whose facts are the job's: what cannot be read has none to give. */
+/* Does `one` go before `other` as the rank whose facts are the job's? A rank that cannot be read
+ * has none. */
 static bool job_summary_goes_before(const struct job_rank *one, const struct job_rank *other)
 {
     bool read = job_rank_is_read(one);

@@ -25,7 +25,8 @@
 #include "model/figure.h"
 #include "profile/profile.h"
 
-/* Larger figures make no sense, and their squares' sums would not fit: who has them is damaged. */
+/* Larger figures make no sense, and sums of their squares would not fit: a rank that has one is
+ * damaged. */
 #define JOB_FIGURE_MAX ((uint64_t)1 << 56)
 
 enum job_state {
@@ -81,7 +82,7 @@ static inline bool job_rank_is_read(const struct job_rank *rank)
 {
     return rank->state <= JOB_RUNNING;
 }
-/* Does it know what was held over its run? An imported file need not. */
+/* Is it known what the rank held over its run? Not of every imported file. */
 static inline bool job_rank_has_levels(const struct job_rank *rank)
 {
     return job_rank_is_read(rank) && figure_known(rank->peak_bytes);

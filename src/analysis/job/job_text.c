@@ -266,7 +266,7 @@ static void job_text_add_spread(struct job_text *text)
 
 enum { PERCENTILE = 9 };
 
-/* Where the line has no room for all it has none for the second and the last but one. */
+/* A line without room for all leaves out the second and the last but one. */
 static bool job_text_percentile_fits(const struct job_text *text, int i)
 {
     return JOB_LABEL + STATISTICS_PERCENTILES * PERCENTILE <= text->style.columns ||
@@ -488,27 +488,37 @@ static void job_text_add_unseen_lines(struct strbuf *out, const char *lines)
     }
 }
 
+/* How many ranks lack what rank `of` lacks; 0: one before it does, and it was said there. */
+static size_t job_text_count_alike(const struct job_summary *summary, size_t of)
+{
+    const char *lines = summary->ranks[of].unseen;
+    size_t alike = 0;
+    for (size_t i = 0; i < summary->rank_count; i++) {
+        if (!summary->ranks[i].unseen || strcmp(summary->ranks[i].unseen, lines))
+            continue;
+        if (i < of)
+            return 0;
+        alike++;
+    }
+    return alike;
+}
+
 /* Each thing once, with how many ranks lack it: those of a job run the same programs. */
 static void job_text_add_unseen(struct job_text *text)
 {
     const struct job_summary *summary = &text->job->summary;
-    struct strbuf said = STRBUF_INIT;
     for (size_t i = 0; i < summary->rank_count; i++) {
         const char *lines = summary->ranks[i].unseen;
         struct strbuf line = STRBUF_INIT;
-        size_t alike = 0;
-        if (!lines || (said.data && strstr(said.data, lines)))
+        size_t alike = lines ? job_text_count_alike(summary, i) : 0;
+        if (!alike)
             continue;
-        for (size_t other = 0; other < summary->rank_count; other++)
-            alike += summary->ranks[other].unseen && !strcmp(summary->ranks[other].unseen, lines);
-        strbuf_addf(&said, "%s\n", lines);
         strbuf_addf(&line, "%zu rank%s a part of what was allocated: ", alike,
                     alike == 1 ? " lacks" : "s lack");
         job_text_add_unseen_lines(&line, lines);
         job_note(text, line.data);
         strbuf_release(&line);
     }
-    strbuf_release(&said);
 }
 
 static void job_text_add_troubles(struct job_text *text)

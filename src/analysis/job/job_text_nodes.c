@@ -67,7 +67,7 @@ static void job_text_nodes_add_resident(struct job_text *text, const struct job_
     strbuf_release(&line);
 }
 
-/* Of all that ran on it, not of the job alone. */
+/* The machine's memory: of all that ran there, not of the job alone. */
 static void job_text_nodes_add_machine(struct job_text *text, const struct job_node_peak *node,
                                        uint64_t start_ns)
 {
@@ -117,7 +117,7 @@ static void job_text_nodes_add(struct job_text *text, const struct job_node_peak
     strbuf_release(&name);
 }
 
-/* Of what is resident no event tells. */
+/* How exact the figures are. What is resident is sampled, because no event says it. */
 static void job_text_nodes_add_note(struct job_text *text, uint64_t step_ns)
 {
     struct strbuf note = STRBUF_INIT;

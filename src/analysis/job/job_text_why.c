@@ -17,7 +17,7 @@ struct diff {
     int64_t bytes;
 };
 
-static int job_add_compare_differences(const void *left, const void *right)
+static int job_why_compare_differences(const void *left, const void *right)
 {
     const struct diff *a = left, *b = right;
     uint64_t a_far = (uint64_t)llabs(a->bytes), b_far = (uint64_t)llabs(b->bytes);
@@ -26,7 +26,7 @@ static int job_add_compare_differences(const void *left, const void *right)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-static struct diff *job_add_find_differences(const struct job_summary *summary, size_t *count)
+static struct diff *job_why_find_differences(const struct job_summary *summary, size_t *count)
 {
     struct diff *all = memory_resize(NULL, summary->entry_count, sizeof *all);
     *count = 0;
@@ -39,11 +39,11 @@ static struct diff *job_add_find_differences(const struct job_summary *summary, 
             all[(*count)++] = (struct diff){i, most, least, (int64_t)(most - least)};
     }
     if (*count)
-        qsort(all, *count, sizeof *all, job_add_compare_differences);
+        qsort(all, *count, sizeof *all, job_why_compare_differences);
     return all;
 }
 
-static void job_add_signed(struct job_text *text, int64_t bytes)
+static void job_why_signed(struct job_text *text, int64_t bytes)
 {
     struct strbuf figure = STRBUF_INIT;
     if (bytes)
@@ -54,7 +54,7 @@ static void job_add_signed(struct job_text *text, int64_t bytes)
 }
 
 /* "94.2 % of the difference is preload_mesh." */
-static void job_add_cause(struct job_text *text, const struct diff *first, double whole)
+static void job_why_cause(struct job_text *text, const struct diff *first, double whole)
 {
     const struct job_entry *entry = &text->job->summary.entries[first->entry];
     struct strbuf line = STRBUF_INIT;
@@ -79,7 +79,7 @@ static void job_add_cause(struct job_text *text, const struct diff *first, doubl
 }
 
 /* A thousandth of the largest difference explains nothing. */
-static bool job_add_is_worth_it(const struct diff *one, const struct diff *largest)
+static bool job_why_is_worth_it(const struct diff *one, const struct diff *largest)
 {
     return one->bytes && llabs(one->bytes) >= llabs(largest->bytes) / 1000;
 }
@@ -89,12 +89,12 @@ static const struct text_column job_why_columns[] = {{"difference", 11, TEXT_RIG
                                                      {"least", 10, TEXT_RIGHT, 0},
                                                      {"function", 0, TEXT_LEFT, 2}};
 
-static void job_add_diff(struct job_text *text, const struct diff *one)
+static void job_why_diff(struct job_text *text, const struct diff *one)
 {
     const struct job_entry *entry = &text->job->summary.entries[one->entry];
     job_row(text, job_why_columns);
     style_begin(&text->out, &text->style, TONE_FIGURE);
-    job_add_signed(text, one->bytes);
+    job_why_signed(text, one->bytes);
     style_end(&text->out, &text->style);
     job_cell_bytes(text, figure_of(one->most));
     job_cell_bytes(text, figure_of(one->least));
@@ -116,14 +116,14 @@ void job_add_why(struct job_text *text)
     job_title(text, "Why", rest.data);
     strbuf_release(&rest);
     size_t count;
-    struct diff *all = job_add_find_differences(summary, &count);
+    struct diff *all = job_why_find_differences(summary, &count);
     if (count)
-        job_add_cause(text, &all[0], (double)(peaks->max - peaks->min));
+        job_why_cause(text, &all[0], (double)(peaks->max - peaks->min));
     job_headings(text, job_why_columns, sizeof job_why_columns / sizeof *job_why_columns);
     size_t shown = 0;
-    for (; shown < count && shown < text->options->top && job_add_is_worth_it(&all[shown], &all[0]);
+    for (; shown < count && shown < text->options->top && job_why_is_worth_it(&all[shown], &all[0]);
          shown++)
-        job_add_diff(text, &all[shown]);
+        job_why_diff(text, &all[shown]);
     free(all);
 }
 
@@ -133,7 +133,7 @@ static const struct text_column job_function_columns[] = {
     {"share", 7, TEXT_RIGHT, 0}, {"mean", 10, TEXT_RIGHT, 0},  {"most", 10, TEXT_RIGHT, 0},
     {"rank", 7, TEXT_RIGHT, 0},  {"imbal.", 7, TEXT_RIGHT, 0}, {"function", 0, TEXT_LEFT, 2}};
 
-static void job_add_sum(struct job_text *text, const struct job_entry *entry, double whole)
+static void job_why_sum(struct job_text *text, const struct job_entry *entry, double whole)
 {
     const struct job_sum *sum = &entry->of[JOB_AT_PEAK];
     size_t ranks = text->job->ranks;
@@ -163,7 +163,7 @@ void job_add_functions(struct job_text *text)
     }
     for (size_t i = 0; i < count && i < text->options->top; i++)
         if (summary->entries[order[i]].of[JOB_AT_PEAK].ranks)
-            job_add_sum(text, &summary->entries[order[i]], (double)text->job->peaks.sum);
+            job_why_sum(text, &summary->entries[order[i]], (double)text->job->peaks.sum);
     free(order);
 }
 
@@ -173,7 +173,7 @@ struct group {
     job_u128 figures[JOB_FIGURES];
 };
 
-static struct group job_add_group_of(const struct job_summary *summary, enum job_kind kind)
+static struct group job_why_group_of(const struct job_summary *summary, enum job_kind kind)
 {
     struct group group = {0};
     for (size_t i = 0; i < summary->entry_count; i++)
@@ -183,7 +183,7 @@ static struct group job_add_group_of(const struct job_summary *summary, enum job
 }
 
 /* Bytes of a rank on average; unknown where any rank does not say. */
-static struct figure job_add_mean_of(const struct job *job, const job_u128 *figures,
+static struct figure job_why_mean_of(const struct job *job, const job_u128 *figures,
                                      enum job_figure figure)
 {
     return job->knows[figure] ? job_whole((double)figures[figure] / (double)job->ranks)
@@ -194,16 +194,16 @@ static const struct text_column job_library_columns[] = {
     {"share", 7, TEXT_RIGHT, 0},    {"at peak", 10, TEXT_RIGHT, 0},   {"most", 10, TEXT_RIGHT, 0},
     {"at exit", 10, TEXT_RIGHT, 0}, {"cumulated", 12, TEXT_RIGHT, 0}, {"library", 0, TEXT_LEFT, 2}};
 
-static void job_add_library(struct job_text *text, const char *name, const job_u128 *figures,
+static void job_why_library(struct job_text *text, const char *name, const job_u128 *figures,
                             struct figure most, bool is_group)
 {
     const struct job *job = text->job;
     job_row(text, job_library_columns);
     job_cell(text, human_percent((double)figures[JOB_AT_PEAK], (double)job->peaks.sum).text);
-    job_cell_bytes(text, job_add_mean_of(job, figures, JOB_AT_PEAK));
+    job_cell_bytes(text, job_why_mean_of(job, figures, JOB_AT_PEAK));
     job_cell_bytes(text, most);
-    job_cell_bytes(text, job_add_mean_of(job, figures, JOB_AT_EXIT));
-    job_cell_bytes(text, job_add_mean_of(job, figures, JOB_CUMULATED));
+    job_cell_bytes(text, job_why_mean_of(job, figures, JOB_AT_EXIT));
+    job_cell_bytes(text, job_why_mean_of(job, figures, JOB_CUMULATED));
     job_cell(text, is_group ? "" : "  ");
     struct strbuf safe = STRBUF_INIT;
     text_add_safe_string(&safe, *name ? name : "no module");
@@ -218,7 +218,7 @@ static void job_add_library(struct job_text *text, const char *name, const job_u
     strbuf_release(&safe);
 }
 
-static void job_add_libraries_of(struct job_text *text, enum job_kind kind)
+static void job_why_libraries_of(struct job_text *text, enum job_kind kind)
 {
     const struct job_summary *summary = &text->job->summary;
     size_t count;
@@ -228,12 +228,12 @@ static void job_add_libraries_of(struct job_text *text, enum job_kind kind)
         job_u128 figures[JOB_FIGURES];
         for (int j = 0; j < JOB_FIGURES; j++)
             figures[j] = entry->of[j].sum;
-        job_add_library(text, entry->module, figures, figure_of(entry->of[JOB_AT_PEAK].max), false);
+        job_why_library(text, entry->module, figures, figure_of(entry->of[JOB_AT_PEAK].max), false);
     }
     free(order);
 }
 
-static struct figure job_add_most_of_mpi(const struct job_summary *summary)
+static struct figure job_why_most_of_mpi(const struct job_summary *summary)
 {
     struct figure most = FIGURE_UNKNOWN;
     for (size_t i = 0; i < summary->rank_count; i++)
@@ -245,18 +245,18 @@ static struct figure job_add_most_of_mpi(const struct job_summary *summary)
 void job_add_libraries(struct job_text *text)
 {
     const struct job_summary *summary = &text->job->summary;
-    struct group mpi = job_add_group_of(summary, JOB_LIBRARY_MPI);
-    struct group others = job_add_group_of(summary, JOB_LIBRARY);
+    struct group mpi = job_why_group_of(summary, JOB_LIBRARY_MPI);
+    struct group others = job_why_group_of(summary, JOB_LIBRARY);
     if (!text->job->ranks)
         return;
     job_title(text, "Libraries", "by who asked; per rank: means, but for the column \"most\"");
     job_headings(text, job_library_columns,
                  sizeof job_library_columns / sizeof *job_library_columns);
     if (mpi.figures[JOB_CUMULATED] || mpi.figures[JOB_AT_PEAK]) {
-        job_add_library(text, "MPI and what it calls", mpi.figures, job_add_most_of_mpi(summary),
+        job_why_library(text, "MPI and what it calls", mpi.figures, job_why_most_of_mpi(summary),
                         true);
-        job_add_libraries_of(text, JOB_LIBRARY_MPI);
+        job_why_libraries_of(text, JOB_LIBRARY_MPI);
     }
-    job_add_library(text, "all else", others.figures, FIGURE_UNKNOWN, true);
-    job_add_libraries_of(text, JOB_LIBRARY);
+    job_why_library(text, "all else", others.figures, FIGURE_UNKNOWN, true);
+    job_why_libraries_of(text, JOB_LIBRARY);
 }

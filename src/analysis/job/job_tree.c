@@ -355,7 +355,8 @@ static uint32_t job_tree_location_of(struct adding *adding, uint32_t index)
     return adding->locations[index] - 1;
 }
 
-/* Only what leads to metrics. Parents come first: those that are wanted are marked from the end. */
+/* Adds the nodes that have metrics on them or below. Parents come first, so that the wanted nodes
+ * are marked in a pass from the end. */
 static void job_tree_add_paths(struct adding *adding)
 {
     const struct profile *profile = adding->profile;
@@ -617,8 +618,7 @@ static uint32_t *job_tree_put_in_order(struct job_tree *tree, void *items, size_
     return new_numbers;
 }
 
-/* The children of each node by location, as chains; then the tree from the root down, each node
- * before its children. */
+/* By parent, then by location. */
 static int job_tree_compare_nodes(const void *left, const void *right, void *context)
 {
     const struct job_tree *tree = context;

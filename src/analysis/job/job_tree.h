@@ -12,8 +12,8 @@
  *
  * Of a path, peak_bytes is the sum of the high-water marks that it had in each rank, and peak_ticks
  * when the highest of them was (the earliest of equal ones); at_peak_… are sums of each rank's own
- * moment. Memory: the
- * union of the paths, whatever the number of ranks. Out of memory ends the process. */
+ * moment. Memory: the union of the paths, whatever the number of ranks. Out of memory ends the
+ * process. */
 #ifndef TIDEMARK_JOB_JOB_TREE_H
 #define TIDEMARK_JOB_JOB_TREE_H
 

@@ -285,6 +285,42 @@ static void a_job_profile_is_read_back(void **state)
     job_files_release(&files);
 }
 
+/* A line that is a part of another's is a line of its own, and said once. */
+static void what_ranks_lack_is_said_once(void **state)
+{
+    (void)state;
+    static const char *const lacking[] = {"frees\tlib.so\tnot known: f", "frees\tlib.so\tnot known",
+                                          "frees\tlib.so\tnot known", "s\tlib.so\tnot known"};
+    struct job_files files = make_files(RANKS);
+    struct job_summary summary;
+    struct job_tree tree;
+    struct job job;
+    struct profile *profile;
+    char *text;
+    size_t length;
+    run(&files, 2, &summary, &tree);
+    job_init(&job, &summary, "", "", NULL);
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++)
+        job.summary.ranks[i].unseen = memory_copy_string(lacking[i]);
+    FILE *out = open_memstream(&text, &length);
+    struct job_options options = {.style = {.columns = 200}};
+    assert_int_equal(job_text(out, &job, &options), 0);
+    fclose(out);
+    assert_non_null(strstr(text, "1 rank lacks a part of what was allocated: frees in lib.so"));
+    assert_non_null(strstr(text, "2 ranks lack a part of what was allocated: frees in lib.so"));
+    assert_non_null(strstr(text, "1 rank lacks a part of what was allocated: s in lib.so"));
+    free(text);
+    assert_int_equal(job_profile_write(scratch("job.tmk"), &job, &tree), 0);
+    assert_int_equal(profile_read(&profile, scratch("job.tmk")), 0);
+    assert_string_equal(profile_get(profile, PROFILE_META_UNSEEN),
+                        "frees\tlib.so\tnot known: f\nfrees\tlib.so\tnot known\n"
+                        "s\tlib.so\tnot known");
+    profile_free(profile);
+    job_release(&job);
+    job_tree_release(&tree);
+    job_files_release(&files);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +330,7 @@ int main(void)
         cmocka_unit_test(a_damaged_file_costs_only_itself),
         cmocka_unit_test(what_is_being_written_is_not_damaged),
         cmocka_unit_test(a_job_profile_is_read_back),
+        cmocka_unit_test(what_ranks_lack_is_said_once),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

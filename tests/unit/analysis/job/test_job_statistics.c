@@ -173,6 +173,26 @@ static void combined_peaks_are_those_of_every_moment(void **state)
     }
 }
 
+static void what_holds_nothing_peaks_as_it_begins(void **state)
+{
+    (void)state;
+    struct job_summary summary = {0};
+    struct job_course course;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct job_rank rank = random_rank(i);
+        rank.state = JOB_COMPLETE;
+        rank.is_helper = false;
+        rank.peak_bytes = figure_of(0);
+        job_summary_add_rank(&summary, &rank);
+    }
+    job_course_init(&course, &summary, 10);
+    assert_true(course.start_unix_ns >= 1000000);
+    assert_int_equal(course.upper_bytes, 0);
+    assert_int_equal(course.at_unix_ns, course.start_unix_ns);
+    job_course_release(&course);
+    job_summary_release(&summary);
+}
+
 /* Ranks 2, 3 and 7 of ten. */
 static void make_three_of_ten(struct job *job, const char *recorded_ranks)
 {
@@ -238,6 +258,7 @@ int main(void)
         cmocka_unit_test(sums_have_the_deviation_of_all_ranks),
         cmocka_unit_test(a_power_has_its_slope),
         cmocka_unit_test(combined_peaks_are_those_of_every_moment),
+        cmocka_unit_test(what_holds_nothing_peaks_as_it_begins),
         cmocka_unit_test(missing_ranks_are_found_in_runs),
         cmocka_unit_test(ranks_that_were_left_out_are_not_missing),
         cmocka_unit_test(a_size_that_no_machine_has_is_not_gone_through),
