@@ -35,6 +35,9 @@ tidemark export --to folded -o - massif.out.tmk
 tidemark insight massif.out.tmk | head -3
 try tidemark report --sort count massif.out.tmk
 sentence 'did not record it'
+{ sed '/^heap_tree=peak/,$d; s/^time_unit: ms/time_unit: i/' massif.out && echo heap_tree=empty; } >flat.out
+tidemark import flat.out 2>/dev/null
+tidemark report flat.out.tmk | tr -s ' \n' ' ' | grep -o 'one of its units\|there are no call paths'
 
 echo "# jemalloc"
 cat >jemalloc.heap <<'M'

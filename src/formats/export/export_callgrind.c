@@ -285,7 +285,8 @@ static void export_callgrind_write_costs(struct callgrind *callgrind)
             export_callgrind_write_name(callgrind, "ob", function->object);
             export_callgrind_write_name(callgrind, "fl", function->file);
             export_callgrind_write_name(callgrind, "fn", function->name);
-            /* callgrind_annotate wants a line of its own of every function. */
+            /* callgrind_annotate wants at least one line with costs of its own for every
+             * function. */
             if (callgrind->keys[order[i]].callee)
                 fprintf(callgrind->exporting->out, "%u 0\n", callgrind->keys[order[i]].line);
         }

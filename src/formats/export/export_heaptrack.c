@@ -1,13 +1,13 @@
-/* heaptrack's data file, format 3: what heaptrack_print and heaptrack_gui read, who replay events.
+/* heaptrack's data file, format 3: heaptrack_print and heaptrack_gui read it and replay its events.
  *
  * A profile has sums and no events, so events are made up that have the profile's sums, path by
  * path: blocks and bytes in all, at the peak, never freed, temporary. Sizes are means, two a group:
  *
  *   before   others   + x  -   or, if temporary, + x - x      nothing else is alive
  *   rise     kept     + k                                     alive at the peak and never freed
- *            peak     + p                                     alive at the peak: the level is the
- * peak fall     peak     - p end      late     + l                                     never freed,
- * born after the peak
+ *            peak     + p                                     alive at the peak, which is here
+ *   fall     peak     - p
+ *   end      late     + l                                     never freed, born after the peak
  *
  * How many blocks are `kept` is not known; as many are as can be, with as many bytes. heaptrack
  * calls a block temporary when it is freed by the first event after its allocation, so others are

@@ -1,8 +1,7 @@
 /* Massif's output: the heap over time, and who held it at its peak and at the other peaks.
  *
- *   time     snapshots: the highest requested bytes of an interval each, and each peak at its
- * moment tree     from the allocating call outwards (callers below), as far as a part holds 1 % of
- * it
+ *   time     snapshots: the highest requested bytes of an interval each, and each peak
+ *   tree     from the allocating call outwards (callers below), down to parts of 1 % of it
  *
  * Extra bytes and stacks are not known over time and stand as 0, which the header says. */
 #include <errno.h>

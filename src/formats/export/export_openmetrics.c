@@ -1,6 +1,6 @@
 /* OpenMetrics text, for Prometheus (a textfile collector, a push gateway): the program's sums, and
- * the metric that was asked for by function, the largest ones. All are gauges: of a run that is
- * over nothing counts on. Units are bytes and seconds, as the format wants them. */
+ * the metric that was asked for by function, the largest ones. All are gauges: the run is over, so
+ * that nothing counts any further. Units are bytes and seconds, as the format wants them. */
 #include <stdlib.h>
 #include <string.h>
 #include "export/exporting.h"

@@ -357,7 +357,7 @@ static void export_perfetto_add_callstack(struct perfetto *perfetto, size_t site
     strbuf_release(&made);
 }
 
-/* What is absent reads as 0: of what is not known there is nothing. */
+/* A field that is absent reads as 0, so a figure that is not known has no field. */
 static void export_perfetto_number(struct strbuf *made, unsigned field, struct figure figure)
 {
     uint64_t number;

@@ -57,7 +57,7 @@ const struct metric_row *export_metric_find(const char *name)
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-/* Over time regions are not known. */
+/* Memory over time is not known by region. */
 static int exporters_check_region(struct exporting *exporting, const struct export_format *format)
 {
     if (format->uses & ROWS && exporting->options->rows == EXPORT_TIMELINE)

@@ -58,7 +58,7 @@ static inline struct figure export_bytes(const struct call_metrics *metrics)
                                                 : metrics->alloc_bytes;
 }
 
-/* What a path had alive at the program's peak, as formats want it that cannot do without. Where its
+/* What a path had alive at the program's peak, for formats that cannot leave it out. Where its
  * bytes are not known the end stands for them: no less was ever alive. Where only the number of its
  * blocks is not known it is estimated by the path's mean size. */
 struct export_level {

@@ -90,7 +90,7 @@ static const struct import_format *import_recognise(const char *bytes, size_t co
     return NULL;
 }
 
-/* What is nobody's else: most likely one of ours. */
+/* No format took the file: most likely it is one of tidemark's own. */
 static const char *import_why_unknown(const char *bytes, size_t count)
 {
     if (pack_is_packed(bytes, count))

@@ -237,14 +237,23 @@ static int import_massif_read_lines(struct massif *massif)
     return error;
 }
 
+static void import_massif_add_note(struct massif *massif)
+{
+    struct strbuf note = STRBUF_INIT;
+    if (!massif->is_ms)
+        strbuf_add_string(&note, "massif's time is not in milliseconds: what is shown as 1 ns is "
+                                 "one of its units (instructions or bytes)");
+    if (!massif->best.tree.at)
+        strbuf_addf(&note, "%sthe massif file has no detailed snapshot: there are no call paths",
+                    note.length ? "; " : "");
+    if (note.length)
+        gather_fact(massif->gather, PROFILE_META_IMPORT_NOTE, note.data, note.length);
+    strbuf_release(&note);
+}
+
 static int import_massif_finish(struct massif *massif)
 {
     struct gather *gather = massif->gather;
-    static const char instructions[] =
-        "massif's time is not in milliseconds: what is shown as 1 ns is one of its units "
-        "(instructions or bytes)";
-    static const char no_tree[] =
-        "the massif file has no detailed snapshot: there are no call paths";
     gather->program.total.peak_bytes = figure_of(massif->highest);
     gather->program.total.peak_ticks = figure_of(massif->highest_time);
     if (massif->best.tree.at && massif->best.heap < massif->highest) {
@@ -253,10 +262,7 @@ static int import_massif_finish(struct massif *massif)
         gather->program.total.peak_ticks =
             figure_of(import_massif_ns_of(massif, massif->best.time));
     }
-    if (!massif->is_ms)
-        gather_fact(gather, PROFILE_META_IMPORT_NOTE, instructions, sizeof instructions - 1);
-    else if (!massif->best.tree.at)
-        gather_fact(gather, PROFILE_META_IMPORT_NOTE, no_tree, sizeof no_tree - 1);
+    import_massif_add_note(massif);
     return import_massif_take_tree(massif);
 }
 

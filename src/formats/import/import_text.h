@@ -20,7 +20,7 @@ bool text_number(struct text *text, unsigned base, uint64_t *value);
 bool text_skip(struct text *text, const char *word);
 
 /* "0x4867787: fopen (iofopen.c:65)", "0x1: ???", "0x2: f (in /lib/libc.so.6)", as massif and DHAT
- * write frames. An address without a name is none of a module that is known. */
+ * write frames. An address without a name belongs to no module that is known. */
 uint32_t text_frame(struct gather *gather, struct text frame);
 
 #endif
