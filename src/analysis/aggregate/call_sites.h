@@ -36,8 +36,8 @@ struct call_sites {
  * -ENOMEM. */
 int call_sites_init(struct call_sites *sites, const struct profile *profile, const char *filter,
                     bool hide_std);
-/* The same for the paths of which `wanted` (by node) says so, which is freed with the sites, and at
- * once where it fails. */
+/* The same for the paths whose `wanted` (by node; NULL: all) is true. Takes `wanted` over: it is
+ * freed with the sites, or at once where this fails. */
 int call_sites_init_wanted(struct call_sites *sites, const struct profile *profile, bool *wanted,
                            bool hide_std);
 void call_sites_release(struct call_sites *sites);

@@ -27,7 +27,7 @@ const struct derived derived[DERIVED_COUNT] = {
      false},
 };
 
-/* What is not known of one is not known of all. */
+/* NAN if one of the metrics is unknown. */
 static double derived_sum(const struct metric_row *const *rows, const struct call_metrics *metrics)
 {
     double value = 0;

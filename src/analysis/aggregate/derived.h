@@ -29,7 +29,7 @@ struct derived {
 enum { DERIVED_COUNT = 9 };
 extern const struct derived derived[DERIVED_COUNT];
 
-/* NAN: not known, or of nothing. run_ns: how long the program ran. */
+/* NAN: not known, or the divisor is 0. run_ns: how long the program ran. */
 double derived_value(const struct derived *figure, const struct call_metrics *metrics,
                      struct figure run_ns);
 /* "ratio", "share", "bytes", "ns", "per_second", "bytes_per_second" */

@@ -17,8 +17,8 @@ struct figure estimate_error(const struct profile *profile, struct figure varian
     return figure_of_double(1.96 * estimate_sigma_bytes(profile, variance));
 }
 
-/* n small blocks that were sampled make n intervals, with a standard error of sqrt(n) of them.
- * Large blocks are all sampled, and count for many. */
+/* n sampled small blocks stand for n sampling intervals of bytes, with a standard error of sqrt(n)
+ * intervals. A large block is always sampled, and counts as many small ones. */
 static double estimate_samples_worth(const struct profile *profile, struct figure bytes,
                                      struct figure variance)
 {

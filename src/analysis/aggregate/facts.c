@@ -196,7 +196,8 @@ bool facts_add_snapshots(struct strbuf *out, const struct profile *profile)
     return count > 0;
 }
 
-/* Whether the program was the one that was killed the kernel does not say; SIGKILL does nearly. */
+/* The kernel does not say which process it killed. A program that ended by SIGKILL probably was the
+ * one. */
 bool facts_add_oom(struct strbuf *out, const struct profile *profile)
 {
     uint64_t kills = facts_number(profile, PROFILE_META_OOM_KILLS);
@@ -419,8 +420,8 @@ void facts_release_unseen(struct facts_unseen *unseen)
     strbuf_release(&unseen->text);
 }
 
-/* Recorded from its first instruction to its last, and nothing inherited: all that is mapped was
- * mapped meanwhile. */
+/* Was the program recorded from its first instruction on, with no mapping inherited? Then every
+ * mapping was made during the recording. */
 static bool facts_knows_all_mappings(const struct profile *profile)
 {
     const char *started_by = profile_get(profile, PROFILE_META_STARTED_BY);
@@ -453,8 +454,8 @@ static struct figure facts_unclaimed(const struct profile *profile,
     return has_owners ? figure_of(bytes) : FIGURE_UNKNOWN;
 }
 
-/* What an allocator other than the C library's keeps of blocks that are free looks like any
- * mapping. */
+/* Bytes that an allocator other than the C library's may keep of freed blocks: they look like any
+ * other mapping. */
 static uint64_t facts_may_be_kept(const struct profile *profile)
 {
     return facts_allocator_is_libc(profile) ? 0 : figure_or(profile->program.total.peak_bytes, 0);
@@ -674,8 +675,7 @@ static void facts_add_native_scripts(struct strbuf *out, const struct profile *p
                            "8.4 without threads, Ruby 2.7 to 3.4 can)\n");
 }
 
-/* Whose blocks they were: a program that is recorded from its beginning has no others than its
- * own. */
+/* Says whose the freed blocks were, as far as the way of recording tells. */
 static void facts_add_foreign_frees(struct strbuf *out, const struct profile *profile)
 {
     const char *started_by = profile_get(profile, PROFILE_META_STARTED_BY);
@@ -742,7 +742,8 @@ const struct profile_sample *facts_owners_sample(const struct profile *profile)
 
 /* ---- What pages hold ------------------------------------------------------------------------- */
 
-/* Of the sample that `*at` stands at, of owners by sample; it stands behind it then. */
+/* Do the owners of this sample say what their pages hold? profile->owners is sorted by sample:
+ * `*at` is an index that moves behind those of this sample. */
 static bool facts_has_content(const struct profile *profile, uint32_t sample, size_t *at)
 {
     bool has = false;

@@ -20,12 +20,12 @@ bool facts_ended_well(const struct profile *profile);
 /* The sampling interval: the widest, of a recording that went on by samples (--budget-cpu). 0:
  * every allocation was recorded. */
 uint64_t facts_sample_bytes(const struct profile *profile);
-/* PROFILE_META_SAMPLE_CHANGES line by line: from *text (NULL: nothing) on, which moves; false:
- * there is no more. */
+/* Reads the next line of PROFILE_META_SAMPLE_CHANGES at *text (NULL: none), and moves *text behind
+ * it. False: there is no more. */
 bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes);
 /* "exact until 12.3 s, then one allocation in every 512 KiB on average". */
 void facts_add_sampling(struct strbuf *out, const struct profile *profile);
-/* How call paths were got, where that makes them shorter than they are; "": it does not. */
+/* How call paths were captured, where that makes them shorter than the stacks; "": it does not. */
 const char *facts_stacks(const struct profile *profile);
 /* Are call paths no more than the callers of the allocator (--stacks=none)? */
 bool facts_callers_only(const struct profile *profile);
@@ -39,17 +39,17 @@ void facts_add_text(struct strbuf *out, const struct profile *profile, const cha
 /* ", rank 3 of 64 in job openmpi-…"; nothing where there is no rank. */
 void facts_add_rank(struct strbuf *out, const struct profile *profile);
 
-/* Is malloc the C library's, as far as loaded libraries tell? One linked into the program does
- * not. */
+/* Is malloc the C library's, by the names of the loaded libraries? An allocator that is linked into
+ * the program is not noticed. */
 bool facts_allocator_is_libc(const struct profile *profile);
 
 /* "10.0 s to 12.5 s of the recording: …"; false: the profile is of all of it. */
 bool facts_add_window(struct strbuf *out, const struct profile *profile);
 
-/* Of a snapshot why it was taken: "a snapshot: rss=2.00 GiB; the program ran on". And what
- * snapshots were taken of a recording, one line each: "12.5 s rss=2.00 GiB server.snap-1.tmk".
- * False: there are none. */
+/* Is the profile a snapshot of a program that ran on? */
 bool facts_is_snapshot(const struct profile *profile);
+/* The snapshots that were taken of a recording, one line each: "12.5 s  rss=2.00 GiB
+ * server.snap-1.tmk". False: there are none. */
 bool facts_add_snapshots(struct strbuf *out, const struct profile *profile);
 
 /* "from mark 'x' on, 1.2 s after the program's start; …"; false: from its start on. */
@@ -58,7 +58,8 @@ bool facts_add_beginning(struct strbuf *out, const struct profile *profile);
 /* "heaptrack", … of a profile that was made of another tool's file; NULL: it was recorded. Safe. */
 const char *facts_imported_from(const struct profile *profile);
 
-/* An allocator that the recorder knew of and did not see. Safe texts; they point into `text`. */
+/* An allocator of the program's whose calls the recorder did not see. Safe texts; they point into
+ * `text`. */
 struct facts_unseen {
     const char *what, *module, *why; /* "": not known */
     struct strbuf text;
@@ -70,22 +71,22 @@ bool facts_next_unseen(const struct profile *profile, const char **at, struct fa
 bool facts_next_unseen_of(const char *lines, const char **at, struct facts_unseen *unseen);
 /* "jemalloc in libfoo.so (…)" */
 void facts_add_one_unseen(struct strbuf *out, const struct facts_unseen *unseen);
-/* Such lines of all that the profile knows it lacks, for somebody who keeps them; "": nothing. */
+/* Such lines for all that is known to be missing from the profile; nothing where nothing is. */
 void facts_add_unseen_lines(struct strbuf *out, const struct profile *profile);
 void facts_release_unseen(struct facts_unseen *unseen);
-/* Resident bytes that the program has beyond all that calls of mmap gave it, where that is much: it
- * maps by system calls of its own. 0: it is little, or not known. */
+/* Resident bytes beyond those that recorded calls of mmap mapped, where they are many: the program
+ * maps by system calls of its own. 0: few, or not known. */
 uint64_t facts_mapped_unseen(const struct profile *profile);
-/* Does the profile know that there were blocks that it does not have? */
+/* Is it known that blocks are missing from the profile? */
 bool facts_has_unseen(const struct profile *profile);
-/* Behind "not known: ", of figures that are not; NULL: the profile does not say. */
+/* Why figures are not known, to stand behind "not known: "; NULL: the profile has no reason. */
 const char *facts_why_unknown(const struct profile *profile);
 /* "not seen: mimalloc in libfoo.so (…)": the first of them; false: there is none. */
 bool facts_add_unseen(struct strbuf *out, const struct profile *profile);
 /* "at least " before what is counted, where something was not seen, else "". */
 const char *facts_at_least(const struct profile *profile);
 
-/* Was the program recorded to its end? Then what is left is left for good. */
+/* Was the program recorded to its end? Then blocks that are left were never freed. */
 bool facts_is_whole_run(const struct profile *profile);
 /* Is the profile one of that level (profile_take_level())? */
 bool facts_is_of(const struct profile *profile, enum memory_level level);
@@ -108,19 +109,19 @@ struct figure facts_owned_by_program(const struct profile *profile);
  * behind: a look may have seen more than they said. */
 struct figure facts_resident_peak(const struct profile *profile);
 
-/* The most that was resident until `ns` at least, with the tool's own, by the kernel's count at
- * looks from then on. Unknown without such a look. */
+/* The kernel's high-water mark of resident bytes, Tidemark's own among them, by looks at `ns` or
+ * later. Unknown without such a look. */
 struct figure facts_high_water(const struct profile *profile, uint64_t ns);
 
-/* The last look at which the graph of the live blocks was made; NULL: there is none. And its
- * islands of lost blocks, by call path. */
+/* The last look at which the graph of the live blocks was made; NULL: there is none. */
 const struct profile_sample *facts_graph_sample(const struct profile *profile);
 /* When a look was taken, as JSON's "at" has it: "end", "snapshot". */
 const char *facts_moment(const struct profile_sample *sample);
+/* The islands of lost blocks of that look, by call path. NULL: there is no such look. */
 const struct profile_island *facts_islands(const struct profile *profile, size_t *count);
 
-/* A sample as it is shown. Profiles of old versions may have a ledger with a rest below 0: pages
- * that came while they were looked at, which were resident then. */
+/* A sample as it is shown. Profiles of old versions may have a ledger with a rest below 0, from
+ * pages that became resident during the look: these are added to the resident bytes. */
 struct profile_sample facts_sample(const struct profile_sample *sample);
 
 /* One line each, "\n" after each: what is missing from the profile or not to be trusted. Empty:

@@ -295,8 +295,9 @@ static struct frames_runtimes frames_runtimes_of(const struct profile *profile)
     return runtimes;
 }
 
-/* What takes pages for a managed heap: nobody knows whose objects will lie there, least of all the
- * function that happened to need the next page. V8 has a class for each of its spaces. */
+/* Functions that take pages for a managed heap. Their frames are shown, because the function of the
+ * program that happened to need a page says nothing about whose objects will lie there. V8 has a
+ * class for each of its spaces. */
 static bool frames_is_managed_heap(const char *function)
 {
     static const char *const java[] = {
@@ -331,8 +332,8 @@ static bool frames_is_of_java(const char *function, const char *module)
     return !function || frames_begin_with(function, stubs) || frames_is_java_library(function);
 }
 
-/* Hides libraries and run-times. The third part says which frames of a run-time, if nothing else is
- * on the path, say whose the memory is: not its own malloc. */
+/* Fills the first and the third part of `hidden` (frames_of_libraries()). A run-time's own
+ * allocating functions are not in the third part: they do not say whose the memory is. */
 static void frames_hide(const struct profile *profile, bool *hidden)
 {
     struct frames_runtimes runtimes = frames_runtimes_of(profile);
@@ -426,8 +427,7 @@ struct frame frame_walk_begin(struct frame_walk *walk, const struct profile *pro
     *walk = (struct frame_walk){profile, hidden, node, 0};
     if (frame_walk_next(walk, &frame))
         return frame;
-    /* Memory of a run-time's own: where it was asked for, not the library that the request went
-     * through. */
+    /* All is hidden: the innermost frame of a run-time, and not of a library below the run-time. */
     const bool *of_runtime = hidden + 2 * (profile->line_count + 1);
     struct frame_walk raw = {profile, hidden, node, 0};
     while (frame_walk_raw(&raw, &frame))
@@ -457,7 +457,8 @@ static uint32_t frame_group_of(struct group_keys *table, uint64_t key, size_t co
     return (uint32_t)count;
 }
 
-/* Of a function that asks through several wrappers the one is named that most was asked through. */
+/* Of a function that allocates through several wrappers, names the one of the path that held most
+ * at the peak. */
 static void frame_group_name_wrapper(struct group_keys *table, struct frame *shown, uint32_t group,
                                      struct frame frame, struct figure held)
 {

@@ -20,8 +20,8 @@
 #include "profile/profile.h"
 
 /* One frame of a call path: an index into profile->lines, of code `code`. code 0: no path.
- * `through`: the index of the line of the wrapper that it asked through, of code `through_code`; 0:
- * it asked by itself. */
+ * `through`: the index of the line of the wrapper (aggregate/wrappers.h) through which the function
+ * allocated, of code `through_code`; 0: it called the allocator itself. */
 struct frame {
     uint32_t code, line, through, through_code;
 };
@@ -41,10 +41,10 @@ bool frame_is_interpreted(const struct profile *profile, struct frame frame);
 uint64_t frame_key(const struct profile *profile, struct frame frame);
 /* A name in any case: function, "libx.so+0x12", "[…]". Not shortened, not made safe. */
 void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame);
-/* The wrapper's name, likewise; nothing where it asked by itself. */
+/* The wrapper's name, likewise; nothing where there is no wrapper. */
 void frame_add_through(struct strbuf *out, const struct profile *profile, struct frame frame);
-/* The same, behind the wrapper that it asked through: "my_malloc ← parse_header". Each of both
- * shortened to `columns`, and safe. */
+/* The name behind its wrapper's: "my_malloc ← parse_header". Each is shortened to `columns`, and
+ * safe. */
 void frame_add_owner(struct strbuf *out, const struct profile *profile, struct frame frame,
                      const char *arrow, size_t columns);
 /* "my_malloc ← " on a line, in front of `name`, where `room` columns are enough for both; else
@@ -78,14 +78,14 @@ void frame_add_tight_line(struct strbuf *out, const struct style *style,
  * the function asked through a wrapper. */
 void frame_write(struct json *json, const struct profile *profile, struct frame frame);
 
-/* By index of profile->lines: is it a frame of a library, or of a wrapper (aggregate/wrappers.h)?
- * Behind these, from profile->line_count + 1 on: is it a wrapper's? And from twice that on: is it
- * of a run-time of JavaScript or Java that is hidden where its program's own functions have names?
+/* Three parts of profile->line_count + 1 each, by index of profile->lines. First: is it a frame of
+ * a library, or of a wrapper (aggregate/wrappers.h), or of a run-time? Second: is it a wrapper's?
+ * Third: is it of a run-time of JavaScript or Java, and to be shown where all of a path is hidden?
  * NULL: out of memory. To be freed. */
 bool *frames_of_libraries(const struct profile *profile);
 
-/* The same of the names of a trace, which come without figures: each path that no other goes on
- * from counts as one that asks. */
+/* The same for the names of a trace, which has no sites: each node without children counts as a
+ * call path that allocates. */
 bool *frames_of_libraries_in_trace(const struct profile *profile);
 
 /* Walks a path from its innermost frame outwards, over what `hidden` (by index of profile->lines)

@@ -98,7 +98,7 @@ static uint32_t library_first(const struct profile *profile, struct map *by_path
     for (struct map_probe probe = map_probe(by_path, hash); map_next(&probe, &first);)
         if (!strcmp(library_path(profile, first), path))
             return first;
-    map_try_add(by_path, hash, module); /* without memory it stands alone */
+    map_try_add(by_path, hash, module); /* without memory the module has a row of its own */
     return module;
 }
 
@@ -128,7 +128,7 @@ void library_key_add_name(struct strbuf *out, const struct profile *profile, uin
 
 struct node {
     uint32_t child, next; /* 0: none */
-    uint32_t sites;       /* at and below it; while its sum is being made: has it one? */
+    uint32_t sites;       /* at and below it; during the walk: does it have a sum? */
 };
 
 struct walk {
@@ -153,7 +153,8 @@ static void function_link_child(struct node *nodes, uint32_t parent, uint32_t ch
     nodes[parent].sites += nodes[child].sites;
 }
 
-/* Children have higher numbers than their parents: from the end, each is complete when it comes. */
+/* Children have higher numbers than their parents: in a pass from the end, each node is complete
+ * when it is linked. */
 static void function_link_nodes(struct walk *walk, const bool *wanted)
 {
     const struct profile *profile = walk->profile;
@@ -249,8 +250,8 @@ static void function_enter(struct walk *walk, uint32_t node)
             walk->on_way[function_walk_key(walk, location, code->first_line + i)]++;
 }
 
-/* Its sum goes to its functions and to its parent: there it is added, or takes the place of none.
- */
+/* Adds the node's sum to the functions that leave the way with it. The parent's sum grows by it, or
+ * becomes it. */
 static void function_leave(struct walk *walk, uint32_t node)
 {
     uint32_t location = walk->profile->nodes[node].location;

@@ -27,7 +27,7 @@
 /* What is listed as one function: a number below function_key_count(). Functions of the profile
  * have their own index; behind them come unnamed code of no module, what stands for frames that are
  * not known, and each piece of unnamed code of a module. Such code is told apart by its address, as
- * call sites are: all of a module as one would hold what many functions asked for. */
+ * call sites are, because one row for a module would add up many functions. */
 enum function_key_kind {
     FUNCTION_KEY_FUNCTION = 0,
     FUNCTION_KEY_ANONYMOUS,  /* code in no module */
@@ -59,13 +59,14 @@ struct functions {
 
 /* `hidden` (by index of profile->lines; NULL: none): frames that are passed over; a path of nothing
  * else counts for its innermost frame. `wanted` (by node; NULL: all): paths that count. 0 or
- * -ENOMEM. One pass over the call tree, whose deepest recursion costs no more than its shallowest;
- * 12 bytes a node, and 500 a function that is on a path. */
+ * -ENOMEM. One pass over the call tree, in which recursion costs nothing more. Takes 16 bytes a
+ * node, and a row for each key. */
 int functions_init(struct functions *functions, const struct profile *profile, const bool *hidden,
                    const bool *wanted);
 /* The same by library: exclusive is what the library asks for itself, inclusive with what is asked
- * for below it. Rows' keys are indices of modules, of a library that was loaded again the first
- * one. Behind these come what has no module, as functions have it. */
+ * for below it. Rows' keys are indices of modules; a library that was loaded again has its first
+ * index. The keys behind these stand for code without a module, in the order of enum
+ * function_key_kind. */
 int functions_init_libraries(struct functions *functions, const struct profile *profile,
                              const bool *hidden, const bool *wanted);
 size_t library_key_count(const struct profile *profile);

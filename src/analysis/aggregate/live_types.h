@@ -2,7 +2,8 @@
  * as the blocks themselves said. Unlike path_types.h nothing is concluded for other blocks of a
  * call path.
  *
- * The look is the one that found most bytes: an interpreter has let go of nearly all by its end. */
+ * The look is the one that found most bytes, because an interpreter frees nearly all before its
+ * end. */
 #ifndef TIDEMARK_AGGREGATE_LIVE_TYPES_H
 #define TIDEMARK_AGGREGATE_LIVE_TYPES_H
 
@@ -19,7 +20,7 @@ struct live_type {
 };
 
 struct live_types {
-    const struct profile_sample *sample; /* NULL: no look has asked blocks for their types */
+    const struct profile_sample *sample; /* NULL: no look read blocks' types */
     struct live_type *rows;              /* most bytes first */
     size_t count;
     uint64_t blocks, bytes;                     /* in rows */

@@ -32,7 +32,7 @@ const struct profile_machine_moment *machine_moments_least(const struct profile 
     return least;
 }
 
-/* Between the least and the most that comes behind it. */
+/* The most by which swapped memory rose from a moment to a later one. */
 static struct figure machine_moments_swapped_out(const struct profile *profile)
 {
     struct figure least = FIGURE_UNKNOWN, grown = FIGURE_UNKNOWN;

@@ -270,7 +270,7 @@ int match_frames(const struct profile *profile, const char *pattern, bool **out)
     return error;
 }
 
-/* One of its blocks is of such a size; only the smallest and the largest are known. */
+/* May one of its blocks be of such a size? Only the smallest and the largest are known. */
 static bool match_size_of(const struct match_range *range, const struct call_metrics *metrics)
 {
     uint64_t smallest, largest;

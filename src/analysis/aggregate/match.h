@@ -8,9 +8,9 @@
  *   thread:1234      the thread that asked
  *   region:NAME      the region of the program in which it was asked for
  *
- * A "!" in front of a term takes what it would pass over. The first two are true of a path; the
- * others are true of blocks, and not everybody knows them: match_conditions() says which there are.
- * A path has passed by size where one of its blocks does. */
+ * A "!" in front of a term selects what the term would leave out. The first two lines are tested on
+ * call paths. The others are conditions on blocks, which match_conditions() returns for callers
+ * that have blocks. Of a path, size: holds where one of its blocks may be of such a size. */
 #ifndef TIDEMARK_AGGREGATE_MATCH_H
 #define TIDEMARK_AGGREGATE_MATCH_H
 
@@ -25,7 +25,7 @@ enum { MATCH_REGION_MOST = 256 };
 struct match_conditions {
     struct match_range {
         bool is_said;
-        uint64_t least, most; /* both included; most < least: none is so */
+        uint64_t least, most; /* both included; most < least: no value is in it */
     } size, age;
     bool has_thread, is_not_thread;
     uint64_t tid;

@@ -71,8 +71,8 @@ static inline bool metric_is_any(const struct metric *metric, struct figure valu
 {
     return metric->row->merge == METRIC_MIN ? figure_known(value) : figure_positive(value);
 }
-/* By what lists are sorted, the highest first: of the smallest and the shortest the lowest
- * leads. */
+/* The figure that lists are sorted by, the highest first. Of the smallest and the shortest it is
+ * turned round, so that the lowest value comes first. */
 static inline struct figure metric_rank(const struct metric *metric, struct figure value)
 {
     return metric->row->merge == METRIC_MIN ? figure_sub(figure_of(FIGURE_MOST), value) : value;

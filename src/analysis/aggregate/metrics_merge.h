@@ -14,7 +14,7 @@ struct merged_metrics {
 };
 void merged_add(struct merged_metrics *into, const struct merged_metrics *from);
 void merged_add_path(struct merged_metrics *into, const struct call_metrics *path);
-/* What has no path in it yet stands as "none of it", with what `like` does not know unknown. */
+/* Where there is no path in it: all metrics become 0, but unknown where those of `like` are. */
 void merged_settle(struct merged_metrics *merged, const struct call_metrics *like);
 
 #endif

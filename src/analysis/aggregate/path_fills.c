@@ -82,7 +82,7 @@ static bool path_fills_is_most(uint64_t count, uint64_t of)
 }
 
 /* Rows [first, end) have one path and shape; those of one size of elements count, if they are
- * nearly all: what else there is looks like it by chance. */
+ * nearly all. The others then have the shape by chance. */
 static void path_fills_add(struct path_fills *fills, const struct profile_block_fill *first,
                            const struct profile_block_fill *end, int shape_by_name)
 {

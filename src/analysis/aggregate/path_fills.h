@@ -18,7 +18,8 @@ struct path_fill {
     int shape; /* enum profile_fill_shape */
     bool by_name;
     uint64_t count, bytes, used_bytes;
-    uint64_t live_count; /* of the path's blocks: of the others it is not known how full they are */
+    uint64_t live_count; /* all live blocks of the path; how full those beyond `count` are is not
+                            known */
 };
 
 struct path_fills {

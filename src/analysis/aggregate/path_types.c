@@ -243,8 +243,9 @@ static const struct profile_call_type *path_types_call_of(const struct typing *t
     return NULL;
 }
 
-/* An array of structures is believed only where its sizes are no multiples by chance: what is
- * assigned to a pointer to a part of it is as long as it likes. */
+/* Is a block of these sizes an object of the type, or an array of them? An array of structures is
+ * assumed only where multiples by chance are unlikely, because a pointer may also be assigned a
+ * block that begins with the structure and goes on. */
 static bool path_types_fits(const struct profile_call_type *type, const struct call_metrics *call)
 {
     enum { LEAST_BYTES = 16 };
@@ -294,7 +295,7 @@ static bool path_types_is_same_layout(const struct profile_call_type *a,
            figure_equal(a->padding_bytes, b->padding_bytes);
 }
 
-/* Types of the same name may be different ones: then none is said. */
+/* Two types of one name may have different layouts: then neither is given. */
 static void path_types_find_layouts(struct typing *typing)
 {
     static const struct profile_call_type several;
@@ -315,7 +316,7 @@ static void path_types_find_layouts(struct typing *typing)
             typing->types->rows[i].layout = NULL;
 }
 
-/* One that is as long as is asked for has one object a block. */
+/* A structure with an open end (PROFILE_CALL_OPEN) has one object in each block. */
 struct figure path_types_padding(const struct path_type *type)
 {
     const struct profile_call_type *layout = type->layout;

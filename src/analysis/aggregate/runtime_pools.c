@@ -1,5 +1,5 @@
-/* Knows the run-times' own pools (runtime_pools.h) by the innermost frames of a call path: by the
- * names of the functions that make them, or, where libstdc++ has no symbols, by who called the
+/* Recognises the run-times' own pools (runtime_pools.h) by the innermost frames of a call path: by
+ * the names of the functions that make them, or, where libstdc++ has no symbols, by who called the
  * library. */
 #include "aggregate/runtime_pools.h"
 
@@ -35,9 +35,9 @@ enum {
     THREADS_KEPT = 5,
 };
 
-/* Locales, conversions, time zones and name services: read once, kept for who asks next. By names
- * that a program may not have; then by the C library's own functions, below which that lies where
- * the library has no other names. */
+/* Locales, conversions, time zones and name services: read once and kept. These names begin with an
+ * underscore, which is reserved for the C library. Where the library has only its exported names,
+ * runtime_pools_is_owner() and runtime_pools_is_reader() recognise the same. */
 static bool runtime_pools_is_cache(const char *function)
 {
     static const char *const beginnings[] = {
@@ -102,7 +102,7 @@ static bool runtime_pools_are_few(const struct profile *profile, uint32_t path)
 
 enum {
     POOLS_MADE = 1,   /* of a code, innermost: a buffer, the pool for exceptions */
-    POOLS_KEPT = 2,   /* anywhere near */
+    POOLS_KEPT = 2,   /* within DEEPEST frames */
     POOLS_READ = 4,   /* the same, but not innermost */
     POOLS_THREAD = 8, /* goes with a thread's stack */
 };
@@ -176,7 +176,8 @@ static uint8_t runtime_pools_module_at(const struct runtime_pool_names *names, u
     return module == UINT32_MAX ? 0 : names->of_module[module];
 }
 
-/* libstdc++ has no symbol for it: what the library allocates itself when the loader starts it. */
+/* The pool for exceptions where libstdc++ has no symbol for it: a block that the library allocates
+ * itself when the loader initialises it. */
 static bool runtime_pools_is_started(const struct runtime_pool_names *names, uint32_t path)
 {
     uint32_t caller = names->profile->nodes[path].parent;

@@ -2,8 +2,8 @@
  * for exceptions that are thrown without memory, the buffers of stdio's files, what the C library
  * has read of locales, time zones and name services, and what goes with the few stacks that it
  * keeps of ended threads. Nobody frees them (memcheck has the C library free its own), and a
- * program that has nothing else left has not forgotten anything. They are known by who allocates
- * them. */
+ * program that has nothing else left has no leak. They are recognised by the functions that
+ * allocate them. */
 #ifndef TIDEMARK_AGGREGATE_RUNTIME_POOLS_H
 #define TIDEMARK_AGGREGATE_RUNTIME_POOLS_H
 
@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include "profile/profile.h"
 
-/* What the names of a profile say, so that each is compared once. */
+/* What the names in a profile say about its code locations and modules. Each name is compared
+ * once. */
 struct runtime_pool_names {
     const struct profile *profile;
     uint8_t *of_code, *of_module; /* sets of bits, by their numbers; NULL: no name says anything */

@@ -4,8 +4,8 @@
  * comes onto the way from the root, the running sum is taken off its inclusive one; where it leaves
  * the way, the running sum is added: what is left is what was met in between. A line that is on the
  * way already (recursion) is only counted. So nothing is kept by node but two links. The sums are
- * unsigned: that they are below zero for a while does no harm. They are figures at the end: a
- * metric that any path does not know is unknown of all lines.
+ * unsigned and may wrap below zero for a while; that cancels out. At the end they become figures: a
+ * metric that is unknown of one path is unknown of all lines.
  *
  * Metrics that do not add up (the largest block, …) have one extreme for each node of the way
  * instead: that of all that was met below it so far. Where the walk leaves a node its extremes go
@@ -291,7 +291,7 @@ static bool source_lines_pairs_grow(struct walk *walk)
 static bool source_lines_pair_pass(struct walk *walk, uint32_t line, struct frame callee,
                                    bool entering)
 {
-    if (walk->metric >= METRIC_SUMS) /* nothing of it is through one callee rather than another */
+    if (walk->metric >= METRIC_SUMS) /* it does not add up over callees */
         return true;
     if (2 * walk->pair_count >= walk->pair_room && !source_lines_pairs_grow(walk))
         return false;

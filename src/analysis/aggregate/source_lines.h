@@ -59,8 +59,7 @@ struct source_lines {
 
 /* `hidden` (by index of profile->lines; NULL: none): frames that are passed over. `passes` (by
  * node; NULL: all): call paths that count. `metric`: the one that callees are chosen by. 0 or
- * -ENOMEM. One pass over the call tree, whose deepest recursion costs no more than its
- * shallowest. */
+ * -ENOMEM. One pass over the call tree, in which recursion costs nothing more. */
 int source_lines_init(struct source_lines *lines, const struct profile *profile, const bool *hidden,
                       const bool *passes, size_t metric);
 void source_lines_release(struct source_lines *lines);

@@ -60,8 +60,8 @@ void source_paths_apply(const struct source_paths *paths, const char *path, stru
     strbuf_add_string(out, path);
 }
 
-/* A path that is not absolute was so in the directory of the program or of its compiler: the former
- * is known. */
+/* A relative path begins at the directory of the program or of its compiler. Only the program's is
+ * known. */
 static void source_add_recorded(struct strbuf *out, const struct profile *profile, const char *path)
 {
     const char *directory = profile_get(profile, PROFILE_META_DIRECTORY);
@@ -122,8 +122,8 @@ void source_text_add_line(struct strbuf *out, const char *bytes, size_t length, 
                           const char *cut_sign)
 {
     struct strbuf safe = STRBUF_INIT;
-    /* No character takes more than four bytes a column but combining ones: what is beyond this is
-     * beyond the cut in any text that people read. */
+    /* A character takes at most four bytes a column, combining ones apart. Bytes beyond this are
+     * cut off in any ordinary text. */
     size_t most = 16 * columns + 64;
     source_add_expanded(&safe, bytes, length < most ? length : most);
     bool cut = length > most || text_width(safe.data) > columns;
@@ -235,7 +235,8 @@ static bool source_take_disk(struct source_text *text, const struct profile *pro
     return true;
 }
 
-/* A stranger's profile names files as it likes, and does not know this run of this machine. */
+/* May the recorded path be read here? A stranger's profile may name any file, but it does not have
+ * the boot ID of this machine. */
 static bool source_is_here(const struct profile *profile, const struct source_paths *paths)
 {
     const char *host = profile_get(profile, PROFILE_META_HOST); /* of a job there is none */

@@ -1,8 +1,8 @@
 /* The text of a source file that a profile names: the copy in the profile, else the file on disk,
  * at the recorded path or where --source-path says that it is now.
  *
- * A profile may come from a stranger: only regular files are read, nothing is waited for, and what
- * looks binary or is larger than SOURCE_TEXT_LIMIT is refused. */
+ * A profile may come from a stranger: only regular files are read, opening one never blocks, and
+ * what looks binary or is larger than SOURCE_TEXT_LIMIT is refused. */
 #ifndef TIDEMARK_AGGREGATE_SOURCE_TEXT_H
 #define TIDEMARK_AGGREGATE_SOURCE_TEXT_H
 
@@ -22,8 +22,8 @@ struct source_paths {
         size_t from_length;
     } pairs[SOURCE_PATHS_MAX];
     size_t count;
-    /* What is shown goes to others: without a pair, paths are those of this machine only if the
-     * profile was recorded on it since it was started. */
+    /* Set where others see the text: a path without a pair is then read only if the profile was
+     * recorded on this machine since it was started. */
     bool only_here;
     const char *host, *boot; /* of this machine, where `only_here` */
 };

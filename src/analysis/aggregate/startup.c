@@ -1,6 +1,6 @@
 /* Finds the call paths of the start-up (startup.h). A node has the kind of its caller, or that of
- * its own function or module, so that one pass from the roots does. Who a run-time's own memory is
- * asked for by is the innermost frame that is not of the C library. */
+ * its own function or module, so that one pass from the roots does. A block is a run-time's own
+ * where the innermost frame outside the C library is the run-time's. */
 #include "aggregate/startup.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ static const struct {
     {"__dcigettext", STARTUP_LOCALE},   {"_GLOBAL__sub_I_eh_alloc.cc", STARTUP_EXCEPTIONS},
 };
 
-/* Beginnings of the names of modules, of which all is of a run-time's. */
+/* Beginnings of the file names of run-times' modules. */
 static const struct {
     const char *beginning;
     enum startup_kind kind;
@@ -47,7 +47,8 @@ static bool startup_begins(const char *text, const char *beginning)
 
 /* ---- One code location --------------------------------------------------------------------- */
 
-/* What a node's kind follows from. Of code locations there are some for every hundred nodes. */
+/* What a node's kind follows from, found once for each code location. There are far fewer locations
+ * than nodes. */
 struct startup_code {
     uint8_t of_function, of_module; /* enum startup_kind */
     bool is_c_library, is_loader;
@@ -119,7 +120,7 @@ static uint32_t startup_outside_c_library(const struct startup_marking *marking,
 }
 
 /* The loader runs constructors before main(): then it is the outermost frame. A thread that a
- * run-time of MPI made begins in the C library and goes on in that. */
+ * run-time of MPI made begins in the C library and goes on in the run-time. */
 static enum startup_kind startup_of_root(const struct startup_marking *marking, uint32_t node)
 {
     const struct startup_code *code = startup_code_of(marking, node);
@@ -138,7 +139,8 @@ static enum startup_kind startup_of_asker(const struct startup_marking *marking,
                                                                                : STARTUP_NONE;
 }
 
-/* Without a module of its own: linked into the program. */
+/* Does OpenMP's run-time begin a thread with this code? A run-time that is linked into the program
+ * has no module of its own, but its function's name. */
 static bool startup_begins_team(const struct profile *profile, const struct profile_code *code)
 {
     for (uint32_t i = 0; i < code->line_count; i++) {

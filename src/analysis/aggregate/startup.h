@@ -1,10 +1,10 @@
 /* Memory that run-times and libraries ask for as they start: MPI_Init, OpenMP's team, locales and
- * translations, constructors of libraries before main(), C++'s pool for exceptions. It is asked for
- * once, is nobody's trouble, and stands before what the program did in every list by size.
+ * translations, constructors of libraries before main(), C++'s pool for exceptions. It is allocated
+ * once and does no harm, but in lists by size it stands before what the program did.
  *
- * A call path is of the start-up where a frame of it is. Constructors of libraries are so only
- * where all of them together are small: what a library of the program's own makes there may be what
- * the program is about. Reads struct profile and nothing else. */
+ * A call path belongs to the start-up where one of its frames does. Constructors of libraries
+ * belong to it only where all of them together hold little, because a library of the program's own
+ * may do the program's work there. Reads struct profile and nothing else. */
 #ifndef TIDEMARK_AGGREGATE_STARTUP_H
 #define TIDEMARK_AGGREGATE_STARTUP_H
 
@@ -37,13 +37,13 @@ static inline bool startup_has(const struct startup *startup, uint32_t node)
 {
     return startup->of_node && startup->of_node[node];
 }
-/* By node: every other path. NULL: out of memory. To be freed. */
+/* By node: does it not belong to the start-up? NULL: out of memory. To be freed. */
 bool *startup_others(const struct startup *startup, const struct profile *profile);
-/* What its paths have of a metric that adds up. */
+/* The sum of a metric over the call paths of the start-up. */
 struct figure startup_sum(const struct startup *startup, const struct profile *profile,
                           const struct metric_row *row);
-/* Of a thread that was at this path: was it OpenMP's run-time that made it? Not for the main
- * thread, in which that is initialised. */
+/* Was the thread that was at this path made by OpenMP's run-time? Not for the main thread, in which
+ * the run-time is initialised. */
 bool startup_is_of_team(const struct profile *profile, uint32_t path);
 /* "MPI", "libraries". */
 const char *startup_kind_name(enum startup_kind kind);

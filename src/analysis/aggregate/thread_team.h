@@ -1,6 +1,6 @@
-/* The threads that OpenMP's run-time made, as one. 63 rows alike say less than their sum, and who
- * among them asked for most. Threads are told apart by where they begin; a thread of which no call
- * path is known belongs to none. */
+/* The threads that OpenMP's run-time made, as one. 63 similar rows say less than their sum, and
+ * which of them allocated most. Threads are told apart by where they begin; a thread of which no
+ * call path is known belongs to none. */
 #ifndef TIDEMARK_AGGREGATE_THREAD_TEAM_H
 #define TIDEMARK_AGGREGATE_THREAD_TEAM_H
 
@@ -13,7 +13,7 @@ struct thread_team {
     size_t count;
     /* Sums; of peak_bytes and stack_…: the highest of one thread. */
     struct thread_metrics all;
-    size_t most, least; /* who asked for most bytes, and for least */
+    size_t most, least; /* the threads that allocated most bytes, and least */
 };
 
 /* 0 or -ENOMEM. */
@@ -24,8 +24,8 @@ void thread_team_release(struct thread_team *team);
 
 /* As owner or freer of an exchange. */
 #define THREAD_TEAM_ALL (UINT32_MAX - 1)
-/* Who frees whose, with the team as one: writes `rows`, as many as the profile has, returns how
- * many are left. */
+/* The profile's exchanges, with the team as one thread. `rows` has room for profile->exchange_count
+ * of them; returns how many there are. */
 size_t thread_team_join(const struct thread_team *team, const struct profile *profile,
                         struct exchange *rows);
 

@@ -212,8 +212,8 @@ struct asker {
 };
 
 struct caller_pair {
-    uint64_t key; /* the function above, and below: its caller, line 1u << 31 of it, or 3u << 30
-                   * and the calling line */
+    uint64_t key; /* upper half: the function; lower half: its caller, or 1u << 31 and a line of
+                     it, or 3u << 30 and a line that calls it */
     uint32_t count;
 };
 
@@ -343,8 +343,8 @@ static const struct wanted {
     [WRAPPER_NAME_ALLOCATES] = {1, 100}, [WRAPPER_NAME_GENERIC] = {1, 100},
     [WRAPPER_NAME_PURE] = {1, 100},
 };
-/* Who asks at more lines allocates what it wants itself; who is called from one line only might as
- * well stand there, unless its name says all. */
+/* A function that allocates at more lines than LINES_MOST is no wrapper. A function that is called
+ * at one line only could as well stand there, and is a wrapper only by its name. */
 enum { LINES_MOST = 4, PLACES_LEAST = 2 };
 
 /* Code without a name says nothing to anybody: a static function of a library that was stripped.
@@ -370,7 +370,8 @@ static bool wrapper_is_of_allocators(const struct asker *asker)
     return asker->name >= WRAPPER_NAME_MAKES && asker->by_allocators == asker->direct;
 }
 
-/* What is freed at once the function wanted itself, as what is asked for in its own frame. */
+/* Does the function allocate for itself? It does if much is freed at once, or if it allocates at
+ * several lines. */
 static bool wrapper_keeps_to_itself(const struct asker *asker)
 {
     return asker->lines > 1 || asker->temporary * 4 > asker->blocks;

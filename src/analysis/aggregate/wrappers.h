@@ -4,14 +4,14 @@
  *   path   main → parse_header → my_malloc → malloc
  *                 └ the owner    └ the wrapper
  *
- * A wrapper is found by itself, by three things that are true of it:
+ * A function is recognised as a wrapper where all four are true:
  *   it is thin       the memory that is asked for below it is asked for by itself
  *   it is named so   "alloc", "malloc", "new", "dup", "grow" is a word of its name; or very many
  *                    functions call it, of which none is most of them
  *   it is called     a path never begins with it
  *   it maps nothing  who maps memory for many is an allocator, whose pages its callers share
  * A function that asks through a wrapper may be a wrapper too. Code without a name that functions
- * with names call is passed over as well: what it is called nobody would know. */
+ * with names call is passed over as well, because its address would tell a reader nothing. */
 #ifndef TIDEMARK_AGGREGATE_WRAPPERS_H
 #define TIDEMARK_AGGREGATE_WRAPPERS_H
 

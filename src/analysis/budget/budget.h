@@ -6,10 +6,10 @@
  *
  * doc/BUDGET.md describes the file. A limit whose figure is not known counts as not kept.
  *
- * limits.c knows what keys mean, scope.c which call paths a limit is about (a kind of scope is a
- * row of a table), judge.c gives verdicts, offenders.c says who is to blame, suppressions.c reads
- * lists of known leaks. update.c replaces values in the file and leaves comments alone. Each output
- * format is a file. */
+ * limits.c reads the file, scope.c finds the call paths that a limit is about (a kind of scope is a
+ * row of a table), judge.c gives verdicts, offenders.c finds the call paths with most,
+ * suppressions.c reads lists of known leaks. update.c replaces values in the file and leaves
+ * comments alone. Each output format is a file. */
 #ifndef TIDEMARK_BUDGET_BUDGET_H
 #define TIDEMARK_BUDGET_BUDGET_H
 
@@ -77,7 +77,7 @@ struct budget {
     size_t count, capacity;
     char **suppressions; /* files that it names, from where it lies */
     size_t suppression_count, suppression_room;
-    double tolerance; /* of growth limits that are just true: a share */
+    double tolerance; /* of growth limits whose value is `true`: a share */
     bool has_tolerance;
     /* Only call paths that pass count, by node of the profile and of the baseline. The words for
      * people; NULL: all count. */
@@ -88,7 +88,7 @@ struct budget {
     size_t string_count, string_room;
 };
 
-/* Takes the file's limits in. 0, or -errno and a sentence in `why`. To be released in any case. */
+/* Adds the limits of a file. 0, or -errno and a sentence in `why`. To be released in any case. */
 int budget_read(struct budget *budget, const char *path, struct strbuf *why);
 void budget_release(struct budget *budget);
 /* Adds the growth limits of a plain --baseline: peak, live and allocations of the program. 0 or
@@ -157,8 +157,8 @@ struct budget_check {
     size_t count, exceeded, unknown;
 };
 
-/* Judges. `allow_loss`: a recording that is not whole is no failure. The others must outlive it. 0
- * or -ENOMEM. */
+/* Judges. `allow_loss`: a recording that is not whole is no failure. All that is given must outlive
+ * `check`. 0 or -ENOMEM. */
 int budget_judge(struct budget_check *check, const struct budget *budget,
                  const struct profile *profile, const char *file, const struct profile *baseline,
                  const char *baseline_file, struct suppressions *suppressions, bool allow_loss);
@@ -177,8 +177,8 @@ int budget_github(FILE *out, const struct budget_check *check);
 
 /* ---- Updating ------------------------------------------------------------------------------ */
 
-/* Adds the budget's text with each limit that is not kept at what was measured, `headroom` (a
- * share) more; those that are known only. *changed: how many. */
+/* Adds the budget's text, in which each exceeded limit (not of growth) is what was measured and
+ * `headroom` (a share) more. *changed: how many these are. */
 void budget_updated(struct strbuf *out, const struct budget_check *check, double headroom,
                     size_t *changed);
 /* Adds a budget for a program that has none. */

@@ -1,5 +1,5 @@
-/* Writes verdicts of `tidemark check` as JSON (doc BUDGET.md). Each limit has its verdict with
- * the call paths that offend most. Below stands what suppressions took out. */
+/* Writes verdicts of `tidemark check` as JSON (doc/BUDGET.md). Each limit has its verdict with the
+ * call paths that offend most. Below stands what suppressions took out. */
 #include <math.h>
 #include <string.h>
 #include "base/json.h"

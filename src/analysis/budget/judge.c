@@ -144,7 +144,7 @@ static void budget_judge_set_most(struct budget_verdict *verdict)
         verdict->most = verdict->baseline + limit->most * (limit->is_share ? verdict->baseline : 1);
 }
 
-/* Of paths that not all limits are about. */
+/* For a limit that is not about all call paths. */
 static int budget_judge_find_grown_among(const struct judging *judging,
                                          struct budget_verdict *verdict, const struct scoped *then,
                                          const struct scoped *now)
@@ -189,7 +189,7 @@ static struct budget_measured budget_judge_measure(const struct budget_limit *li
     return budget_measure(scoped->profile, limit, scoped->paths, leaks);
 }
 
-/* `then`: of growth. */
+/* `then`: of the baseline, for limits of growth. */
 static int judge_measured(struct judging *judging, struct budget_verdict *verdict,
                           const struct scoped *then, const struct scoped *now)
 {
@@ -223,7 +223,7 @@ static bool budget_judge_has_none(const struct scoped *scoped)
 }
 
 /* A pattern that nothing matches is a limit that no longer limits anything: mostly of a function
- * that was renamed. It is kept, by 0, and that is said. */
+ * that was renamed. The limit is kept, with 0, and the verdict says so. */
 static int budget_judge_limit(struct judging *judging, const struct budget_limit *limit)
 {
     struct budget_check *check = judging->check;
@@ -252,7 +252,8 @@ static int budget_judge_limit(struct judging *judging, const struct budget_limit
     return error;
 }
 
-/* What the run-times keep for themselves is not left by the program. NULL: all is leaks so far. */
+/* Blocks that run-times keep for themselves are no leaks of the program. *leaks, by node, becomes
+ * false for their paths; NULL: it is true for all so far. */
 static int budget_judge_excuse(const struct profile *profile, bool **leaks)
 {
     if (!figure_positive(runtime_pools_left(profile).count))
@@ -291,7 +292,7 @@ static int budget_judge_prepare(struct judging *judging)
         return -ENOMEM;
     if (!check->suppressions || !check->suppressions->count)
         return budget_judge_excuse_pools(judging);
-    /* The baseline first: what is said of use is of the profile. */
+    /* The baseline first, because used_bytes and used_blocks are to be the profile's. */
     if (check->baseline &&
         !(judging->leaks_baseline = suppressions_leave(check->suppressions, check->baseline)))
         return -ENOMEM;

@@ -126,8 +126,8 @@ struct reading {
     struct strbuf *why;
 };
 
-__attribute__((format(printf, 2, 3))) static int
-budget_add_limit_refuse(const struct reading *reading, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int limits_refuse(const struct reading *reading,
+                                                               const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -160,9 +160,9 @@ static int limits_read_amount(const struct reading *reading, struct budget_limit
     if (entry->type == TOML_INTEGER || entry->type == TOML_FLOAT) {
         limit->most = entry->number;
         if (table[limit->metric].unit != BUDGET_UNIT_RATE && entry->number != floor(entry->number))
-            return budget_add_limit_refuse(
+            return limits_refuse(
                 reading, "a number is whole; \"1.5 MiB\", and shares, \"5%%\", are strings");
-        return entry->number < 0 ? budget_add_limit_refuse(reading, "a limit is not below 0") : 0;
+        return entry->number < 0 ? limits_refuse(reading, "a limit is not below 0") : 0;
     }
     if (entry->type == TOML_BOOLEAN && entry->boolean && limit->is_growth) {
         limit->most = NAN; /* the tolerance, when all is read */
@@ -170,32 +170,29 @@ static int limits_read_amount(const struct reading *reading, struct budget_limit
         return 0;
     }
     if (entry->type != TOML_STRING)
-        return budget_add_limit_refuse(reading,
-                                       "an amount was expected: 1000, \"64 MiB\", \"5%%\"");
+        return limits_refuse(reading, "an amount was expected: 1000, \"64 MiB\", \"5%%\"");
     if (budget_parse_amount(entry->string, table[limit->metric].unit, &limit->most,
                             &limit->is_share))
-        return budget_add_limit_refuse(reading, "'%.40s' is no amount for %s: expected %s",
-                                       entry->string, table[limit->metric].name,
-                                       table[limit->metric].unit == BUDGET_UNIT_BYTES ? "\"64 MiB\""
-                                       : table[limit->metric].unit == BUDGET_UNIT_RATE
-                                           ? "\"10k/s\""
-                                           : "1000 or \"10k\"");
+        return limits_refuse(reading, "'%.40s' is no amount for %s: expected %s", entry->string,
+                             table[limit->metric].name,
+                             table[limit->metric].unit == BUDGET_UNIT_BYTES  ? "\"64 MiB\""
+                             : table[limit->metric].unit == BUDGET_UNIT_RATE ? "\"10k/s\""
+                                                                             : "1000 or \"10k\"");
     if (limit->is_share && !limit->is_growth && limit->metric != BUDGET_TEMPORARY)
-        return budget_add_limit_refuse(reading,
-                                       "of what? Only temporary, and growth, may be a share");
+        return limits_refuse(reading, "of what? Only temporary, and growth, may be a share");
     return 0;
 }
 
-/* Looks at resident memory find blocks, which they know by call path alone. Mappings have no
- * regions either. */
+/* Looks at resident memory find blocks by call path alone, not by region. Mappings have no regions
+ * either. */
 static int limits_check_region(const struct reading *reading, const struct budget_limit *limit)
 {
     if (limit->scope == BUDGET_REGION && limit->metric == BUDGET_RESIDENT)
-        return budget_add_limit_refuse(
-            reading, "what is resident is not known by region: limit peak or live of it");
+        return limits_refuse(reading,
+                             "what is resident is not known by region: limit peak or live of it");
     if (limit->scope == BUDGET_REGION && budget_is_of_mappings(limit->metric))
-        return budget_add_limit_refuse(
-            reading, "what is mapped is not known by region: limit peak or live of it");
+        return limits_refuse(reading,
+                             "what is mapped is not known by region: limit peak or live of it");
     return 0;
 }
 
@@ -209,7 +206,7 @@ static int limits_read(const struct reading *reading, enum budget_scope scope, c
     while (metric < BUDGET_METRICS && strcmp(table[metric].name, name))
         metric++;
     if (metric == BUDGET_METRICS)
-        return budget_add_limit_refuse(
+        return limits_refuse(
             reading,
             "'%.40s' cannot be limited: expected peak, live, live_blocks, allocations, "
             "bytes, rate, temporary, reallocations, largest, resident, mapped, mapped_live, all, "
@@ -218,8 +215,7 @@ static int limits_read(const struct reading *reading, enum budget_scope scope, c
     const char *kind = at + 1 < entry->key_count ? entry->keys[at + 1] : "max";
     bool growth = !strcmp(kind, "growth");
     if (at + 2 < entry->key_count || (!growth && strcmp(kind, "max")))
-        return budget_add_limit_refuse(reading, "'%.40s' is none: a limit has max and growth",
-                                       kind);
+        return limits_refuse(reading, "'%.40s' is none: a limit has max and growth", kind);
     struct budget_limit *limit = limits_new_limit(reading->budget);
     if (!limit)
         return -ENOMEM;
@@ -238,11 +234,11 @@ static int limits_read(const struct reading *reading, enum budget_scope scope, c
 static int limits_read_exclusive(const struct reading *reading, enum budget_scope scope)
 {
     if (scope == BUDGET_REGION)
-        return budget_add_limit_refuse(
-            reading, "exclusive is of functions, files and libraries, not of regions");
+        return limits_refuse(reading,
+                             "exclusive is of functions, files and libraries, not of regions");
     return reading->entry->type == TOML_BOOLEAN
                ? 0
-               : budget_add_limit_refuse(reading, "exclusive is true or false");
+               : limits_refuse(reading, "exclusive is true or false");
 }
 
 static int limits_read_suppressions(const struct reading *reading)
@@ -251,7 +247,7 @@ static int limits_read_suppressions(const struct reading *reading)
     const char *slash = strrchr(budget->path, '/');
     struct strbuf path = STRBUF_INIT;
     if (reading->entry->type != TOML_STRING || reading->entry->key_count != 2)
-        return budget_add_limit_refuse(reading, "suppressions is an array of file names");
+        return limits_refuse(reading, "suppressions is an array of file names");
     if (*reading->entry->string != '/' && slash)
         strbuf_add(&path, budget->path, (size_t)(slash + 1 - budget->path));
     strbuf_add_string(&path, reading->entry->string);
@@ -266,7 +262,7 @@ static int limits_read_suppressions(const struct reading *reading)
     return 0;
 }
 
-/* What the command line says comes first. */
+/* A tolerance of the command line goes before the file's. */
 static int limits_read_tolerance(const struct reading *reading)
 {
     bool is_share = false;
@@ -274,7 +270,7 @@ static int limits_read_tolerance(const struct reading *reading)
     if (reading->entry->type != TOML_STRING || reading->entry->key_count != 1 ||
         budget_parse_amount(reading->entry->string, BUDGET_UNIT_SHARE, &tolerance, &is_share) ||
         !is_share)
-        return budget_add_limit_refuse(reading, "tolerance is a share such as \"5%%\"");
+        return limits_refuse(reading, "tolerance is a share such as \"5%%\"");
     if (!reading->budget->has_tolerance)
         reading->budget->tolerance = tolerance;
     reading->budget->has_tolerance = true;
@@ -294,21 +290,20 @@ static int limits_read_entry(const struct reading *reading)
         if (strcmp(first, budget_scope_name((enum budget_scope)scope)))
             continue;
         if (entry->key_count <= at)
-            return budget_add_limit_refuse(reading,
-                                           at == 1 ? "limits are expected in [program]"
-                                           : scope == BUDGET_REGION
-                                               ? "a name is expected: [%s.\"name\"]"
-                                               : "a pattern is expected: [%s.\"name*\"]",
-                                           first);
+            return limits_refuse(reading,
+                                 at == 1                  ? "limits are expected in [program]"
+                                 : scope == BUDGET_REGION ? "a name is expected: [%s.\"name\"]"
+                                                          : "a pattern is expected: [%s.\"name*\"]",
+                                 first);
         const char *pattern = at == 2 ? entry->keys[1] : NULL;
         if (pattern && !strcmp(entry->keys[at], "exclusive") && entry->key_count == at + 1)
             return limits_read_exclusive(reading, (enum budget_scope)scope);
         return limits_read(reading, (enum budget_scope)scope, pattern, at);
     }
-    return budget_add_limit_refuse(reading,
-                                   "'%.40s' is unknown: expected program, function, file, library, "
-                                   "region, tolerance or suppressions",
-                                   first);
+    return limits_refuse(reading,
+                         "'%.40s' is unknown: expected program, function, file, library, "
+                         "region, tolerance or suppressions",
+                         first);
 }
 
 /* exclusive = true is about all limits of its table. */

@@ -1,6 +1,5 @@
 /* Finds the call paths that have most of what is too much. Candidates are ranked by value, or by
- * growth where there is a baseline, and paths that a reader could not tell apart are one offender.
- * */
+ * growth where there is a baseline, and */
 #include "budget/offenders.h"
 
 #include <errno.h>
@@ -16,8 +15,8 @@ enum { LOOKED_AT = 64 }; /* sites, of which those that look alike are joined */
 
 /* ---- One ----------------------------------------------------------------------------------- */
 
-static int budget_find_offenders_add_frame(struct budget_offender *to, const char *function,
-                                           const char *through, const char *file, uint32_t line)
+static int offenders_add_frame(struct budget_offender *to, const char *function,
+                               const char *through, const char *file, uint32_t line)
 {
     struct budget_frame *frame = &to->frames[to->frame_count];
     *frame = (struct budget_frame){strdup(function), file ? strdup(file) : NULL, line,
@@ -42,8 +41,7 @@ void budget_offender_release(struct budget_offender *offender)
     offender->frame_count = 0;
 }
 
-static bool budget_find_offenders_is_alike(const struct budget_offender *a,
-                                           const struct budget_offender *b)
+static bool offenders_is_alike(const struct budget_offender *a, const struct budget_offender *b)
 {
     if (a->frame_count != b->frame_count)
         return false;
@@ -61,7 +59,7 @@ struct ranked {
     uint32_t path;
 };
 
-static int budget_find_offenders_by_falling_value(const void *a, const void *b)
+static int offenders_by_falling_value(const void *a, const void *b)
 {
     const struct ranked *left = a, *right = b;
     if (left->value != right->value)
@@ -69,7 +67,7 @@ static int budget_find_offenders_by_falling_value(const void *a, const void *b)
     return left->path < right->path ? -1 : left->path > right->path;
 }
 
-static uint32_t budget_find_offenders_largest_sample(const struct profile *profile)
+static uint32_t offenders_largest_sample(const struct profile *profile)
 {
     const struct profile_sample *most = NULL;
     for (size_t i = 0; i < profile->sample_count; i++)
@@ -79,8 +77,8 @@ static uint32_t budget_find_offenders_largest_sample(const struct profile *profi
 }
 
 /* Blocks, mappings and pinned free memory of the look with most of the program's. */
-static size_t budget_find_offenders_rank_owners(const struct profile *profile, const bool *wanted,
-                                                struct ranked *ranked)
+static size_t offenders_rank_owners(const struct profile *profile, const bool *wanted,
+                                    struct ranked *ranked)
 {
     const struct profile_sample *sample = facts_owners_sample(profile);
     size_t count = 0;
@@ -93,13 +91,13 @@ static size_t budget_find_offenders_rank_owners(const struct profile *profile, c
     return count;
 }
 
-static size_t budget_find_offenders_rank_resident(const struct profile *profile, const bool *wanted,
-                                                  struct ranked *ranked)
+static size_t offenders_rank_resident(const struct profile *profile, const bool *wanted,
+                                      struct ranked *ranked)
 {
     size_t count = 0;
     if (facts_owners_sample(profile))
-        return budget_find_offenders_rank_owners(profile, wanted, ranked);
-    uint32_t sample = budget_find_offenders_largest_sample(profile);
+        return offenders_rank_owners(profile, wanted, ranked);
+    uint32_t sample = offenders_largest_sample(profile);
     for (size_t i = 0; i < profile->residency_count; i++) {
         const struct profile_residency *row = &profile->residencies[i];
         if (row->sample == sample && figure_positive(row->resident_bytes) &&
@@ -109,9 +107,8 @@ static size_t budget_find_offenders_rank_resident(const struct profile *profile,
     return count;
 }
 
-static size_t budget_find_offenders_rank_sites(const struct profile *profile,
-                                               const struct budget_limit *limit, const bool *wanted,
-                                               const bool *leaks, struct ranked *ranked)
+static size_t offenders_rank_sites(const struct profile *profile, const struct budget_limit *limit,
+                                   const bool *wanted, const bool *leaks, struct ranked *ranked)
 {
     size_t count = 0;
     const struct profile_site *site;
@@ -125,9 +122,8 @@ static size_t budget_find_offenders_rank_sites(const struct profile *profile,
     return count;
 }
 
-static size_t budget_find_offenders_rank_islands(const struct profile *profile,
-                                                 enum budget_metric metric, const bool *wanted,
-                                                 const bool *leaks, struct ranked *ranked)
+static size_t offenders_rank_islands(const struct profile *profile, enum budget_metric metric,
+                                     const bool *wanted, const bool *leaks, struct ranked *ranked)
 {
     size_t count = 0, all;
     const struct profile_island *islands = facts_islands(profile, &all);
@@ -138,20 +134,18 @@ static size_t budget_find_offenders_rank_islands(const struct profile *profile,
     return count;
 }
 
-static size_t budget_find_offenders_rank(const struct profile *profile,
-                                         const struct budget_limit *limit, const bool *wanted,
-                                         const bool *leaks, struct ranked *ranked)
+static size_t offenders_rank(const struct profile *profile, const struct budget_limit *limit,
+                             const bool *wanted, const bool *leaks, struct ranked *ranked)
 {
     if (limit->metric == BUDGET_RESIDENT)
-        return budget_find_offenders_rank_resident(profile, wanted, ranked);
+        return offenders_rank_resident(profile, wanted, ranked);
     if (budget_is_lost(limit->metric))
-        return budget_find_offenders_rank_islands(profile, limit->metric, wanted, leaks, ranked);
-    return budget_find_offenders_rank_sites(profile, limit, wanted, leaks, ranked);
+        return offenders_rank_islands(profile, limit->metric, wanted, leaks, ranked);
+    return offenders_rank_sites(profile, limit, wanted, leaks, ranked);
 }
 
-static int budget_find_offenders_fill(struct budget_offender *offender,
-                                      const struct profile *profile, const bool *hidden,
-                                      struct ranked of)
+static int offenders_fill(struct budget_offender *offender, const struct profile *profile,
+                          const bool *hidden, struct ranked of)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, profile, hidden, of.path);
@@ -166,20 +160,20 @@ static int budget_find_offenders_fill(struct budget_offender *offender,
         frame_add_name(&name, profile, frame);
         if (!offender->frame_count)
             frame_add_through(&through, profile, frame);
-        error = budget_find_offenders_add_frame(offender, name.data,
-                                                through.length ? through.data : NULL, file, line);
+        error = offenders_add_frame(offender, name.data, through.length ? through.data : NULL, file,
+                                    line);
     } while (!error && offender->frame_count < BUDGET_FRAMES && frame_walk_next(&walk, &frame));
     strbuf_release(&name);
     strbuf_release(&through);
     return error;
 }
 
-static void budget_find_offenders_join(struct budget_offender *offenders, size_t *count,
-                                       enum budget_metric metric)
+static void offenders_join(struct budget_offender *offenders, size_t *count,
+                           enum budget_metric metric)
 {
     struct budget_offender *last = &offenders[*count - 1];
     for (size_t i = 0; i + 1 < *count; i++) {
-        if (!budget_find_offenders_is_alike(&offenders[i], last))
+        if (!offenders_is_alike(&offenders[i], last))
             continue;
         offenders[i].value = metric == BUDGET_LARGEST ? fmax(offenders[i].value, last->value)
                                                       : offenders[i].value + last->value;
@@ -189,16 +183,16 @@ static void budget_find_offenders_join(struct budget_offender *offenders, size_t
     }
 }
 
-static int budget_find_offenders_by_value(const void *a, const void *b)
+static int offenders_by_value(const void *a, const void *b)
 {
     const struct budget_offender *left = a, *right = b;
     return left->value < right->value ? 1 : left->value > right->value ? -1 : 0;
 }
 
-static int budget_find_offenders_keep_largest(struct budget_verdict *verdict,
-                                              struct budget_offender *offenders, size_t count)
+static int offenders_keep_largest(struct budget_verdict *verdict, struct budget_offender *offenders,
+                                  size_t count)
 {
-    qsort(offenders, count, sizeof *offenders, budget_find_offenders_by_value);
+    qsort(offenders, count, sizeof *offenders, offenders_by_value);
     for (size_t i = 0; i < count; i++)
         if (i < BUDGET_OFFENDERS)
             verdict->offenders[verdict->offender_count++] = offenders[i];
@@ -218,13 +212,13 @@ int budget_find_offenders(struct budget_verdict *verdict, const struct profile *
     struct budget_offender *offenders = calloc(LOOKED_AT, sizeof *offenders);
     int error = ranked && offenders ? 0 : -ENOMEM;
     if (!error) {
-        count = budget_find_offenders_rank(profile, verdict->limit, wanted, leaks, ranked);
-        qsort(ranked, count, sizeof *ranked, budget_find_offenders_by_falling_value);
+        count = offenders_rank(profile, verdict->limit, wanted, leaks, ranked);
+        qsort(ranked, count, sizeof *ranked, offenders_by_falling_value);
         for (size_t i = 0; i < count && i < LOOKED_AT && !error; i++) {
-            error = budget_find_offenders_fill(&offenders[made++], profile, hidden, ranked[i]);
-            budget_find_offenders_join(offenders, &made, metric);
+            error = offenders_fill(&offenders[made++], profile, hidden, ranked[i]);
+            offenders_join(offenders, &made, metric);
         }
-        budget_find_offenders_keep_largest(verdict, offenders, made);
+        offenders_keep_largest(verdict, offenders, made);
     }
     free(ranked);
     free(offenders);
@@ -234,7 +228,7 @@ int budget_find_offenders(struct budget_verdict *verdict, const struct profile *
 /* ---- Of growth ----------------------------------------------------------------------------- */
 
 /* Where it stands in METRIC_CHOICE; -1: call paths are not compared by it. */
-static int budget_find_offenders_report_metric_of(const struct budget_limit *limit)
+static int offenders_report_metric_of(const struct budget_limit *limit)
 {
     switch (limit->metric) {
     case BUDGET_PEAK: /* paths have no share of a region's */
@@ -256,22 +250,21 @@ static int budget_find_offenders_report_metric_of(const struct budget_limit *lim
     }
 }
 
-static int budget_find_offenders_take_grown(struct budget_verdict *verdict,
-                                            const struct diff *difference,
-                                            const struct diff_path *path)
+static int offenders_take_grown(struct budget_verdict *verdict, const struct diff *difference,
+                                const struct diff_path *path)
 {
     struct budget_offender *offender = &verdict->offenders[verdict->offender_count++];
     struct diff_frame frame;
     *offender = (struct budget_offender){diff_of(&path->figure), path->figure.before, 0, {{0}}};
     for (uint32_t node = path->node;
          offender->frame_count < BUDGET_FRAMES && diff_frame_next(difference, &node, &frame);)
-        if (budget_find_offenders_add_frame(offender, frame.function, frame.through, frame.file,
-                                            frame.line[1] ? frame.line[1] : frame.line[0]))
+        if (offenders_add_frame(offender, frame.function, frame.through, frame.file,
+                                frame.line[1] ? frame.line[1] : frame.line[0]))
             return -ENOMEM;
     return 0;
 }
 
-static int budget_find_offenders_compare_by(struct budget_growth *growth, int metric)
+static int offenders_compare_by(struct budget_growth *growth, int metric)
 {
     struct diff_options options = {metric, DIFF_AS_IS, false, true, NULL};
     int error = growth->is_made ? diff_by(&growth->difference, metric)
@@ -283,13 +276,13 @@ static int budget_find_offenders_compare_by(struct budget_growth *growth, int me
 int budget_find_grown(struct budget_verdict *verdict, struct budget_growth *growth)
 {
     const struct diff *difference = &growth->difference;
-    int metric = budget_find_offenders_report_metric_of(verdict->limit);
-    int error = metric < 0 ? 0 : budget_find_offenders_compare_by(growth, metric);
+    int metric = offenders_report_metric_of(verdict->limit);
+    int error = metric < 0 ? 0 : offenders_compare_by(growth, metric);
     if (metric < 0 || error)
         return error;
     for (size_t i = 0; i < difference->path_count && i < BUDGET_OFFENDERS && !error; i++)
         if (diff_of(&difference->paths[i].figure) > 0)
-            error = budget_find_offenders_take_grown(verdict, difference, &difference->paths[i]);
+            error = offenders_take_grown(verdict, difference, &difference->paths[i]);
     return error;
 }
 

@@ -132,7 +132,7 @@ static int suppressions_add_source(struct suppression *to, char *said)
     return error;
 }
 
-/* One line of a block; of a block of another kind it is passed over. */
+/* One line of a block of the kind Leak. */
 static int suppressions_add_frame(struct suppression *to, struct lines *lines, struct strbuf *why)
 {
     char *line = lines->line;

@@ -42,8 +42,8 @@ int suppressions_add(struct suppressions *suppressions, const char *text, size_t
                      struct strbuf *why);
 void suppressions_release(struct suppressions *suppressions);
 
-/* By node: false where the path's leaks are suppressed; counts what of the sites' live bytes is.
- * NULL: out of memory. To be freed. */
+/* By node: false where the path's leaks are suppressed; adds their live bytes and blocks to the
+ * suppressions' `used_…`. NULL: out of memory. To be freed. */
 bool *suppressions_leave(struct suppressions *suppressions, const struct profile *profile);
 
 /* *: anything, ?: one byte. */

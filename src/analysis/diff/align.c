@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* A pair more is worth more than all distances; a change of distance by a line costs one, by more
- * than a screen no more. */
+/* A pair is worth more than its distance costs. A change of distance by a line costs one, up to
+ * SHIFT_MOST. */
 enum { PAIR = 1000, SHIFT_MOST = 100, FIRST_MOST = 20, FIRST_PART = 4 };
 
 static int64_t align_shift_of(const struct align_call *before, const struct align_call *after)

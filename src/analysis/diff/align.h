@@ -1,5 +1,5 @@
 /* Puts the calls in a function before and after in line, as diff does with lines of text: order is
- * kept, the same line numbers are not asked for. Inside the room.
+ * kept, line numbers may differ. Inside the room.
  *
  *   before   10 parse   12 malloc   20 malloc
  *   after    15 parse   17 malloc   21 malloc   25 malloc      +5 above, and a new one in between
@@ -12,7 +12,7 @@
 
 struct align_call {
     uint32_t line;
-    uint32_t callee; /* what is called: only calls of the same are the same */
+    uint32_t callee; /* only calls of the same callee are paired */
 };
 
 enum { ALIGN_NONE = -1, ALIGN_PAIRS_MAX = 2048 };
@@ -20,8 +20,7 @@ enum { ALIGN_NONE = -1, ALIGN_PAIRS_MAX = 2048 };
 /* Both sorted by line, then callee. partner[i]: the index in `after` of before[i], or ALIGN_NONE.
  * Of all ways to pair calls of the same callee in order, the one that is worth most
  * (align_score()): many pairs, whose distances are kept. Beyond ALIGN_PAIRS_MAX possible pairs: the
- * k-th call of a callee is the k-th. -ENOMEM: out of memory.
- */
+ * k-th call of a callee is paired with its k-th. -ENOMEM: out of memory. */
 int align_calls(const struct align_call *before, size_t before_count,
                 const struct align_call *after, size_t after_count, int32_t *partner);
 

@@ -25,7 +25,8 @@ struct calls {
     struct map map; /* of seen */
 };
 
-/* First all calls are said; then they are put in line; then they can be found. 0 or -ENOMEM. */
+/* In this order: calls_add() for all calls, calls_align() once, then calls_find() for calls that
+ * were added, which returns an index of `sites`. The others return 0 or -ENOMEM. */
 int calls_add(struct calls *sites, int group, uint32_t function, uint32_t callee, uint32_t line);
 int calls_align(struct calls *sites);
 uint32_t calls_find(const struct calls *sites, int group, uint32_t function, uint32_t callee,

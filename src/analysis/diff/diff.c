@@ -22,7 +22,7 @@ struct diff_private {
 
 /* ---- Figures ------------------------------------------------------------------------------- */
 
-/* The 99.5 % quantile of Student's t: abramowitz & stegun, table 26.10. */
+/* The 99.5 % quantile of Student's t: Abramowitz and Stegun, table 26.10. */
 static double diff_student(size_t degrees)
 {
     static const double table[] = {0,     63.66, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499,
@@ -36,7 +36,7 @@ static const double normal = 2.576;
 struct groups {
     double sum[2], squares[2], variance[2]; /* squares: of the distances from the mean */
     size_t count[2], sampled[2];
-    double as_sample; /* what samples of the runs that are whole would have, a mean */
+    double as_sample; /* the mean variance that samples of the whole runs would have */
 };
 
 static bool diff_is_sample(const struct diff_run *run)
@@ -88,8 +88,8 @@ static double diff_noise_of_runs(const struct groups *groups)
     return diff_student(runs - 2) * sqrt(pooled * (1 / before + 1 / after));
 }
 
-/* If nothing changed a sample of the one group is as sure as what the whole runs of the other tell,
- * also where it has seen nothing: then it would hold itself for certain. */
+/* If nothing changed, a sample varies as much as samples of the other group's whole runs would.
+ * This counts where a sample has seen nothing: its own variance is 0 then. */
 static double diff_noise_of_samples(const struct groups *groups)
 {
     double seen = 0, expected = 0;
@@ -365,7 +365,8 @@ static int diff_count_up(struct diff *difference)
     return error ? error : diff_list_paths(difference);
 }
 
-/* Is there a run that has (has not) but the callers of the allocator? */
+/* Is there a run of which only the callers of the allocator are known (`is`), or more than these
+ * (not `is`)? */
 static bool diff_has_callers_only(const struct diff_run *runs, size_t run_count, bool is)
 {
     for (size_t i = 0; i < run_count; i++)
@@ -527,7 +528,7 @@ static struct figure diff_variance_of_total(const struct profile *profile, int w
                                   : FIGURE_UNKNOWN;
 }
 
-/* Of samples as sure as they say. */
+/* With the error bars of samples. */
 static struct diff_figure diff_figure_of_total(const struct diff *difference, const double *values,
                                                int which)
 {

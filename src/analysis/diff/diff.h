@@ -4,10 +4,10 @@
  *   before  a.tmk a2.tmk a3.tmk ─┐ names of functions ─▶ call sites in line ─▶ one tree of call paths,
  *   after   b.tmk b2.tmk        ─┘ (identity.h)          (align.h)             a column for each run
  *
- * Functions are the same by name: clones that a compiler makes are their function, and of several
- * functions of one name each file's is its own. Call paths are the same where function by function
- * the calls are; the calls in a function are put in line by their order and distances, not by the
- * numbers of their lines. Addresses count for nothing.
+ * Functions are the same by name: clones that a compiler makes count as their function, and
+ * functions of one name in several files are told apart by file. Call paths are the same where
+ * function by function the calls are; the calls in a function are put in line by their order and
+ * distances, not by the numbers of their lines. Addresses count for nothing.
  *
  * The runs of a group are taken to be of one build and of the same work: how far they differ is the
  * noise floor. Invariant: for each run, exclusive figures add up to the run's own sum over call
@@ -49,14 +49,15 @@ struct diff_options {
     enum diff_norm norm;
     bool inclusive; /* functions with what is asked for below them */
     bool hide_std;
-    const char *filter; /* the words of what `wanted` of the runs leaves; NULL: all paths count */
+    const char *filter; /* the text of the filter that the runs' `wanted` follows; NULL: all
+                           paths count */
 };
 
 /* Means of the groups, after normalising. */
 struct diff_figure {
     double before, after;
-    /* Half of what the difference would vary by on its own, with 99 %: by Student's t from how runs
-     * of a group differ, or from the error bars of samples, whichever is more. NAN: not known, of
+    /* Half the width of the difference's 99 % confidence interval: by Student's t from how runs of
+     * a group differ, or from the error bars of samples, whichever is more. NAN: not known, of
      * single runs, and of counts of samples. */
     double noise;
 };
@@ -91,7 +92,7 @@ struct diff {
     size_t run_count;
     const struct diff_run *runs;
     double scale[DIFF_RUNS_MAX];
-    /* Of some runs but the callers of the allocator are known (--stacks=none), of others whole
+    /* Of some runs only the callers of the allocator are known (--stacks=none), of others whole
      * paths: all are compared by their callers, and nothing is hidden. */
     bool callers_only;
     struct diff_figure total; /* of all paths that count */

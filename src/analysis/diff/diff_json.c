@@ -1,6 +1,6 @@
-/* Writes a difference as JSON (doc DIFF-JSON.md): runs, totals, functions and call paths, in the
- * order of the comparison. Options of the command decide how many rows are written. A figure
- * that is unknown is null. */
+/* Writes a difference as JSON (doc/DIFF-JSON.md): runs, totals, functions and call paths, in the
+ * order of the comparison. Options of the command decide how many rows are written. A figure that
+ * is unknown is null. */
 #include <math.h>
 #include <string.h>
 #include "base/json.h"
@@ -50,7 +50,8 @@ static void diff_json_write_totals(struct json *json, const struct diff *differe
     json_end(json);
 }
 
-/* What a function has asked for itself it asked for through the wrapper. */
+/* The wrapper belongs to what a function allocates itself, and not to what is allocated below
+ * it. */
 static const char *diff_json_through(const struct diff *difference,
                                      const struct diff_function *function)
 {

@@ -517,7 +517,8 @@ static void diff_text_add_list(struct writing *writing, const struct list *list,
     strbuf_release(&out);
 }
 
-/* Who has the difference in what the kernel charges: half as many rows, for functions follow. */
+/* The owners of the difference in resident memory. Half as many rows, because lists of functions
+ * follow. */
 static void diff_text_add_owners(struct writing *writing, const struct diff *owners)
 {
     const struct list list = {"Resident memory", "owner", owners->function_count,

@@ -1,4 +1,4 @@
-/* See diff_tree.h. Both passes over a profile walk its nodes in order, parents first, and know of
+/* See diff_tree.h. Both passes over a profile walk its nodes in order, parents first, and keep for
  * each where its path stands: the innermost frame that is not hidden, its line, and (in the second)
  * the tree's node. */
 #include "diff/diff_tree.h"
@@ -106,7 +106,7 @@ void diff_tree_release(struct diff_tree *tree)
 
 /* ---- Passes -------------------------------------------------------------------------------- */
 
-/* Where the path stands calls `callee`, or allocates (0). */
+/* One step of a path: the function where it stands calls `callee`, or allocates (0). */
 static int diff_tree_step(const struct pass *pass, struct standing *at, uint32_t callee,
                           uint32_t line)
 {
@@ -257,8 +257,8 @@ static struct figure diff_tree_blocks_of(const struct metric *metric,
 }
 
 /* What a sample of these bytes would have: blocks of s bytes are seen with p = 1 - e^(-s/interval)
- * and count 1/p times, so each adds s^2 (1-p)/p. Where a sample has seen nothing it knows of no
- * variance itself. */
+ * and count 1/p times, so each adds s^2 (1-p)/p. A sample that has seen nothing has no variance of
+ * its own. */
 static double diff_tree_variance_as_sample(const struct filling *filling,
                                            const struct call_metrics *call, uint64_t value)
 {
@@ -278,7 +278,7 @@ static double diff_tree_variance_of(const struct filling *filling, const struct 
 static int diff_tree_add_site(const struct filling *filling, const struct profile_site *site,
                               uint32_t node)
 {
-    /* The metric is known to all runs: what one path does not know is nothing of it. */
+    /* The metric is known of all runs, so that an unknown figure of one path counts as 0. */
     uint64_t value = node ? figure_or(metric_of(filling->metric, &site->metrics), 0) : 0;
     bool sampled = filling->interval > 0;
     size_t leaf;

@@ -29,7 +29,8 @@ struct diff_tree {
     struct map children; /* of nodes, by parent and site */
 };
 
-/* Says the calls on the paths that count of one run: before they are put in line. 0 or -ENOMEM. */
+/* Adds the calls on the paths of one run that count to `sites`, before calls_align(). 0 or
+ * -ENOMEM. */
 int diff_tree_say_calls(const struct diff_tree *tree, struct calls *sites,
                         const struct identities *identities, size_t number,
                         const struct diff_run *run, const bool *hidden);

@@ -148,7 +148,8 @@ static const char *const kinds[] = {
     [FUNCTION_KEY_NO_PATH] = "[no call path]",
 };
 
-/* What is the same is called the same; "\n" stands in no name of ours before a file's. */
+/* The text by which a function is the same in all profiles: its name and, where that is ambiguous,
+ * "\n" and the name of its file. */
 static void identity_add_distinct(struct strbuf *out, struct identities *identities,
                                   const struct profile *profile, uint32_t key)
 {

@@ -1,10 +1,10 @@
 /* Which functions of several profiles are the same: by name. A number for each. Inside the room.
  *
  * Of clones ("f [clone .constprop.0]", "f.part.0") the suffix does not count: whether a compiler
- * makes them changes with the wind. Where one profile has several functions of a name, in files of
- * different names, the file's name counts too, in all profiles. Code without a name is its
- * module's; of the module the version does not count, and the program itself is the program
- * whatever it is called. */
+ * makes them changes from build to build. Where one profile has several functions of a name, in
+ * files of different names, the file's name counts too, in all profiles. Code without a name is
+ * known by its module, whose version does not count. The program's own file is one module whatever
+ * its name. */
 #ifndef TIDEMARK_DIFF_IDENTITY_H
 #define TIDEMARK_DIFF_IDENTITY_H
 
@@ -13,7 +13,7 @@
 #include "profile/profile.h"
 
 struct identities {
-    size_t count; /* [0] is nobody */
+    size_t count; /* [0] is no function */
     struct identity {
         const char *name; /* to be shown: the function's */
         const char *file; /* the last profile's that has it; NULL: not known */

@@ -129,7 +129,7 @@ static void block_list_match(struct blocks *blocks)
     blocks->count = kept;
 }
 
-/* A pattern has to see all names; else those of the blocks that are there will do. */
+/* Names the call paths of the blocks, and drops blocks whose paths do not pass the filter. */
 static int block_list_name_blocks(struct blocks *blocks, size_t count)
 {
     uint32_t *nodes = malloc((count + 1) * sizeof *nodes);
@@ -249,7 +249,7 @@ static const struct text_column block_list_columns[BLOCK_COLUMNS] = {
     {"address", ADDRESS, TEXT_APART, 0},
     {"allocated by", 0, TEXT_LEFT, GAP}};
 
-/* Who has mapped something is not kept by thread. */
+/* Which thread mapped something is not kept. */
 static const struct text_column block_list_mapped_columns[BLOCK_COLUMNS] = {
     {"size", FIGURE, TEXT_APART, 0},
     {"age", AGE, TEXT_APART, 0},
@@ -397,7 +397,7 @@ static int block_list_show_json(FILE *file, struct blocks *blocks)
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-/* Where the moment is, as the state says it without replaying. */
+/* Finds the moment by the trace's own state, without replaying. */
 static int block_list_find(struct blocks *blocks)
 {
     struct offline_moment moment = blocks->options->at;

@@ -54,7 +54,7 @@ int events_kinds_parse(const char *list, uint64_t *kinds, char *wrong, size_t wr
     return 0;
 }
 
-/* A record, and what its row says that is shown. */
+/* A kind of record, as its row of records.def has it. */
 struct shown_kind {
     const char *name;        /* NULL: not to be shown */
     enum record_class class; /* without its flag */
@@ -448,7 +448,7 @@ static void events_json_note(struct stream *stream, const struct trace_note *not
 
 /* ---- Walking ------------------------------------------------------------------------------- */
 
-/* What is gathered goes out; -EPIPE: nobody reads any more. */
+/* Writes out what is gathered; -EPIPE: the reader is gone. */
 static int events_put(struct stream *stream)
 {
     size_t length = stream->out.length;
@@ -487,7 +487,7 @@ static bool events_is_within(const struct stream *stream, uint64_t ticks, uint64
            event >= stream->from_event && event <= stream->to_event;
 }
 
-/* Notes that say something happened at a time; it stands before `event`. */
+/* Shows a note that says what happened at a time. The note stands before `event`. */
 static int events_show_note(struct stream *stream, const struct trace_note *note, uint64_t event,
                             uint64_t now)
 {

@@ -1,7 +1,7 @@
 /* A trace at one moment: what is alive then and who holds it, which blocks these are, and what
  * happened. Joins the trace's own state with the names of call paths.
  *
- * 0 or -errno, with a sentence in error_text(). One thread at a time on what one call fills.
+ * 0 or -errno, with a sentence in error_text(). A structure is for one thread at a time.
  *
  * holders.c makes sites of what is alive at the moment and at the peak, in a profile of names
  * alone, so that functions follow as they do for any profile. Of the heap it needs no replay: the
@@ -39,8 +39,8 @@ struct holders {
     uint64_t events; /* of the whole trace */
     enum memory_level of;
     struct trace_state at, peak;
-    /* Names, and for each path that is alive then or at the peak a site, of which live_* tell the
-     * moment and at_peak_* the peak. Nothing else in them means anything. */
+    /* Names, and a site for each call path that holds something at the moment or at the peak:
+     * live_* are of the moment, at_peak_* of the peak. Their other metrics mean nothing. */
     struct profile *profile;
     /* holders_filter()'s; NULL: all are there. */
     const char *filter;

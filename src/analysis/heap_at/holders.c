@@ -1,5 +1,5 @@
-/* What is alive at a moment, and for comparison at the peak, as the sites of a profile in memory:
- * all that makes functions of call paths then works on it. */
+/* What is alive at a moment, and for comparison at the peak, as the sites of a profile in memory,
+ * so that analysis/aggregate makes functions of their call paths. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

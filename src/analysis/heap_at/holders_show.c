@@ -229,7 +229,7 @@ static void holders_show_text_level(struct show *show)
     strbuf_release(&line);
 }
 
-/* Figures of the head are the program's; of what is listed this is the sum. */
+/* The head's figures are the program's. This line has the sum of what is listed. */
 static void holders_show_text_filter(struct show *show)
 {
     const struct holders *holders = show->holders;

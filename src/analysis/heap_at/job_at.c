@@ -144,7 +144,7 @@ static bool job_at_is_together(const struct job_at_options *options)
     return options->moment.kind == OFFLINE_NODE_PEAK || options->moment.kind == OFFLINE_JOB_PEAK;
 }
 
-/* A trace that ends as a finished one does says all of its rank. */
+/* Is the trace complete, with all events of its rank? */
 static bool job_at_is_whole(const struct trace *trace)
 {
     struct trace_damage damage;

@@ -8,7 +8,8 @@
  *   node-peak  when the ranks of a machine held most together, each machine at its own such time
  *   job-peak   when all ranks did, as if the clocks of all machines were one
  *
- * An event (#123) is of one trace. A rank whose trace does not tell is unknown: it is in no sum. */
+ * An event (#123) is of one trace. A rank whose trace does not say what was alive then is unknown,
+ * and in no sum. */
 #ifndef TIDEMARK_HEAP_AT_JOB_AT_H
 #define TIDEMARK_HEAP_AT_JOB_AT_H
 

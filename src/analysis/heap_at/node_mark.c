@@ -6,7 +6,7 @@
  *
  * A piece is a block of a trace, of which the index says the most. Blocks of the highest sums are
  * read and become pieces of PIECE_RECORDS records each. When the highest sum is of such pieces
- * alone its instants are looked at one by one. What no sum of which is higher than that is left
+ * alone its instants are looked at one by one. Blocks in which no sum is higher than that are left
  * unread. Memory: the pieces, and the changes of levels in CHUNK_SPANS sums, of which each is as
  * long as one piece at most. */
 #include "heap_at/node_mark.h"
@@ -103,7 +103,8 @@ static void node_mark_own_clock(struct node_mark_rank *rank, uint64_t *run_ticks
 }
 
 /* The machine's clock is that of its first rank, with the tick of its longest run, which is known
- * best. A calendar that says otherwise by more than FAR_NS speaks of another counter. */
+ * best. A rank whose calendar differs from that by more than FAR_NS reads another counter, and
+ * keeps its own clock. */
 static void node_mark_share_clock(struct node_mark_rank *ranks, const uint64_t *runs, size_t count,
                                   const char *machine)
 {
@@ -197,7 +198,8 @@ static void node_mark_refine_record(void *context, uint64_t ticks, uint64_t leve
     refining->level = level;
 }
 
-/* One that cannot be read is what its index says, and no part of it is looked at again. */
+/* A block that cannot be read becomes one piece of the level that the index has, and is not read
+ * again. */
 static int node_mark_refine_block(struct member *member, const struct trace *trace,
                                   struct piece piece)
 {
@@ -524,7 +526,7 @@ static int node_mark_look_at_others(struct search *search)
     return error;
 }
 
-/* What each holds then. */
+/* The bytes that each rank holds at the mark. */
 static int node_mark_take_parts(struct search *search)
 {
     struct node_mark *mark = search->mark;

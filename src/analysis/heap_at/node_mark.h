@@ -25,7 +25,7 @@ uint64_t node_mark_ns(const struct node_mark_clock *clock, uint64_t ticks);
 
 struct node_mark_rank {
     const char *trace_path; /* NULL: it has none, and is in no sum */
-    const char *machine;    /* that with the same have one clock */
+    const char *machine;    /* ranks with the same one have one clock */
     struct figure start_ns; /* when it began, by its machine's calendar */
 
     /* Found. */

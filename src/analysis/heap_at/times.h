@@ -9,7 +9,7 @@
 #include "replay/replay.h"
 #include "trace/trace.h"
 
-/* Since the start. */
+/* Nanoseconds since the trace's start; 0 before it. */
 uint64_t heap_at_ns(const struct offline_clock *clock, uint64_t ticks);
 /* The state at a moment, as trace_state_at(); an event belongs to what comes before. */
 int heap_at_state(const struct trace *trace, const struct offline_moment *moment,
@@ -41,8 +41,8 @@ struct heap_at_replay {
 };
 int heap_at_replay(struct heap_at_replay *into);
 
-/* A trace knows its peak of the heap. That of another level becomes a time: the whole trace is
- * replayed for it. */
+/* A trace has the peak of its heap only. For a peak of another level the whole trace is replayed,
+ * and *moment becomes the peak's time. */
 int heap_at_level_moment(const struct trace *trace, const struct offline_clock *clock,
                          enum memory_level of, struct offline_moment *moment);
 /* A state of the heap becomes one of that level: replays up to it. */

@@ -17,7 +17,8 @@ static const struct profile_sample *held_by_sample_of(const struct profile *prof
     return NULL;
 }
 
-/* The newest look; but what an interpreter had before its end, not what it left. */
+/* The newest look. Of an interpreter it is the look before its end, since little is left at the
+ * end. */
 const struct profile_sample *held_by_sample(const struct profile *profile)
 {
     const struct profile_sample *sample = NULL;
@@ -69,7 +70,8 @@ static uint64_t held_by_hash_text(uint64_t hash, const char *text)
     return hash_u64(hash ^ (text ? hash_bytes(text, strlen(text)) : 0));
 }
 
-/* All frames, hidden ones too: what a map makes of itself and of its values is apart. */
+/* Of all frames, hidden ones too, so that a map's own blocks and its values' have different
+ * keys. */
 static uint64_t held_by_hash_path(uint64_t hash, const struct held_by_side *side, uint32_t node)
 {
     struct frame_walk walk = {side->profile, side->none_hidden, node, 0};

@@ -4,7 +4,7 @@
  *     10.7 MiB   53.5 %      200,000  table                               variable of gt
  *     10.7 MiB   53.5 %      200,000    main                                   gt.cpp:19
  *
- * Of two profiles what has grown, and what that was before. */
+ * Of two profiles: by how much each has grown, and to what. */
 #include "held_by/held_by.h"
 
 #include <errno.h>
@@ -123,7 +123,7 @@ static bool held_by_has_frame(const struct profile_holder *holder)
            (holder->kind == PROFILE_HOLDER_MAPPING && holder->path);
 }
 
-/* What is no name is not shortened as one. */
+/* Adds a text that is no name of a function, and is therefore not shortened. */
 static void held_by_add_plain(struct strbuf *out, const struct style *style, const char *text,
                               bool strong)
 {

@@ -288,7 +288,7 @@ static bool programs_may_be_of_session(const struct programs *programs, DIR *dir
     return has_begun && file.st_mtim.tv_sec <= session.st_mtim.tv_sec + LATER_S;
 }
 
-/* Which of them are of the same recording nobody knows; those of another time are not. */
+/* Counts the profiles that may be of the same recording. Only their times can tell. */
 static void programs_count_beside(struct programs *programs)
 {
     const char *slash = strrchr(programs->path, '/');
@@ -436,8 +436,8 @@ static int programs_gather(struct programs_gathering *gathering, const char *pat
     return 0;
 }
 
-/* What is not there was named by mistake; of what is damaged it is said, and the others are shown.
- * PATH@PID is a process of PATH. */
+/* A path that does not exist was named by mistake, which is an error. A damaged file is listed as
+ * unread, and the others are shown. PATH@PID is a process of PATH. */
 static int programs_gather_many(struct programs_gathering *gathering, char *const *paths,
                                 size_t count)
 {

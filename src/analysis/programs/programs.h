@@ -26,7 +26,7 @@ struct programs_process {
     bool cut_short; /* its recording did not come to its end */
 };
 
-/* Over processes, of which some do not know the figure. */
+/* A sum over processes. The figure may be unknown for some of them. */
 struct programs_sum {
     struct figure all;   /* unknown where one is */
     struct figure known; /* of those that are known: a lower bound; unknown: none is */

@@ -1,6 +1,6 @@
 /* Takes out of a profile what tells about somebody (redact.h). Each text that may do so is replaced
- * in place. A hash is SipHash-2-4 under a key that is made of the salt. Facts are kept by a list:
- * one that this list does not know goes. */
+ * in place. A hash is SipHash-2-4 under a key that is made of the salt. A list says what is done to
+ * each fact: one that is not in the list is dropped. */
 #include "redact/redact.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct redaction {
     uint64_t key[2];
     struct strbuf text; /* what is being made */
     bool no_memory;
-    /* Paths that are done: tables by the hundred thousand share few texts. */
+    /* Paths that were replaced already: hundreds of thousands of rows share few texts. */
     struct map paths;
     struct redact_path {
         const char *from, *to;
@@ -157,7 +157,7 @@ static void redact_path(struct redaction *redaction, const char **path)
 
 /* ---- Facts --------------------------------------------------------------------------------- */
 
-/* NAMED: it may name a mark, and goes with names. */
+/* NAMED: it may hold a mark's name, and is dropped where names are hidden. */
 enum redact_fact {
     REDACT_FACT_DROP,
     REDACT_FACT_KEEP,

@@ -1,4 +1,4 @@
-/* Secrets in command lines (redact.h). Regular expressions know the usual forms; of each match the
+/* Secrets in command lines (redact.h). Regular expressions match the usual forms; of each match the
  * group that is the secret is replaced. A pattern that matches too much hides a harmless word; one
  * that matches too little passes a password on. So names are looked for anywhere in an option's
  * name. */
@@ -7,7 +7,7 @@
 #include "redact/redact.h"
 
 #define REDACT_WORD "('[^']*'|\"[^\"]*\"|[^[:space:]'\"]+)"
-#define REDACT_NAMES                                                                               \
+#define REDACT_OPTION_NAMES                                                                        \
     "(pass|passwd|password|passphrase|pwd|secret|token|credentials?|api[_-]?key|access[_-]?key|"   \
     "private[_-]?key|auth|cookie)"
 
@@ -17,11 +17,11 @@ static const struct {
     size_t group;
 } redact_patterns[] = {
     /* --password=x, --db-password x, -token x */
-    {"(^|[[:space:]'\"])--?([a-z0-9_-]*[_-])?" REDACT_NAMES
+    {"(^|[[:space:]'\"])--?([a-z0-9_-]*[_-])?" REDACT_OPTION_NAMES
      "([_-][a-z0-9_-]*)?(=|[[:space:]]+)" REDACT_WORD,
      6},
     /* PASSWORD=x, MYSQL_PWD=x */
-    {"(^|[[:space:]'\"])([a-z0-9_]*_)?" REDACT_NAMES "(_[a-z0-9_]*)?(=)" REDACT_WORD, 6},
+    {"(^|[[:space:]'\"])([a-z0-9_]*_)?" REDACT_OPTION_NAMES "(_[a-z0-9_]*)?(=)" REDACT_WORD, 6},
     /* https://user:x@host */
     {"()()()()(://[^/@:[:space:]]*:)([^/@[:space:]]+)@", 6},
     /* Authorization: Bearer x */

@@ -194,8 +194,8 @@ static void history_read_machine(struct history_sample *sample, struct json_read
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-/* All rows that are there end, unless this sample has told of them already: they are told of
- * anew. */
+/* Ends all rows that are there, unless this line has listed them already: a whole line lists every
+ * row. */
 static void history_begin_whole(struct history *history)
 {
     for (size_t i = 0; i < history->row_count; i++) {

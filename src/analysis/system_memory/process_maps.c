@@ -32,7 +32,7 @@ static uint64_t process_maps_key_of(const struct smaps_bytes *bytes, enum maps_o
     }
 }
 
-/* Mappings that nothing is resident of go by size: address space is all that they take. */
+/* Mappings of which nothing is resident are sorted by size: they take address space alone. */
 static int process_maps_compare_bytes(const struct smaps_bytes *a, const struct smaps_bytes *b,
                                       enum maps_order order)
 {
@@ -140,8 +140,8 @@ int maps_group(struct maps *maps, enum maps_order order, bool all)
 
 /* ---- A process ----------------------------------------------------------------------------- */
 
-/* Whose stacks these are the kernel no longer says; the threads' stack pointers tell, where we may
- * see them. */
+/* The kernel does not say which mappings are threads' stacks. The threads' stack pointers do, where
+ * they can be read. */
 static void process_maps_find_stacks(struct maps *maps, pid_t pid)
 {
     struct stacks stacks = STACKS_INIT;

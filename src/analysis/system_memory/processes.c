@@ -19,7 +19,7 @@
 
 enum { MAX_TEXT_BYTES = 65536, MOST_THREADS = 8 };
 
-/* One thread's means, used again from process to process. */
+/* What one thread works with, used again from process to process. */
 struct worker {
     const struct system_memory_request *request;
     struct system_memory *system;
@@ -209,8 +209,9 @@ static int processes_keep_names(struct system_memory_process *process)
     return 0;
 }
 
-/* The kernel does not say of a mapping what its pages are; but only private files have two sorts of
- * them, and of these what was written to is rarely in a second process. */
+/* Splits a mapping's PSS by the kind of its pages, which the kernel does not say. Only private
+ * mappings of files have two kinds of pages, and those that were written to are rarely in a second
+ * process. */
 static void processes_split_mapping(struct system_memory_piece *piece,
                                     const struct smaps_mapping *mapping)
 {
@@ -297,7 +298,7 @@ static bool processes_has_memory(const struct system_memory_status *status)
     return ended ? figure_or(status->threads, 0) > 1 : !status->is_kernel;
 }
 
-/* Who writes a title over its arguments (setproctitle) leaves the rest of their space empty. */
+/* A program that writes a title over its arguments (setproctitle) leaves empty ones behind it. */
 static void processes_drop_empty_arguments(char *command)
 {
     static const char empty[] = " ''";
@@ -409,7 +410,7 @@ static size_t processes_thread_count(const struct system_memory *system,
     return count < system->count ? count : system->count ? system->count : 1;
 }
 
-/* A thread that cannot be had leaves its work to the others; the first is the caller's own. */
+/* A thread that cannot be started leaves its work to the others; the first is the caller's own. */
 static int processes_read_all(struct system_memory *system, int root,
                               const struct system_memory_request *request)
 {

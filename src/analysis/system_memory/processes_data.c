@@ -1,5 +1,5 @@
-/* Writes what `tidemark ps` and `tidemark maps` found as JSON and CSV (doc PS-JSON.md). One
- * table of fields serves both formats. What the kernel does not tell is null, or an empty cell. */
+/* Writes what `tidemark ps` and `tidemark maps` found as JSON and CSV (doc/PS-JSON.md). One table
+ * of fields serves both formats. What the kernel does not tell is null, or an empty cell. */
 #include "system_memory/show.h"
 
 #include <inttypes.h>

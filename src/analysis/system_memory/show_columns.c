@@ -97,7 +97,7 @@ static int show_columns_refuse(struct strbuf *why, const char *name, size_t leng
     return -EINVAL;
 }
 
-/* What a line ends with is a column to whoever knows ps: it is there already. */
+/* The name at the end of a line is always there. Lists as for ps name it as their last column. */
 static bool show_columns_is_last(const struct show_columns *columns, const char *rest)
 {
     return columns->count && (!strcmp(rest, "command") || !strcmp(rest, "comm") ||

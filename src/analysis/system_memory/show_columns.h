@@ -27,7 +27,7 @@ bool show_columns_drop(struct show_columns *columns);
 struct text_column show_column_layout(const struct show_columns *columns, size_t index);
 /* Blanks and width of all of them. */
 size_t show_columns_width(const struct show_columns *columns);
-/* `sum`: of a row that stands for many; `machine` gives what shares are of. */
+/* Adds a row's cell of column `index`; `machine` gives the whole that shares are of. */
 void show_column_add(struct text_row *cells, const struct show_columns *columns, size_t index,
                      const struct system_memory_row *row,
                      const struct system_memory_machine *machine);

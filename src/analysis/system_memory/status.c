@@ -10,8 +10,7 @@
 #include "procfs/proc_file.h"
 
 /* What follows "KEY:\t" up to the line's end; NULL if there is no such line, or it was cut. */
-static const char *system_memory_parse_status_line_of(const char *text, const char *key,
-                                                      size_t *length)
+static const char *system_memory_status_line_of(const char *text, const char *key, size_t *length)
 {
     size_t key_length = strlen(key);
     for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -29,10 +28,10 @@ static const char *system_memory_parse_status_line_of(const char *text, const ch
 }
 
 /* The kernel writes a newline as \n and a backslash as \\ here. */
-static void system_memory_parse_status_take_name(const char *text, char *name, size_t size)
+static void system_memory_status_take_name(const char *text, char *name, size_t size)
 {
     size_t length = 0, kept = 0;
-    const char *value = system_memory_parse_status_line_of(text, "Name", &length);
+    const char *value = system_memory_status_line_of(text, "Name", &length);
     for (size_t i = 0; value && i < length && kept + 1 < size; i++) {
         bool escaped = value[i] == '\\' && i + 1 < length;
         i += escaped;
@@ -41,18 +40,18 @@ static void system_memory_parse_status_take_name(const char *text, char *name, s
     name[kept] = '\0';
 }
 
-static struct figure system_memory_parse_status_number(const char *text, const char *key)
+static struct figure system_memory_status_number(const char *text, const char *key)
 {
     uint64_t value;
     return proc_value(text, key, &value) ? figure_of(value) : FIGURE_UNKNOWN;
 }
 
 /* Number `which` (from 0) of a line of numbers; -1: the last. */
-static bool system_memory_parse_status_number_in_line(const char *text, const char *key, int which,
-                                                      uint64_t *number)
+static bool system_memory_status_number_in_line(const char *text, const char *key, int which,
+                                                uint64_t *number)
 {
     size_t length = 0;
-    const char *at = system_memory_parse_status_line_of(text, key, &length),
+    const char *at = system_memory_status_line_of(text, key, &length),
                *end = at ? at + length : NULL;
     bool any = false;
     for (int i = 0; at && at < end && proc_number(at, number, &at); i++) {
@@ -65,18 +64,18 @@ static bool system_memory_parse_status_number_in_line(const char *text, const ch
     return any && which < 0;
 }
 
-static pid_t system_memory_parse_status_pid_or_zero(const char *text, const char *key, int which)
+static pid_t system_memory_status_pid_or_zero(const char *text, const char *key, int which)
 {
     uint64_t number;
-    return system_memory_parse_status_number_in_line(text, key, which, &number) && number <= INT_MAX
+    return system_memory_status_number_in_line(text, key, which, &number) && number <= INT_MAX
                ? (pid_t)number
                : 0;
 }
 
 /* Kernels before 6.4 do not say which threads are theirs; theirs are kthreadd, its children, and
  * have no memory. */
-static bool system_memory_parse_status_is_kernel_thread(const char *text,
-                                                        const struct system_memory_status *status)
+static bool system_memory_status_is_kernel_thread(const char *text,
+                                                  const struct system_memory_status *status)
 {
     uint64_t said;
     if (proc_value(text, "Kthread", &said))
@@ -89,22 +88,22 @@ int system_memory_parse_status(const char *text, struct system_memory_status *st
 {
     uint64_t uid;
     size_t length = 0;
-    const char *state = system_memory_parse_status_line_of(text, "State", &length);
+    const char *state = system_memory_status_line_of(text, "State", &length);
     *status =
         (struct system_memory_status){.state = state && length ? *state : '?', .uid = (uid_t)-1};
-    system_memory_parse_status_take_name(text, status->name, sizeof status->name);
-    status->pid = system_memory_parse_status_pid_or_zero(text, "Tgid", 0);
+    system_memory_status_take_name(text, status->name, sizeof status->name);
+    status->pid = system_memory_status_pid_or_zero(text, "Tgid", 0);
     if (!status->pid)
         return -EINVAL;
-    status->parent = system_memory_parse_status_pid_or_zero(text, "PPid", 0);
-    status->inner_pid = system_memory_parse_status_pid_or_zero(text, "NSpid", -1);
-    if (system_memory_parse_status_number_in_line(text, "Uid", 1, &uid) && uid < UINT32_MAX)
+    status->parent = system_memory_status_pid_or_zero(text, "PPid", 0);
+    status->inner_pid = system_memory_status_pid_or_zero(text, "NSpid", -1);
+    if (system_memory_status_number_in_line(text, "Uid", 1, &uid) && uid < UINT32_MAX)
         status->uid = (uid_t)uid;
-    status->threads = system_memory_parse_status_number(text, "Threads");
-    status->size_bytes = system_memory_parse_status_number(text, "VmSize");
-    status->rss_bytes = system_memory_parse_status_number(text, "VmRSS");
-    status->swap_bytes = system_memory_parse_status_number(text, "VmSwap");
-    status->is_kernel = system_memory_parse_status_is_kernel_thread(text, status);
+    status->threads = system_memory_status_number(text, "Threads");
+    status->size_bytes = system_memory_status_number(text, "VmSize");
+    status->rss_bytes = system_memory_status_number(text, "VmRSS");
+    status->swap_bytes = system_memory_status_number(text, "VmSwap");
+    status->is_kernel = system_memory_status_is_kernel_thread(text, status);
     return 0;
 }
 
@@ -140,7 +139,7 @@ uint64_t system_memory_parse_start(const char *text)
 
 /* ---- Control groups ------------------------------------------------------------------------ */
 
-static bool system_memory_parse_status_lists_memory(const char *controllers, const char *end)
+static bool system_memory_status_lists_memory(const char *controllers, const char *end)
 {
     for (const char *at = controllers; at < end; at++) {
         size_t length = strcspn(at, ",:");
@@ -152,10 +151,10 @@ static bool system_memory_parse_status_lists_memory(const char *controllers, con
 }
 
 /* 3: has the memory controller, 2: the unified hierarchy, 1: another */
-static int system_memory_parse_status_line_rank(const char *line, const char *controllers,
-                                                const char *path)
+static int system_memory_status_line_rank(const char *line, const char *controllers,
+                                          const char *path)
 {
-    if (system_memory_parse_status_lists_memory(controllers, path))
+    if (system_memory_status_lists_memory(controllers, path))
         return 3;
     return strncmp(line, "0::", 3) == 0 ? 2 : 1;
 }
@@ -170,7 +169,7 @@ char *system_memory_parse_cgroup(const char *text)
         const char *path = memchr(controllers, ':', (size_t)(end - controllers));
         if (!path || path[1] != '/')
             continue;
-        int rank = system_memory_parse_status_line_rank(line, controllers, path);
+        int rank = system_memory_status_line_rank(line, controllers, path);
         if (rank > best_rank) {
             best = path + 1;
             best_end = end;
@@ -209,16 +208,16 @@ void system_memory_parse_machine(const char *text, struct system_memory_machine 
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         *(struct figure *)((char *)machine + fields[i].offset) =
-            system_memory_parse_status_number(text, fields[i].key);
+            system_memory_status_number(text, fields[i].key);
 }
 
-/* What a kernel does not list it has not, or counts elsewhere: it is in the rest then. */
-static uint64_t system_memory_parse_status_or_none(struct figure bytes)
+/* 0 where the kernel does not list a figure: there is no such memory, or it is in the rest. */
+static uint64_t system_memory_status_or_none(struct figure bytes)
 {
     return figure_or(bytes, 0);
 }
 
-static uint64_t system_memory_parse_status_less(uint64_t from, uint64_t bytes)
+static uint64_t system_memory_status_less(uint64_t from, uint64_t bytes)
 {
     return from > bytes ? from - bytes : 0;
 }
@@ -229,20 +228,19 @@ struct split {
     uint64_t all, anonymous, shared_memory, file;
 };
 
-static void system_memory_parse_status_split_add(struct split *split,
-                                                 const struct smaps_bytes *bytes)
+static void system_memory_status_split_add(struct split *split, const struct smaps_bytes *bytes)
 {
-    uint64_t pss = system_memory_parse_status_or_none(bytes->pss),
-             shared = system_memory_parse_status_or_none(bytes->pss_shared_memory);
-    uint64_t written = system_memory_parse_status_or_none(bytes->anonymous);
+    uint64_t pss = system_memory_status_or_none(bytes->pss),
+             shared = system_memory_status_or_none(bytes->pss_shared_memory);
+    uint64_t written = system_memory_status_or_none(bytes->anonymous);
     uint64_t anonymous = figure_or(bytes->pss_anonymous, written < pss ? written : pss);
     split->all += pss;
     split->anonymous += anonymous;
     split->shared_memory += shared;
-    split->file += system_memory_parse_status_less(pss, anonymous + shared);
+    split->file += system_memory_status_less(pss, anonymous + shared);
 }
 
-static struct figure system_memory_parse_status_sum_swap(const struct system_memory *system)
+static struct figure system_memory_status_sum_swap(const struct system_memory *system)
 {
     struct figure sum = FIGURE_OF(0);
     for (size_t i = 0; i < system->count; i++) {
@@ -265,34 +263,34 @@ bool system_memory_balance(const struct system_memory *system,
         return false;
     for (size_t i = 0; i < system->count; i++)
         if (system->processes[i].state == SYSTEM_MEMORY_READ)
-            system_memory_parse_status_split_add(&split, &system->processes[i].bytes);
-    uint64_t shmem = system_memory_parse_status_or_none(machine->shared_memory);
-    uint64_t cache = system_memory_parse_status_less(cached, shmem) +
-                     system_memory_parse_status_or_none(machine->buffers) +
-                     system_memory_parse_status_or_none(machine->swap_cached);
-    uint64_t beyond_slab = system_memory_parse_status_less(
-        system_memory_parse_status_or_none(machine->reclaimable),
-        system_memory_parse_status_or_none(machine->slab_reclaimable));
+            system_memory_status_split_add(&split, &system->processes[i].bytes);
+    uint64_t shmem = system_memory_status_or_none(machine->shared_memory);
+    uint64_t cache = system_memory_status_less(cached, shmem) +
+                     system_memory_status_or_none(machine->buffers) +
+                     system_memory_status_or_none(machine->swap_cached);
+    uint64_t beyond_slab =
+        system_memory_status_less(system_memory_status_or_none(machine->reclaimable),
+                                  system_memory_status_or_none(machine->slab_reclaimable));
     *balance = (struct system_memory_balance){
         .total = total,
         .available = machine->available,
         .processes = split.all,
-        .anonymous_elsewhere = system_memory_parse_status_less(anonymous, split.anonymous),
-        .shared_memory = system_memory_parse_status_less(shmem, split.shared_memory),
-        .page_cache = system_memory_parse_status_less(cache, split.file),
-        .kernel = system_memory_parse_status_or_none(machine->slab) + beyond_slab +
-                  system_memory_parse_status_or_none(machine->kernel_stacks) +
-                  system_memory_parse_status_or_none(machine->page_tables) +
-                  system_memory_parse_status_or_none(machine->other_page_tables) +
-                  system_memory_parse_status_or_none(machine->per_cpu),
-        .huge_pool = system_memory_parse_status_or_none(machine->huge_pool),
+        .anonymous_elsewhere = system_memory_status_less(anonymous, split.anonymous),
+        .shared_memory = system_memory_status_less(shmem, split.shared_memory),
+        .page_cache = system_memory_status_less(cache, split.file),
+        .kernel = system_memory_status_or_none(machine->slab) + beyond_slab +
+                  system_memory_status_or_none(machine->kernel_stacks) +
+                  system_memory_status_or_none(machine->page_tables) +
+                  system_memory_status_or_none(machine->other_page_tables) +
+                  system_memory_status_or_none(machine->per_cpu),
+        .huge_pool = system_memory_status_or_none(machine->huge_pool),
         .free = free,
-        .kernel_reclaimable = figure_or(
-            machine->reclaimable, system_memory_parse_status_or_none(machine->slab_reclaimable)),
+        .kernel_reclaimable = figure_or(machine->reclaimable,
+                                        system_memory_status_or_none(machine->slab_reclaimable)),
         .swap_total = machine->swap_total,
         .swap_used = figure_sub(machine->swap_total,
                                 figure_at_most(machine->swap_free, machine->swap_total)),
-        .swap_processes = system_memory_parse_status_sum_swap(system),
+        .swap_processes = system_memory_status_sum_swap(system),
     };
     balance->rest = (int64_t)(balance->total - balance->processes - balance->anonymous_elsewhere -
                               balance->shared_memory - balance->page_cache - balance->kernel -

@@ -27,7 +27,7 @@ static const char *const places[] = {
     "/usr/lib64",     "/usr/lib",         "/opt/homebrew/lib",
 };
 
-/* Names under which libraries go that are not lib + name. */
+/* Allocators whose library is not called lib + name. */
 static const struct {
     const char *name, *library;
 } known_as[] = {

@@ -1,6 +1,6 @@
 /* Walks over the blocks of a trace with the one rule of a block's life (blocks/walker.h) and turns
- * what the walker says into calls of lanes. Here is only what the rule does not know: who makes a
- * call, and what cannot be run again. */
+ * what the walker says into calls of lanes. This file adds what the walker does not decide: which
+ * lane makes a call, and what cannot be run again. */
 #include "whatif/flow.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* See stream_author.h. Slots are dense: a private one serves again at once, the last that came free
- * first; a shared one only after a thousand others, so that who puts a block into it seldom has to
- * wait for one that is late to take out what was there.
+ * first; a shared one only after a thousand others, so that the thread that puts a block into it
+ * seldom has to wait for a late thread that takes out the block before.
  *
- * Who begins a thread is not recorded: it is taken to be the one whose call came last before it. In
- * the same way the next call of another lets a thread leave that was over. */
+ * Which thread begins another is not recorded: it is taken to be the one with the last call before.
+ * Likewise a thread that is over leaves at the next call of another. */
 #include "whatif/stream_author.h"
 
 #include <errno.h>
@@ -89,7 +89,8 @@ static void stream_author_take_part(struct author *author, uint32_t epoch)
     author->epochs[epoch]++;
 }
 
-/* So that what is alive at once differs little from the recording, however the threads run. */
+/* Is the epoch over? Short epochs make what is alive at once differ little from the recording,
+ * however the threads run. */
 static bool stream_author_is_epoch_over(const struct author *author, uint32_t lane, uint64_t bytes)
 {
     uint64_t share = author->survey->peak_bytes / EPOCH_SHARE;

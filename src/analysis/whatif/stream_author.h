@@ -8,7 +8,7 @@
 #include "whatif/survey.h"
 #include "whatif/whatif.h"
 
-/* Writes the stream into `fd`. 0, -ENOMEM, -EFBIG, what writing says, or what flow_walk() says. */
+/* Writes the stream into `fd`. 0, -ENOMEM, -EFBIG, or an error of writing or of flow_walk(). */
 int stream_author_write(const struct trace *trace, const struct survey *survey,
                         enum whatif_order order, int fd, struct stream_header *header,
                         uint64_t *stream_bytes);

@@ -57,7 +57,7 @@ static void trial_set_environment(const struct whatif_candidate *candidate)
         putenv(candidate->settings[i]);
 }
 
-/* If memory runs out it is the child that goes. */
+/* If memory runs out, the kernel is to kill the child. */
 static void trial_offer_for_killing(void)
 {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

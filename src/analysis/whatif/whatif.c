@@ -98,7 +98,7 @@ static struct figure whatif_take_cpu(const struct driver_result *result,
 {
     if (result == idle)
         return figure_of(result->cpu_ns);
-    /* Where the driver's share varies by more than there is, there is nothing to be said. */
+    /* Unknown where the driver's own share varies by more than the rest. */
     return result->cpu_ns > idle->cpu_ns ? figure_of(result->cpu_ns - idle->cpu_ns)
                                          : FIGURE_UNKNOWN;
 }
@@ -273,7 +273,7 @@ static void whatif_fill_row(struct whatif_row *row, const struct rounds *rounds,
 
 /* ---- Rounds -------------------------------------------------------------------------------- */
 
-/* What was preloaded must be what answers: else the row would be the C library's. */
+/* malloc must be in the library that was preloaded: else the row would be the C library's. */
 static void whatif_check_allocator(const struct whatif_candidate *candidate,
                                    const struct trial_outcome *idle, struct trial_outcome *outcome)
 {
@@ -302,7 +302,7 @@ static int whatif_run_one(struct contest *contest, size_t row, unsigned round)
     return error;
 }
 
-/* A candidate that hangs is not waited for again. */
+/* A candidate that hung is not run again. */
 static bool whatif_has_hung(const struct rounds *rounds, unsigned round)
 {
     return round && !strncmp(rounds->outcomes[round - 1].failure.data, "hung", 4);

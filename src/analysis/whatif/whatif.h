@@ -5,9 +5,9 @@
  * One thread at a time. Functions return 0 or -errno with a sentence in `sentence`.
  *
  * `flow` says whose thread makes and ends which block. `survey` is the first pass over the trace
- * (counts, peak, blocks that pass between threads), `author` the second, which writes the stream.
- * `candidates` finds allocators, `trial` runs one in a process of its own, and whatif.c holds
- * rounds by turns and makes the figures. */
+ * (counts, peak, blocks that pass between threads), `stream_author` the second, which writes the
+ * stream. `candidates` finds allocators, `trial` runs one in a process of its own, and whatif.c
+ * holds rounds by turns and makes the figures. */
 #ifndef TIDEMARK_WHATIF_WHATIF_H
 #define TIDEMARK_WHATIF_WHATIF_H
 
@@ -66,7 +66,7 @@ struct whatif_options {
     void *context;
 };
 
-/* Of the rounds. Unknown, all three: none says. */
+/* Over the rounds. All three are unknown where no round has the figure. */
 struct whatif_figure {
     struct figure median, least, most;
 };

@@ -1,5 +1,5 @@
-/* Writes the comparison of allocators as JSON (doc WHATIF-JSON.md): the trace's stream of events
- * first, then a row for each allocator. A figure that an allocator cannot tell is null. */
+/* Writes the comparison of allocators as JSON (doc/WHATIF-JSON.md): the trace's stream of events
+ * first, then a row for each allocator. A figure that is unknown is null. */
 #include "base/json.h"
 #include "model/figure_json.h"
 #include "whatif/whatif.h"
