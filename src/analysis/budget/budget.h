@@ -83,7 +83,7 @@ struct budget {
      * people; NULL: all count. */
     const char *filter;
     const bool *passes, *passes_baseline;
-    /* its own */
+    /* private */
     char **strings;
     size_t string_count, string_room;
 };

@@ -16,7 +16,7 @@ struct call_site {
 struct calls {
     struct call_site *sites; /* after aligning */
     size_t count;
-    /* its own */
+    /* private */
     struct seen {
         uint32_t function, callee, line;
         uint32_t group, site;

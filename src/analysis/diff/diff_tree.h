@@ -24,7 +24,7 @@ struct diff_tree {
     double *variances;
     uint32_t **at_site; /* by run and its sites: the node that allocates; 0: does not count */
     bool callers_only;  /* paths are their innermost frame, whatever it is: a run has no more */
-    /* its own */
+    /* private */
     size_t node_capacity, leaf_capacity;
     struct map children; /* of nodes, by parent and site */
 };

@@ -22,7 +22,7 @@ struct identities {
         const char *through;
     } * of;
     uint32_t **by_key; /* by profile, by function key (aggregate/functions.h) */
-    /* its own */
+    /* private */
     size_t profile_count, capacity, slot_count;
     struct slot *slots;
     char **strings;

@@ -40,7 +40,7 @@ void launch_preload(const char *path);
 /* The same, by a name that only children of this command have (wire.h: WIRE_SESSION_MARK). */
 void launch_preload_of_session(const char *path);
 
-/* A process that ignores SIGCHLD cannot wait for its children, and it inherits that from the process
+/* A process that ignores SIGCHLD cannot wait for its children, and inherits that from the process
  * that starts it. main() calls this first, so that all commands can wait. */
 void launch_hear_children(void);
 /* As execvp(), with SIGCHLD ignored in the program if it was ignored here at first. */
