@@ -1,5 +1,6 @@
 /* Finds stacks that are a large part of a program's memory: arrays of functions, and recursion. A
- * stack counts by the deepest event of its thread, or by its pages at a look, which may be more. */
+ * stack counts by the deepest event of its thread, or by its pages at a look, which may be more. How
+ * far down a page was touched once says nothing of the pages above it. */
 #include "insights/rule.h"
 
 #include <stdio.h>
@@ -9,8 +10,11 @@
 #define STACK_NOTICE (4 << 20) /* half of what a thread may have by default */
 #define STACK_SHARE  0.25      /* of what is resident */
 
+/* Without a path the depth is that of the lowest page at a look. */
 static struct figure rule_stacks_bytes(const struct thread_metrics *thread)
 {
+    if (!thread->stack_node && figure_known(thread->stack_touched_bytes))
+        return thread->stack_touched_bytes;
     return figure_max(thread->stack_deepest_bytes, thread->stack_touched_bytes);
 }
 

@@ -44,6 +44,16 @@ static void without_the_path_of_its_depth_it_has_no_name(void **state)
     built_free(built);
 }
 
+/* Ruby touches the lowest page that its stack may have as it starts. */
+static void a_page_far_down_is_no_large_stack(void **state)
+{
+    (void)state;
+    struct built *built = with_stack(8 * MIB, 32 << 10, 6 * MIB);
+    built->threads[0].stack_node = 0; /* the depth is that of a page at a look */
+    assert_silent(built_ask(built), "deep-stack");
+    built_free(built);
+}
+
 static void several_are_one_finding(void **state)
 {
     (void)state;
@@ -79,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_deep_stack_is_told_with_its_path),
         cmocka_unit_test(without_the_path_of_its_depth_it_has_no_name),
+        cmocka_unit_test(a_page_far_down_is_no_large_stack),
         cmocka_unit_test(several_are_one_finding),
         cmocka_unit_test(small_ones_and_small_parts_are_none),
     };
