@@ -126,6 +126,18 @@ test("beginning, peak and end are exact; other moments are curves with their bou
     assert.ok(Number.isNaN(sums.born));
 });
 
+test("a curve whose threshold is not known has a bound that is not known, and so have sums with it", async () => {
+    const vague = new Map(curves.curves.columns);
+    vague.set("threshold_bytes", { values: Float64Array.of(500, NaN), none: null });
+    const profile = profileWith({ ...curves, curves: { header: {}, columns: vague } });
+    const growth = await growthOf(profile, of, 300, -1);
+    assert.deepEqual([...growth.bound], [0, 1000, NaN, 0]);
+    const rows = growthRows(of, growth, null, null, true, false);
+    const boundOf = (of: number) => rows.find(({ key }) => key === of)!.bound;
+    assert.deepEqual([0, 1, 2].map(boundOf), [NaN, 1000, NaN]);
+    assert.ok(Number.isNaN(growthSums(growth, null, null).bound));
+});
+
 test("a trace's moments are its own; what is born and what is gone make up the change", async () => {
     const at = (bytes: number[], more = {}) =>
         document(

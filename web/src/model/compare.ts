@@ -170,9 +170,28 @@ function addFlame(
     });
 }
 
-function closeNarrow(node: Node): void {
-    if (node.isClosed) node.children.clear();
-    for (const child of node.children.values()) closeNarrow(child);
+/* Those that are open, parents first. Call paths are too long for functions that call themselves. */
+function openNodes(root: Node): Node[] {
+    const nodes = [root];
+    for (let at = 0; at < nodes.length; at++) {
+        const node = nodes[at]!;
+        if (node.isClosed) node.children.clear();
+        for (const child of node.children.values()) nodes.push(child);
+    }
+    return nodes;
+}
+
+/* How wide each is: at least as wide as all that is below it. */
+function widthsOf(root: Node): Map<Node, number> {
+    const widths = new Map<Node, number>(),
+        nodes = openNodes(root);
+    for (let at = nodes.length - 1; at >= 0; at--) {
+        const node = nodes[at]!;
+        let below = 0;
+        for (const child of node.children.values()) below += widths.get(child)!;
+        widths.set(node, Math.max(node.before, node.after, below));
+    }
+    return widths;
 }
 
 /* One tree of both: as wide as the larger of the two, so that what went and what came can be
@@ -195,24 +214,17 @@ export function diffFlames(
     };
     addFlame(root, a, namesA, "before", 1);
     addFlame(root, b, namesB, "after", scale);
-    closeNarrow(root);
+    const widths = widthsOf(root);
     const frames: FlameFrame[] = [],
         before: number[] = [],
         after: number[] = [],
         names: string[] = [],
         places: string[] = [];
     let deepest = 0;
-    const widths = new Map<Node, number>();
-    const measure = (node: Node): number => {
-        let below = 0;
-        for (const child of node.children.values()) below += measure(child);
-        const width = Math.max(node.before, node.after, below);
-        widths.set(node, width);
-        return width;
-    };
-    measure(root);
-    const place = (node: Node, parent: number, depth: number, start: number) => {
-        const at = frames.length;
+    const waiting = [{ node: root, parent: -1, depth: 0, start: 0 }];
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const { node, parent, depth, start } = next,
+            at = frames.length;
         deepest = Math.max(deepest, depth);
         frames.push({
             key: at ? at : -1,
@@ -229,14 +241,15 @@ export function diffFlames(
         names.push(node.name);
         places.push(node.place);
         let left = start;
-        for (const child of [...node.children.values()].sort(
-            (x, y) => widths.get(y)! - widths.get(x)!,
-        )) {
-            place(child, at, depth + 1, left);
-            left += widths.get(child)!;
-        }
-    };
-    place(root, -1, 0, 0);
+        const below = [...node.children.values()]
+            .sort((x, y) => widths.get(y)! - widths.get(x)!)
+            .map((child) => {
+                const placed = { node: child, parent: at, depth: depth + 1, start: left };
+                left += widths.get(child)!;
+                return placed;
+            });
+        for (let last = below.pop(); last; last = below.pop()) waiting.push(last);
+    }
     return {
         frames,
         depth: deepest,

@@ -59,8 +59,8 @@ export function sumsAt(
     return sums;
 }
 
-/* How far from the truth that level may be. A curve of stretches was at that moment something between
- * the highest and the lowest level near it. */
+/* How far from the truth that level may be; NaN: the profile does not say. A curve of stretches was
+ * at that moment something between the highest and the lowest level near it. */
 export function boundAt(curves: Curves, curve: number, ns: number): number {
     const level = levelAt(curves, curve, ns),
         stretch = curves.stretch[curve]!;

@@ -16,7 +16,7 @@ export interface Moment {
     how: "start" | "trace" | "peak" | "end" | "curves";
     level: Float64Array; /* by site; 0 where it is not known */
     known: Uint8Array; /* by site */
-    bound: Float64Array; /* by site: how far off the level is at most */
+    bound: Float64Array; /* by site: how far off the level is at most; NaN: not known */
     least: number | null; /* of the program: its level is from `least` … */
     most: number | null; /* … to `most`; null: not known */
     doubt: string; /* "", or a sentence */
@@ -269,12 +269,15 @@ export function* growthRowsInSlices(
             : of.passes.exclusiveByKeyInSlices(column, wanted, hide);
     const unknownSites = growth.known.map((is) => 1 - is),
         some = unknownSites.some((is) => is > 0);
+    const vagueSites = growth.bound.map((bound) => (Number.isNaN(bound) ? 1 : 0)),
+        isVague = vagueSites.includes(1);
     const none = new Float64Array(of.tree.keyCount);
     yield;
     const change = yield* sum(growth.change),
         before = yield* sum(from.level),
         after = yield* sum(to.level),
-        bound = yield* sum(growth.bound),
+        bound = yield* sum(isVague ? growth.bound.map((bound) => bound || 0) : growth.bound),
+        vague = isVague ? yield* sum(vagueSites) : none,
         known = yield* sum(growth.known),
         unknown = some ? yield* sum(unknownSites) : none,
         most = some ? yield* sum(growth.most) : none;
@@ -294,7 +297,7 @@ export function* growthRowsInSlices(
             change: known[key] ? change[key]! : NaN,
             before: knownBefore[key] ? before[key]! : NaN,
             after: knownAfter[key] ? after[key]! : NaN,
-            bound: bound[key]!,
+            bound: vague[key] ? NaN : bound[key]!,
             unknown: unknown[key]!,
             most: most[key]!,
             born: came ? came[key]! : NaN,

@@ -21,7 +21,7 @@ import { shortName } from "../model/names.ts";
 import { highest, notable } from "../model/peaks.ts";
 import { baseName, type CallTree, type Profile } from "../model/profile.ts";
 import { searcher } from "../model/search.ts";
-import { bytes, count, duration, exact, signed } from "../model/units.ts";
+import { bytes, count, duration, exact, format, signed } from "../model/units.ts";
 import { focusKey, inPart, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -313,7 +313,7 @@ function Exactness({
                     ? "Exact: the profile has the level of every call path at both moments. "
                     : ""}
             {byCurves &&
-                `By curves: a path's level is within 5 % or its curve's threshold; all together within ±${bytes(sums.bound)}. `}
+                `By curves: a path's level is within 5 % or its curve's threshold; all together within ±${format(sums.bound, "bytes")}. `}
             {sums.unknown > 0 &&
                 `${count(sums.unknown)} ${sums.unknown === 1 ? "path has" : "paths have"} no curve: what ${
                     sums.unknown === 1 ? "it" : "they"
@@ -424,7 +424,7 @@ function LensOf({
             {shown === "flame" ? (
                 <GrowthFlame of={of} growth={growth} />
             ) : (
-                <Rows rows={rows} isExact={!sums.unknown && !sums.bound} withBorn={!!born} />
+                <Rows rows={rows} isExact={!sums.unknown && sums.bound === 0} withBorn={!!born} />
             )}
         </>
     );

@@ -17,7 +17,7 @@ import {
 import { highest, holders, notable } from "../model/peaks.ts";
 import { shortName } from "../model/names.ts";
 import { type CallTree, type Profile } from "../model/profile.ts";
-import { bytes, count, duration, exact, format } from "../model/units.ts";
+import { bytes, count, duration, exact, format, isKnown } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
 import type { Note } from "../model/notes.ts";
 import { notes } from "../state/notes.ts";
@@ -752,14 +752,19 @@ function Areas({
                       .slice(0, 12),
         [groups, at],
     );
-    const error = Math.max(0, ...curves.threshold),
-        stretch = Math.max(0, ...curves.stretch);
+    const greatest = (values: Float64Array) =>
+        values.reduce((best, value) => Math.max(best, value), 0);
+    /* NaN: of one of them it is not known */
+    const error = greatest(curves.threshold),
+        stretch = greatest(curves.stretch);
     return (
         <Card
             title="Largest functions over time"
             tools={
                 <span class="dim" title="How the curves are kept: doc/METRICS.md, “Curves”">
-                    each path exact to {bytes(error)} or 5 %
+                    {isKnown(error)
+                        ? `each path exact to ${bytes(error)} or 5 %`
+                        : "how exact each path is, the profile does not say"}
                     {stretch > 0 && `; of swings within ${duration(stretch)} highest and lowest`}
                 </span>
             }>
