@@ -188,7 +188,7 @@ static void unwalked_add_share(struct strbuf *out, const struct profile *profile
 {
     const struct call_metrics *total = &profile->program.total;
     double count = figure_double(part->alloc_count), bytes = figure_double(part->alloc_bytes);
-    if (!profile->has_program || !(figure_double(total->alloc_count) > 0) || !(count >= 0))
+    if (!profile->has_program || !(figure_double(total->alloc_count) > 0) || !(count > 0))
         return;
     if (figure_double(total->alloc_count) < FEW_CALLS)
         strbuf_addf(out, ", %s of %s allocations", human_exact((uint64_t)count).text,
