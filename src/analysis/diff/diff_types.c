@@ -184,8 +184,9 @@ int diff_types_text(FILE *out, const struct profile *before, const struct profil
     if (changed > shown)
         strbuf_addf(&text, "  %zu more (--top)\n", changed - shown);
     strbuf_addf(&text, "  %zu types did not change\n", changes.unchanged);
+    errno = 0;
     if (fwrite(text.data, 1, text.length, out) != text.length)
-        error = -EIO;
+        error = errno ? -errno : -EIO;
     strbuf_release(&text);
     diff_types_release(&changes);
     return error;

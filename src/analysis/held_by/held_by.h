@@ -33,7 +33,8 @@ struct held_by_row {
     uint64_t key;
     struct held_by_sum own, retained, old; /* old: retained in the older profile */
     uint64_t merged;
-    bool is_left_out; /* neither its call path nor one below it passes the filter */
+    uint64_t most_merged; /* the most at one of the looks before (held_by_looks.c) */
+    bool is_left_out;     /* neither its call path nor one below it passes the filter */
 };
 #define HELD_BY_NONE UINT32_MAX
 

@@ -125,7 +125,7 @@ void held_by_looks_write(struct json *json, const struct held_by_looks *looks)
     for (uint32_t i = 0; i < looks->all.count; i++) {
         json_object(json, NULL);
         held_by_json_place(json, &looks->all, i);
-        json_unsigned(json, "merged", looks->all.rows[i].merged);
+        json_unsigned(json, "merged", looks->all.rows[i].most_merged);
         held_by_json_kept(json, looks, i, true);
         held_by_json_kept(json, looks, i, false);
         json_end(json);

@@ -28,14 +28,23 @@ bool held_by_has_looks(const struct profile *profile)
     return several;
 }
 
+static void held_by_looks_keep_merged(struct held_by_row *row)
+{
+    if (row->most_merged < row->merged)
+        row->most_merged = row->merged;
+    row->merged = 0;
+}
+
 /* Of one look: what each row that there is so far keeps, and all. */
 static int held_by_looks_add(struct held_by_looks *looks, struct gathering *gathering,
                              const struct profile_sample *sample)
 {
     struct held_by *all = &looks->all;
     all->held = all->lost = (struct held_by_sum){0};
-    for (size_t i = 0; i < all->count; i++)
+    for (size_t i = 0; i < all->count; i++) {
         all->rows[i].own = all->rows[i].retained = (struct held_by_sum){0};
+        held_by_looks_keep_merged(&all->rows[i]);
+    }
     all->now.sample = sample;
     int error = held_by_gather(gathering);
     struct held_by_look *look = &looks->list[looks->count];
@@ -62,6 +71,8 @@ int held_by_looks_find(struct held_by_looks *looks, const struct profile *profil
     int error = there ? 0 : -ENOMEM;
     for (size_t i = 0; i < count && !error; i++)
         error = held_by_looks_add(looks, &gathering, samples[i]);
+    for (size_t i = 0; i < looks->all.count; i++)
+        held_by_looks_keep_merged(&looks->all.rows[i]);
     map_release(&gathering.by_key);
     free(samples);
     if (error)

@@ -195,9 +195,11 @@ int insights_text(FILE *out, const struct insights *insights,
         strbuf_addf(&text, "\n%zu more, none of whose call paths pass the filter\n",
                     insights->elsewhere);
     insight_text_add_silences(&text, &options->style, insights);
+    errno = 0;
     bool written = fwrite(text.data, 1, text.length, out) == text.length;
+    int error = written ? 0 : errno ? -errno : -EIO;
     strbuf_release(&text);
-    return written || errno == EPIPE ? 0 : -EIO;
+    return error;
 }
 
 /* What stands first in a title tells most: it is cut at its end, between two words. */

@@ -354,7 +354,7 @@ static bool report_text_owners_is_private(const struct profile_owner *row)
 static struct figure report_text_owners_forked(const struct profile_owner *rows, size_t count)
 {
     struct figure sum = figure_of(0);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; rows && i < count; i++)
         if (report_text_owners_is_private(&rows[i]))
             sum = figure_add(sum, figure_of(figure_or(rows[i].shared_bytes, 0)));
     return sum;
@@ -398,7 +398,7 @@ static void report_text_owners_add_forked(struct text *text, const struct profil
 {
     struct strbuf line = STRBUF_INIT;
     struct figure forked = report_text_owners_forked(rows, count);
-    if (!rows || !figure_positive(forked) || figure_double(forked) < least)
+    if (!figure_positive(forked) || figure_double(forked) < least)
         return;
     strbuf_addf(&line, "%s is shared since a fork; not shared (copied since, or new)",
                 figure_human_bytes(forked).text);
