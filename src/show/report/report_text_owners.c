@@ -424,7 +424,7 @@ static void report_text_owners_add_huge(struct text *text, const struct profile_
         return;
     strbuf_addf(&line, "%s is on huge pages; ", figure_human_bytes(sum.huge_bytes).text);
     if (figure_known(sum.huge_idle_bytes))
-        strbuf_addf(&line, "of these %s %s never touched, or all zeros",
+        strbuf_addf(&line, "of these %s %s free, never touched, or all zeros",
                     figure_human_bytes(sum.huge_idle_bytes).text,
                     figure_zero(sum.huge_idle_bytes) ? "were" : "was");
     else

@@ -52,6 +52,7 @@ export function useInSlices<T>(
 ): { value: T | null; waits: boolean } {
     const turn = useMemo(() => ({}), inputs as unknown[]);
     const [late, setLate] = useState<{ turn: object; value: T } | null>(null);
+    const [failure, setFailure] = useState<{ turn: object; error: unknown } | null>(null);
     const last = useRef<T | null>(null);
     const now = useMemo(() => (isMuch ? null : { value: atOnce(make()) }), [turn]);
     useEffect(() => {
@@ -60,14 +61,20 @@ export function useInSlices<T>(
         const work = make();
         void breathe()
             .then(() => inSlices(work))
-            .then((value) => {
-                if (wanted) setLate({ turn, value });
-            });
+            .then(
+                (value) => {
+                    if (wanted) setLate({ turn, value });
+                },
+                (error: unknown) => {
+                    if (wanted) setFailure({ turn, error });
+                },
+            );
         return () => {
             wanted = false;
             work.return(undefined as never); /* nobody waits for it any more */
         };
     }, [turn]);
+    if (failure?.turn === turn) throw failure.error; /* as what is worked out at once would */
     const there = now ?? (late?.turn === turn ? late : null);
     if (there) last.current = there.value;
     return { value: last.current, waits: !there };

@@ -129,8 +129,8 @@ static void kinds_of_pages_have_a_line(void **state)
     assert_non_null(strstr(screen,
                            "  10.0 MiB is shared since a fork; not shared (copied since, or "
                            "new): file0 60.0 MiB, file1 30.0 MiB\n"));
-    assert_non_null(strstr(screen, "  20.0 MiB is on huge pages; of these 15.0 MiB was never "
-                                   "touched, or all zeros\n"));
+    assert_non_null(strstr(screen, "  20.0 MiB is on huge pages; of these 15.0 MiB was free, "
+                                   "never touched, or all zeros\n"));
     assert_non_null(
         strstr(screen, "  13.0 MiB more is in swap, most of it: file1 12.0 MiB, file0 1.00 MiB\n"));
     free(screen);
