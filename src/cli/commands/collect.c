@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -122,11 +123,18 @@ static void cmd_collect_run(struct collector *collector, int starter, int signal
     }
 }
 
+/* The descriptor that the starter has left open; -1: there is none. To be asked before we open any
+ * of our own, which would get its number. */
+static int cmd_collect_starter(uint64_t fd)
+{
+    return fd > 2 && fd <= INT_MAX && fcntl((int)fd, F_GETFD) >= 0 ? (int)fd : -1;
+}
+
 /* The process that started this one connects at once. If it ends without that, no other will come.
- */
+ * `starter`: its pidfd; -1: there is none. */
 static void cmd_collect_run_for(struct collector *collector, int starter, int signals)
 {
-    bool known = starter > 2 && fcntl(starter, F_GETFD) >= 0;
+    bool known = starter >= 0;
     bool ended = false;
     while (known && !ended && collector_active(collector) == 0)
         ended = collector_wait(collector, starter, -1);
@@ -266,6 +274,7 @@ int cmd_collect(int argc, char **argv)
     int result = options_parse(&command, argc, argv, &collect);
     if (result < 0)
         return OPTIONS_EXIT_STATUS(result);
+    int starter = cmd_collect_starter(collect.starter_fd);
     const char *session = getenv(WIRE_SESSION_VARIABLE);
     if (!session)
         return options_usage_error(&command, "this command is for the recorder's own use");
@@ -285,7 +294,7 @@ int cmd_collect(int argc, char **argv)
         return OPTIONS_EXIT_FAILURE;
     int signals = cmd_collect_watch_signal(options.snapshot_signal);
     cmd_collect_say_ready((int)collect.ready_fd);
-    cmd_collect_run_for(collector, (int)collect.starter_fd, signals);
+    cmd_collect_run_for(collector, starter, signals);
     collector_close(collector);
     return 0;
 }
