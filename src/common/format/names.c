@@ -41,8 +41,8 @@ static const char *name_skip_brackets(const char *at)
 static const char *name_go_core(const char *name)
 {
     const char *receiver = strstr(name, ".(*");
-    size_t path = receiver ? (size_t)(receiver - name) : strcspn(name, " ()<>:\\");
-    if (!receiver && name[path])
+    size_t path = receiver ? (size_t)(receiver - name) : strcspn(name, " ()<>:\\[");
+    if (!receiver && name[path] && name[path] != '[') /* "…Map[…]": arguments of a generic one */
         return NULL;
     const char *slash = memrchr(name, '/', path), *first = strchr(name, '/');
     const char *dot = memchr(name, '.', path);

@@ -52,6 +52,8 @@ static void methods_of_go_keep_their_receivers(void **state)
     assert_short("gopkg.in/yaml.v3.(*Node).Decode.func1", 60, "yaml.v3.(*Node).Decode.func1");
     assert_short("net/http.(*Server).Serve", 40, "net/http.(*Server).Serve");
     assert_short("main.main.func1", 40, "main.main.func1");
+    assert_short("main.Map[github.com/user/pkg.T]", 60, "main.Map[github.com/user/pkg.T]");
+    assert_short("gopkg.in/yaml.v3.Map[...]", 60, "yaml.v3.Map[...]");
     assert_short("/srv/a/main.php", 40, "/srv/a/main.php");
     assert_short("a.b::f(c/d)", 40, "a.b::f");
 }
