@@ -273,25 +273,34 @@ static size_t symbols_go_resolve(struct symbols *symbols, struct module *module,
     return 1;
 }
 
+/* Guarded, because another program may truncate the file, and names are read from its mapping. */
+static size_t symbols_module_resolve(struct symbols *symbols, struct module *module,
+                                     uint64_t address, struct symbols_frame *frames, size_t max)
+{
+    struct guarded_open before = object_file_guard(&module->image);
+    size_t count = 0;
+    if (module->has_dwarf)
+        count = dwarf_index_resolve(&module->dwarf, address, frames, max);
+    if (count == 0)
+        count = symbols_go_resolve(symbols, module, address, frames);
+    if (count == 0)
+        frames[count++] = (struct symbols_frame){0};
+    if (module->quality >= SYMBOLS_EXPORTS)
+        symbols_complete(symbols, module, address, &frames[count - 1]);
+    guarded_open_restore(before);
+    return count;
+}
+
 size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t address,
                        struct symbols_frame *frames, size_t max)
 {
     struct module *module = symbols_module_at(symbols, module_number);
-    size_t count = 0;
     if (max == 0)
         return 0;
-    if (module && module->has_dwarf) {
-        struct guarded_open before = object_file_guard(&module->image);
-        count = dwarf_index_resolve(&module->dwarf, address, frames, max);
-        guarded_open_restore(before);
-    }
-    if (module && count == 0)
-        count = symbols_go_resolve(symbols, module, address, frames);
-    if (count == 0)
-        frames[count++] = (struct symbols_frame){0};
-    if (module && module->quality >= SYMBOLS_EXPORTS)
-        symbols_complete(symbols, module, address, &frames[count - 1]);
-    return count;
+    if (module)
+        return symbols_module_resolve(symbols, module, address, frames, max);
+    frames[0] = (struct symbols_frame){0};
+    return 1;
 }
 
 bool symbols_type_of_call(struct symbols *symbols, int module_number, uint64_t address,
