@@ -211,9 +211,10 @@ export function LooksGrowth({ profile }: ViewProps): JSX.Element {
     );
     const said = loaded.state === "there" ? loaded.value : null,
         held = said && "held" in said ? said.held : null;
-    const choices = held
-        ? samples.filter(({ sample }) => held.looks.some((each) => each.sample === sample))
-        : samples;
+    const foundOut = samples.filter(({ sample }) =>
+        held?.looks.some((each) => each.sample === sample),
+    );
+    const choices = foundOut.length ? foundOut : samples; /* none: of the profile before this one */
     if (profile.summary.meta["job_ranks"] !== undefined)
         return (
             <NotRecorded
