@@ -307,10 +307,14 @@ static bool name_is_ruby_library(const char *file)
            strstr(file, "/vendor_ruby/rubygems");
 }
 
-/* Extension modules of Ruby: json/ext/parser.so. */
+/* Extension modules of Ruby: ruby/3.1.0/json/ext/parser.so. */
 static bool name_is_ruby_extension(const char *module)
 {
-    return strstr(module, ".so") && (strstr(module, "/ruby/") || strstr(module, "/gems/"));
+    const char *own = strstr(module, "/ruby/");
+
+    return strstr(module, ".so") &&
+           ((own && own[6] >= '2' && own[6] <= '9') || strstr(module, "/ruby/vendor_ruby/") ||
+            strstr(module, "/ruby/site_ruby/") || strstr(module, "/gems/"));
 }
 
 /* Go's run-time, and what cgo puts between Go and C. */

@@ -160,6 +160,7 @@ static void library_frames_are_known(void **state)
     assert_false(
         name_is_library("x", NULL, "/usr/local/lib/ruby/gems/3.3.0/gems/a-1/lib/a.rb", NULL));
     assert_false(name_is_library("x", NULL, "/usr/lib/ruby/vendor_ruby/nokogiri.rb", NULL));
+    assert_false(name_is_library("f", NULL, NULL, "/home/me/ruby/libengine.so"));
     assert_true(name_is_library("strdup", NULL, NULL, "/lib/x86_64-linux-gnu/libc.so.6"));
     assert_true(
         name_is_library("_gfortran_internal_pack", NULL, NULL, "/usr/lib/libgfortran.so.5"));
