@@ -3,6 +3,7 @@
  * they are saved as a file. */
 import { computed, effect, signal } from "@preact/signals";
 import { Outdated, type DataSource, type NotesKeeper } from "../data/source.ts";
+import { busyWith } from "./busy.ts";
 import { mergeNotes, readNotes, writeNotes, type Notes } from "../model/notes.ts";
 import { shownIndex } from "./profiles.ts";
 import { state } from "./state.ts";
@@ -64,7 +65,8 @@ async function write(
 
 /* Whether it was kept; why not stands in notesFailure. */
 export async function changeNotes(change: (notes: Notes) => Notes): Promise<boolean> {
-    const index = shownIndex.peek();
+    const index = shownIndex.peek(),
+        isKept = busyWith();
     notesFailure.value = "";
     try {
         if (keeper) await write(index, keeper, change);
@@ -76,6 +78,8 @@ export async function changeNotes(change: (notes: Notes) => Notes): Promise<bool
     } catch (error) {
         notesFailure.value = sentence(error);
         return false;
+    } finally {
+        isKept();
     }
 }
 

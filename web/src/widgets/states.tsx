@@ -6,30 +6,22 @@ import type { ComponentChildren, JSX } from "preact";
 export type Loaded<T> =
     { state: "waiting" } | { state: "there"; value: T } | { state: "failed"; why: string };
 import { atOnce, breathe, inSlices, type Work } from "../model/slices.ts";
-
-/* How many things are awaited: <html data-busy> says that there are any (the end-to-end suite waits
- * for it to go). */
-let awaited = 0;
-
-function await_(by: 1 | -1): void {
-    awaited += by;
-    document.documentElement.toggleAttribute("data-busy", awaited > 0);
-}
+import { busyWith } from "../state/busy.ts";
 
 /* The value of a promise. While another one is awaited the last value stays: nothing jumps. */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
     const [loaded, setLoaded] = useState<Loaded<T>>({ state: "waiting" });
     useEffect(() => {
         let wanted = true;
+        const isThere = busyWith();
         const end = () => {
-            if (wanted) await_(-1);
             wanted = false;
+            isThere();
         };
         const settle = (next: Loaded<T>) => {
             if (wanted) setLoaded(next);
             end();
         };
-        await_(1);
         load().then(
             (value) => settle({ state: "there", value }),
             (error: unknown) =>
@@ -58,7 +50,8 @@ export function useInSlices<T>(
     useEffect(() => {
         if (now) return;
         let wanted = true;
-        const work = make();
+        const work = make(),
+            isThere = busyWith();
         void breathe()
             .then(() => inSlices(work))
             .then(
@@ -68,9 +61,11 @@ export function useInSlices<T>(
                 (error: unknown) => {
                     if (wanted) setFailure({ turn, error });
                 },
-            );
+            )
+            .finally(isThere);
         return () => {
             wanted = false;
+            isThere();
             work.return(undefined as never); /* nobody waits for it any more */
         };
     }, [turn]);
