@@ -1,6 +1,6 @@
 /* Finds stacks that are a large part of a program's memory: arrays of functions, and recursion. A
- * stack counts by the deepest event of its thread, or by its pages at a look, which may be more. How
- * far down a page was touched once says nothing of the pages above it. */
+ * stack counts by the deepest event of its thread, or by its pages at a look, which may be more.
+ * How far down a page was touched once says nothing of the pages above it. */
 #include "insights/rule.h"
 
 #include <stdio.h>
