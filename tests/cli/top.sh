@@ -7,6 +7,9 @@ screen() { tmux capture-pane -p -t top; }
 until_false() { until_true eval "! $*"; }
 shows() { screen | grep -q -- "$1"; }
 keys() { tmux send-keys -t top "$@"; }
+# tmux tells the terminal of a size a moment later: maybe the program that comes next.
+sized() { [ "$(stty -F "$(tmux display-message -p -t top '#{pane_tty}')" size)" = "30 100" ]; }
+full_size() { tmux resize-window -t top -x 100 -y 30 && until_true sized; }
 trap 'tmux kill-server 2>/dev/null' EXIT # what else runs on is ended by run.sh
 
 tidemark record -q -o live.tmk "$VICTIMS/killed" 1 counters 2>err &
@@ -64,7 +67,7 @@ keys C; picture ' 50.0 k '
 tmux resize-window -t top -x 80 -y 24; picture 'callers of'
 tmux resize-window -t top -x 132 -y 43; picture 'memory over time'
 keys q
-tmux resize-window -t top -x 100 -y 30
+full_size
 until_false shows 'F1 Help'
 keys 'clear' Enter
 
@@ -94,7 +97,7 @@ shows 'call site, by live' && echo "as alone"
 keys Escape; until_true shows 'programs, 0 still' && echo "and back"
 mouse 0 70 2; until_true shows 'by name' && echo "sorted by name"
 tmux resize-window -t top -x 40 -y 10; picture 'by name'
-tmux resize-window -t top -x 100 -y 30
+full_size
 keys q
 until_false shows 'F10 Quit'
 keys 'clear' Enter
@@ -104,7 +107,7 @@ keys N Home; until_true shows 'by name'
 tmux resize-window -t top -x 60 -y 4; until_true shows 'killed ('
 mouse 0 2 4; keys P; until_true shows 'by peak'
 shows 'killed (' && echo "a click below the list chooses nothing"
-tmux resize-window -t top -x 100 -y 30
+full_size
 keys q
 until_false shows 'F10 Quit'
 keys 'clear' Enter

@@ -103,16 +103,17 @@ barrier_of_few_threads() {
     cd ..
 }
 
-# Fewer descriptors than the collector has files open: whom it cannot take runs on, and is counted.
+# Fewer descriptors than the collector has files open: whom it cannot take runs on, and is counted. With 14
+# all may be taken, if each is gone before the next comes.
 few_descriptors() {
     local most
     rm -rf few && mkdir few && cd few || exit 1
-    for most in 14 16; do
+    for most in 13 14 16; do
         (ulimit -n $most && timeout -s KILL 120 "$TIDEMARK" record -o "few.$most.tmk" \
             bash -c 'for i in 1 2 3; do ls >/dev/null; bash -c "ls | cat" >/dev/null; done; echo done' >out 2>err) ||
             fail "few descriptors: status $? at $most"
         [ "$(cat out)" = done ] || fail "few descriptors: at $most: $(cat out)"
-        [ $most = 16 ] || grep -q "not recorded\|cannot" err || fail "few descriptors: nobody is missing at $most: $(cat err)"
+        [ $most -ge 14 ] || grep -q "not recorded\|cannot" err || fail "few descriptors: nobody is missing at $most: $(cat err)"
         ! grep 'no file of Tidemark' err || fail "few descriptors: that is not known at $most"
     done
     cd ..
