@@ -7,12 +7,12 @@ for rank in 0 1 2; do
 done
 unset PMI_SIZE
 cd runs/x || exit
-# Of each moment: the job's sums against those of its ranks' traces, asked one by one.
+# Of each moment: the job's sums against those of its ranks' traces, asked one by one, with functions that have only what others below them asked for.
 for moment in peak 0% 37% 50% 80% 100%; do
     for of in heap all; do
         tidemark at --json --of=$of -n 0 . $moment >job.json
         for rank in 0 1 2; do
-            tidemark at --json --of=$of -n 0 rank-0000$rank.*.tmt $moment
+            tidemark at -i --json --of=$of -n 0 rank-0000$rank.*.tmt $moment
         done | jq -s '{bytes: (map(.at.live_bytes) | add), count: (map(.at.live_count) | add),
             functions: (map(.functions[]) | group_by(.function) |
                 map({name: .[0].function, own: (map(.exclusive.live_bytes) | add), below: (map(.inclusive.live_bytes) | add),
