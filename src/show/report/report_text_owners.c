@@ -154,7 +154,7 @@ static void report_text_owners_add_path(struct text *text, const struct profile_
 {
     struct strbuf name = STRBUF_INIT, files = STRBUF_INIT;
     size_t room = text->style.columns > used ? text->style.columns - used : 0;
-    if (row->kind == PROFILE_OWNER_MAPPING)
+    if (row->kind == PROFILE_OWNER_MAPPING && room / 2 >= FILE_LEAST)
         report_text_owners_add_files(&files, text, row, room / 2);
     if (files.length) {
         frame_add_name(&name, text->profile, call_sites_frame(&text->sites, row->path));
