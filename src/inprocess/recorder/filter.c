@@ -15,6 +15,7 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include "recorder/session.h"
 #include "unwind/permitted_calls.h"
 #include "wire/write_watch.h"
@@ -168,6 +169,7 @@ static const struct use {
     {CALL_GONE, SYS_getpid, {0}},
     {CALL_GONE, SYS_tgkill, {1, 1, 0}},
     {CALL_WAIT, SYS_futex, {0, FUTEX_WAIT}},
+    {CALL_TIME, SYS_clock_gettime, {CLOCK_MONOTONIC}},
     {CALL_WAKE, SYS_futex, {0, FUTEX_WAKE}},
     {CALL_MAP, SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, ~0ull}},
     {CALL_MAP, SYS_mremap, {0, 0, 4096, MREMAP_MAYMOVE}},

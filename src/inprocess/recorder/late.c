@@ -4,14 +4,11 @@
 #include "recorder/late.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdatomic.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 #include "recorder/hooks.h"
 #include "recorder/patch.h"
 #include "recorder/session.h"
+#include "recorder/step_wait.h"
 
 /* The process that has a thread in one of these functions; 0: none. In the child of a fork it may
  * be the parent's number, whose thread is not in the child. */
@@ -39,11 +36,11 @@ static int late_leave(int status)
  * itself be in nanosleep, and a second one would overwrite its restart block in the kernel. */
 static void late_patch_all(void)
 {
-    enum { TRIES = 100 };
-    struct timespec pause = {0, 10 * 1000 * 1000};
-    uint32_t nobody = 0;
-    for (int tries = 0; patch_on() > 0 && tries < TRIES; tries++)
-        syscall(SYS_futex, &nobody, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+    enum { STEP_MS = 10, MOST_MS = 1000 };
+    struct step_wait wait = step_wait_begin(STEP_MS);
+    _Atomic uint32_t nobody = 0;
+    while (patch_on() > 0 && step_wait_ms(&wait) < MOST_MS)
+        step_wait_for(&wait, &nobody, 0);
 }
 
 HOOK int tidemark_late_begin(const char *session)

@@ -41,6 +41,7 @@
 #include "recorder/script_paths.h"
 #include "recorder/shared.h"
 #include "recorder/starter.h"
+#include "recorder/step_wait.h"
 #include "recorder/thread.h"
 #include "recorder/trusted_peer.h"
 #include "recorder/unseen.h"
@@ -50,6 +51,7 @@
 /* The state of this process image, in memory that a fork wipes: PHASE_NEW with `state` set is the
  * child of a recorded process. */
 enum phase { PHASE_NEW = 0, PHASE_BEGINNING, PHASE_ON };
+enum { SESSION_STEP_MS = 20 }; /* between two looks at whether the collector lives */
 struct state {
     _Atomic uint32_t phase;
     long pid;                /* a vfork child shares our memory but not our end */
@@ -57,13 +59,13 @@ struct state {
 };
 static struct state *state;
 
-static bool over; /* recording is over for good, in children too */
-static bool follow;
+static bool session_over;          /* recording is over for good, in children too */
+static bool session_with_children; /* children are recorded too */
 static char session_name[sizeof(((struct sockaddr_un *)0)->sun_path) - 1];
 
 bool session_is_over(void)
 {
-    return __atomic_load_n(&over, __ATOMIC_RELAXED);
+    return __atomic_load_n(&session_over, __ATOMIC_RELAXED);
 }
 
 bool session_is_on(void)
@@ -74,7 +76,7 @@ bool session_is_on(void)
 
 void session_stop(void)
 {
-    __atomic_store_n(&over, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&session_over, true, __ATOMIC_RELAXED);
     /* this thread at once, the others at their next events */
     if (thread_current)
         thread_current->ring = NULL;
@@ -213,7 +215,7 @@ static void session_hand_over_watch(void)
 
 bool session_follows(void)
 {
-    return state && follow && !session_is_over() &&
+    return state && session_with_children && !session_is_over() &&
            (atomic_load_explicit(&state->phase, memory_order_acquire) != PHASE_BEGINNING);
 }
 
@@ -424,7 +426,7 @@ static bool session_begin_first(void)
 static bool session_begin_in_child(void)
 {
     thread_use_forget();
-    return follow && !permitted_calls_is_forbidden(CALL_JOIN) &&
+    return session_with_children && !permitted_calls_is_forbidden(CALL_JOIN) &&
            session_join(session_name, WIRE_HELLO_FORK);
 }
 
@@ -451,16 +453,16 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
         return false;
     /* Lets the collector make all our threads pass a memory barrier (wire.h, "Rings"). */
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
-    follow = header->flags & WIRE_FLAG_FOLLOW;
+    session_with_children = header->flags & WIRE_FLAG_FOLLOW;
     hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
     last_writes_begin(header->flags & WIRE_FLAG_HEAT && !thread_sample_bytes ? header->heat_ticks
                                                                              : 0);
     thread_timed = header->flags & WIRE_FLAG_TIMED;
     thread_real_watched = thread_real_nests || thread_timed;
     pools_begin(header->pool_function_count != 0);
-    inherited_begin(follow, begun_before);
+    inherited_begin(session_with_children, begun_before);
     thread_see_plain();
-    if (!begun_before && !follow && !real_is_late())
+    if (!begun_before && !session_with_children && !real_is_late())
         session_hide_from_children();
     atomic_store(&header->start_ticks, ticks_now());
     atomic_store(&header->node_count, 1);
@@ -503,7 +505,7 @@ bool session_begin(void)
         return session_is_on();
     }
     if (!session_begin_recording(forked)) {
-        over = true;
+        session_over = true;
         return false;
     }
     state->pid = syscall(SYS_getpid);
@@ -518,7 +520,7 @@ bool session_begin(void)
 __attribute__((constructor)) static void session_constructor(void)
 {
     if (real_init() && real_is_late())
-        over = true; /* until session_attach() */
+        session_over = true; /* until session_attach() */
     else if (!thread_current)
         thread_begin();
 }
@@ -570,7 +572,7 @@ int session_attach(const char *name)
     made->pid = syscall(SYS_getpid);
     atomic_store_explicit(&made->phase, PHASE_ON, memory_order_release);
     __atomic_store_n(&state, made, __ATOMIC_RELEASE);
-    __atomic_store_n(&over, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&session_over, false, __ATOMIC_RELEASE);
     PROBE(begin, 0);
     return 0;
 }
@@ -594,7 +596,7 @@ int session_renew(void)
         return -EALREADY;
     if (!thread_renew())
         return -EAGAIN;
-    over = true;
+    session_over = true;
     state = NULL;
     names_renew();
     script_paths_renew();
@@ -639,16 +641,15 @@ bool session_collector_lives(void)
 static bool session_wait_for_answer(struct wire_header *header, uint32_t number,
                                     unsigned patience_ms)
 {
-    enum { STEP_MS = 20 };
-    struct timespec step = {0, STEP_MS * 1000 * 1000};
-    for (unsigned waited_ms = 0; session_collector_lives(); waited_ms += STEP_MS) {
+    struct step_wait wait = step_wait_begin(SESSION_STEP_MS);
+    while (session_collector_lives()) {
         uint32_t answered = atomic_load_explicit(&header->answered, memory_order_acquire);
         if (answered == number)
             return true;
-        if (waited_ms >= patience_ms || permitted_calls_is_forbidden(CALL_WAIT))
+        if (step_wait_ms(&wait) >= patience_ms || permitted_calls_is_forbidden(CALL_WAIT))
             return false;
         session_wake_collector();
-        syscall(SYS_futex, &header->answered, FUTEX_WAIT, answered, &step, NULL, 0);
+        step_wait_for(&wait, &header->answered, answered);
     }
     return false;
 }
@@ -731,20 +732,20 @@ static void session_say_exit_caller(struct wire_header *header, const struct unw
  * program's memory does not change any more. */
 static __attribute__((noinline)) void session_wait_for_collector(struct wire_header *header)
 {
-    struct timespec step = {0, 20 * 1000 * 1000};
+    struct step_wait wait = step_wait_begin(SESSION_STEP_MS);
     struct unwind_start here = UNWIND_START_HERE();
     if (session_may_have_blocks(header))
         session_say_exit_caller(header, &here);
     atomic_store(&header->exit_pointer, (uintptr_t)__builtin_frame_address(0));
     atomic_store(&header->exit_ticks, ticks_now());
     atomic_store(&header->exit_waiting, 1);
-    for (uint32_t waited_ms = 0; waited_ms < header->exit_wait_ms; waited_ms += 20) {
+    while (step_wait_ms(&wait) < header->exit_wait_ms) {
         uint32_t reached = atomic_load(&header->session_state);
         if (session_may_exit(header) || !session_collector_lives() ||
             permitted_calls_is_forbidden(CALL_WAIT))
             return;
         session_wake_collector();
-        syscall(SYS_futex, &header->session_state, FUTEX_WAIT, reached, &step, NULL, 0);
+        step_wait_for(&wait, &header->session_state, reached);
     }
 }
 

@@ -29,8 +29,9 @@ enum call {
     CALL_SEGMENT = 1 << 14, /* ask for the size of a segment of System V */
     CALL_TRACER = 1 << 15,  /* let the collector read our memory (Yama) */
     CALL_PAGES = 1 << 16,   /* ask which pages of a block were written (last_writes.h) */
-    CALL_ALL = (1 << 17) - 1,
-    CALL_CLOCK = 1 << 17, /* no call, but reading the processor's clock, which can be forbidden
+    CALL_TIME = 1 << 17,    /* ask the kernel for the time: how long was waited */
+    CALL_ALL = (1 << 18) - 1,
+    CALL_CLOCK = 1 << 18, /* no call, but reading the processor's clock, which can be forbidden
                            * too */
 };
 
