@@ -29,3 +29,9 @@ for command in report insight leaks held content annotate; do
     tidemark $command --json run.tmk >/dev/full 2>err
     echo "$command --json: status $?, $(grep -c "^tidemark.*: cannot write: No space left on device" err)"
 done
+many='WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number LIMIT 9999) SELECT n FROM number'
+for format in table csv json jsonl; do # more than one buffer of it
+    tidemark query -f $format run.tmk "$many" >/dev/full 2>err
+    echo "query -f $format: status $?, $(grep -c "^tidemark.*: cannot write: No space left on device" err)"
+    unread tidemark query -f $format run.tmk "$many"
+done

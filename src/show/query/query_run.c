@@ -125,8 +125,17 @@ static int query_run_begin_rows(struct run *run, sqlite3_stmt *row)
     return 0;
 }
 
+/* A reader that has gone is no fault (-EPIPE). */
+static int query_run_fail_to_write(int error)
+{
+    if (error == EPIPE)
+        return -EPIPE;
+    return error_set(error ? -error : -EIO, "cannot write: %s", strerror(error ? error : EIO));
+}
+
 static int query_run_write_row(struct run *run, sqlite3_stmt *row)
 {
+    errno = 0;
     if (run->format == QUERY_TABLE)
         return query_run_table_row(&run->table, row);
     if (run->format == QUERY_CSV)
@@ -138,7 +147,7 @@ static int query_run_write_row(struct run *run, sqlite3_stmt *row)
         query_run_json_row(row, &line);
         fputc('\n', run->out);
     }
-    return ferror(run->out) ? -EPIPE : 0;
+    return ferror(run->out) ? query_run_fail_to_write(errno) : 0;
 }
 
 static void query_run_end_rows(struct run *run)
@@ -265,7 +274,5 @@ int query_run(struct query *query, const char *sql, enum query_format format, FI
     if (nested)
         json_end(&run.json);
     int stream_error = format == QUERY_JSON ? json_finish(&run.json) : fflush(out) ? -errno : 0;
-    if (error || !stream_error)
-        return error;
-    return error_set(stream_error, "cannot write: %s", strerror(-stream_error));
+    return error || !stream_error ? error : query_run_fail_to_write(-stream_error);
 }
