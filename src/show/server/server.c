@@ -160,7 +160,7 @@ static void server_ignore_log(void *context, const char *format, va_list argumen
     (void)context, (void)format, (void)arguments;
 }
 
-static int server_start_daemon(struct server *server, int fd, struct strbuf *why)
+static int server_start_daemon(struct server *server, int fd)
 {
     server->daemon = MHD_start_daemon(
         MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
@@ -173,11 +173,7 @@ static int server_start_daemon(struct server *server, int fd, struct strbuf *why
         server_begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, server_end_request, server,
         MHD_OPTION_NOTIFY_CONNECTION, server_note_connection, server, MHD_OPTION_UNESCAPE_CALLBACK,
         server_leave_as_it_is, NULL, MHD_OPTION_END);
-    if (server->daemon)
-        return 0;
-    close(fd);
-    strbuf_add_string(why, "cannot start the server: too few threads or descriptors are left");
-    return -EAGAIN;
+    return server->daemon ? 0 : -EAGAIN;
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
@@ -209,6 +205,21 @@ static int server_make_secrets(struct server *server, struct strbuf *why)
     return -EIO;
 }
 
+/* The threads, and the daemon: it answers at `fd`, which is its own from then on. */
+static int server_begin(struct server *server, int fd, struct strbuf *why)
+{
+    int error = parts_begin(&server->parts, server->options.directory, server->options.paths);
+    if (!error)
+        error = questions_begin(&server->questions);
+    if (!error)
+        error = server_start_daemon(server, fd);
+    if (!error)
+        error = listeners_begin(server);
+    if (error == -EAGAIN)
+        strbuf_add_string(why, "cannot start the server: too few threads or descriptors are left");
+    return error;
+}
+
 int server_start(struct server **out, const struct server_options *options, struct strbuf *why)
 {
     struct server *server = calloc(1, sizeof *server);
@@ -222,16 +233,10 @@ int server_start(struct server **out, const struct server_options *options, stru
     int error = server_make_secrets(server, why);
     int fd = error ? error : server_listen_at(server, why);
     error = fd < 0 ? fd : server_open_profiles(server, why);
-    if (error && fd >= 0)
+    if (!error)
+        error = server_begin(server, fd, why);
+    if (error && fd >= 0 && !server->daemon)
         close(fd);
-    if (!error)
-        error = parts_begin(&server->parts, options->directory, options->paths);
-    if (!error)
-        error = questions_begin(&server->questions);
-    if (!error)
-        error = server_start_daemon(server, fd, why);
-    if (!error)
-        error = listeners_begin(server);
     if (error)
         server_stop(server);
     else
