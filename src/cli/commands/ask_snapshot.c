@@ -288,14 +288,6 @@ int ask_snapshot(const struct ask_snapshot *ask)
     return asking.written && !asking.failed ? 0 : -1;
 }
 
-bool ask_snapshot_parse_pid(const char *text, pid_t *pid)
-{
-    char *end;
-    long number = strtol(text, &end, 10);
-    *pid = (pid_t)number;
-    return *text && !*end && number > 0 && number <= INT32_MAX;
-}
-
 /* A collector's own pid gives a snapshot of each process: the first is kept, the others are
  * removed. */
 static void ask_snapshot_keep(void *context, const char *path)

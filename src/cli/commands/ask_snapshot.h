@@ -22,8 +22,6 @@ struct ask_snapshot {
 
 /* Complains about what fails. 0, or -1: there is no snapshot, or one of several is missing. */
 int ask_snapshot(const struct ask_snapshot *ask);
-/* Reads a process id. False: the text is none. */
-bool ask_snapshot_parse_pid(const char *text, pid_t *pid);
 
 /* ask_snapshot() for a command that reads the snapshot of one process. Adds the snapshot's path to
  * `path`. 0, or the exit status after a complaint. */

@@ -87,15 +87,6 @@ static struct options_command command = {
                 "  tidemark attach --detach 4711\n",
 };
 
-static bool cmd_attach_parse_pid(const char *text, pid_t *pid)
-{
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 10);
-    *pid = (pid_t)value;
-    return !errno && *text && !*end && value > 0 && value <= INT_MAX;
-}
-
 /* ---- An operation, while we collect ---- */
 
 struct operation {
@@ -306,7 +297,7 @@ int cmd_attach(int argc, char **argv)
         return options_usage_error(&command, "no process given");
     if (operand + 1 < argc)
         return options_usage_error(&command, "one process at a time");
-    if (!cmd_attach_parse_pid(argv[operand], &operation.pid))
+    if (human_parse_pid(argv[operand], &operation.pid))
         return options_usage_error(&command, "'%s' is no process id", argv[operand]);
     int refused = record_options_check(&options.record);
     if (refused)

@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/human.h"
 #include "base/text.h"
 #include "commands/output.h"
-#include "procfs/proc_file.h"
 
 enum { USUAL_COLUMNS = 160 };
 
@@ -48,12 +48,8 @@ int proc_close(const struct options_command *command, struct term_pager *pager, 
 
 int proc_take_pid(const struct options_command *command, const char *word, pid_t *pid)
 {
-    uint64_t number;
-    const char *end;
-    if (proc_number(word, &number, &end) && !*end && number && number <= INT32_MAX) {
-        *pid = (pid_t)number;
+    if (!human_parse_pid(word, pid))
         return 0;
-    }
     struct strbuf safe = STRBUF_INIT;
     text_add_safe_string(&safe, word);
     int status = options_usage_error(command, "'%s' is no number of a process", safe.data);

@@ -4,22 +4,25 @@
 
 #include <unistd.h>
 #include "base/error.h"
+#include "base/human.h"
 #include "base/strbuf.h"
 #include "commands/ask_snapshot.h"
 #include "commands/output.h"
 
-bool profile_of_is_process(const char *operand)
+static bool profile_of_pid(const char *operand, pid_t *pid)
 {
-    pid_t pid;
-    return ask_snapshot_parse_pid(operand, &pid) && access(operand, F_OK) != 0;
+    return !human_parse_pid(operand, pid) && access(operand, F_OK) != 0;
 }
 
-static int profile_of_process(struct profile **out, const char *command, const char *operand,
+bool profile_of_is_process(const char *operand)
+{
+    return profile_of_pid(operand, &(pid_t){0});
+}
+
+static int profile_of_process(struct profile **out, const char *command, pid_t pid,
                               const struct wire_wish *wish)
 {
     struct strbuf path = STRBUF_INIT;
-    pid_t pid;
-    ask_snapshot_parse_pid(operand, &pid);
     int status = ask_snapshot_of(command, pid, wish, &path);
     if (!status && profile_read(out, path.data))
         status = output_complain(command, error_text());
@@ -32,7 +35,8 @@ static int profile_of_process(struct profile **out, const char *command, const c
 int profile_of(struct profile **out, const char *command, const char *operand,
                const struct wire_wish *wish)
 {
-    if (profile_of_is_process(operand))
-        return profile_of_process(out, command, operand, wish);
+    pid_t pid;
+    if (profile_of_pid(operand, &pid))
+        return profile_of_process(out, command, pid, wish);
     return profile_read(out, operand) ? output_complain(command, error_text()) : 0;
 }

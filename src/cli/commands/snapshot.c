@@ -3,6 +3,7 @@
 #include "commands/commands.h"
 
 #include <stdio.h>
+#include "base/human.h"
 #include "base/options.h"
 #include "commands/ask_snapshot.h"
 
@@ -41,7 +42,7 @@ int cmd_snapshot(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     struct ask_snapshot ask = {
         .command = "snapshot", .timeout_ns = options.timeout_ns, .tell = cmd_snapshot_print};
-    if (!ask_snapshot_parse_pid(argv[operand], &ask.pid))
+    if (human_parse_pid(argv[operand], &ask.pid))
         return options_usage_error(&command, "'%s' is no process id", argv[operand]);
     return ask_snapshot(&ask) ? OPTIONS_EXIT_FAILURE : 0;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/human.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
@@ -88,11 +89,7 @@ static void cmd_top_settle(struct arguments *arguments)
 /* A number is a process, unless a file has that name. */
 static bool cmd_top_is_pid(const char *word, pid_t *pid)
 {
-    char *end;
-    errno = 0;
-    long number = strtol(word, &end, 10);
-    *pid = (pid_t)number;
-    return !errno && end != word && !*end && number > 0 && number == *pid && access(word, F_OK);
+    return !human_parse_pid(word, pid) && access(word, F_OK);
 }
 
 static bool cmd_top_is_profile(const char *name)

@@ -136,6 +136,18 @@ int human_parse_number(const char *text, uint64_t *number)
     return 0;
 }
 
+int human_parse_pid(const char *text, pid_t *pid)
+{
+    uint64_t number;
+    int error = human_parse_number(text, &number);
+    if (error)
+        return error;
+    if (!number || number > INT32_MAX)
+        return -ERANGE;
+    *pid = (pid_t)number;
+    return 0;
+}
+
 /* strtod() also accepts what is no amount: hexadecimal numbers, "inf", "nan", signs and blanks. */
 int human_parse_decimal(const char *text, const char **end, double *number)
 {

@@ -11,6 +11,7 @@
 #define TIDEMARK_BASE_HUMAN_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct human {
     char text[32];
@@ -29,6 +30,8 @@ const char *human_plural(uint64_t count);
 
 /* "4096": digits only; decimal, also with a leading 0. Returns 0, -EINVAL or -ERANGE. */
 int human_parse_number(const char *text, uint64_t *number);
+/* The same, of a process. Returns as above, -ERANGE also for 0. */
+int human_parse_pid(const char *text, pid_t *pid);
 /* "1.5", with any text behind it: *end is where that begins. Never below 0. Returns as above. */
 int human_parse_decimal(const char *text, const char **end, double *number);
 /* "64M", "1.5G", "4096", "2MiB" (binary) → bytes. Returns as above. */

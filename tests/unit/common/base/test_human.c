@@ -142,6 +142,24 @@ static void times_of_any_year_are_text(void **state)
     assert_string_equal(human_time(-40000000000000000).text, "?"); /* the year -1,267,540,000 */
 }
 
+static void numbers_of_processes_are_digits(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"", " 1", "+1", "-1", "1 ", "0x1", "1.0"};
+    pid_t pid = 7;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(human_parse_pid(wrong[i], &pid), -EINVAL);
+    assert_int_equal(human_parse_pid("0", &pid), -ERANGE);
+    assert_int_equal(human_parse_pid("2147483648", &pid), -ERANGE);
+    assert_int_equal(human_parse_pid("4294967297", &pid), -ERANGE);
+    assert_int_equal(human_parse_pid("18446744073709551617", &pid), -ERANGE);
+    assert_int_equal(pid, 7);
+    assert_int_equal(human_parse_pid("2147483647", &pid), 0);
+    assert_int_equal(pid, INT32_MAX);
+    assert_int_equal(human_parse_pid("0042", &pid), 0);
+    assert_int_equal(pid, 42);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +172,7 @@ int main(void)
         cmocka_unit_test(figures_read_as_they_do_in_the_browser),
         cmocka_unit_test(sizes_and_times_are_read_with_their_units),
         cmocka_unit_test(numbers_are_decimal_and_fit),
+        cmocka_unit_test(numbers_of_processes_are_digits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
