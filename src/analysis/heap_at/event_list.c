@@ -282,6 +282,8 @@ static void events_add_mapping(struct strbuf *out, const struct wire_record *rec
                     wire_mapping_is_fixed(said) ? ", fixed" : "",
                     wire_mapping_is_inherited(said) ? ", inherited" : "",
                     wire_mapping_is_allocators(said) ? ", the allocator's" : "");
+    else if (kind == WIRE_MUNMAP && wire_detail_is_allocators(record->detail))
+        strbuf_add_string(out, "the allocator's  ");
     else if (kind == WIRE_MPROTECT)
         strbuf_addf(out, "%s  ", said ? "no access" : "access");
     else if (kind == WIRE_MADVISE)
@@ -387,6 +389,8 @@ static void events_write_mapping(struct json *json, const struct wire_record *re
         json_bool(json, "fixed", wire_mapping_is_fixed(said));
         json_bool(json, "inherited", wire_mapping_is_inherited(said));
         json_bool(json, "allocator", wire_mapping_is_allocators(said));
+    } else if (kind == WIRE_MUNMAP) {
+        json_bool(json, "allocator", wire_detail_is_allocators(record->detail));
     } else if (kind == WIRE_MPROTECT) {
         json_bool(json, "access", !said);
     } else if (kind == WIRE_MADVISE) {

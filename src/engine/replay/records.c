@@ -290,7 +290,8 @@ static void records_on_mmap(struct replay *replay, const struct wire_record *rec
 static void records_on_munmap(struct replay *replay, const struct wire_record *record)
 {
     life_take_time(replay, record->ticks);
-    bool is_allocators = mapped_is_allocators(&replay->mapped, life_address_of(record));
+    bool is_allocators = wire_detail_is_allocators(record->detail) ||
+                         mapped_is_allocators(&replay->mapped, life_address_of(record));
     if (!is_allocators) {
         replay->program.unmap_count++;
         replay->program.unmap_bytes += record->size_bytes;

@@ -61,7 +61,8 @@ static __attribute__((noinline)) void hooks_map_allocator_loses(uintptr_t frame,
         return;
     if (likely(inherited_is_kept))
         inherited_unmaps(thread, (uintptr_t)address, bytes);
-    thread_record_long_at(thread, frame, 0, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0);
+    thread_record_long_at(thread, frame, 0, WIRE_MUNMAP, (uintptr_t)address, bytes, 0,
+                          WIRE_DETAIL_ALLOCATORS >> 56);
 }
 
 /* ---- mmap, munmap, mremap ---- */
@@ -184,9 +185,9 @@ static uint32_t hooks_map_said_of_moved(size_t old_bytes, int flags)
 
 /* Records that the old mapping is gone, which was there when the call began, at `since`. Another
  * thread may have mapped and recorded something at that address meanwhile, so the record tells when
- * the call began. */
+ * the call began. `by`: WIRE_DETAIL_ALLOCATORS or 0. */
 static void hooks_map_record_moved(struct thread *thread, uintptr_t frame, uint32_t node,
-                                   uint64_t since, const void *old, size_t old_bytes)
+                                   uint64_t since, const void *old, size_t old_bytes, uint64_t by)
 {
     struct recording recording = thread_recording_begin(thread, frame);
     uint64_t ticks;
@@ -196,22 +197,54 @@ static void hooks_map_record_moved(struct thread *thread, uintptr_t frame, uint3
         return;
     }
     record->size_bytes = old_bytes & WIRE_ADDRESS_MASK;
-    record->detail = wire_detail_since(node, ticks - since);
+    record->detail = wire_detail_since(node, ticks - since) | by;
     thread_record_word0(record, WIRE_MUNMAP, (uintptr_t)old);
     thread_record_publish(&recording, ticks);
 }
 
+/* One call of mremap that succeeded. */
+struct moved {
+    uint64_t since; /* when it began */
+    const void *old;
+    size_t old_bytes;
+    void *mapped;
+    size_t bytes;
+    int flags;
+};
+
 /* Notes the new address of a moved mapping for children of a fork, and forgets the old one. */
-static void hooks_map_keep_moved(struct thread *thread, uint32_t node, uintptr_t old,
-                                 size_t old_bytes, uintptr_t mapped, size_t bytes, int flags)
+static void hooks_map_keep_moved(struct thread *thread, uint32_t node, uint32_t said,
+                                 const struct moved *moved)
 {
-    inherited_maps(thread, mapped, bytes, node, hooks_map_said_of_moved(old_bytes, flags), old);
-    if (!hooks_map_leaves_old(old_bytes, flags))
+    uintptr_t old = (uintptr_t)moved->old, mapped = (uintptr_t)moved->mapped;
+    inherited_maps(thread, mapped, moved->bytes, node, said, old);
+    if (!hooks_map_leaves_old(moved->old_bytes, moved->flags))
         return;
     if (mapped != old)
-        inherited_unmaps(thread, old, old_bytes);
-    else if (bytes < old_bytes)
-        inherited_unmaps(thread, old + bytes, old_bytes - bytes);
+        inherited_unmaps(thread, old, moved->old_bytes);
+    else if (moved->bytes < moved->old_bytes)
+        inherited_unmaps(thread, old + moved->bytes, moved->old_bytes - moved->bytes);
+}
+
+static void hooks_map_record_move(struct thread *thread, uintptr_t frame, uint32_t node,
+                                  const struct moved *moved, uint64_t by)
+{
+    uint32_t said = hooks_map_said_of_moved(moved->old_bytes, moved->flags);
+    said |= by ? WIRE_MAPPING_ALLOCATORS : 0u;
+    if (hooks_map_leaves_old(moved->old_bytes, moved->flags))
+        hooks_map_record_moved(thread, frame, node, moved->since, moved->old, moved->old_bytes, by);
+    thread_record_long_at(thread, frame, node, WIRE_MMAP, (uintptr_t)moved->mapped, moved->bytes,
+                          said, 0);
+    if (likely(inherited_is_kept))
+        hooks_map_keep_moved(thread, node, said, moved);
+}
+
+static __attribute__((noinline)) void hooks_map_allocator_moves(uintptr_t frame,
+                                                                const struct moved *moved)
+{
+    struct thread *thread = hooks_map_enter_allocators(frame);
+    if (thread)
+        hooks_map_record_move(thread, frame, 0, moved, WIRE_DETAIL_ALLOCATORS);
 }
 
 HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
@@ -224,21 +257,18 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     va_end(rest);
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hooks_map_enter(frame);
-    uint64_t since = thread ? ticks_now() : 0;
+    struct moved moved = {ticks_now(), old, old_bytes, NULL, bytes, flags};
     script_memory_forget();
-    void *mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
-    if (thread && mapped != MAP_FAILED) {
+    moved.mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
+    if (moved.mapped == MAP_FAILED)
+        return MAP_FAILED;
+    if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
-        uint32_t node = thread_path_before(thread, frame, &start);
-        if (hooks_map_leaves_old(old_bytes, flags))
-            hooks_map_record_moved(thread, frame, node, since, old, old_bytes);
-        thread_record_long_at(thread, frame, node, WIRE_MMAP, (uintptr_t)mapped, bytes,
-                              hooks_map_said_of_moved(old_bytes, flags), 0);
-        if (likely(inherited_is_kept))
-            hooks_map_keep_moved(thread, node, (uintptr_t)old, old_bytes, (uintptr_t)mapped, bytes,
-                                 flags);
+        hooks_map_record_move(thread, frame, thread_path_before(thread, frame, &start), &moved, 0);
+    } else {
+        hooks_map_allocator_moves(frame, &moved);
     }
-    return mapped;
+    return moved.mapped;
 }
 HOOKED(mremap)
 

@@ -187,6 +187,7 @@ void inherited_maps(struct thread *thread, uintptr_t address, size_t bytes, uint
     if (!bytes || address + bytes < address || !spans_lock(&spans, thread))
         return;
     uintptr_t flags = wire_mapping_kind(said) ? said & FOR_GOOD : inherited_said_at(old);
+    flags |= said & WIRE_MAPPING_ALLOCATORS;
     spans_clear(&spans, &root, address, address + bytes);
     inherited_put(address, bytes, (uintptr_t)inherited_place_of(node) << SAID_BITS | flags);
     spans_unlock(&spans);

@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x495458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x495558414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -126,6 +126,13 @@ static inline uint64_t wire_detail_since(uint32_t node, uint64_t ticks)
 static inline uint64_t wire_detail_ticks(uint64_t detail)
 {
     return (uint64_t)wire_detail_slack(detail) << (wire_detail_align_log2(detail) & 31);
+}
+
+/* Of a WIRE_MUNMAP: an allocator unmaps, or moves. A bit of the alignment that no shift has. */
+#define WIRE_DETAIL_ALLOCATORS (1ull << (56 + 5))
+static inline bool wire_detail_is_allocators(uint64_t detail)
+{
+    return detail & WIRE_DETAIL_ALLOCATORS;
 }
 
 /* ---- Mappings ---- */

@@ -198,15 +198,37 @@ static void call_allocators_mmap(const struct call *call)
          (struct object){.born = ticks, .thread = call->thread, .is_allocators = true}, false);
 }
 
-/* Who unmaps what is an allocator's is its allocator. */
+/* Whether an allocator calls is said, of what it mapped before the recording too. Who unmaps what
+ * is known as an allocator's is its allocator in any case, as in traces that do not say it. */
 static void call_munmap(const struct call *call)
 {
     uint32_t number = pages[call->first];
-    bool is_allocators = number && objects[number - 1].is_allocators;
-    feed_call(call, WIRE_MUNMAP, 0);
+    bool says_so = rand() % 4 == 0;
+    bool is_allocators = says_so || (number && objects[number - 1].is_allocators);
+    feed(call->thread,
+         record_long(WIRE_MUNMAP, ticks, call->address, call->bytes,
+                     says_so ? WIRE_DETAIL_ALLOCATORS : wire_detail(call->node, 0, 0)));
     clear(call->first, call->count, call->thread, call->node, !is_allocators);
     if (!is_allocators)
         unmaps++;
+}
+
+/* What it moves is its own from now on. */
+static void call_allocators_mremap(const struct call *call)
+{
+    size_t to = (size_t)rand() % PAGES, count = 1 + (size_t)rand() % 8;
+    feed(call->thread, record_long(WIRE_MUNMAP, ticks, call->address, call->bytes,
+                                   wire_detail_since(0, 1) | WIRE_DETAIL_ALLOCATORS));
+    clear(call->first, call->count, call->thread, 0, false);
+    if (to + count > PAGES)
+        count = PAGES - to;
+    see_levels();
+    feed(call->thread,
+         record_long(WIRE_MMAP, ticks, BASE + to * PAGE, count * PAGE,
+                     wire_detail(0, WIRE_MAPPING_MOVED | WIRE_MAPPING_ALLOCATORS, 0)));
+    clear(to, count, call->thread, 0, false);
+    make(to, count, (struct object){.born = ticks, .thread = call->thread, .is_allocators = true},
+         false);
 }
 
 /* To another place, with another size; the call took a tick. */
@@ -314,9 +336,20 @@ static void call_block(const struct call *call)
 static void any_call(void)
 {
     static void (*const calls[])(const struct call *call) = {
-        call_mmap,     call_mmap,    call_munmap,          call_munmap, call_mremap,
-        call_mprotect, call_madvise, call_break,           call_block,  call_block,
-        call_block,    call_block,   call_allocators_mmap,
+        call_mmap,
+        call_mmap,
+        call_munmap,
+        call_munmap,
+        call_mremap,
+        call_mprotect,
+        call_madvise,
+        call_break,
+        call_block,
+        call_block,
+        call_block,
+        call_block,
+        call_allocators_mmap,
+        call_allocators_mremap,
     };
     struct call call = {.thread = (uint32_t)rand() % 2,
                         .node = 1 + (uint32_t)rand() % (NODES - 1),
