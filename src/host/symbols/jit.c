@@ -24,7 +24,7 @@ void jit_map_release(struct jit_map *map)
 {
     range_map_release(&map->ranges);
     free(map->codes);
-    *map = (struct jit_map){.pid = map->pid};
+    *map = (struct jit_map){.pid = map->pid, .begun = map->begun};
 }
 
 /* The file must belong to the process's user, to us, or to root. Otherwise another user's names
@@ -177,6 +177,7 @@ void jit_map_update(struct jit_map *map, const char *root, struct pool *pool)
         jit_map_release(map);
     map->inode = status.st_ino;
     map->device = status.st_dev;
+    map->begun += !map->read_bytes && status.st_size;
     if (status.st_size > map->read_bytes)
         jit_map_read_new_lines(map, fd, pool);
     close(fd);

@@ -329,6 +329,13 @@ static struct jit_map *symbols_jit_of(struct symbols *symbols, int pid)
     return &symbols->jits[symbols->jit_count++];
 }
 
+unsigned symbols_jit_maps(struct symbols *symbols, int pid)
+{
+    struct jit_map *map = symbols_jit_of(symbols, pid);
+    jit_map_update(map, symbols->root, &symbols->pool);
+    return map->begun;
+}
+
 size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
                            struct symbols_frame *frames, size_t max)
 {

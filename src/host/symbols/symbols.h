@@ -89,6 +89,10 @@ bool symbols_type_of_call(struct symbols *symbols, int module, uint64_t address,
 size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
                            struct symbols_frame *frames, size_t max);
 
+/* How many maps there have been: 0 before the first, one more whenever one is read from its
+ * beginning. The Java virtual machine writes its map late, and as a whole. */
+unsigned symbols_jit_maps(struct symbols *symbols, int pid);
+
 /* From now on this process does not wait for names: those that are not known yet stay unknown, also
  * if the reading of a file does not end (a file server is gone). This cannot be undone. */
 void symbols_give_up(void);

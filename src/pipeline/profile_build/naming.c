@@ -285,6 +285,14 @@ size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t add
     return count;
 }
 
+unsigned naming_jit_maps(struct naming *naming, pid_t pid)
+{
+    pthread_mutex_lock(&naming->lock);
+    unsigned maps = naming->profile ? 0 : symbols_jit_maps(naming->symbols, pid);
+    pthread_mutex_unlock(&naming->lock);
+    return maps;
+}
+
 static bool naming_type_in_files(struct naming *naming, int module, uint64_t address,
                                  struct symbols_call_type *type)
 {

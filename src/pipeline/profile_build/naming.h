@@ -35,6 +35,8 @@ enum symbols_quality naming_module_quality(struct naming *naming, int module);
 /* module -1: JIT code of process `pid`. */
 size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t address,
                       struct symbols_frame *frames, size_t max);
+/* As symbols_jit_maps(); 0 where names come from a profile. */
+unsigned naming_jit_maps(struct naming *naming, pid_t pid);
 /* Only from files: a profile has rows of call types of its own. */
 bool naming_type_of_call(struct naming *naming, int module, uint64_t address,
                          struct symbols_call_type *type);

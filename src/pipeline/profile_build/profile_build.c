@@ -43,6 +43,7 @@ struct place {
     uint64_t ip;
     int32_t module;
     uint32_t location; /* 0: empty slot */
+    bool is_nameless;  /* JIT code that no map had a name for */
     bool is_typed;     /* the type that its call allocates was asked for */
     bool hands_on;     /* the call hands on what it gets, so its caller is asked */
 };
@@ -74,6 +75,8 @@ struct writer {
     struct map script_files; /* places in `modules`, by path */
     struct place *places;    /* open addressing, a power of two */
     size_t place_count, place_room;
+    bool has_nameless;  /* a place is nameless */
+    unsigned jit_maps;  /* naming_jit_maps() when these were asked for last */
     bool *unwalkable;   /* by node, of those written */
     struct part *parts; /* by number of the block */
     size_t part_count, part_room;
@@ -372,11 +375,22 @@ static void profile_build_note_sources(struct writer *writer, int module,
             memory_need(NULL);
 }
 
-static int profile_build_write_location(struct writer *writer, int64_t id, int module, uint64_t ip)
+static void profile_build_note_nameless(struct writer *writer, struct place *place, bool is_named)
 {
+    place->is_nameless = place->module < 0 && !is_named;
+    if (place->is_nameless && !writer->has_nameless)
+        writer->jit_maps = naming_jit_maps(writer->naming, writer->pid);
+    writer->has_nameless |= place->is_nameless;
+}
+
+static int profile_build_write_location(struct writer *writer, struct place *place)
+{
+    const uint64_t ip = place->ip;
+    const int module = place->module;
     struct symbols_frame resolved[FRAMES_MAX];
     struct profile_frame frames[FRAMES_MAX];
-    struct profile_location location = {.id = id, .module_id = -1, .address = ip, .frames = frames};
+    struct profile_location location = {
+        .id = place->location, .module_id = -1, .address = ip, .frames = frames};
     if (ip < WIRE_MARK_LIMIT) {
         location.mark = (int)ip;
         return profile_put_location(writer->profile, &location);
@@ -394,8 +408,26 @@ static int profile_build_write_location(struct writer *writer, int64_t id, int m
     for (size_t i = 0; i < location.frame_count; i++)
         frames[i] = (struct profile_frame){resolved[i].function, resolved[i].linkage,
                                            resolved[i].file, resolved[i].line};
+    profile_build_note_nameless(writer, place, location.frame_count && resolved[0].function);
     profile_build_note_sources(writer, module, resolved, location.frame_count);
     return profile_put_location(writer->profile, &location);
+}
+
+/* Asks again for the names of JIT code when the process has written a map since. Without another
+ * map nobody is asked twice: where code is freed, other code gets its address. */
+static int profile_build_name_late(struct writer *writer)
+{
+    int status = 0;
+    if (!writer->has_nameless)
+        return 0;
+    unsigned maps = naming_jit_maps(writer->naming, writer->pid);
+    if (maps == writer->jit_maps)
+        return 0;
+    writer->jit_maps = maps;
+    for (size_t i = 0; i < writer->place_room && status == 0; i++)
+        if (writer->places[i].is_nameless)
+            status = profile_build_write_location(writer, &writer->places[i]);
+    return status;
 }
 
 /* The location's id, > 0, or -errno. */
@@ -408,7 +440,7 @@ static int64_t profile_build_location_of(struct writer *writer, uint64_t ip, uin
     if (!place->location) {
         *place =
             (struct place){.ip = ip, .module = module, .location = (uint32_t)++writer->place_count};
-        int status = profile_build_write_location(writer, place->location, module, ip);
+        int status = profile_build_write_location(writer, place);
         if (status < 0)
             return status;
     }
@@ -901,7 +933,9 @@ static int profile_build_write_all(struct writer *writer, const struct origins *
 {
     origins->modules(origins->context, &writer->module_cursor, profile_build_add_module, writer);
     profile_build_want_globals(writer, origins, snapshot);
-    int status = profile_build_write_nodes(writer, origins, snapshot->node_count);
+    int status = profile_build_name_late(writer);
+    if (status == 0)
+        status = profile_build_write_nodes(writer, origins, snapshot->node_count);
     if (status == 0)
         status = profile_build_write_sites(writer, snapshot);
     if (status == 0)

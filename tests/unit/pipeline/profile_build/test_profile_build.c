@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "../../model/numbers.h"
@@ -209,11 +210,63 @@ static void metrics_of_a_path_that_is_not_there_are_kept(void **state)
     scene_close(&scene);
 }
 
+/* All code of the scene is JIT code, at 5000 to 5089. */
+static void write_map(const char *path, const char *text)
+{
+    FILE *map = fopen(path, "a");
+    assert_non_null(map);
+    assert_true(fputs(text, map) >= 0);
+    assert_int_equal(fclose(map), 0);
+}
+
+static size_t count_named(const char *path, const char *name)
+{
+    struct profile *profile;
+    size_t count = 0;
+    assert_int_equal(profile_read(&profile, path), 0);
+    for (size_t i = 0; i < profile->line_count; i++) {
+        const struct profile_function *function = &profile->functions[profile->lines[i].function];
+        count += function->name && strcmp(function->name, name) == 0;
+    }
+    profile_free(profile);
+    return count;
+}
+
+/* The Java virtual machine writes its map at its exit: what was written nameless gets its name. */
+static void code_gets_its_name_of_a_map_that_comes_late(void **state)
+{
+    (void)state;
+    struct scene scene;
+    char map[64];
+    scene_open(&scene);
+    snprintf(map, sizeof map, "/tmp/perf-%d.map", (int)getpid());
+    unlink(map);
+    play_event(&scene, NODES);
+    commit(&scene);
+    assert_int_equal(count_named(scene.path, "Interpreter"), 0);
+    write_map(map, "1388 2d Interpreter\n"); /* half of it */
+    commit(&scene);
+    size_t named = count_named(scene.path, "Interpreter");
+    assert_in_range(named, 40, 50);
+    write_map(map, "13b5 40 other_code\n"); /* the same map has grown: this code may be newer */
+    commit(&scene);
+    assert_int_equal(count_named(scene.path, "other_code"), 0);
+    unlink(map);
+    write_map(map, "1300 200 all_of_it\n"); /* another map */
+    commit(&scene);
+    assert_int_equal(profile_build_finish(scene.writer, true), 0);
+    assert_int_equal(count_named(scene.path, "Interpreter"), named);
+    assert_in_range(count_named(scene.path, "all_of_it"), 40, 50);
+    unlink(map);
+    scene_close(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_parts_add_up_at_every_commit),
         cmocka_unit_test(metrics_of_a_path_that_is_not_there_are_kept),
+        cmocka_unit_test(code_gets_its_name_of_a_map_that_comes_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
