@@ -54,6 +54,11 @@ tidemark help >/dev/null && tidemark help record >/dev/null && echo "help comes 
 TIDEMARK_CONFIG= tidemark record -q -o none.tmk true && echo "none"
 TIDEMARK_CONFIG=nowhere try tidemark record -q -o none.tmk true
 sentence "nowhere"
+echo "--- the example of the manual page"
+page="$HERE/../../man/tidemark-config.5.scd"
+sed -n '/^```$/,/^```$/p' "$page" | sed "/^\`/d; s|/var/tmp|$PWD|" >$config
+try tidemark record -q -o page.tmk true
+try tidemark report page.tmk
 echo "--- a home that is closed to us has none; a file that is closed is said"
 chmod 711 .
 mkdir closed

@@ -38,6 +38,11 @@ tidemark blocks --of=all --at peak --json traced.tmt | jq -c '[.size_bytes, .map
 tidemark blocks --of=mapped traced.tmt | grep -o '1 mapping (50.0 MiB) is alive\|kind .*mapped by'
 try tidemark at --of=resident traced.tmt peak
 sentence "a trace has no pages"
+try tidemark blocks --of=resident traced.tmt
+sentence "a trace has no pages"
+try tidemark at --of=stack traced.tmt peak
+sentence "'stack' is not right for --of: expected heap.mapped.all"
+for command in at blocks; do tidemark $command --help | grep '^ *--of'; done
 try tidemark blocks --of=mapped --thread 1 traced.tmt
 sentence "which thread has mapped something is not known"
 # What grew says first whose it is, as the kernel charges it; where that is not known it is not said.

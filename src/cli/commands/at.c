@@ -26,12 +26,17 @@ struct arguments {
     int of;
 };
 
+static int cmd_at_take_level(void *target, const char *value)
+{
+    return level_take_of_trace("at", &((struct arguments *)target)->of, value);
+}
+
 #define TO(field)     OPTION_TO(struct arguments, field)
 #define COMMON(field) TO(common.field)
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
-    LEVEL_ENTRY(TO),
+    TRACE_LEVEL_ENTRY(cmd_at_take_level),
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions by all that is held below them",
      TO(holders.inclusive), false, NULL},
     {"paths", 'p', OPTION_FLAG, NULL, "call paths too", TO(holders.paths), false, NULL},
@@ -181,8 +186,6 @@ int cmd_at(int argc, char **argv)
         return options_usage_error(&command, operand == argc       ? "no trace given"
                                              : operand + 1 == argc ? "no moment given"
                                                                    : "more than one moment given");
-    if (arguments.of == MEMORY_RESIDENT)
-        return options_usage_error(&command, LEVEL_NOT_IN_TRACE);
     if (!filter_is_right(&command, arguments.filter, NULL))
         return OPTIONS_EXIT_FAILURE;
     struct match_conditions conditions;

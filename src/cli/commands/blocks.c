@@ -20,12 +20,17 @@ struct arguments {
     int order, of;
 };
 
+static int cmd_blocks_take_level(void *target, const char *value)
+{
+    return level_take_of_trace("blocks", &((struct arguments *)target)->of, value);
+}
+
 #define TO(field)     OPTION_TO(struct arguments, field)
 #define COMMON(field) TO(common.field)
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("Which blocks"),
-    LEVEL_ENTRY(TO),
+    TRACE_LEVEL_ENTRY(cmd_blocks_take_level),
     {"at", 'a', OPTION_STRING, "MOMENT",
      "alive then: 12.5s, 73%, peak, mark:NAME, #123456 (an event) (default: the end)", TO(at),
      false, NULL},
@@ -123,8 +128,6 @@ int cmd_blocks(int argc, char **argv)
         return OPTIONS_EXIT_FAILURE;
     if (arguments.common.top == NOT_GIVEN)
         arguments.common.top = arguments.common.json ? 0 : USUAL_TOP;
-    if (arguments.of == MEMORY_RESIDENT)
-        return options_usage_error(&command, LEVEL_NOT_IN_TRACE);
     if (arguments.of != MEMORY_HEAP &&
         (arguments.blocks.tid != UINT64_MAX || arguments.blocks.conditions.has_thread))
         return options_usage_error(&command, "which thread has mapped something is not known: "

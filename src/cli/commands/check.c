@@ -97,8 +97,6 @@ static int cmd_check_add_suppressions(void *target, const char *value)
 }
 
 /* Writes a file; an earlier one is kept as .old. 0 or an exit status. */
-
-/* What is there steps aside. 0 or an exit status. */
 static int cmd_check_write_file(const char *path, const char *bytes, size_t count, bool is_private)
 {
     struct whole_file file;

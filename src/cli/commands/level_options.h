@@ -14,9 +14,15 @@
         "of", 0, OPTION_CHOICE, LEVEL_CHOICE, "which memory (default: heap)", TO(of), false, NULL  \
     }
 
-/* The sentence of commands that read traces. */
-#define LEVEL_NOT_IN_TRACE                                                                         \
-    "a trace has no pages: what was resident is in the profile (tidemark report --of=resident)"
+/* The same of commands that read traces; `take` calls level_take_of_trace(). */
+#define TRACE_LEVEL_CHOICE "heap|mapped|all"
+#define TRACE_LEVEL_ENTRY(take)                                                                    \
+    {                                                                                              \
+        "of", 0, OPTION_CALL, TRACE_LEVEL_CHOICE, "which memory (default: heap)", 0, false, take   \
+    }
+
+/* Puts the level behind --of into `of`. 0, or -EINVAL after a sentence. */
+int level_take_of_trace(const char *command, int *of, const char *value);
 
 /* Of arguments with a string named `region`; `rare`: --help=all only. */
 #define REGION_ENTRY(TO, rare)                                                                     \

@@ -8,20 +8,23 @@
 #include "base/term.h"
 
 /* TO(): as in the command's own entries; its arguments have json, colour, pager and width. */
-#define OUTPUT_ENTRIES(TO, json_document)                                                          \
+#define OUTPUT_ENTRIES(TO, json_document) OUTPUT_ENTRIES_FROM(TO, json_document, "72")
+/* Of a command that shows lines of `least` columns at least. */
+#define OUTPUT_ENTRIES_FROM(TO, json_document, least)                                              \
     {"json",   'j',   OPTION_FLAG, NULL, "JSON, as doc/" json_document " describes",               \
      TO(json), false, NULL},                                                                       \
-        OUTPUT_LOOK_ENTRIES(TO)
+        OUTPUT_LOOK_ENTRIES_FROM(TO, least)
 
 /* The same without JSON. */
+#define OUTPUT_LOOK_ENTRIES(TO) OUTPUT_LOOK_ENTRIES_FROM(TO, "72")
 /* clang-format off */
-#define OUTPUT_LOOK_ENTRIES(TO)                                                                    \
+#define OUTPUT_LOOK_ENTRIES_FROM(TO, least)                                                        \
     {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE,                                                \
      "colour (default: auto; NO_COLOR is respected)", TO(colour), true, NULL},                    \
     {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),   \
      true, NULL},                                                                                 \
     {"width", 'w', OPTION_NUMBER, "COLUMNS",                                                       \
-     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), true, NULL}
+     "as wide as this, " least " at least (default: the terminal, else 80)", TO(width), true, NULL}
 /* clang-format on */
 
 #define HIDE_STD_ENTRY(TO)                                                                         \

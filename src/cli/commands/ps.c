@@ -50,8 +50,8 @@ static const struct option_entry entries[] = {
     {"sort", 's', OPTION_CHOICE, SYSTEM_MEMORY_ORDER_CHOICE,
      "the largest first; names from a to z (default: pss)", TO(order), false, NULL},
     {"reverse", 'r', OPTION_FLAG, NULL, "the smallest first", TO(reverse), true, NULL},
-    {"top", 'n', OPTION_NUMBER, "N", "so many lines; 0: all (default: 20; JSON and CSV: all)",
-     COMMON(top), false, NULL},
+    {"top", 'n', OPTION_NUMBER, "N",
+     "so many lines; 0: all (default: 20; JSON, CSV and --tree: all)", COMMON(top), false, NULL},
     OPTION_GROUP("More than once"),
     {"watch", 0, OPTION_FLAG, NULL, "look again and again, with what grew since the start",
      TO(watch), false, NULL},
@@ -69,7 +69,7 @@ static const struct option_entry entries[] = {
     {"bars", 0, OPTION_FLAG, NULL, "bars for the eye: own memory and the part of what is shared",
      TO(bars), true, NULL},
     PROC_FORMAT_ENTRY(COMMON),
-    OUTPUT_ENTRIES(COMMON, "PS-JSON.md"),
+    OUTPUT_ENTRIES_FROM(COMMON, "PS-JSON.md", "40"),
     OPTION_GROUP_END};
 #undef TO
 #undef COMMON

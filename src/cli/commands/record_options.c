@@ -146,7 +146,7 @@ static const struct option_entry entries[] = {
      "call paths of frees too: the report shows where memory is freed (default: no)",
      TO(free_stacks), false, NULL},
     {"native", 0, OPTION_SWITCH, NULL,
-     "call paths of Python programs show the interpreter's own frames too (default: no)",
+     "call paths of Python, Perl, PHP and Ruby show the interpreter's own frames too (default: no)",
      TO(native), true, NULL},
     {"timed", 0, OPTION_SWITCH, NULL,
      "the time that each call spends in the allocator too; +40 ns a pair (default: no)", TO(timed),
