@@ -1,4 +1,4 @@
-"""examples.py ROOT: types the EXAMPLES of each manual page, and the commands of README.md, into a shell, in a
+"""examples.py ROOT: types the EXAMPLES of each manual page, the fences of its DESCRIPTION, and the commands of README.md, into a shell, in a
 directory that has what they speak of: programs, recordings, jobs, a budget. Each tidemark must end well. What
 is not here (docker, a hundred ranks, a browser) is played by scripts; names and times are made to fit."""
 import glob, os, re, shutil, subprocess, sys, time
@@ -146,10 +146,12 @@ def fitted(text):
 
 
 def of_manual(name):
-    """The blocks of EXAMPLES: indented paragraphs, lines of which end in ++, and fences."""
+    """The fences of DESCRIPTION, and the blocks of EXAMPLES: indented paragraphs, lines of which end in ++, and fences."""
     with open(name, encoding="utf-8") as file:
-        section = re.search(r"^# EXAMPLES?\n(.*?)(?=^# |\Z)", file.read(), re.M | re.S)
-    text = section[1] if section else ""
+        page = file.read()
+    section = re.search(r"^# EXAMPLES?\n(.*?)(?=^# |\Z)", page, re.M | re.S)
+    first = re.search(r"^# DESCRIPTION\n(.*?)(?=^# |\Z)", page, re.M | re.S)
+    text = "".join(re.findall(r"^```\n.*?^```$\n", first[1] if first else "", re.M | re.S)) + (section[1] if section else "")
     for fence, indented in re.findall(r"^```\n(.*?)^```$|^\t(.*?)(?=\n\n|\n*\Z)", text, re.M | re.S):
         if fence:
             yield fence.replace("\\\\", "\\")
