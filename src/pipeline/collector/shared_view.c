@@ -172,12 +172,18 @@ static bool shared_view_is_in_window(const struct view *view, const void *chunk)
     return (uintptr_t)chunk - (uintptr_t)view->header < (uintptr_t)view->window * WIRE_CHUNK_BYTES;
 }
 
+static void shared_view_chunk_unmap(const struct view *view, void *chunk)
+{
+    if (!shared_view_is_in_window(view, chunk))
+        munmap(chunk, WIRE_CHUNK_BYTES);
+}
+
 static void shared_view_unmap_chunks(const struct view *view, struct chunk_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         void **chunk = shared_view_chunk_place(list, i);
-        if (*chunk && !shared_view_is_in_window(view, *chunk))
-            munmap(*chunk, WIRE_CHUNK_BYTES);
+        if (*chunk)
+            shared_view_chunk_unmap(view, *chunk);
         *chunk = NULL;
     }
 }
@@ -220,43 +226,45 @@ void shared_view_close(struct view *view)
     shared_view_unmap_all(view, &view->data);
     shared_view_unmap_all(view, &view->nodes);
     shared_view_unmap_all(view, &view->modules);
-    if (view->names && !shared_view_is_in_window(view, view->names))
-        munmap((void *)view->names, WIRE_CHUNK_BYTES);
+    if (view->names)
+        shared_view_chunk_unmap(view, (void *)view->names);
     munmap(view->header, (size_t)view->window * WIRE_CHUNK_BYTES);
     shared_view_close_descriptor(view);
     view->header = NULL;
 }
 
-static bool shared_view_chunk_add(struct view *view, uint32_t index)
+/* Where chunks of a kind are listed; NULL: they are not, there is one of the kind. */
+static struct chunk_list *shared_view_list_of(struct view *view, uint8_t kind)
 {
-    char *chunk;
-    uint8_t kind = atomic_load_explicit(&view->header->chunk_kind[index], memory_order_relaxed);
-    if (kind < WIRE_CHUNK_RINGS || kind > WIRE_CHUNK_NAMES)
-        return true; /* an unknown kind is not used */
-    if (!(chunk = shared_view_chunk_map(view, index)))
-        return false;
     switch (kind) {
     case WIRE_CHUNK_RINGS:
-        if (!shared_view_append(view, &view->rings, chunk))
-            return false;
-        break;
+        return &view->rings;
     case WIRE_CHUNK_RING_DATA:
-        if (!shared_view_append(view, &view->data, chunk))
-            return false;
-        break;
+        return &view->data;
     case WIRE_CHUNK_NODES:
-        if (!shared_view_append(view, &view->nodes, chunk))
-            return false;
-        break;
+        return &view->nodes;
     case WIRE_CHUNK_MODULES:
-        if (!shared_view_append(view, &view->modules, chunk))
-            return false;
-        break;
+        return &view->modules;
     default:
-        if (view->names) /* a second one is not used */
-            return shared_view_is_in_window(view, chunk) || munmap(chunk, WIRE_CHUNK_BYTES) == 0;
-        view->names = (const void *)chunk;
-        break;
+        return NULL;
+    }
+}
+
+/* False: there is no memory for it now. */
+static bool shared_view_chunk_add(struct view *view, uint32_t index)
+{
+    uint8_t kind = atomic_load_explicit(&view->header->chunk_kind[index], memory_order_relaxed);
+    struct chunk_list *list = shared_view_list_of(view, kind);
+    if (!list && (kind != WIRE_CHUNK_NAMES || view->names))
+        return true; /* an unknown kind and a second one of names are not used */
+    void *chunk = shared_view_chunk_map(view, index);
+    if (!chunk)
+        return false;
+    if (!list)
+        view->names = chunk;
+    if (list && !shared_view_append(view, list, chunk)) {
+        shared_view_chunk_unmap(view, chunk);
+        return false;
     }
     view->last = chunk;
     view->last_index = index;

@@ -98,6 +98,57 @@ static void the_memory_is_as_large_as_files_may_be(void **state)
     shared_view_close(&view);
 }
 
+static bool has_memory = true;
+
+void *__real_mmap(void *at, size_t bytes, int allowed, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t bytes, int allowed, int flags, int fd, off_t offset);
+
+void *__wrap_mmap(void *at, size_t bytes, int allowed, int flags, int fd, off_t offset)
+{
+    if (fd < 0 && !has_memory) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return __real_mmap(at, bytes, allowed, flags, fd, offset);
+}
+
+static unsigned mappings_of_the_memory(void)
+{
+    unsigned count = 0;
+    char line[4096];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        count += strstr(line, "memfd:tidemark") != NULL;
+    fclose(maps);
+    return count;
+}
+
+/* A list that cannot grow is tried again at each look; a chunk behind the window is mapped for it. */
+static void a_chunk_without_a_place_is_unmapped(void **state)
+{
+    (void)state;
+    enum { LOOKS = 100, MORE = CHUNKS_FIRST + 1 };
+    struct view view;
+    struct wire_header options = player_options(RING, VIEW_WINDOW_CHUNKS + MORE);
+    assert_int_equal(shared_view_open(&view, &options), 0);
+    for (uint32_t i = 0; i < MORE; i++)
+        view.header->chunk_kind[VIEW_WINDOW_CHUNKS + i] = WIRE_CHUNK_NODES;
+    atomic_store(&view.header->chunk_count, VIEW_WINDOW_CHUNKS + MORE);
+    has_memory = false;
+    shared_view_refresh(&view);
+    assert_int_equal(view.nodes.count, CHUNKS_FIRST);
+    unsigned before = mappings_of_the_memory();
+    for (int i = 0; i < LOOKS; i++)
+        shared_view_refresh(&view);
+    assert_int_equal(mappings_of_the_memory(), before);
+    has_memory = true;
+    shared_view_refresh(&view);
+    assert_int_equal(view.nodes.count, MORE);
+    shared_view_close(&view);
+    assert_int_equal(mappings_of_the_memory(), 0);
+}
+
 /* ---- Death ---- */
 
 /* What a mutex of glibc's would be made of: its owner, that is us, its kind and its links. */
@@ -422,6 +473,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_that_were_left_can_be_looked_at_again),
         cmocka_unit_test(the_memory_is_as_large_as_files_may_be),
+        cmocka_unit_test(a_chunk_without_a_place_is_unmapped),
         cmocka_unit_test(nothing_in_the_header_holds_up_or_misleads_closing),
         cmocka_unit_test(the_kernel_marks_the_word_of_a_thread_that_ended),
         cmocka_unit_test(a_thread_that_leaves_marks_the_word_and_opens_another_view),

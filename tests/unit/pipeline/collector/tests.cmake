@@ -2,6 +2,7 @@
 tidemark_unit_test(collector graph_copy)
 tidemark_unit_test(collector ring_merge tm_replay tm_wire tm_base Threads::Threads)
 tidemark_unit_test(collector shared_view tm_wire tm_base Threads::Threads)
+target_link_options(test_collector_shared_view PRIVATE -Wl,--wrap=mmap)
 tidemark_unit_test(collector tracer tm_trace tm_replay tm_wire tm_base Threads::Threads)
 tidemark_unit_test(collector heat tm_wire tm_procfs tm_base Threads::Threads)
 tidemark_unit_test(collector page_use tm_blocks tm_profile_build tm_wire tm_procfs tm_base Threads::Threads)
