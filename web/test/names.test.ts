@@ -50,6 +50,8 @@ test("methods of Go keep their receivers", () => {
         ],
         ["github.com/evanw/esbuild/internal/js_parser.Parse", "js_parser.Parse"],
         ["net/http.(*Server).Serve", "net/http.(*Server).Serve"],
+        ["main.Map[github.com/user/pkg.T]", "main.Map[github.com/user/pkg.T]"],
+        ["gopkg.in/yaml.v3.Map[...]", "yaml.v3.Map[...]"],
         ["/srv/a/main.php", "/srv/a/main.php"],
         ["a.b::f(c/d)", "a.b::f"],
     ])

@@ -60,7 +60,7 @@ const char *name_core(const char *name, size_t *length)
     }
     const char *start = name, *at = name;
     int angles = 0;
-    bool after_operator = false;
+    bool after_operator = false, is_open = false; /* a bracket that nothing closes */
     if (*name == '[') { /* a name that we made: "[max depth]", "[file] libc.so.6" */
         *length = strlen(name);
         return name;
@@ -85,7 +85,9 @@ const char *name_core(const char *name, size_t *length)
         else if (*at == ' ' && !angles && !after_operator)
             start = at + 1;
         else if (strchr("([{", *at) && !angles) {
-            past = name_skip_brackets(at);
+            /* Behind an open bracket each other one would be sought to the end. */
+            past = is_open && *at != '(' ? NULL : name_skip_brackets(at);
+            is_open |= !past;
             if (!past && *at != '(') { /* no bracket of a name's */
                 at++;
                 continue;

@@ -181,8 +181,10 @@ function operatorAt(text: string, at: number): string {
 /* Go's names, from the package's last word on: src/common/format/names.c, name_go_core(). */
 function goName(name: string): string | undefined {
     const receiver = name.indexOf(".(*");
-    if (receiver < 0 && /[ ()<>:\\]/.test(name)) return undefined;
-    const path = receiver < 0 ? name : name.slice(0, receiver);
+    const end = receiver < 0 ? name.search(/[ ()<>:\\[]|$/) : receiver;
+    /* "…Map[…]": arguments of a generic one */
+    if (receiver < 0 && end < name.length && name[end] !== "[") return undefined;
+    const path = name.slice(0, end);
     const host = /^[^./][^/]*\.[^/]*\//.test(path);
     const slash = path.lastIndexOf("/");
     if (!host || !name.includes(".", slash)) return receiver < 0 ? undefined : name;

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "format/names.h"
 
@@ -208,6 +209,24 @@ static void a_place_is_measured_in_linear_time(void **state)
     strbuf_release(&out);
 }
 
+/* Symbols of a stranger's may have any brackets. */
+static void open_brackets_are_read_in_linear_time(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 19, SECONDS = 60 };
+    struct strbuf name = STRBUF_INIT;
+    size_t length;
+    assert_short("a{b[c](int)", 40, "a{b[c]");
+    assert_short("a{b{c(int)", 40, "a{b{c");
+    strbuf_add_repeated(&name, "{", BYTES);
+    strbuf_add_repeated(&name, "a[", BYTES);
+    alarm(SECONDS); /* each to the end: half an hour */
+    assert_ptr_equal(name_core(name.data, &length), name.data);
+    alarm(0);
+    assert_int_equal(length, name.length);
+    strbuf_release(&name);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +237,7 @@ int main(void)
         cmocka_unit_test(names_are_safe_on_a_terminal),
         cmocka_unit_test(places_lose_their_leading_directories),
         cmocka_unit_test(a_place_is_measured_in_linear_time),
+        cmocka_unit_test(open_brackets_are_read_in_linear_time),
         cmocka_unit_test(library_frames_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
