@@ -233,7 +233,8 @@ static void export_massif_write_peak(struct massif *massif, uint64_t time_ns, ui
     free(parts);
 }
 
-/* What of a peak's bytes is in no share that was kept is a place of its own. */
+/* What of a peak's bytes is in no share that was kept is a place of its own. In a damaged profile
+ * the shares may have more than the peak: then nothing is. */
 static void export_massif_write_other_peak(struct massif *massif, const struct peak *peak)
 {
     struct exporting *exporting = massif->exporting;
@@ -241,7 +242,8 @@ static void export_massif_write_other_peak(struct massif *massif, const struct p
     uint64_t threshold = peak->bytes / THRESHOLD_PARTS + 1;
     struct part *parts = export_massif_parts_of(exporting, peak, &count);
     struct group *groups = export_massif_groups_of(exporting->profile, parts, count, &group_count);
-    uint64_t rest = peak->bytes - export_massif_sum_of(parts, count);
+    uint64_t shared = export_massif_sum_of(parts, count);
+    uint64_t rest = shared < peak->bytes ? peak->bytes - shared : 0;
     while (above < group_count && groups[above].bytes >= threshold)
         above++;
     for (size_t i = above; i < group_count; i++)

@@ -249,6 +249,23 @@ static void only_a_peak(void **state)
     profile_free(profile);
 }
 
+/* In a damaged profile the shares of a peak may have more than the peak. */
+static void shares_beyond_their_peak(void **state)
+{
+    (void)state;
+    struct profile *profile = make_profile();
+    struct peak *peak = calloc(1, sizeof *peak);
+    *peak = (struct peak){.ticks = 5, .bytes = 10, .share_count = 2, .shares = {{.node = 1}, {.node = 2}}};
+    peak->shares[0].bytes = peak->shares[1].bytes = 9;
+    profile->peaks = peak;
+    profile->peak_count = 1;
+    char *massif = written(profile, "massif");
+    assert_non_null(strstr(massif, "mem_heap_B=10\n"));
+    no_absurd_number(massif, "massif");
+    free(massif);
+    profile_free(profile);
+}
+
 static uint64_t sum_of_members(const char *text, const char *key)
 {
     uint64_t sum = 0;
@@ -369,7 +386,7 @@ int main(void)
         cmocka_unit_test(all_formats), cmocka_unit_test(unknown_metrics),
         cmocka_unit_test(only_a_peak), cmocka_unit_test(no_reallocations),
         cmocka_unit_test(no_peak),     cmocka_unit_test(no_blocks_at_the_peak),
-        cmocka_unit_test(metrics),
+        cmocka_unit_test(metrics),     cmocka_unit_test(shares_beyond_their_peak),
     };
     unsigned seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : (unsigned)time(NULL);
     printf("seed %u\n", seed);
