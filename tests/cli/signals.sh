@@ -39,3 +39,15 @@ gone() { ! kill -0 "$1"; }
 until_true gone $! || kill_hard $!
 wait $!
 echo "SIGCHLD ignored: status $?, in the program $((0x$(cut -f 2 ignored) >> 16 & 1))"
+
+echo "--- commands with a screen: the other program ignores what was ignored here"
+mkdir -p copy/bin copy/libexec/tidemark
+cp "$BIN/tidemark" copy/bin
+cat >copy/libexec/tidemark/tidemark-view <<'END'
+#!/usr/bin/env python3
+import signal
+print("ignored:", signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN)
+END
+chmod +x copy/libexec/tidemark/tidemark-view
+(trap '' CHLD && exec copy/bin/tidemark top)
+copy/bin/tidemark top

@@ -118,7 +118,7 @@ static void cmd_count_become(char **argv, const char *library, const char *direc
     launch_preload(library);
     setenv(COUNT_DIRECTORY_VARIABLE, directory, 1);
     setenv(COUNT_PEAK_VARIABLE, peak == PEAK_EXACT ? "exact" : "quick", 1);
-    launch_become(argv);
+    launch_become(argv[0], argv);
     int error = errno;
     if (write(failure, &error, sizeof error) != sizeof error)
         _exit(OPTIONS_EXIT_FAILURE);

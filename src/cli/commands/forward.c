@@ -44,7 +44,7 @@ static int forward(int argc, char **argv)
             "installation whole?\n",
             argv[0]);
     } else {
-        execv(path, arguments);
+        launch_become(path, arguments);
         fprintf(stderr, "tidemark %s: cannot run %s: %s\n", argv[0], path, strerror(errno));
     }
     free(arguments);

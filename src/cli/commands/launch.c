@@ -201,18 +201,18 @@ void launch_preload(const char *path)
     strbuf_release(&value);
 }
 
-static bool ignored_children;
+static bool launch_ignored_children;
 
 void launch_hear_children(void)
 {
-    ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
+    launch_ignored_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 }
 
-void launch_become(char **argv)
+void launch_become(const char *program, char **argv)
 {
-    if (ignored_children)
+    if (launch_ignored_children)
         signal(SIGCHLD, SIG_IGN);
-    execvp(argv[0], argv);
+    execvp(program, argv);
 }
 
 int launch_say_cannot(const char *command, const char *program, int error)

@@ -43,8 +43,9 @@ void launch_preload_of_session(const char *path);
 /* A process that ignores SIGCHLD cannot wait for its children, and inherits that from the process
  * that starts it. main() calls this first, so that all commands can wait. */
 void launch_hear_children(void);
-/* As execvp(), with SIGCHLD ignored in the program if it was ignored here at first. */
-void launch_become(char **argv);
+/* As execvp(), with SIGCHLD ignored in the program if it was ignored here at first. Returns only
+ * if that failed, with errno. */
+void launch_become(const char *program, char **argv);
 
 /* Says why a program could not be run; the exit status. */
 int launch_say_cannot(const char *command, const char *program, int error);

@@ -101,7 +101,7 @@ static void cmd_record_run_child(struct job *job, char **argv, const struct libr
     cmd_record_preload(libraries);
     setenv(WIRE_SESSION_VARIABLE, job->session, 1);
     sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
-    launch_become(argv);
+    launch_become(argv[0], argv);
     int error = errno;
     if (write(failure, &error, sizeof error) != sizeof error)
         _exit(OPTIONS_EXIT_FAILURE);
@@ -805,7 +805,7 @@ static void cmd_record_announce(const struct record_options *options, const stru
 /* This process becomes the program. */
 static int cmd_record_become(char **argv)
 {
-    launch_become(argv);
+    launch_become(argv[0], argv);
     return launch_say_cannot("record", argv[0], errno);
 }
 
