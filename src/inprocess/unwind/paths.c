@@ -28,7 +28,11 @@
  * The table grows when it is three quarters full, under a lock and with signals blocked. Each full
  * slot is copied to the new table, and each empty slot is frozen. A writer that finds a frozen slot
  * waits for the new table. The old table's pages are given back at once. A reader that still uses
- * them reads zeros and finds nothing. A writer sees that the table has changed and begins again. */
+ * them reads zeros and finds nothing. A writer sees that the table has changed and begins again.
+ *
+ * Paths through code that was unloaded are retired only when code is seen at its addresses again.
+ * Until then no capture can find them. A program that unloads a hundred plugins one after the other
+ * thus pays for one pass over all nodes instead of a hundred. */
 #include "unwind/paths.h"
 
 #include <stdatomic.h>
@@ -74,12 +78,20 @@ struct recent {
     } pairs[RECENT_PAIRS];
 };
 
+/* Addresses in [lo, hi]. Atomic, because threads read a range while it may be overwritten. */
+struct gone {
+    _Atomic uintptr_t lo, hi;
+};
+#define GONE_RANGES 64u
+
 LARGE_STATIC static struct {
     const struct unwind_host *host;
     _Atomic(struct table *) table;
-    _Atomic(struct recent *) recent;          /* NULL: too few paths so far */
-    _Atomic uint64_t salt;                    /* of `recent` */
-    struct lock lock;                         /* for a new table, a new chunk, retiring */
+    _Atomic(struct recent *) recent; /* NULL: too few paths so far */
+    _Atomic uint64_t salt;           /* of `recent` */
+    struct lock lock;                /* for a new table, a new chunk, retiring */
+    _Atomic uint32_t gone_count;     /* ranges whose paths are not retired yet */
+    struct gone gone[GONE_RANGES];
     _Alignas(64) _Atomic uint32_t node_count; /* node 0, the root, included */
     struct chunk chunks[NODE_CHUNKS];
 } paths;
@@ -95,6 +107,7 @@ void paths_init(const struct unwind_host *host)
     atomic_store(&paths.table, NULL);
     atomic_store(&paths.recent, NULL);
     atomic_store(&paths.node_count, 1);
+    atomic_store(&paths.gone_count, 0);
 }
 
 static struct wire_node *paths_node_at(uint32_t number)
@@ -447,15 +460,52 @@ static bool paths_retire_node(uint32_t number)
     return true;
 }
 
+/* The ranges to retire, in order and without overlaps, so that a node's is found in a few steps. */
+struct retiring {
+    uint32_t count;
+    struct {
+        uintptr_t lo, hi;
+    } at[GONE_RANGES];
+};
+
+/* Puts a range in its place; those that it touches become one with it. */
+static void paths_add_retiring(struct retiring *ranges, uintptr_t lo, uintptr_t hi)
+{
+    uint32_t first = 0, after;
+    while (first < ranges->count && ranges->at[first].hi < lo) {
+        first++;
+    }
+    for (after = first; after < ranges->count && ranges->at[after].lo <= hi; after++) {
+        lo = lo < ranges->at[after].lo ? lo : ranges->at[after].lo;
+        hi = hi > ranges->at[after].hi ? hi : ranges->at[after].hi;
+    }
+    __builtin_memmove(&ranges->at[first + 1], &ranges->at[after],
+                      (ranges->count - after) * sizeof ranges->at[0]);
+    ranges->count = ranges->count - (after - first) + 1;
+    ranges->at[first].lo = lo;
+    ranges->at[first].hi = hi;
+}
+
+static bool paths_leads_through(const struct retiring *ranges, uintptr_t ip)
+{
+    uint32_t first = 0, count = ranges->count;
+    while (count) { /* the first range that does not end before ip */
+        uint32_t half = count / 2;
+        bool ends_before = ranges->at[first + half].hi < ip;
+        first = ends_before ? first + half + 1 : first;
+        count = ends_before ? count - half - 1 : half;
+    }
+    return first < ranges->count && ranges->at[first].lo <= ip;
+}
+
 /* Parents have smaller numbers than their children, so one pass upwards finds all descendants. */
-static bool paths_retire_nodes(uintptr_t lo, uintptr_t hi)
+static bool paths_retire_nodes(const struct retiring *ranges)
 {
     uint32_t count = atomic_load(&paths.node_count);
     for (uint32_t number = 1; number < count; number++) {
         const struct wire_node *node = paths_node_at(number);
-        bool through = node->ip >= lo && node->ip <= hi;
-        if ((through || paths_is_retired(node->parent)) && !paths_is_retired(number) &&
-            !paths_retire_node(number)) {
+        if ((paths_leads_through(ranges, node->ip) || paths_is_retired(node->parent)) &&
+            !paths_is_retired(number) && !paths_retire_node(number)) {
             return false;
         }
     }
@@ -472,10 +522,15 @@ static void paths_drop_retired(struct table *table)
     }
 }
 
-void paths_retire(uintptr_t lo, uintptr_t hi)
+/* Under the lock. */
+static void paths_retire_gone(void)
 {
-    signal_lock_take(&paths.lock);
-    if (paths_retire_nodes(lo, hi)) {
+    struct retiring ranges = {.count = 0};
+    uint32_t count = atomic_load(&paths.gone_count);
+    for (uint32_t i = 0; i < count; i++) {
+        paths_add_retiring(&ranges, atomic_load(&paths.gone[i].lo), atomic_load(&paths.gone[i].hi));
+    }
+    if (paths_retire_nodes(&ranges)) {
         paths_drop_retired(atomic_load(&paths.table));
     } else {
         /* without marks, every path gets a new number */
@@ -483,6 +538,46 @@ void paths_retire(uintptr_t lo, uintptr_t hi)
     }
     /* Changed last, because whoever reads the new salt must find no retired path any more. */
     atomic_store(&paths.salt, hash_u64(atomic_load(&paths.salt) + 1));
+    atomic_store(&paths.gone_count, 0);
+}
+
+void paths_code_gone(uintptr_t lo, uintptr_t hi)
+{
+    signal_lock_take(&paths.lock);
+    uint32_t count = atomic_load(&paths.gone_count);
+    if (count == GONE_RANGES) {
+        paths_retire_gone();
+        count = 0;
+    }
+    atomic_store(&paths.gone[count].lo, lo);
+    atomic_store(&paths.gone[count].hi, hi);
+    atomic_store(&paths.gone_count, count + 1);
+    signal_lock_release(&paths.lock);
+}
+
+/* Without the lock, a range may be read that is being overwritten. Its paths were retired before
+ * that, so it need not be found any more. */
+static bool paths_is_gone(uintptr_t ip)
+{
+    uint32_t count = atomic_load_explicit(&paths.gone_count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++) {
+        if (ip >= atomic_load_explicit(&paths.gone[i].lo, memory_order_relaxed) &&
+            ip <= atomic_load_explicit(&paths.gone[i].hi, memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void paths_code_seen(uintptr_t ip)
+{
+    if (likely(!paths_is_gone(ip))) {
+        return;
+    }
+    signal_lock_take(&paths.lock);
+    if (paths_is_gone(ip)) {
+        paths_retire_gone();
+    }
     signal_lock_release(&paths.lock);
 }
 

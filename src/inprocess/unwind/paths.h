@@ -24,8 +24,13 @@ void paths_expect(uint64_t hash);
  * table. 0: no memory. */
 uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip);
 
-/* Forgets the numbers of all paths that lead through code in [lo, hi). */
-void paths_retire(uintptr_t lo, uintptr_t hi);
+/* Code in [lo, hi] was unloaded. The numbers of all paths that lead through it are forgotten before
+ * paths_code_seen() returns for an address in it. */
+void paths_code_gone(uintptr_t lo, uintptr_t hi);
+
+/* To be called for each address of code before a path through it is looked for, unless that was
+ * done since code was last unloaded there. */
+void paths_code_seen(uintptr_t ip);
 
 size_t paths_ips(uint32_t node, uintptr_t *ips, size_t max);
 uint32_t paths_parent(uint32_t node);

@@ -452,6 +452,7 @@ struct naming {
 static void shadow_name_address(struct naming *naming, uintptr_t ip)
 {
     naming->hash = path_hash(naming->hash, ip);
+    paths_code_seen(ip);
     if (naming->make && (naming->node || naming->hash == path_hash(0, ip))) {
         shadows.host->saw_code(ip);
         naming->node = paths_child(naming->node, naming->hash, ip);

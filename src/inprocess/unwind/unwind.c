@@ -284,8 +284,8 @@ static void unwind_forget_memories(void)
 
 void unwind_code_gone(uintptr_t lo, uintptr_t hi)
 {
+    paths_code_gone(lo, hi); /* first, because rules that are learned anew tell paths.c of code */
     rules_forget(lo, hi);
-    paths_retire(lo, hi);
     unwind_forget_memories();
 }
 

@@ -4,6 +4,7 @@
 #include "unwind/unwind_rules.h"
 
 #include "base/large_static.h"
+#include "unwind/paths.h"
 #include "unwind/signal_lock.h"
 
 #define BIG_RULES 3840
@@ -126,13 +127,15 @@ static bool rules_find_cached(uintptr_t key, rule *what)
     return false;
 }
 
-/* saw_code comes first: as soon as the cache has the address, another thread may make a node of it,
- * and the module log must not be younger than the node. */
+/* saw_code and paths_code_seen() come first: as soon as the cache has the address, another thread
+ * may make a node of it. The module log must not be younger than the node, and the node must not be
+ * one of code that was here before. */
 static rule rules_learn(uintptr_t ip, bool exact)
 {
     uintptr_t key = exact ? ip | RULES_EXACT : ip;
     uint32_t generation = atomic_load(&rules.generation);
     rule what = rules_compute(ip, exact);
+    paths_code_seen(ip);
     if (rules.saw_code) {
         rules.saw_code(ip);
     }
@@ -152,16 +155,33 @@ rule rules_find_slow(uintptr_t ip, bool exact)
     return rules_find_cached(exact ? ip | RULES_EXACT : ip, &what) ? what : rules_learn(ip, exact);
 }
 
+/* hi itself too, because a call may be a module's last instruction. */
+static void rules_forget_slots(uint32_t first, uint32_t count, uintptr_t lo, uintptr_t hi)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        _Atomic uint64_t *slot = &rules_cache[(first + i) & RULES_MASK];
+        uint64_t entry = atomic_load_explicit(slot, memory_order_relaxed);
+        uintptr_t ip = (uintptr_t)(entry >> 16) & ~RULES_EXACT;
+        if (entry && ip >= lo && ip <= hi) {
+            atomic_compare_exchange_strong(slot, &entry, 0);
+        }
+    }
+}
+
+/* The addresses of a page have their homes in as many slots as it has words, one after the other.
+ * So a module of some pages needs no pass over the whole cache. */
 void rules_forget(uintptr_t lo, uintptr_t hi)
 {
+    enum { PAGE_SLOTS = PAGE_BYTES / 8, MOST_PAGES = (RULES_MASK + 1) / (2 * PAGE_SLOTS) };
+    uintptr_t page = lo / PAGE_BYTES, last = hi / PAGE_BYTES;
     atomic_fetch_add(&rules.generation, 1);
-    for (uint32_t slot = 0; slot <= RULES_MASK; slot++) {
-        uint64_t entry = atomic_load_explicit(&rules_cache[slot], memory_order_relaxed);
-        uintptr_t ip = (uintptr_t)(entry >> 16) & ~RULES_EXACT;
-        if (entry && ip >= lo && ip <= hi) { /* hi itself too, because a call may be a module's last
-                                              * instruction */
-            atomic_compare_exchange_strong(&rules_cache[slot], &entry, 0);
-        }
+    if (last - page >= MOST_PAGES) {
+        rules_forget_slots(0, RULES_MASK + 1, lo, hi);
+        return;
+    }
+    for (; page <= last; page++) {
+        uint32_t first = rules_slot(page * PAGE_BYTES) & ~(uint32_t)(PAGE_SLOTS - 1);
+        rules_forget_slots(first, PAGE_SLOTS + RULES_PROBE - 1, lo, hi);
     }
 }
 

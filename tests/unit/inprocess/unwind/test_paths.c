@@ -109,6 +109,13 @@ static void *maker(void *which)
     return NULL;
 }
 
+/* Code goes, and other code comes in its place. */
+static void retire(uintptr_t lo, uintptr_t hi)
+{
+    paths_code_gone(lo, hi);
+    paths_code_seen(lo);
+}
+
 /* Interrupts them all, and has modules unloaded that no path leads through. */
 static void *disturber(void *makers)
 {
@@ -117,7 +124,7 @@ static void *disturber(void *makers)
         struct timespec pause = {0, 100 * 1000};
         pthread_kill(threads[i % MAKERS], SIGUSR1);
         if (i % 64 == 0) {
-            paths_retire(0x1000, 0x2000);
+            retire(0x1000, 0x2000);
         }
         nanosleep(&pause, NULL);
     }
@@ -174,7 +181,7 @@ static void *retire_the_first(void *nothing)
 {
     while (!done) {
         struct timespec pause = {0, 500 * 1000};
-        paths_retire(ip_of(1), ip_of(RETIRED - 1));
+        retire(ip_of(1), ip_of(RETIRED - 1));
         nanosleep(&pause, NULL);
     }
     return nothing;
@@ -225,7 +232,7 @@ static void retired_paths_come_back_with_new_numbers_and_others_keep_theirs(void
     for (uint32_t path = 1; path < PATHS; path++) {
         before[path] = make(path, before);
     }
-    paths_retire(ip_of(7), ip_of(7));
+    retire(ip_of(7), ip_of(7));
     for (uint32_t path = 1; path < PATHS; path++) {
         bool below = false;
         for (uint32_t up = path; up; up = parent_of(up)) {
@@ -235,6 +242,42 @@ static void retired_paths_come_back_with_new_numbers_and_others_keep_theirs(void
         make(path, after);
         assert_true(below ? after[path] > before[path] : after[path] == before[path]);
         assert_path_is_itself(path);
+    }
+}
+
+/* Many ranges, some within others, some side by side. Until code is seen in one of them, nothing is
+ * retired; then all are. */
+static void paths_through_code_that_went_are_retired_when_code_comes_there(void **state)
+{
+    static uint32_t before[PATHS];
+    static bool gone[PATHS];
+    unsigned seed = 29;
+    (void)state;
+    make_hashes();
+    for (int round = 0; round < 40; round++) {
+        unsigned ranges = 1 + random_below(&seed, 150); /* more than are kept */
+        uint32_t from = 0;
+        begin_unwind(UNWIND_CFI, 0);
+        memset(before, 0, sizeof before);
+        memset(gone, 0, sizeof gone);
+        for (uint32_t path = 1; path < 4000; path++) {
+            before[path] = make(path, before);
+        }
+        for (unsigned i = 0; i < ranges; i++) {
+            from = 1 + random_below(&seed, 3000);
+            uint32_t to = from + random_below(&seed, 20);
+            paths_code_gone(ip_of(from), ip_of(to));
+            paths_code_seen(ip_of(0)); /* no path leads there */
+            memset(gone + from, true, to - from + 1);
+        }
+        if (ranges < 50) {
+            assert_int_equal(paths_find(hashes[from]), before[from]);
+        }
+        paths_code_seen(ip_of(from));
+        for (uint32_t path = 1; path < 4000; path++) {
+            gone[path] |= gone[parent_of(path)];
+            assert_int_equal(paths_find(hashes[path]), gone[path] ? 0 : before[path]);
+        }
     }
 }
 
@@ -297,6 +340,7 @@ int main(void)
         cmocka_unit_test(paths_made_at_once_by_threads_and_handlers_have_one_number_each),
         cmocka_unit_test(no_path_is_lost_while_the_table_is_replaced),
         cmocka_unit_test(retired_paths_come_back_with_new_numbers_and_others_keep_theirs),
+        cmocka_unit_test(paths_through_code_that_went_are_retired_when_code_comes_there),
         cmocka_unit_test(new_paths_ask_no_system_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
