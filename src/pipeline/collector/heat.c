@@ -1,5 +1,6 @@
 /* Scans a process for written pages, on a thread of its own (heat.h). Stamps lie in chunks of 2 MiB
- * of addresses, which are found by number. */
+ * of addresses, in the order of their numbers. So a block of any size, also one that a damaged
+ * record tells of, takes no more steps than there are stamps. */
 #include "collector/heat.h"
 
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/array.h"
-#include "base/hash.h"
-#include "base/map.h"
 #include "base/now.h"
 #include "base/search.h"
 #include "procfs/proc_file.h"
@@ -53,9 +52,8 @@ struct heat {
     pthread_cond_t woken;
     bool stops, gone;
     bool blind; /* the last scan failed: what was written since the one before is not known */
-    struct chunk **chunks;
-    size_t chunk_count, chunk_room;
-    struct map by_number;
+    struct chunk **chunks;                      /* by number, rising */
+    size_t chunk_count, chunk_room, last_chunk; /* last: found by the last search */
     struct write_watch_region *regions;
     struct scan *scans; /* rising */
     size_t scan_count, scan_room;
@@ -74,32 +72,48 @@ static uint32_t heat_now_ms(const struct heat *heat)
 
 /* ---- Stamps ---------------------------------------------------------------------------------- */
 
-static struct chunk *heat_find_chunk(const struct heat *heat, uint64_t number)
+/* The index of the first chunk with that number or a higher one. Pages are mostly asked for in
+ * order, so the chunk of the last search is tried first. */
+static size_t heat_first_chunk(struct heat *heat, uint64_t number)
 {
-    uint32_t at;
-    for (struct map_probe probe = map_probe(&heat->by_number, hash_u64(number));
-         map_next(&probe, &at);)
-        if (heat->chunks[at]->number == number)
-            return heat->chunks[at];
-    return NULL;
+    size_t first = heat->last_chunk;
+    if (first < heat->chunk_count && heat->chunks[first]->number == number)
+        return first;
+    first = 0;
+    SEARCH_FIRST(first, heat->chunk_count, at, heat->chunks[at]->number < number);
+    return heat->last_chunk = first;
+}
+
+static struct chunk *heat_find_chunk(struct heat *heat, uint64_t number)
+{
+    size_t at = heat_first_chunk(heat, number);
+    return at < heat->chunk_count && heat->chunks[at]->number == number ? heat->chunks[at] : NULL;
 }
 
 /* NULL: no memory. */
 static struct chunk *heat_chunk(struct heat *heat, uint64_t number)
 {
-    struct chunk *chunk = heat_find_chunk(heat, number);
-    if (chunk)
-        return chunk;
+    size_t at = heat_first_chunk(heat, number);
+    if (at < heat->chunk_count && heat->chunks[at]->number == number)
+        return heat->chunks[at];
     if (!array_make_room(&heat->chunks, &heat->chunk_room, heat->chunk_count, sizeof *heat->chunks))
         return NULL;
-    chunk = calloc(1, sizeof *chunk);
-    if (!chunk || !map_try_add(&heat->by_number, hash_u64(number), (uint32_t)heat->chunk_count)) {
-        free(chunk);
+    struct chunk *chunk = calloc(1, sizeof *chunk);
+    if (!chunk)
         return NULL;
-    }
     chunk->number = number;
-    heat->chunks[heat->chunk_count++] = chunk;
+    memmove(&heat->chunks[at + 1], &heat->chunks[at],
+            (heat->chunk_count - at) * sizeof *heat->chunks);
+    heat->chunks[at] = chunk;
+    heat->chunk_count++;
     return chunk;
+}
+
+uint64_t heat_next_written(struct heat *heat, uint64_t page, uint64_t end)
+{
+    size_t at = heat_first_chunk(heat, page >> CHUNK_LOG2);
+    uint64_t start = at < heat->chunk_count ? heat->chunks[at]->number << CHUNK_LOG2 : end;
+    return start > end ? end : start > page ? start : page;
 }
 
 static size_t heat_place(const struct heat *heat, uint64_t address)
@@ -124,7 +138,7 @@ static void heat_stamp(struct heat *heat, uint64_t start, uint64_t end, uint32_t
     }
 }
 
-unsigned heat_of(const struct heat *heat, uint64_t address)
+unsigned heat_of(struct heat *heat, uint64_t address)
 {
     const struct chunk *chunk = heat_find_chunk(heat, address >> CHUNK_LOG2);
     size_t at = heat_place(heat, address);
@@ -325,11 +339,10 @@ static struct heat_write heat_write_of(struct heat *heat, uint32_t stamp_ms)
 bool heat_pages_born(struct heat *heat, uint64_t start, uint64_t end, uint32_t birth_ms)
 {
     bool known = true;
-    for (uint64_t page = start; page < end; page += heat->page_bytes) {
+    for (uint64_t page = start; (page = heat_next_written(heat, page, end)) < end;
+         page += heat->page_bytes) {
         struct chunk *chunk = heat_find_chunk(heat, page >> CHUNK_LOG2);
         size_t at = heat_place(heat, page);
-        if (!chunk)
-            continue;
         chunk->since[at] = 0;
         for (size_t i = 0; i < LAST_STAMPS; i++)
             if (chunk->last[i][at] && chunk->last[i][at] >= birth_ms)
@@ -385,7 +398,6 @@ static void heat_free(struct heat *heat)
     for (size_t i = 0; i < heat->chunk_count; i++)
         free(heat->chunks[i]);
     free(heat->chunks);
-    map_release(&heat->by_number);
     free(heat->regions);
     free(heat->scans);
     free(heat->steps);

@@ -39,7 +39,7 @@ void heat_end(struct heat *heat); /* NULL is allowed */
 /* Scans once more, and keeps further scans waiting until heat_unlock(). Between the two calls
  * heat_of() returns the HEAT_ bits of a page; 0: not known. */
 void heat_lock(struct heat *heat);
-unsigned heat_of(const struct heat *heat, uint64_t address);
+unsigned heat_of(struct heat *heat, uint64_t address);
 void heat_unlock(struct heat *heat);
 
 /* ---- Blocks ---- Times are milliseconds since heat_begin(), + 1. Call these functions between
@@ -61,6 +61,9 @@ uint32_t heat_scan_around(const struct heat *heat, uint32_t ms);
 /* Says that a block with these whole pages was born then. False: the stamps from about its birth
  * have been overwritten by later ones. */
 bool heat_pages_born(struct heat *heat, uint64_t start, uint64_t end, uint32_t birth_ms);
+
+/* The first page of [page, end) that a scan may have found written; `end`: none was. */
+uint64_t heat_next_written(struct heat *heat, uint64_t page, uint64_t end);
 
 /* A write happened between `after` and `until`. The scan that found it looked at the page between
  * `seen_from` and `until`. All 0: no scan found a write. */

@@ -70,7 +70,7 @@ static uint64_t page_use_end_of(const struct page_use *use, uint64_t address, ui
 
 static bool page_use_has_pages(const struct page_use *use, uint64_t address, uint64_t bytes)
 {
-    return bytes >= use->page_bytes &&
+    return bytes >= use->page_bytes && bytes <= WIRE_ADDRESS_MASK - address &&
            page_use_start_of(use, address) < page_use_end_of(use, address, bytes);
 }
 
@@ -242,6 +242,7 @@ static void page_use_add_page(struct page_use *use, struct life *life, struct he
     from = last.after > life->birth_ms ? last.after : life->birth_ms;
     to = last.until < life->end_ms ? last.until : life->end_ms;
     uint32_t half = page_use_half(from, to, &error);
+    array_need_room(&use->drags, &use->drag_room, life->written, sizeof *use->drags);
     use->drags[life->written++] = (struct page_drag){life->end_ms - to + half, (uint32_t)error};
 }
 
@@ -251,16 +252,15 @@ static bool page_use_look_at_pages(struct page_use *use, const struct live_block
     uint64_t start = page_use_start_of(use, block->address);
     uint64_t end = page_use_end_of(use, block->address, block->size_bytes);
     life->pages = (end - start) / use->page_bytes;
-    array_need_room(&use->drags, &use->drag_room, life->pages, sizeof *use->drags);
-    for (uint64_t page = start; page < end; page += use->page_bytes) {
+    for (uint64_t page = start; (page = heat_next_written(use->heat, page, end)) < end;
+         page += use->page_bytes) {
         struct heat_write first, last;
         if (!heat_writes_of(use->heat, page, life->birth_ms, life->end_ms, &first, &last))
             return false;
         if (first.until)
             page_use_add_page(use, life, first, last);
-        else
-            life->unwritten++;
     }
+    life->unwritten = life->pages - life->written;
     return true;
 }
 

@@ -298,6 +298,31 @@ static void a_block_that_lives_needs_two_scans(void **state)
     assert_int_equal(row.unseen_count, 1);
 }
 
+/* A damaged record may tell of any size. 64 TiB would be 17 billion pages to look at; of a block
+ * that ends behind all addresses nothing is told. */
+static void a_block_takes_no_longer_than_what_was_written(void **state)
+{
+    enum { ROUNDS = 200 };
+    const uint64_t bytes = 1ull << 46;
+    char *low = (char *)(uintptr_t)PAGE;
+    (void)state;
+    begin();
+    memset(memory, 1, 3 * PAGE);
+    scan();
+    for (int i = 0; i < ROUNDS; i++)
+        feed(WIRE_MALLOC, low + i * HEADER, bytes, NODE);
+    feed(WIRE_MALLOC, low + PAGE, WIRE_ADDRESS_MASK, NODE);
+    feed(WIRE_MALLOC, low + PAGE + HEADER, UINT64_MAX - PAGE, NODE);
+    assert_int_equal(page_use_block_count(use), ROUNDS);
+    usleep(2 * MS);
+    scan();
+    usleep(2 * MS);
+    scan();
+    struct profile_page_use row = take();
+    assert_int_equal(row.count, ROUNDS);
+    assert_int_equal(row.bytes, bytes + (ROUNDS - 1) * (bytes - PAGE));
+}
+
 static void what_is_not_known_is_unseen(void **state)
 {
     (void)state;
@@ -410,6 +435,7 @@ int main(void)
         WITH_HEAT(pages_that_were_never_written_have_neither),
         WITH_HEAT(blocks_that_live_count_until_the_last_scan),
         WITH_HEAT(a_block_that_lives_needs_two_scans),
+        WITH_HEAT(a_block_takes_no_longer_than_what_was_written),
         WITH_HEAT(what_is_not_known_is_unseen),
         WITH_HEAT(a_block_from_before_the_watch_was_written),
         WITH_HEAT(blocks_without_a_whole_page_are_not_counted),
