@@ -43,6 +43,10 @@ struct holder {
     } inner;
 };
 
+struct pair {
+    short one[9], other[10];
+};
+
 struct link *all;
 struct node *of_all;
 struct holder holder;
@@ -86,6 +90,10 @@ APART static struct item *by_return(void)
     struct item *item = calloc(1, sizeof(struct item));
     item->weight[0] = 1;
     return item;
+}
+APART static struct pair *by_function(void) /* no variable has it */
+{
+    return malloc(sizeof(struct pair));
 }
 APART static void by_wrapper(int n)
 {
@@ -153,6 +161,7 @@ int main(void)
     for (int i = 0; i < 10; i++) {
         by_variable(i);
         keep(by_return());
+        keep(by_function());
         by_wrapper(i);
         by_two_wrappers();
         numbers(10 + i);

@@ -56,6 +56,15 @@ struct Circle : Shape {
     {
     }
 };
+struct Node {
+    std::string path;
+    long bits;
+    void *edge = nullptr;
+    int id = -1, users = 0;
+    Node(const std::string &of, long with) : path(of), bits(with)
+    {
+    }
+};
 } // namespace ns
 void *kept[64];
 int count;
@@ -110,10 +119,18 @@ APART void mixed()
     for (auto &shape : shapes)
         keep(shape.release());
 }
+/* A text is made between the allocation and the constructor, in two ways, one of which comes back. */
+APART ns::Node *beside(const char *text, size_t bytes, long bits)
+{
+    auto *node = new ns::Node(text ? std::string(text, bytes) : std::string(), bits);
+    keep(node);
+    return node;
+}
 int main()
 {
     for (int i = 0; i < 5; i++) {
         inlined(i);
+        beside(i % 2 ? "a text that is not short" : nullptr, 20, i);
         called(i);
         as_base();
         as_same();

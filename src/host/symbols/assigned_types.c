@@ -28,7 +28,8 @@ struct typing_call {
     const struct call_result_step *step;
     uint64_t at; /* of the step, as in DWARF */
     /* found */
-    Dwarf_Die made; /* the class of a constructor; addr NULL: none */
+    Dwarf_Die made; /* the class of a constructor on this way; addr NULL: none */
+    bool is_made_ambiguous;
     struct assigned {
         Dwarf_Die type; /* addr NULL: nothing */
         bool is_ambiguous;
@@ -357,6 +358,9 @@ static void assigned_types_see(struct typing_call *typing)
                            assigned_types_is_elsewhere(typing, &typing->function, 0, &furthest);
     furthest = NULL;
     bool is_in_constructor = assigned_types_see_scope(typing, &typing->function, 0, &furthest);
+    Dwarf_Die type;
+    if (typing->step->returns && assigned_types_pointee(&typing->function, &type))
+        assigned_types_note(typing, &type, true);
     assigned_types_see_called(typing, is_in_constructor);
     assigned_types_see_globals(typing);
 }
@@ -438,7 +442,7 @@ static bool assigned_types_hands_on(Dwarf_Die *function)
 static bool assigned_types_choose(struct typing_call *typing, struct symbols_call_type *type)
 {
     if (typing->made.addr)
-        return assigned_types_tell(typing, &typing->made, type);
+        return !typing->is_made_ambiguous && assigned_types_tell(typing, &typing->made, type);
     for (int i = 0; i < ASSIGNED_KINDS; i++)
         if (typing->assigned[i].type.addr)
             return !typing->assigned[i].is_ambiguous &&
@@ -446,12 +450,15 @@ static bool assigned_types_choose(struct typing_call *typing, struct symbols_cal
     return type->hands_on = assigned_types_hands_on(&typing->function);
 }
 
-/* Whether the step must be compared: only at these steps the result is in a new place. */
+/* Whether the step must be compared: only at these steps the result is in a new place, or the code
+ * is, behind a jump. */
 static bool assigned_types_is_new(const struct call_result *result, size_t at)
 {
+    enum { INSTRUCTION_MOST = 15 };
     const struct call_result_step *step = &result->steps[at];
     return at == 0 || at + 1 == result->count || step->registers != step[-1].registers ||
-           step->store != CALL_RESULT_NOWHERE || step->called;
+           step->address - step[-1].address > INSTRUCTION_MOST ||
+           step->store != CALL_RESULT_NOWHERE || step->called || step->returns;
 }
 
 /* The instructions of a constructor that was inlined may come later, between others. */
@@ -472,21 +479,41 @@ static void assigned_types_see_made(struct typing_call *typing, Dwarf_Die *scope
     } while (dwarf_walk_sibling(furthest, &child));
 }
 
-static void assigned_types_see_steps(struct typing_call *typing, const struct call_result *result)
+static void assigned_types_go_to(struct typing_call *typing, const struct call_result_step *step)
+{
+    typing->step = step;
+    typing->at = step->address - typing->index->bias;
+}
+
+/* Compares the steps with what is in scope there. Constructors of two classes on two
+ * ways are none: the memory becomes one or the other. */
+static void assigned_types_see_ways(struct typing_call *typing, const struct call_result *result,
+                                    bool late)
 {
     const char *furthest;
+    Dwarf_Die made = {0};
     for (size_t i = 0; i < result->count; i++) {
-        typing->step = &result->steps[i];
-        typing->at = typing->step->address - typing->index->bias;
-        if (assigned_types_is_new(result, i))
-            assigned_types_see(typing);
-    }
-    for (size_t i = 0; i < result->count && !typing->made.addr; i++) {
-        typing->step = &result->steps[i];
-        typing->at = typing->step->address - typing->index->bias;
+        assigned_types_go_to(typing, &result->steps[i]);
         furthest = NULL;
-        assigned_types_see_made(typing, &typing->function, 0, &furthest);
+        if (late && !typing->made.addr)
+            assigned_types_see_made(typing, &typing->function, 0, &furthest);
+        else if (!late && assigned_types_is_new(result, i))
+            assigned_types_see(typing);
+        bool is_end = i + 1 == result->count || result->steps[i + 1].way != result->steps[i].way;
+        if (!is_end || !typing->made.addr)
+            continue;
+        typing->is_made_ambiguous |= made.addr && !assigned_types_is_same(&made, &typing->made);
+        made = typing->made;
+        typing->made.addr = NULL;
     }
+    typing->made = made;
+}
+
+static void assigned_types_see_steps(struct typing_call *typing, const struct call_result *result)
+{
+    assigned_types_see_ways(typing, result, false);
+    if (!typing->made.addr)
+        assigned_types_see_ways(typing, result, true);
 }
 
 bool assigned_types_find(struct dwarf_index *index, const struct object_file *image,
@@ -504,8 +531,7 @@ bool assigned_types_find(struct dwarf_index *index, const struct object_file *im
                                  .unit = unit,
                                  .function = function->die,
                                  .call = address - index->bias - 1};
-    call_result_follow(&result, code.bytes + (address - code.start),
-                       code.length - (address - code.start), address);
+    call_result_follow(&result, code.bytes, code.length, address - code.start, code.start);
     assigned_types_see_steps(&typing, &result);
     return assigned_types_choose(&typing, type);
 }

@@ -14,10 +14,11 @@
 #ifndef TIDEMARK_SYMBOLS_CALL_RESULT_H
 #define TIDEMARK_SYMBOLS_CALL_RESULT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CALL_RESULT_STEPS = 24 };
+enum { CALL_RESULT_STEPS = 96 };
 
 /* How it is stored: at a distance from a register that does not hold it, or at an address. */
 enum call_result_store { CALL_RESULT_NOWHERE, CALL_RESULT_AT_REGISTER, CALL_RESULT_AT_ADDRESS };
@@ -30,6 +31,8 @@ struct call_result_step {
     unsigned base;                /* CALL_RESULT_AT_REGISTER */
     int64_t offset;               /* from it, or the address */
     uint64_t called;              /* a function, with the result as its first argument; 0: none */
+    bool returns;                 /* the function ends here and returns the result */
+    unsigned way;                 /* steps of one way stand together; 0: the first way */
 };
 
 struct call_result {
@@ -37,8 +40,8 @@ struct call_result {
     size_t count; /* 0: nothing is known of this machine */
 };
 
-/* `code`: the bytes at `address`, the return address. */
-void call_result_follow(struct call_result *result, const uint8_t *code, size_t bytes,
+/* `code`: the bytes at `address`; the return address is `at` bytes behind. */
+void call_result_follow(struct call_result *result, const uint8_t *code, size_t bytes, size_t at,
                         uint64_t address);
 
 #endif

@@ -20,7 +20,7 @@ static struct call_result follow(const uint8_t *code, size_t bytes)
     struct call_result result;
     memset(padded, 0xf4, sizeof padded); /* hlt */
     memcpy(padded, code, bytes);
-    call_result_follow(&result, padded, sizeof padded, 0x1000);
+    call_result_follow(&result, padded, sizeof padded, 0, 0x1000);
     return result;
 }
 #define FOLLOW(...) follow((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
@@ -89,8 +89,64 @@ static void a_jump_is_followed_to_where_it_is_not_null(void **state)
     assert_int_equal(result.steps[2].address, 0x1000 + 7);
     assert_int_equal(result.steps[3].registers, BIT(RAX) | BIT(RBX));
     /* jmp to itself, and to before the code */
-    assert_int_equal(FOLLOW(0xeb, 0xfe).count, CALL_RESULT_STEPS);
+    assert_int_equal(FOLLOW(0xeb, 0xfe).count, 1);
     assert_int_equal(FOLLOW(0xeb, 0x80).count, 1);
+}
+
+static void the_result_may_go_backwards(void **state)
+{
+    (void)state;
+    /* mov %rax,%rbx; nop; jmp to the nop at 1, the call lies between */
+    const uint8_t code[32] = {0x90, 0x48, 0x89, 0xc2, 0xf4, 0x90,
+                              0x90, 0x48, 0x89, 0xc3, 0xeb, 0xf4};
+    struct call_result result;
+    call_result_follow(&result, code, sizeof code, 7, 0x1000);
+    assert_int_equal(result.count, 5);
+    assert_int_equal(result.steps[2].address, 0x1000);
+    assert_int_equal(result.steps[4].address, 0x1004);
+    assert_int_equal(result.steps[4].registers, BIT(RAX) | BIT(RBX) | BIT(1)); /* rdx */
+}
+
+/* Both branches are ways of the result, unless the condition is whether it is NULL. */
+static void other_conditions_have_two_branches(void **state)
+{
+    (void)state;
+    /* test %ebp,%ebp; je +3; mov %rax,%rbx; hlt */
+    struct call_result result = FOLLOW(0x85, 0xed, 0x74, 0x03, 0x48, 0x89, 0xc3);
+    assert_int_equal(result.count, 5);
+    assert_int_equal(result.steps[3].registers, BIT(RAX) | BIT(RBX));
+    assert_int_equal(result.steps[4].registers, BIT(RAX));
+    /* the same with jg +4, and ret where it leads */
+    result = FOLLOW(0x85, 0xed, 0x7f, 0x04, 0x48, 0x89, 0xc3, 0xf4, 0xc3);
+    assert_int_equal(result.count, 5);
+    assert_int_equal(result.steps[4].address, 0x1000 + 8);
+    assert_int_equal(result.steps[4].registers, BIT(RAX));
+    assert_true(result.steps[4].returns);
+    /* test %rax,%rax; lea 8(%rsp),%rdi; je +1; hlt; mov %rax,%rbx */
+    result =
+        FOLLOW(0x48, 0x85, 0xc0, 0x48, 0x8d, 0x7c, 0x24, 0x08, 0x74, 0x01, 0xf4, 0x48, 0x89, 0xc3);
+    assert_int_equal(result.count, 4);
+    assert_int_equal(result.steps[3].address, 0x1000 + 10);
+}
+
+/* Behind a call that throws lies other code: what is jumped to, or a landing pad. */
+static void a_branch_ends_where_a_call_may_not_return(void **state)
+{
+    (void)state;
+    /* mov %rax,%rbx; cmp %r12,%rbp; ja +1; nop; call +0; nop; ret */
+    struct call_result result =
+        FOLLOW(0x48, 0x89, 0xc3, 0x4c, 0x39, 0xe5, 0x77, 0x01, 0x90, 0xe8, 0, 0, 0, 0, 0x90, 0xc3);
+    assert_int_equal(result.steps[result.count - 1].address, 0x1000 + 15);
+    /* ja to behind the call */
+    result = FOLLOW(0x48, 0x89, 0xc3, 0x4c, 0x39, 0xe5, 0x77, 0x05, 0xe8, 0, 0, 0, 0, 0x90, 0xf4);
+    for (size_t i = 0; i < result.count; i++)
+        assert_true(result.steps[i].address < 0x1000 + 13 ||
+                    (result.steps[i].registers & BIT(RAX)));
+    /* ja +1; nop; call +0; mov %rax,%rbp; jmp +0; ret */
+    result = FOLLOW(0x48, 0x89, 0xc3, 0x4c, 0x39, 0xe5, 0x77, 0x01, 0x90, 0xe8, 0, 0, 0, 0, 0x48,
+                    0x89, 0xc5, 0xeb, 0, 0xc3);
+    for (size_t i = 0; i < result.count; i++)
+        assert_true(result.steps[i].address < 0x1000 + 14);
 }
 
 static void what_is_not_known_ends_the_way(void **state)
@@ -100,7 +156,7 @@ static void what_is_not_known_ends_the_way(void **state)
     assert_int_equal(FOLLOW(0xc3).count, 1);       /* ret */
     assert_int_equal(FOLLOW(0x48, 0x93).count, 1); /* xchg %rax,%rbx */
     struct call_result result;
-    call_result_follow(&result, (const uint8_t[]){0x48, 0x89, 0xc3}, 3, 0x1000);
+    call_result_follow(&result, (const uint8_t[]){0x48, 0x89, 0xc3}, 3, 0, 0x1000);
     assert_int_equal(result.count, 1); /* it is not whole */
 }
 
@@ -114,24 +170,45 @@ static void instructions_have_their_lengths(void **state)
         size_t bytes;
         int keeps_rax;
     } cases[] = {
-        {{0xbe, 1, 0, 0, 0}, 5, 1},                    /* mov $1,%esi */
-        {{0x48, 0xc7, 0x00, 0, 0, 0, 0}, 7, 1},        /* movq $0,(%rax) */
-        {{0x48, 0xc7, 0xc0, 1, 0, 0, 0}, 7, 0},        /* mov $1,%rax */
-        {{0xc6, 0x40, 0x08, 0x00}, 4, 1},              /* movb $0,8(%rax) */
-        {{0x48, 0x8d, 0x44, 0x24, 0x10}, 5, 0},        /* lea 0x10(%rsp),%rax */
-        {{0x48, 0x8d, 0x35, 0, 0, 0, 0}, 7, 1},        /* lea 0(%rip),%rsi */
-        {{0x48, 0x83, 0xc0, 0x08}, 4, 0},              /* add $8,%rax */
-        {{0x48, 0x83, 0xf8, 0x00}, 4, 1},              /* cmp $0,%rax */
-        {{0x66, 0x0f, 0xef, 0xc0}, 4, 1},              /* pxor %xmm0,%xmm0 */
-        {{0x0f, 0x11, 0x00}, 3, 1},                    /* movups %xmm0,(%rax) */
-        {{0xf2, 0x0f, 0x11, 0x40, 0x08}, 5, 1},        /* movsd %xmm0,8(%rax) */
-        {{0x66, 0xc7, 0x00, 1, 0}, 5, 1},              /* movw $1,(%rax) */
-        {{0x8b, 0x04, 0x25, 0, 0, 0, 0}, 7, 0},        /* mov 0,%eax */
-        {{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, 10, 0}, /* movabs */
-        {{0x0f, 0xb6, 0x07}, 3, 0},                    /* movzbl (%rdi),%eax */
-        {{0x48, 0x89, 0x84, 0xcb, 0, 1, 0, 0}, 8, 1},  /* mov %rax,0x100(%rbx,%rcx,8) */
-        {{0x55}, 1, 1},                                /* push %rbp */
-        {{0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00}, 6, 1},  /* nop */
+        {{0xbe, 1, 0, 0, 0}, 5, 1},                            /* mov $1,%esi */
+        {{0x48, 0xc7, 0x00, 0, 0, 0, 0}, 7, 1},                /* movq $0,(%rax) */
+        {{0x48, 0xc7, 0xc0, 1, 0, 0, 0}, 7, 0},                /* mov $1,%rax */
+        {{0xc6, 0x40, 0x08, 0x00}, 4, 1},                      /* movb $0,8(%rax) */
+        {{0x48, 0x8d, 0x44, 0x24, 0x10}, 5, 0},                /* lea 0x10(%rsp),%rax */
+        {{0x48, 0x8d, 0x35, 0, 0, 0, 0}, 7, 1},                /* lea 0(%rip),%rsi */
+        {{0x48, 0x83, 0xc0, 0x08}, 4, 0},                      /* add $8,%rax */
+        {{0x48, 0x83, 0xf8, 0x00}, 4, 1},                      /* cmp $0,%rax */
+        {{0x66, 0x0f, 0xef, 0xc0}, 4, 1},                      /* pxor %xmm0,%xmm0 */
+        {{0x0f, 0x11, 0x00}, 3, 1},                            /* movups %xmm0,(%rax) */
+        {{0xf2, 0x0f, 0x11, 0x40, 0x08}, 5, 1},                /* movsd %xmm0,8(%rax) */
+        {{0x66, 0xc7, 0x00, 1, 0}, 5, 1},                      /* movw $1,(%rax) */
+        {{0x8b, 0x04, 0x25, 0, 0, 0, 0}, 7, 0},                /* mov 0,%eax */
+        {{0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}, 10, 0},         /* movabs */
+        {{0x0f, 0xb6, 0x07}, 3, 0},                            /* movzbl (%rdi),%eax */
+        {{0x48, 0x89, 0x84, 0xcb, 0, 1, 0, 0}, 8, 1},          /* mov %rax,0x100(%rbx,%rcx,8) */
+        {{0x55}, 1, 1},                                        /* push %rbp */
+        {{0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00}, 6, 1},          /* nop */
+        {{0xf3, 0x0f, 0x1e, 0xfa}, 4, 1},                      /* endbr64 */
+        {{0x64, 0x48, 0x8b, 0x14, 0x25, 0x28, 0, 0, 0}, 9, 1}, /* mov %fs:0x28,%rdx */
+        {{0x48, 0x05, 0, 1, 0, 0}, 6, 0},                      /* add $0x100,%rax */
+        {{0x3c, 0x01}, 2, 1},                                  /* cmp $1,%al */
+        {{0x48, 0x3d, 0, 1, 0, 0}, 6, 1},                      /* cmp $0x100,%rax */
+        {{0xa8, 0x01}, 2, 1},                                  /* test $1,%al */
+        {{0xf6, 0x43, 0x08, 0x01}, 4, 1},                      /* testb $1,8(%rbx) */
+        {{0x48, 0xf7, 0xd8}, 3, 0},                            /* neg %rax */
+        {{0x48, 0xd1, 0xe8}, 3, 0},                            /* shr %rax */
+        {{0x48, 0x69, 0xc7, 3, 0, 0, 0}, 7, 0},                /* imul $3,%rdi,%rax */
+        {{0x6b, 0xcf, 0x03}, 3, 1},                            /* imul $3,%edi,%ecx */
+        {{0x48, 0x98}, 2, 0},                                  /* cltq */
+        {{0x48, 0x99}, 2, 1},                                  /* cqto */
+        {{0x58}, 1, 0},                                        /* pop %rax */
+        {{0x6a, 0x01}, 2, 1},                                  /* push $1 */
+        {{0x0f, 0x94, 0xc1}, 3, 1},                            /* sete %cl */
+        {{0x48, 0x0f, 0x44, 0xc7}, 4, 0},                      /* cmove %rdi,%rax */
+        {{0x66, 0x0f, 0x70, 0xc0, 0x4e}, 5, 1},                /* pshufd */
+        {{0x48, 0xff, 0x00}, 3, 1},                            /* incq (%rax) */
+        {{0xf3, 0x0f, 0x7e, 0x00}, 4, 1},                      /* movq (%rax),%xmm0 */
+        {{0x66, 0x48, 0x0f, 0x7e, 0xc0}, 5, 0},                /* movq %xmm0,%rax */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint8_t code[16] = {0x48, 0x89, 0xc3}; /* mov %rax,%rbx */
@@ -154,7 +231,7 @@ static void any_bytes_are_followed(void **state)
         uint8_t *code = malloc(bytes + 1);
         for (size_t i = 0; i < bytes; i++)
             code[i] = (uint8_t)(rand() % 3 ? rand() : "\x48\x89\x0f\xe8\x8b"[rand() % 5]);
-        call_result_follow(&result, code, bytes, 0x1000);
+        call_result_follow(&result, code, bytes, bytes ? (size_t)rand() % bytes : 0, 0x1000);
         assert_true(result.count <= CALL_RESULT_STEPS);
         for (size_t i = 0; i < result.count; i++)
             assert_true(result.steps[i].address - 0x1000 <= bytes);
@@ -171,6 +248,9 @@ int main(void)
         cmocka_unit_test(what_is_stored_where),
         cmocka_unit_test(a_call_keeps_what_callees_save),
         cmocka_unit_test(a_jump_is_followed_to_where_it_is_not_null),
+        cmocka_unit_test(the_result_may_go_backwards),
+        cmocka_unit_test(other_conditions_have_two_branches),
+        cmocka_unit_test(a_branch_ends_where_a_call_may_not_return),
         cmocka_unit_test(what_is_not_known_ends_the_way),
         cmocka_unit_test(instructions_have_their_lengths),
         cmocka_unit_test(any_bytes_are_followed),
