@@ -1,12 +1,13 @@
-# bash completion for tidemark and tidemark-mpi. What there is comes from the programs themselves
-# (--dump-commands, --dump-options), so that it is never older than they are.
+# bash completion for tidemark and tidemark-mpi. Commands and options come from the programs themselves
+# (--dump-commands, --dump-options). A shell keeps the options that it has asked for: those of a
+# tidemark that is installed meanwhile show in a new shell.
 
 _tidemark_choices() { # WORD VALUE|VALUE…
     local IFS='|'
     COMPREPLY=($(compgen -W "$2" -- "$1"))
 }
 
-# The options of "$@", as lines of letter, name, argument, help; kept for the session.
+# The options of "$@", as lines of letter, name, argument, help.
 declare -gA _tidemark_options 2>/dev/null
 _tidemark_options_of() {
     [[ -n ${_tidemark_options["$*"]} ]] ||

@@ -1,5 +1,5 @@
-# fish completion. What there is comes from the program itself (--dump-commands, --dump-options), so
-# that it is never older than it is.
+# fish completion. Commands and options come from the program itself (--dump-commands,
+# --dump-options), so that completion is never older than the program.
 
 function __tidemark_options
     set -l words (commandline -opc)

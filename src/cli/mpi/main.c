@@ -26,7 +26,9 @@ static const struct options_command command = {
     .synopsis = "[options] DIR | DIR DIR… | PROFILE…",
     .purpose = JOB_PURPOSE,
     .entries = job_entries,
-    .epilogue = "Examples:\n"
+    .epilogue = "Unlike tidemark job: --jobs is 1 unless given, no pager is started, and there\n"
+                "is colour with --color=always only.\n\n"
+                "Examples:\n"
                 "  mpirun -n 16 tidemark-mpi run4096\n"
                 "  mpirun -n 16 tidemark-mpi -o run4096.tmk run4096\n",
 };
