@@ -1,5 +1,5 @@
 """docs.py ROOT: keeps README.md, doc/ and man/ honest. Commands and options that they speak of exist, each
-command has a page and each page its command, what is linked or named is there, each decision is in its index,
+command has a page, which names its options and the words that they choose among, and each page its command, what is linked or named is there, each decision is in its index,
 ARCHITECTURE.md and the pages of rooms are short, and the commands of
 blocks that are marked with <!-- run --> run and name the lines of code that the block says they name.
 <!-- run: 1 --> expects that exit status of the last command, <!-- run: needs PROGRAM… --> skips the block
@@ -28,12 +28,15 @@ def read(name):
 
 commands = [line.split("\t")[0] for line in ask("--dump-commands").splitlines()]
 options = {}  # command: {"-o" or "--output": takes an argument}
+words = {}  # command: the words that its options choose among
 for command in commands:
     known = options[command] = {"-h": False, "--help": False}
     for line in ask(command, "--dump-options").splitlines():
         if line.count("\t") < 3:  # the version, of what has no options
             continue
-        short, long, argument, _ = line.split("\t", 3)
+        short, long, argument, sentence = line.split("\t", 3)
+        listed = re.split(r", | or ", sentence) if long in ("show", "kind") else argument.split("|") if "|" in argument else []
+        words.setdefault(command, set()).update(listed)
         for name in (["-" + short] if short else []) + (["--" + long] if long else []):
             known[name] = bool(argument)
 
@@ -115,6 +118,10 @@ for command in commands:
         for option in re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", line.replace("*", "").replace("\\", "")):
             if option not in options[command]:
                 complain(f"man/tidemark-{command}.1.scd", f"there is no {option}")
+    said = plain.replace("_", " ") + (read("man/tidemark-record.1.scd") if command == "attach" else "")  # whose options are record's
+    for word in sorted(words.get(command, ())):
+        if not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", said):
+            complain(f"man/tidemark-{command}.1.scd", f"does not speak of the word {word}")
     if not re.search(rf"^\*{command}\*.*\n\t.*\*tidemark-{command}\*\(1\)", index, re.M):
         complain("man/tidemark.1.scd", f"does not list {command}")
 for name in sorted(named - set(commands) - PAGES_OF_NO_COMMAND):
