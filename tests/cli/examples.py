@@ -151,7 +151,7 @@ def of_manual(name):
         page = file.read()
     section = re.search(r"^# EXAMPLES?\n(.*?)(?=^# |\Z)", page, re.M | re.S)
     first = re.search(r"^# DESCRIPTION\n(.*?)(?=^# |\Z)", page, re.M | re.S)
-    text = "".join(re.findall(r"^```\n.*?^```$\n", first[1] if first else "", re.M | re.S)) + (section[1] if section else "")
+    text = "".join(fence for fence in re.findall(r"^```\n.*?^```$\n", first[1] if first else "", re.M | re.S) if re.search(r"^(mpirun .*)?tidemark ", fence, re.M)) + (section[1] if section else "")
     for fence, indented in re.findall(r"^```\n(.*?)^```$|^\t(.*?)(?=\n\n|\n*\Z)", text, re.M | re.S):
         if fence:
             yield fence.replace("\\\\", "\\")
