@@ -16,7 +16,7 @@ struct redaction_arguments {
      0,                                                                                            \
      OPTION_CHOICE,                                                                                \
      REDACT_CHOICE,                                                                                \
-     "what is hidden: of the command line; places; names",                                         \
+     "what is hidden: secrets (default), places, names too",                                       \
      TO(redaction.level),                                                                          \
      false,                                                                                        \
      NULL},                                                                                        \
