@@ -133,8 +133,8 @@ static uintptr_t account_area(struct book *book, const struct heap *heap, uintpt
 
 static void account_region(struct book *book, const struct heap *heap, const struct region *region)
 {
-    account_open(book, (void *)region->start, region->end - region->start);
-    for (uintptr_t page = region->start; page < region->end;) {
+    account_open(book, (void *)region->start, region->open - region->start);
+    for (uintptr_t page = region->start; page < region->open;) {
         const struct leaf *leaf = layout_leaf_of(page);
         if (!pagemap_page_taken(page)) {
             page = account_area(book, heap, page);
@@ -171,10 +171,10 @@ static void account_cached(struct book *book, const void *block, size_t bytes)
     uintptr_t start = (uintptr_t)block;
     size_t resident;
 
-    if (!region || start < region->start || start + bytes > region->end)
+    if (!region || start < region->start || start + bytes > region->open)
         return;
     if (region->start != book->start)
-        account_open(book, (void *)region->start, region->end - region->start);
+        account_open(book, (void *)region->start, region->open - region->start);
     resident = account_resident(book, start, start + bytes);
     resident = resident < book->sums->blocks ? resident : book->sums->blocks;
     book->sums->blocks -= resident;
@@ -197,7 +197,7 @@ static bool account_is_chunk(const void *block)
     const struct region *region = address >> 47 ? NULL : pagemap_region_of(address);
 
     return region && region->heap == &bfm_default_heap && address % ALIGN == 0 &&
-           address > region->start && address < region->end;
+           address > region->start && address < region->open;
 }
 
 static void account_shelf(struct book *book, const struct shelf *shelf)

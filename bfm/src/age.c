@@ -56,7 +56,7 @@ static uintptr_t age_ahead_end(const struct heap *heap)
 {
     uintptr_t last = heap->top_used - 1, end = layout_round_down(last, SLOT_BYTES) + SLOT_BYTES;
 
-    return heap->top_region && end < heap->top_region->end &&
+    return heap->top_region && end < heap->top_region->open &&
                    pace_region_is_huge(heap->top_region, last) && heap->top_used + STEP_BYTES < end
                ? end
                : 0;

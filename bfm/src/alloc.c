@@ -8,6 +8,7 @@
 #include "bfm/cache.h"
 #include "bfm/chunk.h"
 #include "bfm/classes.h"
+#include "bfm/empty.h"
 #include "bfm/bfm_events.h"
 #include "bfm/hard.h"
 #include "bfm/bfm_heap.h"
@@ -207,6 +208,8 @@ static size_t alloc_usable_of(const struct place *place, const void *block)
         return bfm_class_bytes[place->record->code];
     case BLOCK_LARGE:
         return ((struct large *)place->record)->bytes;
+    case BLOCK_EMPTY:
+        return 0;
     default:
         return tree_usable(block);
     }
@@ -229,6 +232,13 @@ static void *alloc_take_sealed(struct heap *heap, struct want want)
     return block;
 }
 
+/* A block of 0 bytes without access. NULL where an ordinary one is taken: of another heap or
+ * alignment, and while there is a hook, since a program must not end because somebody listens. */
+static void *alloc_take_empty(const struct heap *heap, size_t align)
+{
+    return heap == &bfm_default_heap && align == ALIGN && !events_wanted() ? empty_take() : NULL;
+}
+
 static void *alloc_take(struct heap *heap, struct want want)
 {
     void *block;
@@ -237,6 +247,8 @@ static void *alloc_take(struct heap *heap, struct want want)
         thread_begin();
     if (unlikely(want.bytes > PTRDIFF_MAX))
         return alloc_fail();
+    if (unlikely(!want.bytes) && (block = alloc_take_empty(heap, want.align)))
+        return block;
     block = unlikely(options.check) ? alloc_take_sealed(heap, want) : alloc_take_any(heap, want);
     return block ? block : alloc_fail();
 }
@@ -443,6 +455,10 @@ static void alloc_give(void *block)
     if (unlikely(bfm_cache == &bfm_no_cache))
         thread_begin();
     place = bfm_heap_place_of(block);
+    if (unlikely(place.kind == BLOCK_EMPTY)) {
+        empty_give(block);
+        return;
+    }
     if (unlikely(options.check))
         alloc_before_free(&place, block);
     if (place.kind == BLOCK_SMALL) {
@@ -658,6 +674,8 @@ static void *alloc_resize(void *block, size_t bytes, const struct caller *caller
 
     if (bytes > PTRDIFF_MAX)
         return alloc_fail();
+    if (unlikely(place.kind == BLOCK_EMPTY))
+        return alloc_move(place.heap, block, 0, bytes, caller);
     if (unlikely(options.canary))
         return alloc_move(place.heap, block, hard_verify(block, alloc_usable_of(&place, block)),
                           bytes, caller);
@@ -777,7 +795,7 @@ size_t bfm_malloc_usable_size(void *block)
     if (!block)
         return 0;
     place = bfm_heap_place_of(block);
-    return hard_verify(block, alloc_usable_of(&place, block));
+    return place.kind == BLOCK_EMPTY ? 0 : hard_verify(block, alloc_usable_of(&place, block));
 }
 
 /* ---- independent heaps ---- */

@@ -53,14 +53,14 @@ static const char *bfm_check_area(const struct heap *heap, const struct region *
     while (at != heap->top) {
         const struct chunk *chunk = (const struct chunk *)at;
         const char *wrong = NULL;
-        MUST(at < region->end && at % ALIGN == CHUNK_TAG, "a chunk ends where none can");
+        MUST(at < region->open && at % ALIGN == CHUNK_TAG, "a chunk ends where none can");
         MUST(chunk_tag_good(chunk), "a tag was overwritten");
         MUST(!(chunk->tag & CHUNK_PREV_FREE) == !prev_free,
              "a tag is wrong about what is before it");
         if (chunk->tag & CHUNK_FENCE) {
             *end = at + CHUNK_TAG;
             MUST(*end % PAGE_BYTES == 0, "an area ends within a page");
-            MUST(*end == region->end || pagemap_page_taken(*end), "two areas touch");
+            MUST(*end == region->open || pagemap_page_taken(*end), "two areas touch");
             return NULL;
         }
         MUST(chunk_size(chunk) >= ALIGN, "a chunk of no size");
@@ -78,9 +78,9 @@ static const char *bfm_check_area(const struct heap *heap, const struct region *
         at += chunk_size(chunk);
     }
     MUST(!prev_free, "a free chunk touches the top");
-    MUST(heap->top <= heap->top_end && heap->top_end == region->end - CHUNK_TAG,
+    MUST(heap->top <= heap->top_end && heap->top_end == region->open - CHUNK_TAG,
          "the top is elsewhere");
-    *end = region->end;
+    *end = region->open;
     return NULL;
 }
 
@@ -99,7 +99,7 @@ static const char *bfm_check_taken(const struct heap *heap, uintptr_t page, stru
 static const char *bfm_check_region(const struct heap *heap, const struct region *region,
                                     struct sums *sums)
 {
-    for (uintptr_t page = region->start; page < region->end;) {
+    for (uintptr_t page = region->start; page < region->open;) {
         const char *wrong;
         MUST(pagemap_region_of(page) == region, "the page map knows another region");
         if (pagemap_page_taken(page)) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "bfm/bucket.h"
 #include "bfm/chunk.h"
+#include "bfm/empty.h"
 #include "bfm/large.h"
 #include "bfm/bfm_options.h"
 #include "bfm/os.h"
@@ -37,7 +38,7 @@ unsigned heap_sharers(void)
 
 /* ---- fork ---- */
 
-/* Locks are taken in this order everywhere: list of heaps, threads, arenas, heap, large, meta. */
+/* Locks are taken in this order everywhere: list of heaps, threads, arenas, heap, large, empty, meta. */
 static void bfm_heap_lock(struct heap *heap)
 {
     lock_take(&heap->threads_lock);
@@ -61,12 +62,14 @@ void heaps_lock(void)
     for (struct heap *heap = independent_heaps; heap; heap = heap->next)
         bfm_heap_lock(heap);
     large_lock();
+    empty_lock();
     os_meta_lock();
 }
 
 void heaps_unlock(void)
 {
     os_meta_unlock();
+    empty_unlock();
     large_unlock();
     for (struct heap *heap = independent_heaps; heap; heap = heap->next)
         bfm_heap_unlock(heap);
@@ -278,7 +281,9 @@ struct place bfm_heap_place_of(const void *block)
             os_fatal("free of a block that is free already", block);
         return (struct place){BLOCK_LARGE, ((struct large *)record)->heap, record};
     }
-    if (!region || address < region->start)
-        os_fatal("this pointer is no block of BFM's", block);
-    return (struct place){BLOCK_TREE, region->heap, NULL};
+    if (likely(region && address >= region->start && address < region->open))
+        return (struct place){BLOCK_TREE, region->heap, NULL};
+    if (empty_has(block))
+        return (struct place){BLOCK_EMPTY, &bfm_default_heap, NULL};
+    os_fatal("this pointer is no block of BFM's", block);
 }

@@ -17,6 +17,11 @@
 #define REGION_FIRST ((size_t)64 << 20)
 #define REGION_SMALL ((size_t)4 << 20)
 #define REGION_MOST  ((size_t)1 << 30)
+/* The rest of the slot of a region's first page, before that page. */
+#define TREE_FRONT (SLOT_BYTES - PAGE_BYTES)
+/* See tree_open_end(). */
+#define OPEN_STEP  ((size_t)256 << 10)
+#define OPEN_SMALL ((size_t)1 << 20)
 /* From POPULATE_FROM on a 1024th of the heap is populated at a time, 8 to 16 pages. */
 #define POPULATE_LEAST ((size_t)32 << 10)
 #define POPULATE_MOST  ((size_t)64 << 10)
@@ -212,15 +217,18 @@ static size_t tree_region_bytes(const struct heap *heap)
                                  : layout_round_down(bytes, SLOT_BYTES);
 }
 
-/* Maps one page and then whole slots. */
-static uintptr_t tree_map_slots(size_t bytes)
+/* Reserves one page and then whole slots, and before them the rest of the slot of that page. Nobody
+ * else's mapping gets there, so a write far before a block finds nothing. */
+static uintptr_t tree_reserve_slots(size_t bytes)
 {
-    uintptr_t start = (uintptr_t)os_map(bytes + SLOT_BYTES, SLOT_BYTES);
+    uintptr_t start = (uintptr_t)os_reserve(bytes + SLOT_BYTES, SLOT_BYTES);
 
-    if (!start)
-        return 0;
-    os_unmap((void *)start, SLOT_BYTES - PAGE_BYTES);
-    return start + SLOT_BYTES - PAGE_BYTES;
+    return start ? start + TREE_FRONT : 0;
+}
+
+static void tree_unreserve(uintptr_t start, uintptr_t end)
+{
+    os_unmap((void *)(start - TREE_FRONT), end - start + TREE_FRONT);
 }
 
 /* Tries half as much each time, down to `least`: at most ten turns. */
@@ -230,7 +238,7 @@ static uintptr_t tree_reserve(size_t *bytes, size_t least)
         uintptr_t start;
         if (*bytes < least)
             *bytes = least;
-        start = tree_map_slots(*bytes);
+        start = tree_reserve_slots(*bytes);
         if (start || *bytes == least)
             return start;
     }
@@ -250,6 +258,39 @@ static struct region *tree_region_new(const struct heap *heap)
     return heap->independent ? os_map(sizeof(struct region), 1) : os_meta(sizeof(struct region));
 }
 
+/* Of os_meta() 112 bytes are lost. */
+static void tree_region_drop(const struct heap *heap, struct region *region)
+{
+    if (heap->independent)
+        os_unmap(region, sizeof *region);
+}
+
+/* Up to where a region is opened so that it can be used to `to`: in steps of 256 KiB as long as
+ * that is below 1 MiB, then in whole slots, and ahead by a 64th of what is reserved. So the calls
+ * are few, a write far beyond the blocks of a small program finds nothing, and a slot that may
+ * become a huge page is open as a whole. */
+static uintptr_t tree_open_end(const struct heap *heap, uintptr_t start, uintptr_t to,
+                               uintptr_t end)
+{
+    uintptr_t open;
+
+    if (to <= start + OPEN_SMALL)
+        return start + layout_round_up(to - start, OPEN_STEP);
+    open = layout_round_up(to + heap->reserved_bytes / 64, SLOT_BYTES);
+    return open < end ? open : end;
+}
+
+/* Makes the region usable to `to` at least. false: the system refuses. */
+static bool tree_open_to(const struct heap *heap, struct region *region, uintptr_t to)
+{
+    uintptr_t open = tree_open_end(heap, region->start, to, region->end);
+
+    if (to > region->end || !os_open((void *)region->open, open - region->open))
+        return false;
+    region->open = open;
+    return true;
+}
+
 static struct region *tree_region_open(struct heap *heap, size_t need)
 {
     size_t bytes = tree_region_bytes(heap);
@@ -261,11 +302,16 @@ static struct region *tree_region_open(struct heap *heap, size_t need)
     bytes += PAGE_BYTES;
     region = pagemap_cover(start, start + bytes) ? tree_region_new(heap) : NULL;
     if (!region) {
-        os_unmap((void *)start, bytes);
+        tree_unreserve(start, start + bytes);
         return NULL;
     }
-    *region =
-        (struct region){.start = start, .end = start + bytes, .heap = heap, .next = heap->regions};
+    *region = (struct region){
+        .start = start, .open = start, .end = start + bytes, .heap = heap, .next = heap->regions};
+    if (!tree_open_to(heap, region, start + need + PAGE_BYTES)) {
+        tree_unreserve(start, start + bytes);
+        tree_region_drop(heap, region);
+        return NULL;
+    }
     tree_index_region(region, region);
     if (options.huge_always)
         os_use_huge_pages((void *)start, bytes, false);
@@ -275,13 +321,29 @@ static struct region *tree_region_open(struct heap *heap, size_t need)
     return region;
 }
 
-/* The top becomes a chunk like any other, and its region's last area is closed. */
+/* Lets the top reach to `to` in its region. */
+static bool tree_open_top(struct heap *heap, uintptr_t to)
+{
+    struct region *region = heap->top_region;
+
+    if (to <= heap->top_end)
+        return true;
+    if (!region || !tree_open_to(heap, region, to + CHUNK_TAG))
+        return false;
+    heap->top_end = region->open - CHUNK_TAG;
+    return true;
+}
+
+/* The top becomes a chunk like any other, and its region's last area is closed. What the system
+ * does not open any more is lost. */
 static void tree_retire_top(struct heap *heap)
 {
-    size_t size = heap->top_end - heap->top;
+    size_t size;
 
     if (!heap->top)
         return;
+    tree_open_top(heap, heap->top_region->end - CHUNK_TAG);
+    size = heap->top_end - heap->top;
     tree_write_fence(heap, heap->top_end, 0);
     if (size)
         tree_offer(heap, heap->top, size);
@@ -298,7 +360,7 @@ static bool tree_grow(struct heap *heap, size_t need)
     heap->top = region->start + CHUNK_TAG;
     heap->top_used = heap->top;
     heap->populated = region->start;
-    heap->top_end = region->end - CHUNK_TAG;
+    heap->top_end = region->open - CHUNK_TAG;
     pace_region(heap);
     return true;
 }
@@ -337,6 +399,8 @@ static void tree_populate(struct heap *heap, uintptr_t to)
     end = from + bytes < slot_end ? from + bytes : slot_end;
     if (end < to)
         end = layout_round_up(to, PAGE_BYTES);
+    if (end > heap->top_region->open)
+        end = heap->top_region->open;
     os_populate((void *)from, end - from);
     heap->populated = end;
 }
@@ -386,9 +450,14 @@ static uintptr_t tree_start_in_top(const struct heap *heap, size_t need)
     return tree_is_first_tag(end) ? start + ALIGN : start;
 }
 
-static bool tree_top_holds(struct heap *heap, size_t need)
+static __attribute__((noinline)) bool tree_lengthen_top(struct heap *heap, size_t need)
 {
-    return heap->top_end - heap->top >= need || tree_grow(heap, need);
+    return tree_open_top(heap, heap->top + need) || tree_grow(heap, need);
+}
+
+static inline bool tree_top_holds(struct heap *heap, size_t need)
+{
+    return likely(heap->top_end - heap->top >= need) || tree_lengthen_top(heap, need);
 }
 
 /* A chunk whose payload is aligned, from the top. Its front becomes a free chunk. */
@@ -741,7 +810,7 @@ static bool tree_extend(struct heap *heap, struct chunk *chunk, size_t need)
     uint64_t flags = chunk->tag & CHUNK_FLAGS;
 
     if (end == heap->top) {
-        if (heap->top_end - start < need)
+        if (!tree_open_top(heap, start + need))
             return false;
         tree_move_top(heap, start + need);
     } else {
@@ -793,7 +862,7 @@ bool tree_resize(struct heap *heap, void *block, size_t bytes)
 
 static bool tree_in_area(const struct region *region, uintptr_t page)
 {
-    return page >= region->start && page < region->end && !pagemap_page_taken(page);
+    return page >= region->start && page < region->open && !pagemap_page_taken(page);
 }
 
 /* Where a whole page can be cut out of a chunk so that the rests are well-formed; 0: nowhere.
@@ -953,7 +1022,7 @@ void tree_release(struct heap *heap)
         }
         mark_clean(heap, region->start, region->end);
         tree_index_region(region, NULL);
-        os_unmap((void *)region->start, region->end - region->start);
+        tree_unreserve(region->start, region->end);
         next = region->next;
         os_unmap(region, sizeof *region); /* the heap is independent: tree_region_new() */
     }

@@ -61,6 +61,7 @@ void cache_init(struct cache *cache, struct arena *home, struct arena *arena)
     cache->middle_most = shared ? MIDDLE_SHARED_BYTES : MIDDLE_BYTES;
     cache->passes = 1;
     memcpy(cache->class_of, bfm_class_of, sizeof cache->class_of);
+    cache->class_of[0] = 0; /* blocks of 0 bytes take the long way */
     cache->most[0] = slot;
     for (unsigned code = 1; code < CLASS_CODES; code++) {
         cache->base[code] = cache->top[code] = slot;

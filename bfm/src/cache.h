@@ -48,8 +48,9 @@ enum { STACKS = CODE_TREE + 1 };
 
 struct cache {
     void **top[STACKS], **base[STACKS], **limit[STACKS];
-    uint8_t class_of[SMALL_MAX / ALIGN + 1]; /* bfm_class_of; without an arena all 0 */
-    struct arena *arena;                     /* NULL: this is no thread's */
+    uint8_t
+        class_of[SMALL_MAX / ALIGN + 1]; /* bfm_class_of, but [0] is 0; without an arena all 0 */
+    struct arena *arena;                 /* NULL: this is no thread's */
     struct arena *home; /* what the cache belongs to: `arena`, or one that shares it */
     size_t room_bytes;  /* what stacks may still grow by */
     struct shelf shelf[SHELVES];

@@ -5,7 +5,8 @@
  *   record   a page that holds blocks of one class (the report's page record)
  *   chunk    a piece of the tree component's memory, with a tag of 8 bytes in front of its payload
  *   area     neighbouring pages that hold chunks
- *   region   one mapping: areas, records, and at its end the top
+ *   region   one mapping: areas, records, and at its end the top. Behind the top it has no access
+ *            until the top needs it, nor have the 2 MiB before it
  *   top      the end of the newest region, from which nothing was cut yet. It is not written to,
  *            except for a tag where it begins in a page that was written to (top_near)
  *   leaf     the page map of 1 GiB of addresses
@@ -110,8 +111,10 @@ struct large {
 };
 _Static_assert(sizeof(struct large) == 64, "stands in for a record");
 
+/* start < open <= end. Up to `open` the region can be read and written. What lies behind, and the
+ * rest of the slot before `start`, has no access. */
 struct region {
-    uintptr_t start, end;
+    uintptr_t start, open, end;
     struct heap *heap;
     struct region *next;
     uint64_t huge_slots[9]; /* where huge pages were asked for, by 2 MiB */
@@ -250,7 +253,7 @@ struct pace {
 
 /* bfm_check() looks at all of these (bfm_check.c):
  *
- *   top <= top_end = top_region->end - 8
+ *   top <= top_end = top_region->open - 8
  *   tree_used = sum of the sizes of the chunks with CHUNK_USED
  *   late_count = number of chunks with CHUNK_LATE <= LATE_MOST
  *   bin_bits has bit b   <=>  first[b] != NULL  (<=>  root[b - BIN_EXACT] != NULL)

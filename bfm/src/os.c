@@ -40,25 +40,24 @@ unsigned os_processors(void)
     return count > 0 ? (unsigned)count : 1;
 }
 
-static void *os_map_anywhere(size_t bytes, int flags)
+static void *os_map_anywhere(size_t bytes, int protection, int flags)
 {
     int saved = errno;
-    void *start =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+    void *start = mmap(NULL, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
 
     errno = saved;
     return start == MAP_FAILED ? NULL : start;
 }
 
-static void *os_map_aligned(size_t bytes, size_t align, int flags)
+static void *os_map_aligned(size_t bytes, size_t align, int protection, int flags)
 {
     uintptr_t start, first;
 
     if (align <= os_page_bytes())
-        return os_map_anywhere(bytes, flags);
+        return os_map_anywhere(bytes, protection, flags);
     if (bytes + align < bytes)
         return NULL;
-    start = (uintptr_t)os_map_anywhere(bytes + align, flags);
+    start = (uintptr_t)os_map_anywhere(bytes + align, protection, flags);
     if (!start)
         return NULL;
     first = layout_round_up(start, align);
@@ -71,12 +70,36 @@ static void *os_map_aligned(size_t bytes, size_t align, int flags)
 
 void *os_map(size_t bytes, size_t align)
 {
-    return os_map_aligned(bytes, align, MAP_NORESERVE);
+    return os_map_aligned(bytes, align, PROT_READ | PROT_WRITE, MAP_NORESERVE);
+}
+
+void *os_reserve(size_t bytes, size_t align)
+{
+    return os_map_aligned(bytes, align, PROT_NONE, MAP_NORESERVE);
+}
+
+static bool os_protect(void *start, size_t bytes, int protection)
+{
+    int saved = errno;
+    bool done = !mprotect(start, bytes, protection);
+
+    errno = saved;
+    return done;
+}
+
+bool os_open(void *start, size_t bytes)
+{
+    return os_protect(start, bytes, PROT_READ | PROT_WRITE);
+}
+
+bool os_close(void *start, size_t bytes)
+{
+    return os_protect(start, bytes, PROT_NONE);
 }
 
 void *os_map_block(size_t bytes, size_t align)
 {
-    return os_map_aligned(bytes, align, 0);
+    return os_map_aligned(bytes, align, PROT_READ | PROT_WRITE, 0);
 }
 
 void os_unmap(void *start, size_t bytes)

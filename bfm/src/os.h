@@ -13,6 +13,12 @@ void *os_map(size_t bytes, size_t align);
 void *os_map_block(size_t bytes, size_t align);
 void os_unmap(void *start, size_t bytes);
 
+/* Addresses without access, and giving and taking that access. false: the process has too many
+ * mappings, or no more memory that the system would count; then nothing has changed. */
+void *os_reserve(size_t bytes, size_t align);
+bool os_open(void *start, size_t bytes);
+bool os_close(void *start, size_t bytes);
+
 /* The range reads as zeros and is resident no more; false when the system refuses (locked memory):
  * then nothing has changed. The price is about 65 µs a MiB of small pages, 6 of a huge one. */
 bool os_discard(void *start, size_t bytes);

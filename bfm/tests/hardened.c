@@ -86,6 +86,66 @@ static void before_region(void)
     bfm_free((void *)(((uintptr_t)keep & ~(((uintptr_t)2 << 20) - 1)) + 64));
 }
 
+static void empty_read(void)
+{
+    keep = bfm_malloc(0);
+    putchar(*(volatile char *)keep);
+}
+
+static void empty_write(void)
+{
+    keep = bfm_realloc(bfm_calloc(1, 0), 10);
+    bfm_free(keep);
+    keep = bfm_calloc(0, 1);
+    *(volatile char *)keep = 1;
+}
+
+static void empty_twice(void)
+{
+    keep = bfm_malloc(0);
+    others[0] = bfm_malloc(0);
+    bfm_free(keep);
+    bfm_free(keep);
+}
+
+static void empty_inside(void)
+{
+    keep = bfm_malloc(0);
+    bfm_free((char *)keep + 8);
+}
+
+/* A mebibyte from each of the first blocks of a program there is nothing. */
+static void far_behind(void)
+{
+    keep = bfm_malloc(100);
+    ((volatile char *)keep)[(size_t)1 << 20] = 1;
+}
+
+static void far_behind_tree(void)
+{
+    keep = bfm_malloc(3000);
+    ((volatile char *)keep)[(size_t)1 << 20] = 1;
+}
+
+static void far_before(void)
+{
+    keep = bfm_malloc(100);
+    *((volatile char *)keep - ((size_t)1 << 20)) = 1;
+}
+
+static void far_before_tree(void)
+{
+    keep = bfm_malloc(3000);
+    *((volatile char *)keep - ((size_t)1 << 20)) = 1;
+}
+
+/* In the region, but behind all that was opened. */
+static void never_taken(void)
+{
+    keep = bfm_malloc(3000);
+    bfm_free((char *)keep + ((size_t)2 << 20));
+}
+
 static void inside(void)
 {
     keep = bfm_malloc(100);
@@ -231,6 +291,10 @@ static const struct {
     {"twice-tree-late", twice_tree_late}, {"resized-after-free", resized_after_free},
     {"twice-large", twice_large}, {"resized-large-after-free", resized_large_after_free},
     {"front-after-free", front_after_free}, {"before-region", before_region}, {"inside", inside},
+    {"empty-read", empty_read}, {"empty-write", empty_write}, {"empty-twice", empty_twice},
+    {"empty-inside", empty_inside}, {"far-behind", far_behind},
+    {"far-behind-tree", far_behind_tree}, {"far-before", far_before},
+    {"far-before-tree", far_before_tree}, {"never-taken", never_taken},
     {"behind", behind}, {"behind-tree", behind_tree},
     {"twice-after-one", twice_after_one}, {"misaligned", misaligned}, {"long-write", long_write},
     {"long-write-at-the-end", long_write_at_the_end},

@@ -16,9 +16,16 @@ expect 134 check inside
 for misuse in twice-tree twice-tree-soon twice-tree-late resized-after-free front-after-free \
     before-region twice twice-after-one misaligned long-write \
     long-write-at-the-end long-write-before-another links-after-free foreign \
-    twice-large resized-large-after-free; do
+    twice-large resized-large-after-free empty-twice empty-inside never-taken; do
     expect 134 '' $misuse
 done
+# Addresses without access end the program by SIGSEGV, which the sanitizers would report in another way.
+ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}handle_segv=0
+export ASAN_OPTIONS
+for misuse in empty-read empty-write far-behind far-behind-tree far-before far-before-tree; do
+    expect 139 '' $misuse
+done
+expect 139 check,canary,random,zero empty-read
 expect 134 canary behind
 expect 134 canary behind-tree
 expect 0 zero stale

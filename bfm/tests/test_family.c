@@ -33,6 +33,36 @@ static void nothing_is_something(void **unused)
     assert_int_equal(bfm_malloc_usable_size(NULL), 0);
 }
 
+/* More of them than have an address of their own without access: the others are ordinary blocks. */
+static void many_nothings_differ(void **unused)
+{
+    enum { COUNT = 70000 };
+    char **blocks = bfm_malloc(COUNT * sizeof *blocks), *again;
+
+    (void)unused;
+    for (size_t i = 0; i < COUNT; i++)
+        assert_non_null(blocks[i] = bfm_calloc(i, 0));
+    assert_int_equal(bfm_malloc_usable_size(blocks[0]), 0);
+    assert_true(bfm_malloc_usable_size(blocks[COUNT - 1]) > 0);
+    bfm_free(blocks[7]);
+    again = bfm_malloc(0);
+    assert_ptr_equal(again, blocks[7]); /* the only one that is free */
+    for (size_t i = 0; i < COUNT; i++) {
+        blocks[i] = bfm_realloc(i == 7 ? again : blocks[i], 8);
+        memcpy(blocks[i], &i, sizeof i);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_memory_equal(blocks[i], &i, sizeof i);
+        bfm_free(blocks[i]);
+    }
+    again = bfm_malloc(0);
+    bfm_free(again);
+    assert_ptr_not_equal(again, blocks[0] = bfm_malloc(0)); /* as late as can be */
+    bfm_free(blocks[0]);
+    bfm_free(blocks);
+    assert_null(bfm_check(NULL));
+}
+
 static void too_much_is_enomem(void **unused)
 {
     void *block = bfm_malloc(100), *aligned = block;
@@ -490,6 +520,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_something),
+        cmocka_unit_test(many_nothings_differ),
         cmocka_unit_test(too_much_is_enomem),
         cmocka_unit_test(alignment_costs_no_more_than_it_must),
         cmocka_unit_test(free_keeps_errno),

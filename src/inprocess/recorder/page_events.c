@@ -15,6 +15,7 @@
 void *pages_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 int pages_munmap(void *address, size_t bytes);
 void *pages_mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *wanted);
+int pages_mprotect(void *address, size_t bytes, int protection);
 int pages_madvise(void *address, size_t bytes, int advice);
 
 void *pages_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
@@ -30,6 +31,11 @@ int pages_munmap(void *address, size_t bytes)
 void *pages_mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *wanted)
 {
     return (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
+}
+
+int pages_mprotect(void *address, size_t bytes, int protection)
+{
+    return (int)syscall(SYS_mprotect, address, bytes, protection);
 }
 
 int pages_madvise(void *address, size_t bytes, int advice)
