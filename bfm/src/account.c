@@ -6,6 +6,7 @@
  * Records and trees count blocks in thread caches as in use. A second walk, through the caches,
  * moves them from `blocks` to `caches`. */
 #include <errno.h>
+#include "bfm/guard.h"
 #include "bfm/bfm_heap.h"
 #include "bfm/bfm_options.h"
 #include "bfm/bfm_tree.h"
@@ -159,6 +160,17 @@ static void account_large(struct book *book, const struct large *large)
         book->sums->kept += account_resident(book, large->start, large->start + large->bytes);
 }
 
+static void account_guarded(void *context, const struct guarded *block)
+{
+    struct book *book = context;
+    uintptr_t end = block->block + block->bytes;
+
+    account_open(book, (void *)block->start, block->end - block->start);
+    book->sums->blocks += account_resident(book, block->block, end);
+    book->sums->tags += account_resident(book, block->start, block->block);
+    book->sums->tags += account_resident(book, end, block->end);
+}
+
 /* ---- thread caches ---- */
 
 /* Other threads use their caches meanwhile, without a lock. So what is read there may be out of
@@ -279,6 +291,19 @@ static void account_meta(struct book *book)
     }
 }
 
+/* What BFM_OPTIONS=guard has: blocks with pages of their own, and a table by page. */
+static void account_guards(struct book *book)
+{
+    size_t bytes;
+    const void *table = guard_table(&bytes);
+
+    guard_each(account_guarded, book);
+    if (!bytes)
+        return;
+    account_open(book, table, bytes);
+    account_part(book, table, bytes, &book->sums->descriptors);
+}
+
 /* A region's descriptor: a mapping of its own in an independent heap, otherwise part of
  * account_meta(). */
 static void account_descriptor(struct book *book, const struct heap *heap,
@@ -331,6 +356,7 @@ int bfm_account(struct bfm_account *account)
         account_large(&book, large);
     account_leaves(&book);
     account_meta(&book);
+    account_guards(&book);
     heaps_unlock();
     os_pagemap_close(book.file);
     account->resident = account_sum(account);

@@ -10,6 +10,7 @@
 #include "bfm/classes.h"
 #include "bfm/empty.h"
 #include "bfm/bfm_events.h"
+#include "bfm/guard.h"
 #include "bfm/hard.h"
 #include "bfm/bfm_heap.h"
 #include "bfm/large.h"
@@ -210,6 +211,8 @@ static size_t alloc_usable_of(const struct place *place, const void *block)
         return ((struct large *)place->record)->bytes;
     case BLOCK_EMPTY:
         return 0;
+    case BLOCK_GUARDED:
+        return guard_bytes(block);
     default:
         return tree_usable(block);
     }
@@ -221,8 +224,9 @@ static void *alloc_take_sealed(struct heap *heap, struct want want)
     struct place place;
     void *block;
 
-    if (want.bytes > PTRDIFF_MAX)
-        return NULL;
+    if (options.guard && heap == &bfm_default_heap && !events_wanted() &&
+        (block = guard_take(want.bytes, want.align)))
+        return block;
     more.bytes += hard_extra();
     block = alloc_take_any(heap, more);
     if (block && options.canary) {
@@ -455,8 +459,8 @@ static void alloc_give(void *block)
     if (unlikely(bfm_cache == &bfm_no_cache))
         thread_begin();
     place = bfm_heap_place_of(block);
-    if (unlikely(place.kind == BLOCK_EMPTY)) {
-        empty_give(block);
+    if (unlikely(place.kind == BLOCK_EMPTY || place.kind == BLOCK_GUARDED)) {
+        place.kind == BLOCK_EMPTY ? empty_give(block) : guard_give(block);
         return;
     }
     if (unlikely(options.check))
@@ -674,8 +678,8 @@ static void *alloc_resize(void *block, size_t bytes, const struct caller *caller
 
     if (bytes > PTRDIFF_MAX)
         return alloc_fail();
-    if (unlikely(place.kind == BLOCK_EMPTY))
-        return alloc_move(place.heap, block, 0, bytes, caller);
+    if (unlikely(place.kind == BLOCK_EMPTY || place.kind == BLOCK_GUARDED))
+        return alloc_move(place.heap, block, alloc_usable_of(&place, block), bytes, caller);
     if (unlikely(options.canary))
         return alloc_move(place.heap, block, hard_verify(block, alloc_usable_of(&place, block)),
                           bytes, caller);
@@ -791,11 +795,14 @@ void *bfm_pvalloc(size_t bytes)
 size_t bfm_malloc_usable_size(void *block)
 {
     struct place place;
+    size_t usable;
 
     if (!block)
         return 0;
     place = bfm_heap_place_of(block);
-    return place.kind == BLOCK_EMPTY ? 0 : hard_verify(block, alloc_usable_of(&place, block));
+    usable = alloc_usable_of(&place, block);
+    return place.kind == BLOCK_EMPTY || place.kind == BLOCK_GUARDED ? usable
+                                                                    : hard_verify(block, usable);
 }
 
 /* ---- independent heaps ---- */

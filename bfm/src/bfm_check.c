@@ -6,6 +6,7 @@
 #include "bfm/chunk.h"
 #include "bfm/classes.h"
 #include "bfm/bfm_heap.h"
+#include "bfm/guard.h"
 #include "bfm/pagemap.h"
 #include "tidemark/bfm.h"
 
@@ -321,6 +322,8 @@ const char *bfm_check(bfm_heap *which)
 
     heaps_lock();
     wrong = bfm_check_heap(which ? (struct heap *)which : &bfm_default_heap);
+    if (!wrong && !which)
+        wrong = guard_check();
     heaps_unlock();
     return wrong;
 }

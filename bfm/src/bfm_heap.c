@@ -7,6 +7,7 @@
 #include "bfm/bucket.h"
 #include "bfm/chunk.h"
 #include "bfm/empty.h"
+#include "bfm/guard.h"
 #include "bfm/large.h"
 #include "bfm/bfm_options.h"
 #include "bfm/os.h"
@@ -38,7 +39,8 @@ unsigned heap_sharers(void)
 
 /* ---- fork ---- */
 
-/* Locks are taken in this order everywhere: list of heaps, threads, arenas, heap, large, empty, meta. */
+/* Locks are taken in this order everywhere: list of heaps, threads, arenas, heap, large, empty,
+ * guard, meta. */
 static void bfm_heap_lock(struct heap *heap)
 {
     lock_take(&heap->threads_lock);
@@ -63,12 +65,14 @@ void heaps_lock(void)
         bfm_heap_lock(heap);
     large_lock();
     empty_lock();
+    guard_lock();
     os_meta_lock();
 }
 
 void heaps_unlock(void)
 {
     os_meta_unlock();
+    guard_unlock();
     empty_unlock();
     large_unlock();
     for (struct heap *heap = independent_heaps; heap; heap = heap->next)
@@ -285,5 +289,7 @@ struct place bfm_heap_place_of(const void *block)
         return (struct place){BLOCK_TREE, region->heap, NULL};
     if (empty_has(block))
         return (struct place){BLOCK_EMPTY, &bfm_default_heap, NULL};
+    if (guard_has(block))
+        return (struct place){BLOCK_GUARDED, &bfm_default_heap, NULL};
     os_fatal("this pointer is no block of BFM's", block);
 }

@@ -16,7 +16,7 @@ void heap_destroy(struct heap *heap);
 
 /* Kind and heap of a block. bfm_heap_place_of() aborts when the pointer is no block of BFM's, or a
  * mapping that is free already. */
-enum block_kind { BLOCK_SMALL, BLOCK_TREE, BLOCK_LARGE, BLOCK_EMPTY };
+enum block_kind { BLOCK_SMALL, BLOCK_TREE, BLOCK_LARGE, BLOCK_EMPTY, BLOCK_GUARDED };
 struct place {
     enum block_kind kind;
     struct heap *heap;

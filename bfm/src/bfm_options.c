@@ -30,6 +30,7 @@ static const struct {
     {"canary", FLAG, &options.canary},
     {"random", FLAG, &options.random},
     {"zero", FLAG, &options.zero},
+    {"guard", FLAG, &options.guard},
     {"no-huge", NO_FLAG, &options.huge_pages},
     {"no-populate", NO_FLAG, &options.populate},
     {"decay", MILLISECONDS, &options.decay_ms},
@@ -101,8 +102,9 @@ static void bfm_options_complain(const char *text, size_t length)
     name[length] = 0;
     os_say("BFM: BFM_OPTIONS: \"");
     os_say(name);
-    os_say("\" is not understood and ignored; there are check, canary, random, zero, no-huge, "
-           "no-populate, decay=MS|never, cache=MIB\n");
+    os_say(
+        "\" is not understood and ignored; there are check, canary, random, zero, guard, no-huge, "
+        "no-populate, decay=MS|never, cache=MIB\n");
 }
 
 static void bfm_options_parse(const char *text)
@@ -113,8 +115,8 @@ static void bfm_options_parse(const char *text)
             bfm_options_complain(text, length);
         text += length + (text[length] == ',');
     }
-    /* canary, random and zero work only without thread caches, as `check` does. */
-    options.check |= options.canary | options.random | options.zero;
+    /* canary, random, zero and guard work only without thread caches, as `check` does. */
+    options.check |= options.canary | options.random | options.zero | options.guard;
 }
 
 /* For the first calls of ld.so, when `environ` is not set yet. */

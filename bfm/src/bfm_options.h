@@ -19,6 +19,7 @@ struct options {
     bool canary;        /* known words after each block are verified when it is freed */
     bool random;        /* the order of blocks in records cannot be guessed */
     bool zero;          /* what is freed reads as zeros */
+    bool guard;         /* each block has pages of its own, between pages without access */
     size_t cache_bytes; /* how much free memory may be kept: age_limit() */
 };
 

@@ -1,5 +1,5 @@
-/* Blocks of 0 bytes: addresses without access, so that a program that reads or writes one ends there
- * and then. Each has 16 bytes of one range for itself, and no other block has its address. */
+/* Blocks of 0 bytes: addresses without access, so that a program that reads or writes one ends
+ * there and then. Each has 16 bytes of one range for itself, and no other block has its address. */
 #ifndef TIDEMARK_BFM_EMPTY_H
 #define TIDEMARK_BFM_EMPTY_H
 

@@ -6,6 +6,7 @@
 #include "bfm/bucket.h"
 #include "bfm/classes.h"
 #include "bfm/bfm_heap.h"
+#include "bfm/guard.h"
 #include "bfm/large.h"
 #include "bfm/bfm_tree.h"
 #include "tidemark/bfm.h"
@@ -52,6 +53,11 @@ int bfm_statistics(bfm_heap *which, struct bfm_statistics *statistics)
     statistics->large_count = heap->large_count;
     statistics->large_kept = which ? 0 : large_kept_bytes();
     large_unlock();
+    if (!which) {
+        struct guard_sums guarded = guard_sums();
+        statistics->large_used += guarded.bytes;
+        statistics->large_count += guarded.count;
+    }
     return 0;
 }
 

@@ -86,6 +86,90 @@ static void before_region(void)
     bfm_free((void *)(((uintptr_t)keep & ~(((uintptr_t)2 << 20) - 1)) + 64));
 }
 
+/* Of a block of `bytes`, the byte `offset` bytes behind its start is changed, and it is freed. */
+static void spoil(size_t bytes, ptrdiff_t offset)
+{
+    keep = bfm_malloc(bytes);
+    ((volatile char *)keep)[offset] ^= 0x41;
+    bfm_free(keep);
+}
+
+static void one_behind(void)
+{
+    spoil(100, 100);
+}
+
+static void one_before(void)
+{
+    spoil(100, -1);
+}
+
+static void page_behind(void)
+{
+    spoil(100, 4096);
+}
+
+static void behind_whole_page(void)
+{
+    spoil(4096, 4096);
+}
+
+static void before_whole_page(void)
+{
+    spoil(4096, -1);
+}
+
+static void read_after_free(void)
+{
+    keep = bfm_calloc(1, 100);
+    bfm_free(keep);
+    putchar(*(volatile char *)keep);
+}
+
+static void inside_page(void)
+{
+    keep = bfm_malloc(5000);
+    bfm_free((char *)keep + 4096);
+}
+
+static void same_again(void)
+{
+    keep = bfm_malloc(100);
+    bfm_free(keep);
+    exit(bfm_malloc(100) == keep);
+}
+
+/* More blocks than have pages of their own; each call there is, and the books. */
+static void many_guarded(void)
+{
+    enum { COUNT = 30000 };
+    static char *blocks[COUNT];
+    struct bfm_statistics statistics = {.size = sizeof statistics};
+
+    for (size_t i = 0; i < COUNT; i++) {
+        blocks[i] = bfm_calloc(1, i % 300);
+        for (size_t j = 0; j < i % 300; j++)
+            if (blocks[i][j])
+                exit(1);
+        memset(blocks[i], (int)i, i % 300);
+    }
+    bfm_statistics(NULL, &statistics);
+    if (statistics.large_count < 20000 || bfm_check(NULL))
+        exit(2);
+    for (size_t i = 0; i < COUNT; i++) {
+        blocks[i] = bfm_realloc(blocks[i], i % 300 + 50);
+        if (i % 300 && blocks[i][i % 300 - 1] != (char)i)
+            exit(3);
+        if (bfm_malloc_usable_size(blocks[i]) < i % 300 + 50)
+            exit(4);
+    }
+    for (size_t i = 0; i < COUNT; i++)
+        bfm_free(blocks[i]);
+    bfm_statistics(NULL, &statistics);
+    if (statistics.large_count || bfm_check(NULL))
+        exit(5);
+}
+
 static void empty_read(void)
 {
     keep = bfm_malloc(0);
@@ -291,7 +375,10 @@ static const struct {
     {"twice-tree-late", twice_tree_late}, {"resized-after-free", resized_after_free},
     {"twice-large", twice_large}, {"resized-large-after-free", resized_large_after_free},
     {"front-after-free", front_after_free}, {"before-region", before_region}, {"inside", inside},
-    {"empty-read", empty_read}, {"empty-write", empty_write}, {"empty-twice", empty_twice},
+    {"one-behind", one_behind}, {"one-before", one_before}, {"page-behind", page_behind},
+    {"behind-whole-page", behind_whole_page}, {"before-whole-page", before_whole_page},
+    {"read-after-free", read_after_free}, {"inside-page", inside_page}, {"same-again", same_again},
+    {"many-guarded", many_guarded}, {"empty-read", empty_read}, {"empty-write", empty_write}, {"empty-twice", empty_twice},
     {"empty-inside", empty_inside}, {"far-behind", far_behind},
     {"far-behind-tree", far_behind_tree}, {"far-before", far_before},
     {"far-before-tree", far_before_tree}, {"never-taken", never_taken},

@@ -26,12 +26,21 @@ for misuse in empty-read empty-write far-behind far-behind-tree far-before far-b
     expect 139 '' $misuse
 done
 expect 139 check,canary,random,zero empty-read
+for misuse in one-behind one-before twice inside inside-page foreign; do
+    expect 134 guard $misuse
+done
+for misuse in page-behind behind-whole-page before-whole-page read-after-free long-write; do
+    expect 139 guard $misuse
+done
+expect 0 guard same-again
+expect 0 guard many-guarded
+expect 0 guard,canary,zero,random many-guarded
 expect 134 canary behind
 expect 134 canary behind-tree
 expect 0 zero stale
 expect 0 random ordered
 expect 1 '' ordered
-for options in '' check canary random zero canary,zero,random no-huge no-populate decay=0 decay=never,cache=0; do
+for options in '' check canary random zero guard guard,canary canary,zero,random no-huge no-populate decay=0 decay=never,cache=0; do
     expect 0 "$options" right
 done
 expect 0 nonsense,decay=x right

@@ -94,18 +94,19 @@ BFM_API int bfm_statistics(bfm_heap *heap, struct bfm_statistics *statistics);
 struct bfm_account {
     size_t size;
     size_t resident;
-    size_t blocks;           /* the program's, to their usable sizes */
-    size_t rounding;         /* beyond the requested sizes, canaries included. BFM_UNKNOWN without
+    size_t blocks;        /* the program's, to their usable sizes */
+    size_t rounding;      /* beyond the requested sizes, canaries included. BFM_UNKNOWN without
                               * BFM_OPTIONS=canary, as blocks do not keep their requested sizes */
-    size_t record_tails;     /* behind the last block of records */
-    size_t records_free;     /* free blocks of records */
-    size_t records_spare;    /* pages for the next records */
-    size_t tags;             /* of blocks of more than 512 bytes; ends of areas */
-    size_t trees_free;       /* free chunks, with their tags */
-    size_t top;              /* the end of the newest region: free, or made resident ahead */
-    size_t kept;             /* freed mappings */
-    size_t caches;           /* free blocks of threads, or on their way to another thread's */
-    size_t descriptors;      /* of records and mappings */
+    size_t record_tails;  /* behind the last block of records */
+    size_t records_free;  /* free blocks of records */
+    size_t records_spare; /* pages for the next records */
+    size_t tags;          /* of blocks of more than 512 bytes; ends of areas; what fills the pages
+                              * of guarded blocks */
+    size_t trees_free;    /* free chunks, with their tags */
+    size_t top;           /* the end of the newest region: free, or made resident ahead */
+    size_t kept;          /* freed mappings */
+    size_t caches;        /* free blocks of threads, or on their way to another thread's */
+    size_t descriptors;   /* of records and mappings */
     size_t descriptors_idle; /* places for descriptors, in the same pages */
     size_t page_map;         /* the rest of it */
     size_t threads;          /* arenas, and the caches without what is in them */
