@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { report } from "./profiles.mjs";
 import { exact, Session } from "./session.mjs";
-import { serve } from "./serve.mjs";
+import { serve, useDist } from "./serve.mjs";
 
 const sum = (list) => list.reduce((total, each) => total + each, 0);
 
@@ -89,6 +89,47 @@ export function testSummary(world) {
             );
             session.noErrors();
         }
+    });
+
+    test("summary: what there is stands there before all is added up, and nobody is said to hold nothing", async (t) => {
+        const scripts = [];
+        for (const [kind, holders] of [
+            ["threads", 3],
+            ["many", 0],
+        ]) {
+            const server = await serve(world.tidemark, [world.profiles[kind]]);
+            t.after(() => server.stop());
+            const context = await world.browser.newContext({
+                viewport: { width: 1280, height: 800 },
+            });
+            t.after(() => context.close());
+            const page = await context.newPage(),
+                released = [];
+            page.on("request", (request) => scripts.push(request.url()));
+            await useDist(page);
+            await page.route("**/top", async (route) => {
+                await new Promise((resolve) => released.push(resolve));
+                await route.continue();
+            });
+            await page.goto(server.url);
+            await page.locator(".card h2", { hasText: "What to look at" }).waitFor();
+            await page.waitForFunction(
+                (count) => document.querySelectorAll("ol.holders b").length === count,
+                holders,
+            );
+            const largest = page.locator("[data-headline] .card").nth(1);
+            if (!holders) assert.match(await largest.innerText(), /Being added up/);
+            assert.doesNotMatch(await page.locator("main").innerText(), /Nobody held anything/);
+            while (!released.length) await page.waitForTimeout(20);
+            released.forEach((release) => release());
+            await page.waitForSelector("html:not([data-busy])");
+            assert.equal(await page.locator("ol.holders b").count(), 3, kind);
+        }
+        assert.ok(scripts.some((url) => url.endsWith("/app.js")));
+        assert.ok(
+            !scripts.some((url) => url.endsWith("/code.js")),
+            "what draws source text is not loaded for the first page",
+        );
     });
 
     test("summary: every part, ledger row, holder and insight leads to what it is made of", async (t) => {

@@ -415,11 +415,11 @@ static const struct resource {
     int (*make)(const struct resources *resources, struct strbuf *out); /* columns of more */
 } table[] = {
     {"summary", resources_always, summary_write, NULL, NULL},
+    {"owners", resources_has_owners, web_owners_write, NULL, NULL},
+    {"top", resources_always, summary_write_top, NULL, NULL},
+    {"insights", resources_is_whole, resources_write_insights, NULL, NULL},
     {"timeline", has_timeline, NULL, resources_add_timeline, NULL},
     {"regions", has_regions, resources_write_part, NULL, NULL},
-    {"insights", resources_is_whole, resources_write_insights, NULL, NULL},
-    {"top", resources_always, summary_write_top, NULL, NULL},
-    {"owners", resources_has_owners, web_owners_write, NULL, NULL},
     {"code", resources_always, NULL, NULL, resources_make_code},
     {"paths", resources_always, NULL, resources_add_paths, NULL},
     {"sites", resources_always, NULL, resources_add_sites, NULL},

@@ -27,6 +27,7 @@
 enum { FAST_FROM = 256 << 10, FAST_LEVEL = 4, SMALL_LEVEL = 6 };
 
 static const char page_name[] = "index.html", script_name[] = "app.js", style_name[] = "app.css";
+static const char later_name[] = "code.js";
 
 /* ---- Bytes as text ------------------------------------------------------------------------- */
 
@@ -377,13 +378,16 @@ static void single_file_add_hash(struct strbuf *out, const struct strbuf *text)
     strbuf_add_string(out, "'");
 }
 
-/* Allows the page's own script and style, by their hashes, and no others. */
+/* Allows the page's own script and style and the script that it runs later, by their hashes, and no
+ * others. */
 static void single_file_add_policy(struct strbuf *out, const struct strbuf *script,
-                                   const struct strbuf *style)
+                                   const struct strbuf *later, const struct strbuf *style)
 {
     strbuf_add_string(out, "\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
                            "'none'; script-src ");
     single_file_add_hash(out, script);
+    strbuf_add_string(out, " ");
+    single_file_add_hash(out, later);
     strbuf_add_string(out, " 'wasm-unsafe-eval'; worker-src blob:; style-src ");
     single_file_add_hash(out, style);
     strbuf_add_string(out, "; img-src data: blob:; font-src data:; base-uri 'none'; form-action "
@@ -393,6 +397,7 @@ static void single_file_add_policy(struct strbuf *out, const struct strbuf *scri
 /* The places in the page where something is put. */
 struct page {
     struct strbuf text, script, style;
+    struct strbuf later; /* what draws source text: an asset that runs in the page, as it is */
     const char *html, *charset, *link, *tag; /* html, charset: ends; link, tag: begins */
     const char *link_end, *tag_end;          /* behind "</script>" */
 };
@@ -436,6 +441,8 @@ static int single_file_load_page(struct page *page, struct strbuf *why)
         error = single_file_load_asset(&page->script, script_name);
     if (!error)
         error = single_file_load_asset(&page->style, style_name);
+    if (!error && asset_find(later_name))
+        error = single_file_load_asset(&page->later, later_name);
     if (error || !single_file_find_places(page)) {
         strbuf_add_string(why, "the web view that was built into this command is not whole");
         return error ? error : -EINVAL;
@@ -473,7 +480,7 @@ static void single_file_write_head(FILE *out, const struct page *page, const cha
                                    const char *search)
 {
     struct strbuf policy = STRBUF_INIT;
-    single_file_add_policy(&policy, &page->script, &page->style);
+    single_file_add_policy(&policy, &page->script, &page->later, &page->style);
     single_file_write_part(out, page->text.data, page->html);
     fprintf(out, " data-tidemark=\"%s\"", kind);
     if (search)
@@ -507,12 +514,14 @@ static int single_file_end(FILE *out, struct page *page, bool viewer, int error)
     strbuf_release(&page->text);
     strbuf_release(&page->script);
     strbuf_release(&page->style);
+    strbuf_release(&page->later);
     return error;
 }
 
 int html_write(FILE *out, const struct html_options *options, struct strbuf *why)
 {
-    struct page page = {.text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT};
+    struct page page = {
+        .text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT, .later = STRBUF_INIT};
     int error = single_file_load_page(&page, why);
     if (!error) {
         single_file_write_head(out, &page, "file", options->search);
@@ -525,7 +534,8 @@ int html_write(FILE *out, const struct html_options *options, struct strbuf *why
 
 int html_write_viewer(FILE *out, struct strbuf *why)
 {
-    struct page page = {.text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT};
+    struct page page = {
+        .text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT, .later = STRBUF_INIT};
     if (!asset_find(viewer_module)) {
         strbuf_add_string(why,
                           "this tidemark was built without a viewer: that takes clang, lld and "

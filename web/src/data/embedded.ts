@@ -56,3 +56,22 @@ export async function assetUrl(name: string): Promise<string> {
     if (!document.documentElement.dataset["tidemark"]) return name;
     return URL.createObjectURL(new Blob([await asset(name)], { type: "text/javascript" }));
 }
+
+/* Runs another script of the bundle in this page. The policy of a page in one file knows it by its
+ * hash (src/show/server/single_file.c). */
+export async function runAsset(name: string): Promise<void> {
+    const script = document.createElement("script");
+    if (document.documentElement.dataset["tidemark"]) {
+        script.text = new TextDecoder().decode(await asset(name));
+        document.head.append(script);
+        return;
+    }
+    script.src = name;
+    await new Promise<void>((resolve, reject) => {
+        script.addEventListener("load", () => resolve());
+        script.addEventListener("error", () =>
+            reject(new Error("A part of the page could not be loaded. Is the server still there?")),
+        );
+        document.head.append(script);
+    });
+}

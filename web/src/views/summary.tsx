@@ -158,26 +158,42 @@ function WhatRan({ profile }: ViewProps): JSX.Element {
     );
 }
 
-/* The answer: whose the resident memory is, who has most of it, and what of the heap was lost. */
+/* The answer: whose the resident memory is, who has most of it, and what of the heap was lost. Each
+ * part is drawn when it is there: to add up a million call paths takes longer than owners do. */
 function Headline({ profile }: ViewProps): JSX.Element {
-    const loaded = useLoaded(
-        async () => ({
-            owners: profile.has("owners") ? await profile.json<Owners>("owners") : null,
-            top: (await profile.json<{ top: Top[] }>("top")).top.find(
-                (each) => each.metric === "at_peak_bytes",
-            ),
-        }),
+    const owned = useLoaded(
+        async () => (profile.has("owners") ? profile.json<Owners>("owners") : null),
         [profile],
     );
-    const { owners, top } =
-        loaded.state === "there" ? loaded.value : { owners: null, top: undefined };
+    const loaded = useLoaded(
+        async () =>
+            (await profile.json<{ top: Top[] }>("top")).top.find(
+                (each) => each.metric === "at_peak_bytes",
+            ),
+        [profile],
+    );
+    const owners = owned.state === "there" ? owned.value : null,
+        top = loaded.state === "there" ? loaded.value : undefined;
+    const isOfOwners = profile.has("owners") && owned.state !== "failed";
+    const isWaiting = owned.state === "waiting" || loaded.state === "waiting";
     return (
-        <div class="headline" data-headline aria-busy={loaded.state === "waiting"}>
+        <div class="headline" data-headline aria-busy={isWaiting}>
             <ResidentCard profile={profile} owners={owners} />
-            <HoldersCard profile={profile} owners={owners} top={top} />
+            <HoldersCard
+                owners={owners}
+                top={isOfOwners ? undefined : top}
+                isOfOwners={isOfOwners}
+                none={noHolders(profile, isOfOwners ? owned.state : loaded.state)}
+            />
             <HeapCard profile={profile} top={top} />
         </div>
     );
+}
+
+/* What is said in place of holders: that nobody held anything only where that is known. */
+function noHolders({ summary }: Profile, state: string): string {
+    if (state === "waiting") return "Being added up…";
+    return summary.program && state === "there" ? "Nobody held anything." : "Not known.";
 }
 
 function ResidentCard({ profile, owners }: ViewProps & { owners: Owners | null }): JSX.Element {
@@ -225,10 +241,16 @@ const HOLDERS = 3;
 
 /* Of what is resident, or where nobody knows it of what was alive at the peak. */
 function HoldersCard({
-    profile,
     owners,
     top,
-}: ViewProps & { owners: Owners | null; top: Top | undefined }): JSX.Element {
+    isOfOwners,
+    none,
+}: {
+    owners: Owners | null;
+    top: Top | undefined;
+    isOfOwners: boolean;
+    none: string;
+}): JSX.Element {
     const of = owners ? (owners.resident_bytes ?? 0) : (top?.total ?? 0);
     const holders = owners
         ? holdersOf(owners.owners, HOLDERS)
@@ -242,11 +264,11 @@ function HoldersCard({
           }));
     return (
         <Card
-            title={owners ? "Largest holders" : "Largest at the peak"}
+            title={isOfOwners ? "Largest holders" : "Largest at the peak"}
             tools={
                 <a
                     href={link(
-                        owners
+                        isOfOwners
                             ? { view: "resident", opt: "list:owners" }
                             : { view: "functions", metric: "at_peak_bytes" },
                     )}>
@@ -256,9 +278,7 @@ function HoldersCard({
             {holders.length > 0 ? (
                 <HolderBars label="Largest holders" holders={holders} whole={of} />
             ) : (
-                <p class="dim">
-                    {profile.summary.program ? "Nobody held anything." : "Not known yet."}
-                </p>
+                <p class="dim">{none}</p>
             )}
         </Card>
     );

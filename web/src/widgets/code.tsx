@@ -1,24 +1,11 @@
-/* Source text, read-only, with a column of figures beside it. CodeMirror draws it in a shadow
- * tree. The page's policy allows no style elements, and a shadow tree takes style sheets as
- * objects. */
+/* Source text, read-only, with a column of figures beside it, in a shadow tree: the page's policy
+ * allows no style elements, and a shadow tree takes style sheets as objects. What draws it is a
+ * script of its own (code_script.ts), which is loaded when source is looked at for the first time. */
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
-import { cpp } from "@codemirror/lang-cpp";
-import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
-import { fortran } from "@codemirror/legacy-modes/mode/fortran";
-import { python } from "@codemirror/legacy-modes/mode/python";
-import { rust } from "@codemirror/legacy-modes/mode/rust";
-import { EditorState, RangeSetBuilder, type Extension } from "@codemirror/state";
-import {
-    Decoration,
-    EditorView,
-    gutter,
-    GutterMarker,
-    keymap,
-    lineNumbers,
-} from "@codemirror/view";
-import { tags } from "@lezer/highlight";
+import { runAsset } from "../data/embedded.ts";
 import { theme } from "../state/theme.ts";
+import { Ready, useLoaded } from "./states.tsx";
 
 export interface LineFigures {
     exclusive: string;
@@ -26,115 +13,44 @@ export interface LineFigures {
     share: number;
 } /* share of the largest line: the bar */
 
-function language(file: string): Extension {
-    if (/\.(c|cc|cpp|cxx|c\+\+|h|hh|hpp|hxx|ipp|tcc|inl|cu)$/i.test(file) || !/\.[^/]*$/.test(file))
-        return cpp();
-    if (/\.rs$/i.test(file)) return StreamLanguage.define(rust);
-    if (/\.pyx?$/i.test(file)) return StreamLanguage.define(python);
-    if (/\.(f|for|ftn|f77|f90|f95|f03|f08|f18)$/i.test(file)) return StreamLanguage.define(fortran);
-    return [];
-}
-
-class Figures extends GutterMarker {
-    constructor(readonly of: LineFigures) {
-        super();
-    }
-    override eq(other: Figures): boolean {
-        return this.of === other.of;
-    }
-    override toDOM(): Node {
-        const box = document.createElement("div");
-        box.className = "figures";
-        const bar = document.createElement("span");
-        bar.className = "bar";
-        bar.style.width = `${Math.max(1, Math.round(100 * this.of.share))}%`;
-        const own = document.createElement("span"),
-            all = document.createElement("span");
-        own.className = all.className = "value";
-        own.textContent = this.of.exclusive;
-        all.textContent = this.of.inclusive;
-        box.append(bar, own, all);
-        return box;
-    }
-}
-
-function look(dark: boolean): Extension {
-    return [
-        EditorView.theme(
-            {
-                "&": {
-                    height: "100%",
-                    fontSize: "12.5px",
-                    color: "var(--text)",
-                    backgroundColor: "var(--ground)",
-                },
-                ".cm-scroller": { fontFamily: "var(--mono)", overflow: "auto" },
-                ".cm-gutters": {
-                    backgroundColor: "var(--raised)",
-                    color: "var(--dim)",
-                    borderRight: "1px solid var(--line)",
-                },
-                ".figures": {
-                    position: "relative",
-                    width: "150px",
-                    display: "flex",
-                    justifyContent: "space-between",
-                    padding: "0 6px",
-                    cursor: "pointer",
-                    fontVariantNumeric: "tabular-nums",
-                    color: "var(--text)",
-                },
-                ".figures .bar": {
-                    position: "absolute",
-                    left: "0",
-                    top: "1px",
-                    bottom: "1px",
-                    backgroundColor: "var(--bar)",
-                },
-                ".figures .value": { position: "relative", width: "66px", textAlign: "right" },
-                ".cm-chosen": { backgroundColor: "var(--mark)" },
-                ".cm-activeLine": { backgroundColor: "transparent" },
-                "&.cm-focused": { outline: "none" },
-            },
-            { dark },
-        ),
-        syntaxHighlighting(
-            HighlightStyle.define([
-                {
-                    tag: [tags.keyword, tags.controlKeyword, tags.modifier],
-                    color: dark ? "#7cc8f2" : "#00558e",
-                },
-                { tag: [tags.string, tags.character], color: dark ? "#e8a58f" : "#9a2a06" },
-                { tag: tags.comment, color: "var(--dim)", fontStyle: "italic" },
-                { tag: [tags.number, tags.bool], color: dark ? "#4cc79f" : "#00664a" },
-                {
-                    tag: [tags.typeName, tags.className, tags.namespace],
-                    color: dark ? "#f0b73a" : "#6f5200",
-                },
-                {
-                    tag: [tags.processingInstruction, tags.macroName, tags.meta],
-                    color: dark ? "#dc93bd" : "#8c3f6c",
-                },
-            ]),
-        ),
-    ];
-}
-
-export function Code({
-    file,
-    text,
-    figures,
-    line,
-    onLine,
-}: {
+export interface CodeDrawing {
     file: string;
     text: string;
     figures: ReadonlyMap<number, LineFigures>;
     line: number;
+    dark: boolean;
     onLine: (line: number) => void;
-}): JSX.Element {
+}
+/* Draws into `place`, which is in `shadow`; what it returns takes that away. */
+export type DrawCode = (shadow: ShadowRoot, place: HTMLElement, drawing: CodeDrawing) => () => void;
+
+declare global {
+    interface Window {
+        tidemarkDrawCode?: DrawCode;
+    }
+}
+
+let script: Promise<void> | null = null;
+async function loadDraw(): Promise<DrawCode> {
+    if (!window.tidemarkDrawCode) {
+        script ??= runAsset("code.js");
+        await script.catch((error: unknown) => {
+            script = null; /* the next attempt asks again */
+            throw error;
+        });
+    }
+    return window.tidemarkDrawCode!;
+}
+
+type CodeProps = Omit<CodeDrawing, "dark">;
+
+export function Code(of: CodeProps): JSX.Element {
+    const loaded = useLoaded(loadDraw, []);
+    return <Ready of={loaded}>{(draw) => <Drawn draw={draw} {...of} />}</Ready>;
+}
+
+function Drawn({ draw, file, text, figures, line, onLine }: CodeProps & { draw: DrawCode }) {
     const host = useRef<HTMLDivElement>(null);
-    const view = useRef<EditorView | null>(null);
     const pick = useRef(onLine);
     pick.current = onLine;
     const dark = theme.value === "dark";
@@ -143,57 +59,8 @@ export function Code({
         const place = document.createElement("div");
         place.style.height = "100%";
         shadow.replaceChildren(place);
-        const chosen = (state: EditorState) => {
-            const builder = new RangeSetBuilder<Decoration>();
-            if (line > 0 && line <= state.doc.lines) {
-                const at = state.doc.line(line).from;
-                builder.add(at, at, Decoration.line({ class: "cm-chosen" }));
-            }
-            return builder.finish();
-        };
-        const made = EditorState.create({
-            doc: text,
-            extensions: [
-                EditorState.readOnly.of(true),
-                EditorView.editable.of(false),
-                EditorView.contentAttributes.of({
-                    tabindex: "0",
-                    "aria-label": `Source of ${file}`,
-                }),
-                keymap.of([]),
-                gutter({
-                    class: "cm-figures",
-                    lineMarker: (editor, block) => {
-                        const of = figures.get(editor.state.doc.lineAt(block.from).number);
-                        return of ? new Figures(of) : null;
-                    },
-                    initialSpacer: () => new Figures({ exclusive: "", inclusive: "", share: 0 }),
-                    domEventHandlers: {
-                        click: (editor, block) => {
-                            pick.current(editor.state.doc.lineAt(block.from).number);
-                            return true;
-                        },
-                    },
-                }),
-                lineNumbers({
-                    domEventHandlers: {
-                        click: (editor, block) => {
-                            pick.current(editor.state.doc.lineAt(block.from).number);
-                            return true;
-                        },
-                    },
-                }),
-                language(file),
-                look(dark),
-                EditorView.decorations.of((editor) => chosen(editor.state)),
-            ],
-        });
-        view.current = new EditorView({ state: made, parent: place, root: shadow });
-        if (line > 0 && line <= made.doc.lines)
-            view.current.dispatch({
-                effects: EditorView.scrollIntoView(made.doc.line(line).from, { y: "center" }),
-            });
-        return () => view.current?.destroy();
-    }, [file, text, figures, line, dark]);
+        const drawing = { file, text, figures, line, dark };
+        return draw(shadow, place, { ...drawing, onLine: (at) => pick.current(at) });
+    }, [draw, file, text, figures, line, dark]);
     return <div ref={host} class="source-text" />;
 }
