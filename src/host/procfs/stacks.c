@@ -223,10 +223,12 @@ struct touched {
     uint64_t resident, swapped, lowest; /* lowest 0: nothing */
 };
 
+/* The zero page is no memory. It lies where a page was only read, as the recorder does to learn how
+ * far down the stack is mapped. */
 static int stacks_note_touched(const struct page_table_run *run, void *context)
 {
     struct touched *touched = context;
-    if (run->state != PAGES_RESIDENT && run->state != PAGES_SWAPPED)
+    if ((run->state != PAGES_RESIDENT && run->state != PAGES_SWAPPED) || run->zero)
         return 0;
     if (!touched->lowest)
         touched->lowest = run->start;

@@ -97,7 +97,7 @@ int report_text_add_page_use(struct text *text);
 int report_section_numa(struct text *text);
 
 /* The first screen (report_text_first.c, report_text_owners.c). */
-void report_first_owners(struct text *text, size_t most, bool with_callers);
+void report_first_owners(struct text *text, size_t most, bool with_callers, bool with_notes);
 /* How many of the largest owners have most of the resident memory together; 1: more than `most`. */
 size_t report_first_owners_needed(const struct text *text, size_t most);
 /* Is the heap at the peak less than a tenth of what is resident? */

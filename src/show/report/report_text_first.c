@@ -146,14 +146,16 @@ static size_t report_text_first_lines(const struct text *text)
     return lines;
 }
 
-/* How many rows each list has, and whether owners have lines of callers. */
+/* How many rows each list has, and whether owners have lines of callers, and lines on copies, huge
+ * pages and swap. */
 struct first_layout {
     size_t owners, holders;
-    bool with_callers;
+    bool with_callers, with_notes;
 };
 
 /* Narrows the layout by a step: lists go down to the rows that are needed, owners before holders;
- * then owners lose their callers. False: it cannot be narrowed. */
+ * then owners lose their callers, and at last their notes if these are not needed. False: it cannot
+ * be narrowed. */
 static bool report_text_first_narrow(struct first_layout *layout, struct first_layout needed)
 {
     if (layout->owners > needed.owners)
@@ -161,7 +163,9 @@ static bool report_text_first_narrow(struct first_layout *layout, struct first_l
     else if (layout->holders > needed.holders)
         layout->holders--;
     else if (layout->with_callers)
-        *layout = (struct first_layout){needed.owners, FIRST_ROWS, false};
+        *layout = (struct first_layout){needed.owners, FIRST_ROWS, false, true};
+    else if (layout->with_notes && !needed.with_notes)
+        layout->with_notes = false;
     else
         return false;
     return true;
@@ -177,11 +181,11 @@ bool report_first_heap_is_small(const struct text *text)
  * room for the rows that are needed. */
 static bool report_text_first_fit(struct text *text, size_t below, struct first_layout needed)
 {
-    struct first_layout layout = {FIRST_ROWS, FIRST_ROWS, true};
+    struct first_layout layout = {FIRST_ROWS, FIRST_ROWS, true, true};
     size_t begun = text->out.length;
     do {
         strbuf_truncate(&text->out, begun);
-        report_first_owners(text, layout.owners, layout.with_callers);
+        report_first_owners(text, layout.owners, layout.with_callers, layout.with_notes);
         report_text_first_holders(text, layout.holders);
         if (report_text_first_lines(text) + below <= SCREEN_LINES)
             return true;
@@ -190,13 +194,15 @@ static bool report_text_first_fit(struct text *text, size_t below, struct first_
 }
 
 /* Insights but one make room for the rows that together have most of the memory, because a part of
- * these would mislead. A heap that is a small part of what is resident needs no rows. */
+ * these would mislead. One is there always: for it the rows and notes give way that come again
+ * below. A heap that is a small part of what is resident needs no rows. */
 static void report_text_first_add_lists(struct text *text, size_t insights)
 {
     bool is_small = report_first_heap_is_small(text);
     struct first_layout needed = {report_first_owners_needed(text, FIRST_ROWS),
-                                  is_small ? 0 : report_text_first_holders_needed(text), false};
-    struct first_layout least = {1, !is_small, false};
+                                  is_small ? 0 : report_text_first_holders_needed(text), false,
+                                  true};
+    struct first_layout least = {1, !is_small, false, false};
     size_t begun = text->out.length, rows = insights;
     do {
         if (report_text_first_fit(text, rows ? TITLE_LINES + rows : 0, needed))

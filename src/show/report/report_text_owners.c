@@ -692,7 +692,7 @@ static void report_text_owners_add_first_title(struct text *text,
     strbuf_release(&rest);
 }
 
-void report_first_owners(struct text *text, size_t most, bool with_callers)
+void report_first_owners(struct text *text, size_t most, bool with_callers, bool with_notes)
 {
     const struct profile_sample *sample = facts_owners_sample(text->profile);
     owner_row *add = with_callers ? report_text_owners_add_first_row : report_text_owners_add_first;
@@ -704,6 +704,8 @@ void report_first_owners(struct text *text, size_t most, bool with_callers)
         size_t shown = report_text_owners_add_top(text, first.rows, first.order, first.count, most,
                                                   first.whole, add);
         report_text_owners_add_others(text, &first, shown);
+    }
+    if (first.order && with_notes) {
         report_text_owners_add_forked(text, first.rows, first.count, NOTED_SHARE * first.whole);
         report_text_owners_add_huge(text, first.rows, first.count, NOTED_SHARE * first.whole);
         report_text_owners_add_swapped(text, first.rows, first.count, NOTED_SHARE * first.whole);

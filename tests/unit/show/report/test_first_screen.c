@@ -142,6 +142,26 @@ static void kinds_of_pages_have_a_line(void **state)
     memset(owners, 0, sizeof owners);
 }
 
+/* Notes come again below, with all owners; an insight does not stand elsewhere in the report. */
+static void notes_give_way_to_an_insight(void **state)
+{
+    (void)state;
+    own((const unsigned[]){20, 16, 14, 10, 10, 10, 10, 5, 5, 0});
+    owners[0].huge_bytes = owners[0].huge_idle_bytes = figure_of(20 * MIB);
+    owners[1].swapped_bytes = figure_of(12 * MIB);
+    for (size_t i = 0; i < OWNERS; i++) {
+        owners[i].kind = PROFILE_OWNER_MAPPING;
+        owners[i].shared_bytes = figure_of(i ? 0 : 15 * MIB);
+    }
+    char *screen = first_screen(80);
+    const char *title = strstr(screen, "Insights  ");
+    assert_non_null(title);
+    assert_non_null(strstr(title, "\n  info "));
+    assert_null(strstr(screen, "huge pages"));
+    free(screen);
+    memset(owners, 0, sizeof owners);
+}
+
 static void names_in_lines_about_pages_are_safe(void **state)
 {
     (void)state;
@@ -163,6 +183,7 @@ int main(void)
         cmocka_unit_test(many_small_owners_are_one_line),
         cmocka_unit_test(a_heap_that_is_a_small_part_gives_way),
         cmocka_unit_test(kinds_of_pages_have_a_line),
+        cmocka_unit_test(notes_give_way_to_an_insight),
         cmocka_unit_test(names_in_lines_about_pages_are_safe),
     };
     return cmocka_run_group_tests(tests, open_owned, close_owned);
