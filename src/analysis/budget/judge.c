@@ -252,34 +252,13 @@ static int budget_judge_limit(struct judging *judging, const struct budget_limit
     return error;
 }
 
-/* Blocks that run-times keep for themselves are no leaks of the program. *leaks, by node, becomes
- * false for their paths; NULL: it is true for all so far. */
-static int budget_judge_excuse(const struct profile *profile, bool **leaks)
-{
-    if (!figure_positive(runtime_pools_left(profile).count))
-        return 0;
-    if (!*leaks) {
-        *leaks = malloc(profile->node_count + 1);
-        if (!*leaks)
-            return -ENOMEM;
-        memset(*leaks, true, profile->node_count + 1);
-    }
-    struct runtime_pool_names names;
-    runtime_pool_names_init(&names, profile);
-    for (size_t i = 0; i < profile->site_count; i++)
-        if (runtime_pools_has(&names, profile->sites[i].path))
-            (*leaks)[profile->sites[i].path] = false;
-    runtime_pool_names_release(&names);
-    return 0;
-}
-
 static int budget_judge_excuse_pools(struct judging *judging)
 {
     const struct budget_check *check = judging->check;
-    int error = budget_judge_excuse(check->profile, &judging->leaks);
+    int error = budget_excuse_pools(check->profile, &judging->leaks);
     return error || !check->baseline
                ? error
-               : budget_judge_excuse(check->baseline, &judging->leaks_baseline);
+               : budget_excuse_pools(check->baseline, &judging->leaks_baseline);
 }
 
 static int budget_judge_prepare(struct judging *judging)

@@ -1,10 +1,13 @@
 /* Measures one limit: the metric's value, or its rate a second, at the call paths that the limit
  * names, in a region, or in the whole run. Values that the profile does not know stay unknown. */
+#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include "budget/limit_measure.h"
 #include "aggregate/facts.h"
+#include "aggregate/runtime_pools.h"
 
 static struct figure limit_measure_value_of(const struct profile_site *site,
                                             enum budget_metric metric)
@@ -237,4 +240,23 @@ struct budget_measured budget_measure(const struct profile *profile,
         value = !(all <= 0) ? value / all : 0; /* of a number that is not known: not known */
     }
     return limit_measure_of(profile, value);
+}
+
+int budget_excuse_pools(const struct profile *profile, bool **leaks)
+{
+    if (!figure_positive(runtime_pools_left(profile).count))
+        return 0;
+    if (!*leaks) {
+        *leaks = malloc(profile->node_count + 1);
+        if (!*leaks)
+            return -ENOMEM;
+        memset(*leaks, true, profile->node_count + 1);
+    }
+    struct runtime_pool_names names;
+    runtime_pool_names_init(&names, profile);
+    for (size_t i = 0; i < profile->site_count; i++)
+        if (runtime_pools_has(&names, profile->sites[i].path))
+            (*leaks)[profile->sites[i].path] = false;
+    runtime_pool_names_release(&names);
+    return 0;
 }

@@ -20,5 +20,8 @@ const struct profile_site *budget_next_site(const struct profile *profile,
 /* Is it measured by islands of lost blocks? And what one of them counts for it. */
 bool budget_is_lost(enum budget_metric metric);
 double budget_island_value(const struct profile_island *island, enum budget_metric metric);
+/* Blocks that run-times keep for themselves are no leaks of the program. *leaks, by node, becomes
+ * false for their paths; NULL: it is true for all so far. 0 or -ENOMEM. */
+int budget_excuse_pools(const struct profile *profile, bool **leaks);
 
 #endif

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/memory.h"
 #include "budget/limit_measure.h"
 
 /* Rounded up to three digits: of bytes to a unit that is read easily. */
@@ -66,7 +67,9 @@ void budget_first(struct strbuf *out, const struct profile *profile, double head
     static const enum budget_metric listed[] = {BUDGET_PEAK, BUDGET_LIVE, BUDGET_ALLOCATIONS,
                                                 BUDGET_TEMPORARY};
     const char *program = profile_get(profile, PROFILE_META_PROGRAM);
-    bool plain = program && *program;
+    bool plain = program && *program, *leaks = NULL;
+    if (budget_excuse_pools(profile, &leaks) < 0)
+        memory_exhausted();
     for (const char *at = program; plain && *at; at++)
         plain = *at >= ' ' && *at < 0x7f;
     strbuf_addf(out,
@@ -75,11 +78,12 @@ void budget_first(struct strbuf *out, const struct profile *profile, double head
                 plain ? program : "the program", 100 * headroom);
     for (size_t i = 0; i < sizeof listed / sizeof *listed; i++) {
         struct budget_limit limit = {.metric = listed[i]};
-        struct budget_measured measured = budget_measure(profile, &limit, NULL, NULL);
+        struct budget_measured measured = budget_measure(profile, &limit, NULL, leaks);
         if (isnan(measured.value))
             continue;
         strbuf_addf(out, "%s = ", budget_metric_name(listed[i]));
         update_add_value(out, budget_metric_unit(listed[i]), measured.value * (1 + headroom));
         strbuf_add_char(out, '\n');
     }
+    free(leaks);
 }
