@@ -214,23 +214,30 @@ static bool rule_churn_is_recycled(const struct inquiry *inquiry, const struct s
            !rule_site_grows_by_copy(inquiry, site);
 }
 
+/* What the site had at a time, at most: its paths need not have had their peaks together, and
+ * nobody has more than the program. */
+static uint64_t rule_churn_at_a_time(const struct inquiry *inquiry, const struct site *site)
+{
+    uint64_t sum = rule_number(site->metrics.peak_bytes);
+    uint64_t program = rule_number(inquiry->total->peak_bytes);
+    return program && program < sum ? program : sum;
+}
+
 static void rule_churn_report_recycling(struct inquiry *inquiry, const struct candidate *candidate)
 {
     const struct site *site = candidate->site;
     const struct call_metrics *metrics = &site->metrics;
-    uint64_t pages = candidate->cost / PAGE;
-    double ratio =
-        inquiry_share_of(rule_number(metrics->alloc_bytes), rule_number(metrics->peak_bytes));
+    uint64_t pages = candidate->cost / PAGE, at_a_time = rule_churn_at_a_time(inquiry, site);
+    double ratio = inquiry_share_of(rule_number(metrics->alloc_bytes), at_a_time);
     struct insight *insight =
         inquiry->run_ns ? insight_begin(inquiry, pages * PAGE_NS, inquiry->run_ns, INSIGHT_NS)
                         : insight_begin(inquiry, candidate->cost, inquiry->bytes, INSIGHT_BYTES);
     insight_title(insight, "%s recycles large blocks: %s asked for in all, %s at a time",
                   inquiry_site_name(inquiry, site).text,
-                  human_bytes(rule_number(metrics->alloc_bytes)).text,
-                  human_bytes(rule_number(metrics->peak_bytes)).text);
+                  human_bytes(rule_number(metrics->alloc_bytes)).text, human_bytes(at_a_time).text);
     insight_add_ratio(insight, "recycling_ratio", ratio);
     insight_add_bytes(insight, "alloc_bytes", rule_number(metrics->alloc_bytes));
-    insight_add_bytes(insight, "peak_bytes", rule_number(metrics->peak_bytes));
+    insight_add_bytes(insight, "peak_bytes", at_a_time);
     insight_add_count(insight, "alloc_count", rule_number(metrics->alloc_count));
     insight_add_bytes(insight, "mean_size", rule_mean_size(metrics));
     insight_add_count(insight, "pages_cleared_at_most", pages);

@@ -199,6 +199,17 @@ static void large_blocks_in_turn_are_recycled(void **state)
     built_free(built);
 }
 
+/* Peaks of several paths add up to more than there ever was. */
+static void nobody_has_more_at_a_time_than_the_program(void **state)
+{
+    (void)state;
+    struct built *built = recycling(MIB, 4);
+    built->profile.program.total.peak_bytes = figure_of(3 * MIB);
+    const struct insight *insight = the(built_ask(built), "large-recycling");
+    assert_non_null(strstr(insight->title, ", 3.00 MiB at a time"));
+    built_free(built);
+}
+
 static void small_ones_and_few_turns_are_not(void **state)
 {
     (void)state;
@@ -227,6 +238,7 @@ int main(void)
         cmocka_unit_test(packing_by_the_library_is_certain),
         cmocka_unit_test(c_has_none),
         cmocka_unit_test(large_blocks_in_turn_are_recycled),
+        cmocka_unit_test(nobody_has_more_at_a_time_than_the_program),
         cmocka_unit_test(small_ones_and_few_turns_are_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
