@@ -17,7 +17,7 @@ help:
 	@echo 'make demo     install what is missing, build, profile g++ on examples/heavy.cpp, show the report'
 	@echo 'make build    build (release) into build/release, with the web view'
 	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
-	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
+	@echo 'make check-world  65 workloads of Debian'"'"'s under record (installs them; doc/WORLD.md)'
 	@echo 'make check-truth  known sick and healthy programs: is the first answer the right one (doc/TRUTH.md)'
 	@echo 'make check-storm  thousands of processes under record, with few descriptors'
 	@echo 'make check-faults  every system call of recorder, collector and attach fails or is killed in turn (doc/FAULTS.md)'
