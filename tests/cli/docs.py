@@ -127,6 +127,11 @@ for command in commands:
 for name in sorted(named - set(commands) - PAGES_OF_NO_COMMAND):
     complain("man", f"tidemark-{name}(1) is of no command")
 for manual in manuals:
+    if shutil.which("scdoc"):
+        with open(f"{ROOT}/{manual}", encoding="utf-8") as file:
+            done = subprocess.run(["scdoc"], stdin=file, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            complain(manual, done.stderr.strip())
     page = re.match(r"(?:bfm/)?man/(.*)\.(\d)\.scd", manual)
     if page[1] != "tidemark" and f"*{page[1]}*({page[2]})" not in index:
         complain("man/tidemark.1.scd", f"does not name {page[1]}({page[2]})")

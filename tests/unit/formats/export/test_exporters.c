@@ -255,7 +255,8 @@ static void shares_beyond_their_peak(void **state)
     (void)state;
     struct profile *profile = make_profile();
     struct peak *peak = calloc(1, sizeof *peak);
-    *peak = (struct peak){.ticks = 5, .bytes = 10, .share_count = 2, .shares = {{.node = 1}, {.node = 2}}};
+    *peak = (struct peak){
+        .ticks = 5, .bytes = 10, .share_count = 2, .shares = {{.node = 1}, {.node = 2}}};
     peak->shares[0].bytes = peak->shares[1].bytes = 9;
     profile->peaks = peak;
     profile->peak_count = 1;
