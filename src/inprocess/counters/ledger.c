@@ -53,7 +53,7 @@ static void *ledger_map(size_t bytes)
 
 /* ---- Leaves ---- */
 
-void ledger_each_leaf(void (*visit)(void *context, uintptr_t start, size_t bytes), void *context)
+void ledger_each_leaf(void (*visit)(void *context, uintptr_t start, uint64_t bytes), void *context)
 {
     uint32_t count = atomic_load(&leaf_count);
     for (uint32_t i = 0; i < count && i < LEAVES_LISTED; i++)

@@ -40,7 +40,7 @@ extern unsigned char *ledger_root[LEDGER_LEAVES];
 unsigned char *ledger_make_leaf(uintptr_t address);
 /* From now on new leaves are not locked, although mlockall(MCL_FUTURE) locks new mappings. */
 void ledger_keep_unlocked(void);
-void ledger_each_leaf(void (*visit)(void *context, uintptr_t start, size_t bytes), void *context);
+void ledger_each_leaf(void (*visit)(void *context, uintptr_t start, uint64_t bytes), void *context);
 
 static inline unsigned char *ledger_leaf(uintptr_t address)
 {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "recorder/proc_text.h"
+#include "interpose/proc_text.h"
 #include "wire/wire.h"
 
 /* The number in a line of /proc/PID/status; 0: not known. */

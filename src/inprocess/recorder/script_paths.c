@@ -20,6 +20,7 @@
 #include "runtimes/php.h"
 #include "runtimes/python.h"
 #include "runtimes/ruby.h"
+#include "runtimes/script_memory.h"
 #include "unwind/paths.h"
 #include "unwind/signal_lock.h"
 #include "unwind/unwind_modules.h"
@@ -476,23 +477,12 @@ static bool script_paths_program_is_interpreter(void)
     return name && strncmp(name, runtime->program, strlen(runtime->program)) == 0;
 }
 
-static void script_paths_span(const struct dl_phdr_info *info, struct code_span *span)
-{
-    *span = (struct code_span){UINTPTR_MAX, 0};
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t lo = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type != PT_LOAD)
-            continue;
-        span->lo = lo < span->lo ? lo : span->lo;
-        span->hi = lo + segment->p_memsz > span->hi ? lo + segment->p_memsz : span->hi;
-    }
-}
-
 static int script_paths_first_module(struct dl_phdr_info *info, size_t size, void *context)
 {
+    struct code_span *span = context;
+
     (void)size;
-    script_paths_span(info, context);
+    *span = script_segments(info);
     return 1;
 }
 
@@ -650,10 +640,9 @@ bool script_paths_before_close(void)
 
 static int script_paths_is_interpreter(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct code_span span, module = runtime->module();
+    struct code_span span = script_segments(info), module = runtime->module();
 
     (void)size, (void)context;
-    script_paths_span(info, &span);
     return span.lo == module.lo && span.hi == module.hi;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/large_static.h"
+#include "interpose/program_locks.h"
 #include "unwind/arch.h"
 #include "unwind/signal_lock.h"
 
@@ -278,10 +279,7 @@ void shared_keep_unlocked(void)
 
 void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t bytes), void *context)
 {
-    extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-    extern const char _end[] __attribute__((visibility("hidden")));
-    uintptr_t module = (uintptr_t)__ehdr_start & ~(uintptr_t)(PAGE_BYTES - 1);
-    visit(context, module, shared_whole_pages((uintptr_t)_end - module));
+    program_locks_visit_library(visit, context);
     for (uint32_t i = 0, count = shared_range_count(); i < count; i++)
         if (shared_range_at(i)->bytes)
             visit(context, shared_range_at(i)->start, shared_range_at(i)->bytes);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "recorder/proc_text.h"
+#include "interpose/proc_text.h"
 #include "unwind/permitted_calls.h"
 
 /* The kernel's number for a user that is not in the namespace; it may also be the number of a

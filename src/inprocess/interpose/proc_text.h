@@ -1,7 +1,7 @@
 /* Reads a text file of /proc from its beginning to its end. Runs inside the profiled program:
  * system calls only, no malloc, no stdio. */
-#ifndef TIDEMARK_RECORDER_PROC_TEXT_H
-#define TIDEMARK_RECORDER_PROC_TEXT_H
+#ifndef TIDEMARK_INTERPOSE_PROC_TEXT_H
+#define TIDEMARK_INTERPOSE_PROC_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

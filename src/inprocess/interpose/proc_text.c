@@ -1,6 +1,6 @@
 /* Reads through a buffer of 1 KiB, character by character (proc_text.h). Runs inside the profiled
  * program: system calls only, no malloc, no stdio. */
-#include "recorder/proc_text.h"
+#include "interpose/proc_text.h"
 
 #include <fcntl.h>
 #include <string.h>
