@@ -10,20 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "procfs/proc_file.h"
 
 enum { MOST_BYTES = 64 << 20 };
-
-static int proc_copy_write(int fd, const struct strbuf *text)
-{
-    for (size_t done = 0; done < text->length;) {
-        ssize_t wrote = write(fd, text->data + done, text->length - done);
-        if (wrote < 0 && errno != EINTR)
-            return -errno;
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    return 0;
-}
 
 /* What cannot be read is not there: another user's smaps, a process that has ended. */
 static int proc_copy_copy(int from, int to, const char *name)
@@ -38,7 +28,7 @@ static int proc_copy_copy(int from, int to, const char *name)
         return 0;
     }
     int out = openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    error = out < 0 ? -errno : proc_copy_write(out, &text);
+    error = out < 0 ? -errno : whole_write(out, text.data, text.length);
     if (out >= 0 && close(out) < 0 && !error)
         error = -errno;
     strbuf_release(&text);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/trust.h"
+#include "base/whole.h"
 
 enum { BINARY_LOOK_BYTES = 8192 };
 
@@ -37,16 +38,10 @@ int regular_file_open(const char *path, struct stat *status)
 
 static int regular_file_read_bytes(int fd, struct regular_file *file, size_t wanted)
 {
-    while (file->count < wanted) {
-        ssize_t count = read(fd, file->bytes + file->count, wanted - file->count);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return -errno;
-        if (count == 0)
-            break;
-        file->count += (size_t)count;
-    }
+    ssize_t got = whole_read(fd, file->bytes, wanted);
+    if (got < 0)
+        return (int)got;
+    file->count = (size_t)got;
     return 0;
 }
 

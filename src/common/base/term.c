@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "base/term_guard.h"
 #include "base/text.h"
+#include "base/whole.h"
 
 /* fileno() fails for guarded streams (term_guard.h), which have no descriptor. */
 static int term_descriptor(FILE *out)
@@ -81,15 +82,8 @@ static bool term_progress_shown;
 /* Not through the guarded stream, which would escape the carriage return. */
 static void term_progress_write(const char *text, size_t count)
 {
-    while (count) {
-        ssize_t wrote = write(STDERR_FILENO, text, count);
-        if (wrote < 0 && errno != EINTR)
-            return; /* nobody reads it */
-        if (wrote > 0) {
-            text += wrote;
-            count -= (size_t)wrote;
-        }
-    }
+    if (whole_write(STDERR_FILENO, text, count))
+        return; /* nobody reads it */
 }
 
 void term_progress(const char *format, ...)

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "base/whole.h"
 
 /* TERM_GUARD_HELD: the longest sequence is a colour such as ESC [ 1 ; 38 ; 5 ; 208 m. */
 enum { TERM_GUARD_HELD = 24, TERM_GUARD_PART = 16 << 10 };
@@ -26,20 +27,6 @@ struct term_guard {
 static struct term_guard term_guard_standard[2];
 static FILE *term_guard_stdout;
 static bool term_guard_colour;
-
-static int term_guard_write_all(int fd, const char *bytes, size_t count)
-{
-    while (count) {
-        ssize_t wrote = write(fd, bytes, count);
-        if (wrote < 0 && errno != EINTR)
-            return -errno;
-        if (wrote > 0) {
-            bytes += wrote;
-            count -= (size_t)wrote;
-        }
-    }
-    return 0;
-}
 
 /* ---- What one character may do ------------------------------------------------------------- */
 
@@ -133,7 +120,7 @@ static int term_guard_write_part(struct term_guard *guard, const char *bytes, si
     size_t done = term_guard_add(&out, in.data, in.length);
     guard->held = in.length - done;
     memcpy(guard->hold, in.data + done, guard->held);
-    int error = out.length ? term_guard_write_all(guard->fd, out.data, out.length) : 0;
+    int error = out.length ? whole_write(guard->fd, out.data, out.length) : 0;
     strbuf_release(&in);
     strbuf_release(&out);
     return error;
@@ -157,7 +144,7 @@ static void term_guard_let_go(struct term_guard *guard)
 {
     struct strbuf out = STRBUF_INIT;
     text_add_safe(&out, guard->hold, guard->held);
-    if (guard->held && term_guard_write_all(guard->fd, out.data, out.length))
+    if (guard->held && whole_write(guard->fd, out.data, out.length))
         errno = 0; /* nobody reads it */
     guard->held = 0;
     strbuf_release(&out);

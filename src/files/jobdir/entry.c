@@ -15,6 +15,7 @@
 #include "base/new_file.h"
 #include "base/regular.h"
 #include "base/memory.h"
+#include "base/whole.h"
 
 #define FIRST_LINE "tidemark entry "
 enum { FORMAT_VERSION = 1 };
@@ -262,25 +263,11 @@ static char *entry_draft_name(const char *path)
     return strbuf_detach(&name);
 }
 
-static int entry_write_all(int fd, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t done = write(fd, bytes, count);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return done < 0 ? -errno : -EIO;
-        bytes += done;
-        count -= (size_t)done;
-    }
-    return 0;
-}
-
 static int entry_write_draft(int fd, const struct entry *entry)
 {
     struct strbuf text = STRBUF_INIT;
     entry_format(entry, &text);
-    int error = entry_write_all(fd, text.data, text.length);
+    int error = whole_write(fd, text.data, text.length);
     strbuf_release(&text);
     return error;
 }

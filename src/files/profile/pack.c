@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/own_file.h"
 #include "base/strbuf.h"
+#include "base/whole.h"
 
 enum {
     PIECE_BYTES = 4 << 20,
@@ -36,37 +37,6 @@ bool pack_is_packed(const void *head, size_t bytes)
     return bytes >= 16 && !memcmp(header->magic, magic, sizeof magic - 1);
 }
 
-int pack_write_all(int fd, const void *bytes, size_t count)
-{
-    const char *at = bytes;
-    while (count) {
-        ssize_t written = write(fd, at, count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return written ? -errno : -EIO;
-        at += written;
-        count -= (size_t)written;
-    }
-    return 0;
-}
-
-static ssize_t pack_read_full(int fd, void *bytes, size_t count)
-{
-    size_t done = 0;
-    while (done < count) {
-        ssize_t got = read(fd, (char *)bytes + done, count - done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (!got)
-            break;
-        done += (size_t)got;
-    }
-    return (ssize_t)done;
-}
-
 /* ---- Writing ------------------------------------------------------------------------------- */
 
 static struct pack_header pack_header_of(uint64_t plain_bytes)
@@ -84,7 +54,7 @@ static struct pack_header pack_header_of(uint64_t plain_bytes)
 static int pack_write_header(int to, uint64_t plain_bytes)
 {
     struct pack_header header = pack_header_of(plain_bytes);
-    return pack_write_all(to, &header, sizeof header);
+    return whole_write(to, &header, sizeof header);
 }
 
 struct packer {
@@ -119,14 +89,14 @@ static int pack_pieces(struct packer *packer, int from, int to, uint64_t *left)
 {
     while (*left) {
         size_t want = *left < PIECE_BYTES ? (size_t)*left : PIECE_BYTES;
-        ssize_t got = pack_read_full(from, packer->plain, want);
+        ssize_t got = whole_read(from, packer->plain, want);
         if (got < 0 || (size_t)got != want)
             return got < 0 ? (int)got : -EIO;
         size_t packed =
             ZSTD_compress2(packer->zstd, packer->packed, packer->packed_bytes, packer->plain, want);
         if (ZSTD_isError(packed))
             return -ENOMEM;
-        int error = pack_write_all(to, packer->packed, packed);
+        int error = whole_write(to, packer->packed, packed);
         if (error)
             return error;
         *left -= want;
@@ -271,7 +241,7 @@ static int pack_read_file(int fd, const char *name, unsigned char **out, size_t 
     unsigned char *all = malloc(stat.st_size ? (size_t)stat.st_size : 1);
     if (!all)
         return error_set(-ENOMEM, "out of memory while reading %s", name);
-    ssize_t got = pack_read_full(fd, all, (size_t)stat.st_size);
+    ssize_t got = whole_read(fd, all, (size_t)stat.st_size);
     if (got < 0) {
         free(all);
         return error_set((int)got, "cannot read %s: %s", name, strerror((int)-got));

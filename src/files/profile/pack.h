@@ -36,7 +36,4 @@ int pack_unpack(const void *packed, size_t count, const char *name, unsigned cha
  * missing frame is left out and `*damaged` set. 0 or -errno with a sentence; `name` is for it. */
 int pack_read(int fd, const char *name, unsigned char **out, size_t *bytes, bool *damaged);
 
-/* write() all of it. 0 or -errno. */
-int pack_write_all(int fd, const void *bytes, size_t count);
-
 #endif

@@ -30,6 +30,7 @@
 #include "base/old_file.h"
 #include "base/own_file.h"
 #include "base/strbuf.h"
+#include "base/whole.h"
 #include "profile/path_blocks.h"
 #include "profile/number_columns.h"
 #include "profile/copy.h"
@@ -196,7 +197,7 @@ static int profile_writer_write_image(struct new_file *file)
     if (!image)
         return -ENOMEM;
     alive_lock(file->fd);
-    int error = pack_write_all(file->fd, image, bytes);
+    int error = whole_write(file->fd, image, bytes);
     sqlite3_free(image);
     return error;
 }
@@ -823,8 +824,8 @@ static int profile_writer_write_whole(struct profile_writer *writer, int fd, boo
     if (!error && pack)
         error = pack_image(&packed, image, (size_t)bytes, PACK_LEVEL);
     if (!error)
-        error = pack_write_all(fd, pack ? packed.data : (char *)image,
-                               pack ? packed.length : (size_t)bytes);
+        error = whole_write(fd, pack ? packed.data : (char *)image,
+                            pack ? packed.length : (size_t)bytes);
     strbuf_release(&packed);
     return error;
 }

@@ -15,6 +15,7 @@
 #include "base/regular.h"
 #include "base/strbuf.h"
 #include "base/alive.h"
+#include "base/whole.h"
 #include "profile/process_choice.h"
 #include "profile/detail_tables.h"
 #include "profile/left_log.h"
@@ -91,17 +92,10 @@ static int source_read_image(struct source *source, int fd, uint64_t bytes, cons
     source->image = malloc(bytes);
     if (!source->image)
         return error_set(-ENOMEM, "out of memory while reading %s", path);
-    while (source->bytes < bytes) {
-        ssize_t got =
-            pread(fd, source->image + source->bytes, bytes - source->bytes, (off_t)source->bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return error_set(-errno, "cannot read %s: %s", path, strerror(errno));
-        if (!got)
-            break;
-        source->bytes += (uint64_t)got;
-    }
+    ssize_t got = whole_read_at(fd, source->image, bytes, 0);
+    if (got < 0)
+        return error_set((int)got, "cannot read %s: %s", path, strerror((int)-got));
+    source->bytes = (uint64_t)got;
     return source_open_image(source, path);
 }
 

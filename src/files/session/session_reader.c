@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/regular.h"
+#include "base/whole.h"
 #include "session/session_file.h"
 #include "session/session_format.h"
 
@@ -210,17 +211,10 @@ static int session_reader_fill(struct session_private *own, int fd)
     own->image = malloc(stat.st_size ? (size_t)stat.st_size : 1);
     if (!own->image)
         return -ENOMEM;
-    while (own->bytes < (size_t)stat.st_size) {
-        ssize_t got = pread(fd, own->image + own->bytes, (size_t)stat.st_size - own->bytes,
-                            (off_t)own->bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (!got)
-            break;
-        own->bytes += (size_t)got;
-    }
+    ssize_t got = whole_read_at(fd, own->image, (size_t)stat.st_size, 0);
+    if (got < 0)
+        return (int)got;
+    own->bytes = (size_t)got;
     return 0;
 }
 

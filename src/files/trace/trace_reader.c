@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/regular.h"
 #include "base/search.h"
+#include "base/whole.h"
 #include "trace/decoder.h"
 #include "trace/trace_format.h"
 #include "trace/node_columns.h"
@@ -70,19 +71,8 @@ struct trace_scratch {
 static bool trace_reader_read_at(const struct trace *trace, void *bytes, size_t count,
                                  uint64_t offset)
 {
-    size_t done = 0;
-
-    if (offset > trace->file_bytes || count > trace->file_bytes - offset)
-        return false;
-    while (done < count) {
-        ssize_t got = pread(trace->fd, (char *)bytes + done, count - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
+    return offset <= trace->file_bytes && count <= trace->file_bytes - offset &&
+           whole_read_at(trace->fd, bytes, count, offset) == (ssize_t)count;
 }
 
 static uint64_t trace_reader_end_of(const struct place *place)

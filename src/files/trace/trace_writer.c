@@ -11,6 +11,7 @@
 #include "base/alive.h"
 #include "base/error.h"
 #include "base/new_file.h"
+#include "base/whole.h"
 #include "trace/byte_columns.h"
 #include "trace/encoder.h"
 #include "trace/trace_format.h"
@@ -112,20 +113,12 @@ bool trace_writer_rest(struct trace_writer *writer)
 
 static int trace_writer_write_all(struct trace_writer *writer, const void *bytes, size_t count)
 {
-    const char *at = bytes;
-
     if (trace_writer_wake(writer))
         return writer->error;
-    while (count) {
-        ssize_t written = write(writer->fd, at, count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return trace_writer_fail(writer, written ? -errno : -EIO);
-        at += written;
-        count -= (size_t)written;
-        writer->bytes += (uint64_t)written;
-    }
+    int error = whole_write(writer->fd, bytes, count);
+    if (error)
+        return trace_writer_fail(writer, error);
+    writer->bytes += count;
     return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "base/new_file.h"
 #include "base/own_file.h"
 #include "base/regular.h"
+#include "base/whole.h"
 
 static const char beginning[] = "{\"format\":\"tidemark-notes\",\"version\":1,";
 static const char none[] =
@@ -84,14 +85,8 @@ static int notes_check(const char *path)
 
 static int notes_write_bytes(int fd, const char *bytes, size_t count)
 {
-    while (count) {
-        ssize_t written = write(fd, bytes, count);
-        if (written < 0 && errno != EINTR)
-            return -errno;
-        bytes += written > 0 ? written : 0;
-        count -= written > 0 ? (size_t)written : 0;
-    }
-    return fsync(fd) ? -errno : 0;
+    int error = whole_write(fd, bytes, count);
+    return error ? error : fsync(fd) ? -errno : 0;
 }
 
 static int notes_replace(const char *path, const struct strbuf *text)
