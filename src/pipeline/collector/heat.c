@@ -42,6 +42,12 @@ struct step {
     uint32_t from_ms, until_ms; /* until: the stamps of its pages */
 };
 
+/* Mappings that are registered, rising. */
+struct ranges {
+    struct write_watch_region *items;
+    size_t count, room;
+};
+
 struct heat {
     pid_t pid;
     int userfaultfd, pagemap;
@@ -55,7 +61,8 @@ struct heat {
     struct chunk **chunks;                      /* by number, rising */
     size_t chunk_count, chunk_room, last_chunk; /* last: found by the last search */
     struct write_watch_region *regions;
-    struct scan *scans; /* rising */
+    struct ranges watched, seen; /* of the last pass over the mappings, and of this one */
+    struct scan *scans;          /* rising */
     size_t scan_count, scan_room;
     struct step *steps; /* those that found pages and ended in a later millisecond than they
                            began; rising */
@@ -170,7 +177,8 @@ static void heat_note_step(struct heat *heat, uint32_t from_ms, uint32_t until_m
         heat->steps[heat->step_count++] = (struct step){from_ms, until_ms};
 }
 
-static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
+/* False: the range is not registered, because it was just mapped anew. */
+static bool heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
 {
     struct write_watch_scan scan = {.size_bytes = sizeof scan,
                                     .flags = WRITE_WATCH_PROTECT_MATCHING | WRITE_WATCH_CHECK_ASYNC,
@@ -184,17 +192,57 @@ static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
         uint32_t from_ms = heat_now_ms(heat);
         int found = ioctl(heat->pagemap, WRITE_WATCH_SCAN, &scan);
         uint32_t now_ms = heat_now_ms(heat);
-        /* EPERM: the range was just mapped anew. ESRCH: the process is gone. */
-        if (found < 0 && errno != EPERM && errno != ESRCH)
+        if (found < 0 && errno == EPERM)
+            return false;
+        if (found < 0 && errno != ESRCH) /* ESRCH: the process is gone */
             heat->blind = true;
         if (found < 0 || scan.walk_end <= scan.start)
-            return;
+            return true;
         if (found > 0)
             heat_note_step(heat, from_ms, now_ms);
         for (int i = 0; i < found; i++)
             heat_stamp(heat, heat->regions[i].start, heat->regions[i].end, now_ms);
         scan.start = scan.walk_end;
     }
+    return true;
+}
+
+/* Whether the range was registered in the last pass. Called in the order of addresses; `passed`
+ * counts the ranges below. */
+static bool heat_was_watched(const struct heat *heat, const struct write_watch_region *range,
+                             size_t *passed)
+{
+    const struct ranges *watched = &heat->watched;
+    while (*passed < watched->count && watched->items[*passed].start < range->start)
+        ++*passed;
+    return *passed < watched->count && watched->items[*passed].start == range->start &&
+           watched->items[*passed].end == range->end;
+}
+
+/* Registers the range if it is new, and scans it. False: it is not ours to watch. */
+static bool heat_watch(struct heat *heat, const struct write_watch_region *range, size_t *passed)
+{
+    struct ranges *seen = &heat->seen;
+    if (!heat_was_watched(heat, range, passed) && !heat_register(heat, range->start, range->end))
+        return false;
+    if (!heat_scan_range(heat, range->start, range->end) &&
+        !(heat_register(heat, range->start, range->end) &&
+          heat_scan_range(heat, range->start, range->end)))
+        return false;
+    if (array_make_room(&seen->items, &seen->room, seen->count, sizeof *seen->items))
+        seen->items[seen->count++] = *range;
+    return true;
+}
+
+/* Takes a line of maps, "start-end rwxp …". False: it is not private, or cannot be written. */
+static bool heat_may_watch(const char *line, struct write_watch_region *range)
+{
+    char *at;
+    range->start = strtoull(line, &at, 16);
+    if (*at != '-')
+        return false;
+    range->end = strtoull(at + 1, &at, 16);
+    return *at == ' ' && strnlen(at, 5) == 5 && at[2] == 'w' && at[4] == 'p';
 }
 
 /* False: the process has ended, or has executed another program, before all was scanned. Such a
@@ -202,20 +250,23 @@ static void heat_scan_range(struct heat *heat, uint64_t start, uint64_t end)
 static bool heat_scan_mappings(struct heat *heat, int fd)
 {
     struct proc_lines lines = {0};
-    char *line, rights[8];
-    unsigned long long start, end;
-    struct write_watch_region first = {0}, last = {0};
+    struct write_watch_region range = {0};
+    size_t passed = 0;
+    char *line;
+    heat->seen.count = 0;
     proc_lines_start(&lines, fd);
     while ((line = proc_lines_next(&lines)))
-        if (sscanf(line, "%llx-%llx %7s", &start, &end, rights) == 3 && rights[1] == 'w' &&
-            rights[3] == 'p' && heat_register(heat, start, end)) {
-            heat_scan_range(heat, start, end);
-            last = (struct write_watch_region){start, end, 0};
-            first = first.end ? first : last;
-        }
+        if (heat_may_watch(line, &range))
+            heat_watch(heat, &range, &passed);
     proc_lines_release(&lines);
-    return last.end && (heat_register(heat, last.start, last.end) ||
-                        heat_register(heat, first.start, first.end));
+    struct ranges last = heat->watched;
+    heat->watched = heat->seen;
+    heat->seen = last;
+    const struct ranges *now = &heat->watched;
+    const struct write_watch_region *ends = now->items;
+    return now->count &&
+           (heat_register(heat, ends[now->count - 1].start, ends[now->count - 1].end) ||
+            heat_register(heat, ends[0].start, ends[0].end));
 }
 
 static void heat_note_scan(struct heat *heat, uint32_t begin_ms)
@@ -399,6 +450,8 @@ static void heat_free(struct heat *heat)
         free(heat->chunks[i]);
     free(heat->chunks);
     free(heat->regions);
+    free(heat->watched.items);
+    free(heat->seen.items);
     free(heat->scans);
     free(heat->steps);
     if (heat->pagemap >= 0)

@@ -154,7 +154,37 @@ static void what_cannot_be_watched_is_not_known(void **state)
     heat_end(NULL);
 }
 
-/* Where descriptors are short for a while, what was not seen is not cold, and is seen afterwards. */
+/* A mapping that takes the place of a watched one, of the same size, is watched as well. */
+static void what_is_mapped_anew_is_watched(void **state)
+{
+    (void)state;
+    struct heat *heat = begin();
+    char *memory = memory_of(4);
+    fill(heat, memory, 6, 4 * PAGE);
+    heat_lock(heat);
+    heat_unlock(heat);
+    usleep(1100 * MS);
+    assert_ptr_equal(mmap(memory, 4 * PAGE, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+                     memory);
+    madvise(memory, 4 * PAGE, MADV_NOHUGEPAGE);
+    memset(memory, 7, 2 * PAGE);
+    heat_lock(heat);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(of(heat, memory, i),
+                         i < 2 ? HEAT_KNOWN : HEAT_KNOWN | HEAT_COLD_1S | HEAT_FILLED);
+    heat_unlock(heat);
+    usleep(1100 * MS);
+    memory[0] = 8;
+    heat_lock(heat);
+    assert_int_equal(of(heat, memory, 0), HEAT_KNOWN);
+    assert_int_equal(of(heat, memory, 1), HEAT_KNOWN | HEAT_COLD_1S);
+    heat_unlock(heat);
+    heat_end(heat);
+    munmap(memory, 4 * PAGE);
+}
+
+/* Where descriptors are short for a while, what was not seen is not cold; it is seen afterwards. */
 static void a_scan_that_fails_is_not_known(void **state)
 {
     (void)state;
@@ -189,6 +219,7 @@ int main(void)
         cmocka_unit_test(reading_is_no_writing),
         cmocka_unit_test(what_the_kernel_writes_counts),
         cmocka_unit_test(what_cannot_be_watched_is_not_known),
+        cmocka_unit_test(what_is_mapped_anew_is_watched),
         cmocka_unit_test(a_scan_that_fails_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
