@@ -1,10 +1,10 @@
 """docs.py ROOT: keeps README.md, doc/ and man/ honest. Commands and options that they speak of exist, each
 command has a page, which names its options and the words that they choose among, and each page its command, what is linked or named is there, each decision is in its index,
-ARCHITECTURE.md and the pages of rooms are short, and the commands of
+ARCHITECTURE.md and the pages of rooms are short, keys of JSON and facts of profiles are described, and the commands of
 blocks that are marked with <!-- run --> run and name the lines of code that the block says they name.
 <!-- run: 1 --> expects that exit status of the last command, <!-- run: needs PROGRAM… --> skips the block
 where one of these is missing. One line for each thing that is wrong."""
-import glob, os, re, shutil, subprocess, sys
+import glob, json, os, re, shutil, subprocess, sys
 
 ROOT = sys.argv[1]
 PAGES_OF_NO_COMMAND = {"replay-under", "mpi"}  # of an option, and of a program of its own
@@ -260,6 +260,56 @@ for kind, test in set(re.findall(r"\b(cli|unit|fuzz|web)/([\w/]*\w)\b(?!\.[ch]\b
     path = SCENARIOS[kind].format(re.sub(r"/(\w+)$", r"/test_\1.c", test) if kind == "unit" else test)
     if test != "NAME" and not glob.glob(os.path.join(ROOT, path)) and not bfm_has(kind, test):
         complain("doc/SECURITY.md", f"names the test {kind}/{test}, and there is no {path}")
+
+
+# ---- Keys ----------------------------------------------------------------------------------
+
+GOLDEN = f"{ROOT}/tests/golden/profile-v2-details.tmk"
+ask("record", "-q", "--trace", "--held", "-o", "keys.tmk", sys.executable, "-c", "import mmap; mmap.mmap(-1, 1 << 20)")
+KEYED = {  # a page, and commands whose JSON it describes
+    "doc/REPORT-JSON.md": (("report", "--json", "--tree", GOLDEN), ("report", "--json", "keys.tmk"),
+                           ("report", "--json", "--by=library", GOLDEN),
+                           ("report", "--json", f"{ROOT}/tests/golden/session-v1.session.tmk"), ("insight", "--json", GOLDEN)),
+    "doc/ANNOTATE-JSON.md": (("annotate", "--json", GOLDEN), ("annotate", "--json", GOLDEN, "main")),
+    "doc/DIFF-JSON.md": (("diff", "--json", GOLDEN, GOLDEN),),
+    "doc/TRACE-JSON.md": (("at", "--json", "--paths", "--libraries", f"{ROOT}/tests/golden/trace-v2.zstd.tmt", "peak"),
+                          ("events", "--json", "keys.tmt")),
+    "doc/PS-JSON.md": (("ps", "--format=json", str(os.getpid())), ("maps", "--format=json", "--all", str(os.getpid()))),
+}
+
+
+def spans_of(name):
+    return " ".join(re.findall(r"`([^`\n]+)`", read(name)))
+
+
+everywhere = " ".join(spans_of(each) for each in ("doc/METRICS.md", "doc/FORMAT-profile.md", "doc/REPORT-JSON.md"))
+
+
+def keys_of(value):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from keys_of(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from keys_of(inner)
+
+
+def is_described(key, text):
+    """By its name, or as one of `indirect_…`, `mapped_…`, `…_error`, `node_0_bytes … node_7_bytes`."""
+    plain = re.sub(r"^mapped_|_error$|(?<=^node_)\d", lambda found: "0" if found[0].isdigit() else "", key)
+    return re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", text) or f"{key.split('_')[0]}_…" in text
+
+
+for name, asked in KEYED.items():
+    for words in asked:
+        for line in filter(None, ask(*words).splitlines() if words[0] == "events" else [ask(*words)]):
+            for key in sorted(set(keys_of(json.loads(line)))):
+                if not is_described(key, spans_of(name) + " " + everywhere):
+                    complain(name, f"does not speak of {key}, which tidemark {words[0]} writes")
+for key in re.findall(r'^#define PROFILE_META_\w+\s+"([a-z_]+)"', read("src/files/profile/profile.h"), re.M):
+    if f"`{key}`" not in read("doc/FORMAT-profile.md"):
+        complain("doc/FORMAT-profile.md", f"does not speak of meta.{key}")
 
 
 # ---- What is shown is run ------------------------------------------------------------------
