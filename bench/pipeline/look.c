@@ -72,19 +72,26 @@ static struct smaps_mapping look_largest(pid_t pid)
     return largest;
 }
 
-/* In two rounds and in the order of hashes, as the replay gives them. */
+/* In two rounds and in the order of hashes, as the replay gives them: addresses many at a time. */
 static bool fill_round(struct live_list *list, const struct smaps_mapping *into, size_t count,
                        uint64_t bytes, uint64_t apart, bool puts)
 {
-    enum { PATHS = 1000 };
+    enum { PATHS = 1000, TOGETHER = 256 };
+    uint64_t addresses[TOGETHER];
+    size_t together = 0;
     const size_t step = 2654435761u % count; /* a prime */
     for (size_t i = 0, at = 0; i < count; i++, at += at + step < count ? step : step - count) {
         struct live_entry block = {
             .address = into->start + at * apart, .size_bytes = bytes, .node = 1 + at % PATHS};
         if (puts)
             live_list_put(list, &block);
-        else if (!live_list_expect(list, block.address))
-            return false;
+        else
+            addresses[together++] = block.address;
+        if (together == TOGETHER || (together && i + 1 == count)) {
+            if (!live_list_expect(list, addresses, together))
+                return false;
+            together = 0;
+        }
     }
     return true;
 }

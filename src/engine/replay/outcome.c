@@ -363,6 +363,41 @@ size_t replay_live_count(const struct replay *replay)
     return count;
 }
 
+/* Addresses on their way to `visit`. */
+struct outcome_addresses {
+    void (*visit)(void *context, const uint64_t *addresses, size_t count);
+    void *context;
+    size_t count;
+    uint64_t list[256];
+};
+
+static inline void outcome_visit_address(struct outcome_addresses *addresses, uint64_t address)
+{
+    addresses->list[addresses->count] = address;
+    addresses->count += address != 0; /* an empty slot's is 0 */
+    if (addresses->count == sizeof addresses->list / sizeof *addresses->list) {
+        addresses->visit(addresses->context, addresses->list, addresses->count);
+        addresses->count = 0;
+    }
+}
+
+void replay_live_addresses(const struct replay *replay,
+                           void (*visit)(void *context, const uint64_t *addresses, size_t count),
+                           void *context)
+{
+    const struct threads *threads = &replay->threads;
+    struct outcome_addresses addresses = {.visit = visit, .context = context};
+
+    for (const struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
+         block++)
+        outcome_visit_address(&addresses, block->address);
+    for (size_t i = 0; i < threads->count; i++)
+        for (size_t k = 0; k < threads->all[i].pending_count; k++)
+            if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)
+                outcome_visit_address(&addresses, threads->all[i].pending[k].block.address);
+    visit(context, addresses.list, addresses.count);
+}
+
 void replay_live_blocks(const struct replay *replay,
                         void (*visit)(void *context, const struct replay_block *block),
                         void *context)

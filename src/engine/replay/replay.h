@@ -211,6 +211,10 @@ size_t replay_live_count(const struct replay *replay);
 void replay_live_blocks(const struct replay *replay,
                         void (*visit)(void *context, const struct replay_block *block),
                         void *context);
+/* Their addresses alone, many at a time. */
+void replay_live_addresses(const struct replay *replay,
+                           void (*visit)(void *context, const uint64_t *addresses, size_t count),
+                           void *context);
 
 /* What the program or its allocator has mapped and not unmapped, piece by piece, by address,
  * disjoint. */

@@ -56,10 +56,11 @@ void live_list_release(struct live_list *list)
 /* Its place in the table, or the free one where it would stand. */
 static struct live_region *live_list_region(const struct live_list *list, uint64_t number)
 {
+    struct live_region *regions = list->regions;
     size_t mask = list->region_room - 1, at = hash_u64(number) & mask;
-    while (list->regions[at].count && list->regions[at].number != number)
+    while (regions[at].number != number && regions[at].count)
         at = (at + 1) & mask;
-    return &list->regions[at];
+    return &regions[at];
 }
 
 static void live_list_count_region(struct live_list *list, uint64_t number, uint32_t blocks)
@@ -91,12 +92,27 @@ static bool live_list_grow_regions(struct live_list *list)
     return true;
 }
 
-bool live_list_expect(struct live_list *list, uint64_t address)
+/* The first block of a region. */
+static __attribute__((noinline)) bool live_list_expect_first(struct live_list *list,
+                                                             uint64_t address)
 {
     while (list->region_count * 2 >= list->region_room)
         if (!live_list_grow_regions(list))
             return false;
     live_list_count_region(list, address >> list->region_shift, 1);
+    return true;
+}
+
+bool live_list_expect(struct live_list *list, const uint64_t *addresses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct live_region *region =
+            list->region_room ? live_list_region(list, addresses[i] >> list->region_shift) : NULL;
+        if (region && region->count)
+            region->count++;
+        else if (!live_list_expect_first(list, addresses[i]))
+            return false;
+    }
     return true;
 }
 

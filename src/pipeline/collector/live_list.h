@@ -51,7 +51,7 @@ void live_list_release(struct live_list *list);
  * ---- */
 
 /* False: no memory. */
-bool live_list_expect(struct live_list *list, uint64_t address);
+bool live_list_expect(struct live_list *list, const uint64_t *addresses, size_t count);
 /* 0 or -ENOMEM. */
 int live_list_lay_out(struct live_list *list);
 void live_list_put(struct live_list *list, const struct live_entry *block);

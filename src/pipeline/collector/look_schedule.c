@@ -152,10 +152,10 @@ struct look_copying {
     int error;
 };
 
-static void look_schedule_expect_block(void *context, const struct replay_block *block)
+static void look_schedule_expect_blocks(void *context, const uint64_t *addresses, size_t count)
 {
     struct look_copying *copying = context;
-    if (!copying->error && !live_list_expect(copying->list, block->address))
+    if (!copying->error && !live_list_expect(copying->list, addresses, count))
         copying->error = -ENOMEM;
 }
 
@@ -173,7 +173,7 @@ static int look_schedule_copy_blocks(struct look_schedule *looks, struct look *l
     struct look_copying copying = {.list = &look->blocks};
     if (!memory_bound_has_room(replay_live_count(looks->sink->replay) * LIST_BYTES))
         return -ENOMEM;
-    replay_live_blocks(looks->sink->replay, look_schedule_expect_block, &copying);
+    replay_live_addresses(looks->sink->replay, look_schedule_expect_blocks, &copying);
     int error = copying.error ? copying.error : live_list_lay_out(&look->blocks);
     if (!error)
         replay_live_blocks(looks->sink->replay, look_schedule_copy_block, &copying);

@@ -407,6 +407,26 @@ static void report_text_owners_add_forked(struct text *text, const struct profil
     strbuf_release(&line);
 }
 
+/* Says where a child's blocks from before the fork have call paths: those have other numbers here,
+ * and the parent may have freed some since. */
+static void report_text_owners_add_inherited(struct text *text, const struct profile_owner *rows,
+                                             size_t count, double least)
+{
+    unsigned long long parent = facts_number(text->profile, PROFILE_META_PARENT_PID);
+    struct strbuf line = STRBUF_INIT;
+    for (size_t i = 0; rows && parent && i < count && !line.length; i++)
+        if (rows[i].kind == PROFILE_OWNER_ALLOCATOR && rows[i].name &&
+            strcmp(rows[i].name, "from the parent") == 0 &&
+            figure_double(rows[i].resident_bytes) >= least)
+            strbuf_addf(&line,
+                        "from the parent: blocks of before the fork, and what is free between "
+                        "them; the profile of process %llu names their call paths",
+                        parent);
+    if (line.length)
+        report_part_note(text, line.data);
+    strbuf_release(&line);
+}
+
 /* ---- Huge pages ---------------------------------------------------------------------------- */
 
 /* A huge page is resident in full, whatever part of it was touched. */
@@ -707,6 +727,7 @@ void report_first_owners(struct text *text, size_t most, bool with_callers, bool
     }
     if (first.order && with_notes) {
         report_text_owners_add_forked(text, first.rows, first.count, NOTED_SHARE * first.whole);
+        report_text_owners_add_inherited(text, first.rows, first.count, NOTED_SHARE * first.whole);
         report_text_owners_add_huge(text, first.rows, first.count, NOTED_SHARE * first.whole);
         report_text_owners_add_swapped(text, first.rows, first.count, NOTED_SHARE * first.whole);
     }
@@ -732,6 +753,7 @@ static int report_text_owners_add(struct text *text, size_t most)
                                                    figure_double(sample->resident_bytes))
                      : -ENOMEM;
     report_text_owners_add_forked(text, rows, kept, 1);
+    report_text_owners_add_inherited(text, rows, kept, 1);
     report_text_owners_add_huge(text, rows, kept, 1);
     free(rows);
     strbuf_release(&rest);

@@ -498,12 +498,16 @@ struct checking {
     const struct brute *brute;
     bool seen[BRUTE_EVENTS];
     size_t count, unknown;
+    uint64_t addresses[BRUTE_EVENTS]; /* in the replay's order */
+    size_t asked, elsewhere;          /* addresses alone, and those that differ */
 };
 
 static void note_block(void *context, const struct replay_block *got)
 {
     struct checking *checking = context;
 
+    if (checking->count < BRUTE_EVENTS)
+        checking->addresses[checking->count] = got->address;
     checking->count++;
     for (size_t i = 0; i < checking->brute->block_count; i++) {
         const struct brute_block *block = &checking->brute->blocks[i];
@@ -517,6 +521,15 @@ static void note_block(void *context, const struct replay_block *got)
     checking->unknown++;
 }
 
+static void note_addresses(void *context, const uint64_t *addresses, size_t count)
+{
+    struct checking *checking = context;
+
+    for (size_t i = 0; i < count; i++, checking->asked++)
+        checking->elsewhere += checking->asked >= checking->count ||
+                               checking->addresses[checking->asked] != addresses[i];
+}
+
 static void same_live_blocks(const struct brute *brute, const struct replay *replay)
 {
     static struct checking checking;
@@ -527,6 +540,9 @@ static void same_live_blocks(const struct brute *brute, const struct replay *rep
     differ("live blocks that nobody knows", 0, checking.unknown, 0);
     differ("live blocks", 0, checking.count, brute->program.total.live_count);
     differ("live blocks", 1, replay_live_count(replay), checking.count);
+    replay_live_addresses(replay, note_addresses, &checking);
+    differ("addresses of live blocks", 0, checking.asked, checking.count);
+    differ("addresses of live blocks", 1, checking.elsewhere, 0);
 }
 
 unsigned history_compare(struct history *history, const struct brute *brute, struct replay *replay)

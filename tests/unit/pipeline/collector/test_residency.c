@@ -74,7 +74,7 @@ static void fill(struct live_list *list, const struct live_entry *blocks, size_t
         memcpy(list->blocks, blocks, count * sizeof *blocks);
     list->count = by_regions ? 0 : count;
     for (size_t i = 0; by_regions && i < count; i++)
-        assert_true(live_list_expect(list, blocks[i].address));
+        assert_true(live_list_expect(list, &blocks[i].address, 1));
     if (by_regions)
         assert_int_equal(live_list_lay_out(list), 0);
     for (size_t i = 0; by_regions && i < count; i++)
