@@ -65,5 +65,5 @@ cmake_path(GET CMAKE_CURRENT_LIST_DIR PARENT_PATH bfm_folder)
 if(NOT CMAKE_SOURCE_DIR STREQUAL bfm_folder AND NOT TIDEMARK_SANITIZE)
     add_test(NAME unit/bfm/alone COMMAND ${CMAKE_CURRENT_LIST_DIR}/alone.sh
         ${CMAKE_COMMAND} ${bfm_folder} ${CMAKE_C_COMPILER})
-    set_tests_properties(unit/bfm/alone PROPERTIES TIMEOUT 300)
+    set_tests_properties(unit/bfm/alone PROPERTIES TIMEOUT 900)
 endif()

@@ -14,6 +14,13 @@ until_true() {
     done
 }
 
+# How many times as long as alone a process takes here and now: 1 on a machine that is not busy.
+times_as_long() {
+    local TIMEFORMAT='%R %U' i real user
+    read -r real user < <({ time (for ((i = 0; i < 100000; i++)); do :; done); } 2>&1)
+    awk -v real="$real" -v user="$user" 'BEGIN { print int(real / (user > 0.01 ? user : 0.01) + 0.5) }'
+}
+
 # Background processes are ended whatever happens; what the shell would say of it is not wanted.
 kill_hard() {
     kill -KILL "$@"

@@ -81,7 +81,12 @@ lost=$((${lost:-0} + $(find round -name 'run.sleep.*' | wc -l)))
 rm -rf round
 mkdir round
 (cd round && exec "$TIDEMARK" record -o run.tmk -- sh -c 'i=0
-    while [ $i -lt 120 ]; do [ $i != 30 ] || kill -KILL $(pgrep -P '"\$PPID"' -x tidemark-coll); /bin/true; i=$((i + 1)); done
+    while [ $i -lt 30 ]; do /bin/true; i=$((i + 1)); done
+    old=$(pgrep -P '"\$PPID"' -x tidemark-coll)
+    kill -KILL $old
+    # On a busy machine another one begins late, and what begins before is recorded by nobody.
+    until pgrep -P '"\$PPID"' -x tidemark-coll | grep -qvx $old; do :; done
+    while [ $i -lt 120 ]; do /bin/true; i=$((i + 1)); done
     echo all; exit 9') >out 2>err
 [ $? = 9 ] && [ "$(cat out)" = all ] || fail "another: $(cat out err)"
 grep -q 'is recorded beside: run-2.tmk$' err && [ "$(wc -l <err)" = 1 ] || fail "another: said $(cat err)"
@@ -89,7 +94,7 @@ grep -q 'is recorded beside: run-2.tmk$' err && [ "$(wc -l <err)" = 1 ] || fail 
 before=$("$TIDEMARK" report --json round/run.session.tmk | jq '[.programs[].processes] | add')
 behind=$("$TIDEMARK" report --json round/run-2.session.tmk | jq '[.programs[].processes] | add')
 [ "$before" -ge 27 ] && [ "$before" -le 30 ] || fail "another: $before of 30 processes before"
-[ "$behind" -ge 30 ] && [ "$behind" -le 90 ] || fail "another: $behind of 90 processes behind"
+[ "$behind" -ge 30 ] && [ "$behind" -le 100 ] || fail "another: $behind of 90 processes behind"
 [ "$(find round ! -name '*.tmk' -type f | wc -l)" = 0 ] || fail "another: $(ls round)"
 
 # It is record that is killed: the collector completes the profile.
