@@ -303,10 +303,11 @@ def is_described(key, text):
 
 for name, asked in KEYED.items():
     for words in asked:
-        for line in filter(None, ask(*words).splitlines() if words[0] == "events" else [ask(*words)]):
-            for key in sorted(set(keys_of(json.loads(line)))):
-                if not is_described(key, spans_of(name) + " " + everywhere):
-                    complain(name, f"does not speak of {key}, which tidemark {words[0]} writes")
+        lines = filter(None, ask(*words).splitlines() if words[0] == "events" else [ask(*words)])
+        said = spans_of(name) + " " + everywhere
+        for key in sorted({key for line in lines for key in keys_of(json.loads(line))}):
+            if not is_described(key, said):
+                complain(name, f"does not speak of {key}, which tidemark {words[0]} writes")
 for key in re.findall(r'^#define PROFILE_META_\w+\s+"([a-z_]+)"', read("src/files/profile/profile.h"), re.M):
     if f"`{key}`" not in read("doc/FORMAT-profile.md"):
         complain("doc/FORMAT-profile.md", f"does not speak of meta.{key}")
