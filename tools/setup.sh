@@ -56,6 +56,10 @@ python3         recorded as a real program
 perl            recorded as a real program
 php-cli         its call paths beside its own backtraces
 ruby            its call paths beside its own backtraces
+lua5.1          its call paths beside its own backtraces
+lua5.2          the same
+lua5.3          the same
+lua5.4          the same
 ghostscript     recorded as a real program
 redis-tools     recorded as a real program: redis-server, without the service
 chromium-headless-shell tests look at the web view: Chromium without windows

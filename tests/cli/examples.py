@@ -99,7 +99,7 @@ def shell(script, where, **more):
 
 def make_stage(where):
     os.makedirs(where)
-    for name, text in ("mesh.cpp", MESH), ("parser.c", PARSER), ("script.py", "print(len([str(i) for i in range(1000)]))\n"), ("script.pl", "print scalar(my @list = map { qq(text $_) } 1 .. 1000), qq(\\n);\n"), ("script.php", "<?php\nprint(count(array_map(fn($i) => \"text $i\", range(1, 1000))) . \"\\n\");\n"), ("script.rb", "puts((1..1000).map { |i| %(text #{i}) }.size)\n"), ("Makefile", "all:\n\tcc -c parser.c -o made.o\n"):
+    for name, text in ("mesh.cpp", MESH), ("parser.c", PARSER), ("script.py", "print(len([str(i) for i in range(1000)]))\n"), ("script.pl", "print scalar(my @list = map { qq(text $_) } 1 .. 1000), qq(\\n);\n"), ("script.php", "<?php\nprint(count(array_map(fn($i) => \"text $i\", range(1, 1000))) . \"\\n\");\n"), ("script.rb", "puts((1..1000).map { |i| %(text #{i}) }.size)\n"), ("script.lua", "local t = {} for i = 1, 1000 do t[i] = 'text ' .. i end print(#t)\n"), ("Makefile", "all:\n\tcc -c parser.c -o made.o\n"):
         with open(f"{where}/{name}", "w") as file:
             file.write(text)
     shutil.copy(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/heavy.cpp"), where)

@@ -1,4 +1,4 @@
-/* As a Perl and a Ruby of versions to come and a PHP with threads look from outside. */
+/* As a Perl and a Ruby of versions to come, a PHP with threads and LuaJIT look from outside. */
 unsigned char PL_revision = 5, PL_version = 98;
 void perl_construct(void *interpreter)
 {
@@ -13,6 +13,14 @@ void execute_ex(void *frame)
 
 const char ruby_version[] = "9.8.7";
 void ruby_init(void)
+{
+}
+
+void lua_newstate(void)
+{
+}
+
+void lua_resume(void)
 {
 }
 

@@ -660,7 +660,7 @@ static void facts_add_unfollowed(struct strbuf *out, const struct profile *profi
 
 static void facts_add_native_scripts(struct strbuf *out, const struct profile *profile)
 {
-    static const char *const names[] = {"Python", "Perl", "PHP", "Ruby"};
+    static const char *const names[] = {"Python", "Perl", "PHP", "Ruby", "Lua"};
     uint64_t which = facts_number(profile, PROFILE_META_NATIVE_SCRIPTS);
     const char *between = "call paths have no functions of scripts: frames of this version of ";
 
@@ -671,8 +671,9 @@ static void facts_add_native_scripts(struct strbuf *out, const struct profile *p
             strbuf_addf(out, "%s%s", between, names[i]);
             between = " and of ";
         }
-    strbuf_add_string(out, " cannot be read (Python 3.11 to 3.13, Perl 5.28 to 5.40, PHP 8.1 to "
-                           "8.4 without threads, Ruby 2.7 to 3.4 can)\n");
+    strbuf_add_string(
+        out, " cannot be read (Python 3.11 to 3.13, Perl 5.28 to 5.40, PHP 8.1 to "
+             "8.4 without threads, Ruby 2.7 to 3.4, Lua 5.1 to 5.4 from its beginning can)\n");
 }
 
 /* Says whose the freed blocks were, as far as the way of recording tells. */

@@ -319,6 +319,18 @@ static bool name_is_ruby_extension(const char *module)
             strstr(module, "/ruby/site_ruby/") || strstr(module, "/gems/"));
 }
 
+/* Native functions of Lua's. */
+static bool name_is_lua_library(const char *file)
+{
+    return strcmp(file, "[C]") == 0;
+}
+
+/* Extension modules of Lua: lua/5.4/lpeg.so. */
+static bool name_is_lua_extension(const char *module)
+{
+    return strstr(module, ".so") && strstr(module, "/lua/5.");
+}
+
 /* Go's run-time, and what cgo puts between Go and C. */
 static bool name_is_go_library(const char *function, const char *file)
 {
@@ -384,16 +396,17 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "g_slice_alloc", "g_slice_alloc0", "g_slice_free1", NULL};
     if (module && (name_any_prefix(name_base(module), modules) ||
                    name_is_python_extension(name_base(module)) || name_is_perl_extension(module) ||
-                   name_is_ruby_extension(module)))
+                   name_is_ruby_extension(module) || name_is_lua_extension(module)))
         return true;
     for (size_t i = 0; function && wrappers[i]; i++)
         if (!strcmp(function, wrappers[i]))
             return true;
     if (linkage && name_any_prefix(linkage, symbols))
         return true;
-    if (file && ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/") ||
-                 name_is_python_library(file) || name_is_perl_library(file) ||
-                 name_is_php_library(file) || name_is_ruby_library(file)))
+    if (file &&
+        ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/") ||
+         name_is_python_library(file) || name_is_perl_library(file) || name_is_php_library(file) ||
+         name_is_ruby_library(file) || name_is_lua_library(file)))
         return true;
     if (!function)
         return false;

@@ -84,8 +84,8 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 /* integer: events recorded without call path */
 #define PROFILE_META_UNATTRIBUTED        "unattributed"
 #define PROFILE_META_UNSEEN_CONSTRUCTORS "unseen_constructors" /* integer: modules, see wire.h */
-/* integer: 1 Python, 2 Perl, 4 PHP, 8 Ruby, or a sum of these, of a version whose frames cannot be
- * read. Absent: none */
+/* integer: 1 Python, 2 Perl, 4 PHP, 8 Ruby, 16 Lua, or a sum of these, of a version whose frames
+ * cannot be read. Absent: none */
 #define PROFILE_META_NATIVE_SCRIPTS "native_scripts"
 /* integers: programs that it executed, itself or by a fork, and that are not recorded: with an
  * environment without the recorder; with privileges (setuid); statically linked, of 32 bits, for

@@ -12,7 +12,7 @@
 
 enum {
     PAGE_BYTES = 4096,
-    STUB_BYTES = 32, /* mov r9, context (10); jmp *hook (6); hook (8) */
+    STUB_BYTES = 32, /* mov r9, context (10), if there is one; jmp *hook (6); hook (8) */
     SLOT_BYTES = STUB_BYTES + ENTRY_MOVED_BYTES,
 };
 
@@ -74,10 +74,13 @@ static void *entry_map_near(const struct span *span, size_t bytes)
 static void entry_write_stub(uint8_t *to, const struct entry_point *point)
 {
     static const uint8_t move[] = {0x49, 0xb9}, jump[] = {0xff, 0x25, 0, 0, 0, 0};
-    memcpy(to, move, 2);
-    memcpy(to + 2, &point->context, 8);
-    memcpy(to + 10, jump, 6);
-    memcpy(to + 16, &point->hook, 8);
+    if (point->context) {
+        memcpy(to, move, 2);
+        memcpy(to + 2, &point->context, 8);
+        to += 10;
+    }
+    memcpy(to, jump, 6);
+    memcpy(to + 6, &point->hook, 8);
 }
 
 static enum entry_fault entry_write(struct entry_point *points, unsigned count, uint8_t *memory)

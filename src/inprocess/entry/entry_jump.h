@@ -5,7 +5,8 @@
  *      rest of the function ◀────────────────────────────────────────────────────────── jmp ◀─╯
  *
  * The hook gets the function's first five arguments, and `context` as its sixth. Its return address
- * is the program's. Calling `original` runs the function as it was.
+ * is the program's. Calling `original` runs the function as it was. Without a context all registers
+ * are the program's.
  *
  * May not run while another thread can be in the function. Runs inside other people's programs: no
  * malloc, no stdio, system calls by number. x86-64 only; elsewhere each attempt returns

@@ -13,9 +13,11 @@
 #include "base/hash.h"
 #include "base/ticks.h"
 #include "interpose/real.h"
+#include "recorder/hooks_lua.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "recorder/thread.h"
+#include "runtimes/lua.h"
 #include "runtimes/perl.h"
 #include "runtimes/php.h"
 #include "runtimes/python.h"
@@ -261,6 +263,7 @@ static bool script_paths_is_beginning(const struct mixture *mixture, uint32_t fr
 static void script_paths_mix(struct mixture *mixture)
 {
     bool whole = script_paths_match(mixture);
+    bool is_native = shared_header()->flags & WIRE_FLAG_NATIVE;
     uint32_t i = 0;
 
     for (; i < mixture->native_count; i++) {
@@ -269,7 +272,7 @@ static void script_paths_mix(struct mixture *mixture)
             break;
         if (runtime->is_call(ip) && whole)
             script_paths_add_call(mixture);
-        else if (!script_paths_is_hidden(ip))
+        else if (!script_paths_is_hidden(ip) && (whole || is_native || !runtime->is_call(ip)))
             script_paths_add(mixture, ip);
         else if (!whole)
             break;
@@ -463,6 +466,14 @@ static uint32_t script_paths_capture_ruby(struct unwind_memory *memory,
     return script_paths_capture_by(memory, start, ruby_stack_key, &key);
 }
 
+static uint32_t script_paths_capture_lua(struct unwind_memory *memory,
+                                         const struct unwind_start *start)
+{
+    uint64_t key;
+
+    return script_paths_capture_by(memory, start, lua_stack_key, &key);
+}
+
 /* ---- Finding the interpreter ---- */
 
 /* Is the program itself the interpreter (python…, perl…)? Then its frames are hidden too. */
@@ -504,7 +515,8 @@ static void script_paths_tell_unread(const struct dl_phdr_info *info)
     uint32_t unread = (python_is_unread(info) ? WIRE_SCRIPTS_PYTHON : 0) |
                       (perl_is_unread(info) ? WIRE_SCRIPTS_PERL : 0) |
                       (php_is_unread(info) ? WIRE_SCRIPTS_PHP : 0) |
-                      (ruby_is_unread(info) ? WIRE_SCRIPTS_RUBY : 0);
+                      (ruby_is_unread(info) ? WIRE_SCRIPTS_RUBY : 0) |
+                      (lua_is_unread(info) ? WIRE_SCRIPTS_LUA : 0);
 
     if (unread)
         script_paths_tell(unread);
@@ -514,11 +526,13 @@ static const struct interpreter {
     const struct runtime *runtime;
     bool (*see_module)(const struct dl_phdr_info *info);
     __typeof__(thread_capture) capture;
+    bool (*begin)(const struct dl_phdr_info *info); /* false: it cannot be read; NULL: it can */
 } interpreters[] = {
-    {&python_runtime, python_see_module, script_paths_capture_python},
-    {&perl_runtime, perl_see_module, script_paths_capture_perl},
-    {&php_runtime, php_see_module, script_paths_capture_php},
-    {&ruby_runtime, ruby_see_module, script_paths_capture_ruby},
+    {&python_runtime, python_see_module, script_paths_capture_python, NULL},
+    {&perl_runtime, perl_see_module, script_paths_capture_perl, NULL},
+    {&php_runtime, php_see_module, script_paths_capture_php, NULL},
+    {&ruby_runtime, ruby_see_module, script_paths_capture_ruby, NULL},
+    {&lua_runtime, lua_see_module, script_paths_capture_lua, hooks_lua_begin},
 };
 enum { INTERPRETERS = sizeof interpreters / sizeof *interpreters };
 
@@ -530,7 +544,12 @@ bool script_paths_see_module(const struct dl_phdr_info *info, bool is_program)
         return false;
     while (seen < interpreters + INTERPRETERS && !seen->see_module(info))
         seen++;
-    if (seen == interpreters + INTERPRETERS) {
+    bool is_seen = seen < interpreters + INTERPRETERS;
+    if (is_seen && seen->begin && !seen->begin(info)) {
+        seen->runtime->forget();
+        is_seen = false;
+    }
+    if (!is_seen) {
         script_paths_tell_unread(info);
         return false;
     }

@@ -1,7 +1,8 @@
 /* What the recorder asks an interpreter that it can read (script_paths.h): which native frames run
  * scripts, which frames of scripts these are, and how one of them is called. An interpreter is a
- * `struct runtime`; python.h, perl.h, php.h and ruby.h have one each. Another one: a file here that
- * finds it by its exports, its row in script_paths.c, and a test by a counter in the script.
+ * `struct runtime`; python.h, perl.h, php.h, ruby.h and lua.h have one each. Another one: a file
+ * here that finds it by its exports, its row in script_paths.c, and a test by a counter in the
+ * script.
  *
  *   stack_key()    a hash of the thread's frames, at each event: a few loads a frame
  *   stack()        the frames themselves, where the hash is new
@@ -19,7 +20,8 @@
 struct script_frame {
     uintptr_t code;        /* what is run, as the interpreter has it; 0: no function */
     uintptr_t instruction; /* where it is */
-    unsigned kind;         /* the interpreter's own affair */
+    uintptr_t caller;      /* the interpreter's own affair */
+    unsigned kind;         /* the same */
     bool ends;             /* the outermost frame of a native call of the interpreter */
 };
 

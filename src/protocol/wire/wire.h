@@ -487,7 +487,8 @@ enum wire_scripts {
     WIRE_SCRIPTS_PYTHON = 1,
     WIRE_SCRIPTS_PERL = 2,
     WIRE_SCRIPTS_PHP = 4,
-    WIRE_SCRIPTS_RUBY = 8
+    WIRE_SCRIPTS_RUBY = 8,
+    WIRE_SCRIPTS_LUA = 16
 };
 
 /* ---- What is not seen ----------------------------------------------------------------------

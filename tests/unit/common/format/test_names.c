@@ -150,6 +150,10 @@ static void library_frames_are_known(void **state)
     assert_true(
         name_is_library("x", NULL, "/usr/share/php/Symfony/Component/Yaml/Parser.php", NULL));
     assert_false(name_is_library("x", NULL, "/srv/www/vendor/a/b.php", NULL));
+    /* Lua's native functions and extensions; not packages. */
+    assert_true(name_is_library("gsub", NULL, "[C]", NULL));
+    assert_true(name_is_library("x", NULL, NULL, "/usr/lib/x86_64-linux-gnu/lua/5.4/lpeg.so"));
+    assert_false(name_is_library("f", NULL, "/usr/share/lua/5.4/pl/List.lua", NULL));
     /* Ruby's own, and what loads files; not gems. */
     assert_true(name_is_library("map", NULL, "[C function]", NULL));
     assert_true(name_is_library("tap", NULL, "<internal:kernel>", NULL));

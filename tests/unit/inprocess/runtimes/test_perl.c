@@ -1,20 +1,20 @@
 /* Frames of Perl read out of memory that was laid out as 5.36 and 5.30 lay it out; and out of the
  * same memory with any damage: no read where there is no memory, no endless loop. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <cmocka.h>
+
+/* That may be read too. */
+static uintptr_t other_page;
+#define ALSO_READABLE(address) (other_page && (address)-other_page < PAGE)
+
+#include "interpreter_memory.h"
 #include "interpose/real.h"
 #include "runtimes/perl.h"
 
 enum {
-    PAGE = 4096,
     /* Where things lie in the memory. */
     INTERPRETER = 0,
     LEVEL = 0x1000,
@@ -33,25 +33,11 @@ enum {
     FRAMES = 64,
 };
 
-#define NOTHING (1ull << 39)
-
-static char *memory; /* with nothing before and behind it */
 static pthread_key_t key;
 static uint8_t revision = 5, version;
 static bool has_threads = true;
 static uintptr_t statement_now, level_now; /* of an interpreter without */
 static struct code_span code = {0x1000, 0x1010};
-
-static uintptr_t other_page; /* that may be read too */
-
-bool __wrap_stack_word_readable(uintptr_t address);
-
-/* What else is in this process may be there, as a sanitizer's memory is, but nothing may lead to
- * it. */
-bool __wrap_stack_word_readable(uintptr_t address)
-{
-    return address - (uintptr_t)memory < BYTES || (other_page && address - other_page < PAGE);
-}
 
 /* The exports of a module. */
 const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name)
@@ -68,21 +54,6 @@ const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name
     symbol.st_value = (uintptr_t)at;
     symbol.st_size = code.hi - code.lo;
     return at ? &symbol : NULL;
-}
-
-static uintptr_t place(size_t offset)
-{
-    return (uintptr_t)memory + offset;
-}
-
-static void put(size_t offset, uintptr_t value)
-{
-    memcpy(memory + offset, &value, sizeof value);
-}
-
-static void put_number(size_t offset, uint32_t value)
-{
-    memcpy(memory + offset, &value, sizeof value);
 }
 
 static void put_half(size_t offset, uint16_t value)
@@ -300,36 +271,6 @@ static void what_made_a_thread_may_go(void **state)
     assert_int_equal(perl_runtime.stack(frames, FRAMES), 3);
 }
 
-static uint64_t draw(void)
-{
-    static uint64_t seed = 1;
-
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    return seed ^= seed << 17;
-}
-
-static uintptr_t damage(void)
-{
-    switch (draw() % 8) {
-    case 0:
-        return draw() |
-               1ull << 62; /* no address: what else is in this process is not ours to read */
-    case 1:
-        return 0;
-    case 2:
-        return place(BYTES) - draw() % 128; /* at the hole, over its edge */
-    case 3:
-        return place(BYTES) + draw() % PAGE;
-    case 4:
-        return UINT64_MAX - draw() % 4096;
-    case 5:
-        return draw() % 4096;
-    default:
-        return place(draw() % BYTES & ~7ull);
-    }
-}
-
 static void no_damage_is_followed_out_of_memory(void **state)
 {
     enum { ROUNDS = 200000 };
@@ -369,12 +310,8 @@ int main(int argc, char **argv)
     };
     version = argc > 1 ? (uint8_t)atoi(argv[1]) : 36;
     has_threads = argc <= 2;
-    /* A damaged count of contexts leads 223 GB on at most. */
-    char *nothing =
-        mmap(NULL, NOTHING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    memory = nothing + NOTHING / 2;
-    if (nothing == MAP_FAILED || mprotect(memory, BYTES, PROT_READ | PROT_WRITE) != 0 ||
-        pthread_key_create(&key, NULL) != 0 || pthread_setspecific(key, memory) != 0)
+    if (!memory_make(BYTES) || pthread_key_create(&key, NULL) != 0 ||
+        pthread_setspecific(key, memory) != 0)
         return 1;
     version++; /* a development version */
     if (perl_see_module(&none))

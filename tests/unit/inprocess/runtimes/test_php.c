@@ -1,20 +1,14 @@
 /* Frames of PHP read out of memory that was laid out as 8.1 to 8.4 lay it out; and out of the same
  * memory with any damage: no read where there is no memory, no endless loop. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <cmocka.h>
+#include "interpreter_memory.h"
 #include "interpose/real.h"
 #include "runtimes/php.h"
 #include "runtimes/script_memory.h"
 
 enum {
-    PAGE = 4096,
     /* Where things lie in the memory. */
     GLOBALS = 0, /* executor_globals */
     GLOBALS_BYTES = 0x600,
@@ -37,27 +31,12 @@ enum {
     EVAL = 4,
 };
 
-#define NOTHING (1ull << 39)
-
-static char *memory; /* with nothing before and behind it */
 static struct {
     uint32_t api;
     size_t before_thrown, count, instructions, file;
 } layout;
 static bool has_globals = true;
 static struct code_span code = {0x1000, 0x1010};
-
-bool __wrap_stack_word_readable(uintptr_t address);
-
-bool __wrap_stack_word_readable(uintptr_t address)
-{
-    return address - (uintptr_t)memory < BYTES;
-}
-
-static uintptr_t place(size_t offset)
-{
-    return (uintptr_t)memory + offset;
-}
 
 /* The exports of a module. */
 const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name)
@@ -72,16 +51,6 @@ const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name
     symbol.st_value = at;
     symbol.st_size = at == code.lo ? code.hi - code.lo : GLOBALS_BYTES;
     return at ? &symbol : NULL;
-}
-
-static void put(size_t offset, uintptr_t value)
-{
-    memcpy(memory + offset, &value, sizeof value);
-}
-
-static void put_number(size_t offset, uint32_t value)
-{
-    memcpy(memory + offset, &value, sizeof value);
 }
 
 static uintptr_t string(unsigned number, const char *text)
@@ -284,35 +253,6 @@ static void an_address_of_another_epoch_is_none(void **state)
     }
 }
 
-static uint64_t draw(void)
-{
-    static uint64_t seed = 1;
-
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    return seed ^= seed << 17;
-}
-
-static uintptr_t damage(void)
-{
-    switch (draw() % 8) {
-    case 0:
-        return draw() | 1ull << 62; /* no address */
-    case 1:
-        return 0;
-    case 2:
-        return place(BYTES) - draw() % 128; /* at the hole, over its edge */
-    case 3:
-        return place(BYTES) + draw() % PAGE;
-    case 4:
-        return UINT64_MAX - draw() % 4096;
-    case 5:
-        return draw() % 4096;
-    default:
-        return place(draw() % BYTES & ~7ull);
-    }
-}
-
 static void no_damage_is_followed_out_of_memory(void **state)
 {
     enum { ROUNDS = 200000 };
@@ -393,12 +333,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_address_of_another_epoch_is_none),
         cmocka_unit_test(no_damage_is_followed_out_of_memory),
     };
-    char *nothing =
-        mmap(NULL, NOTHING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    memory = nothing + NOTHING / 2;
-    if (nothing == MAP_FAILED || mprotect(memory, BYTES, PROT_READ | PROT_WRITE) != 0 ||
-        !layout_of(argc > 1 ? atoi(argv[1]) : 82))
+    if (!memory_make(BYTES) || !layout_of(argc > 1 ? atoi(argv[1]) : 82))
         return 1;
     return it_begins() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }

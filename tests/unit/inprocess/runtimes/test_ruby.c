@@ -1,21 +1,20 @@
 /* Frames of Ruby read out of memory that was laid out as 2.7 to 3.4 lay it out; and out of the same
  * memory with any damage: no read where there is no memory, no endless loop. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <cmocka.h>
+
+static __thread uintptr_t own[3]; /* as the interpreter's words of each thread */
+#define ALSO_READABLE(address) ((address) - (uintptr_t)own < sizeof own)
+
+#include "interpreter_memory.h"
 #include "interpose/real.h"
 #include "runtimes/ruby.h"
 #include "runtimes/script_memory.h"
 
 enum {
-    PAGE = 4096,
     /* Where things lie in the memory. */
     CONTEXT = 0x100,
     THREAD = 0x200,
@@ -43,31 +42,15 @@ enum {
     METHOD = 0x11110001,
 };
 
-#define NOTHING (1ull << 39)
-
-static char *memory; /* with nothing before and behind it */
 static struct {
     char version[8];
     size_t frame_bytes, thread, owner, machine, sets, lines, line_bytes, heap;
     bool is_old_text;
 } layout;
-static __thread uintptr_t own[3]; /* as the interpreter's words of each thread */
 static struct code_span code = {0x1000, 0x1010};
 static size_t collections;
 static bool collects, unlocked, has_functions = true;
 static const unsigned begins[] = {0, 5, 53, 54, 60, 117, 566, 1100};
-
-bool __wrap_stack_word_readable(uintptr_t address);
-
-bool __wrap_stack_word_readable(uintptr_t address)
-{
-    return address - (uintptr_t)memory < BYTES || address - (uintptr_t)own < sizeof own;
-}
-
-static uintptr_t place(size_t offset)
-{
-    return (uintptr_t)memory + offset;
-}
 
 static size_t collections_of(void)
 {
@@ -113,16 +96,6 @@ const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name
     symbol.st_value = at;
     symbol.st_size = code.hi - code.lo;
     return at ? &symbol : NULL;
-}
-
-static void put(size_t offset, uintptr_t value)
-{
-    memcpy(memory + offset, &value, sizeof value);
-}
-
-static void put_number(size_t offset, uint32_t value)
-{
-    memcpy(memory + offset, &value, sizeof value);
 }
 
 static uintptr_t string(unsigned number, const char *text)
@@ -392,35 +365,6 @@ static void a_cut_name_ends_with_a_character(void **state)
     }
 }
 
-static uint64_t draw(void)
-{
-    static uint64_t seed = 1;
-
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    return seed ^= seed << 17;
-}
-
-static uintptr_t damage(void)
-{
-    switch (draw() % 8) {
-    case 0:
-        return draw() | 1ull << 62; /* no address */
-    case 1:
-        return 0;
-    case 2:
-        return place(BYTES) - draw() % 128; /* at the hole, over its edge */
-    case 3:
-        return place(BYTES) + draw() % PAGE;
-    case 4:
-        return UINT64_MAX - draw() % 4096;
-    case 5:
-        return draw() % 4096;
-    default:
-        return place(draw() % BYTES & ~7ull);
-    }
-}
-
 static void no_damage_is_followed_out_of_memory(void **state)
 {
     enum { ROUNDS = 200000 };
@@ -502,12 +446,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_cut_name_ends_with_a_character),
         cmocka_unit_test(no_damage_is_followed_out_of_memory),
     };
-    char *nothing =
-        mmap(NULL, NOTHING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    memory = nothing + NOTHING / 2;
-    if (nothing == MAP_FAILED || mprotect(memory, BYTES, PROT_READ | PROT_WRITE) != 0 ||
-        !layout_of(argc > 1 ? atoi(argv[1]) : 31))
+    if (!memory_make(BYTES) || !layout_of(argc > 1 ? atoi(argv[1]) : 31))
         return 1;
     return it_begins() ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
 }
