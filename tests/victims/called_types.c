@@ -22,6 +22,10 @@ struct text {
     size_t length;
     char bytes[];
 };
+struct old_text {
+    int length;
+    char bytes[1];
+};
 typedef struct {
     long a, b, c;
 } plain_t;
@@ -124,6 +128,13 @@ APART static void open_ended(const char *words)
     strcpy(text->bytes, words);
     keep(text);
 }
+APART static void old_open_ended(const char *words)
+{
+    struct old_text *text = malloc(sizeof *text + strlen(words));
+    text->length = (int)strlen(words);
+    strcpy(text->bytes, words);
+    keep(text);
+}
 APART static void numbers(int n)
 {
     int *array = malloc((size_t)n * sizeof *array);
@@ -169,6 +180,7 @@ int main(void)
         pointers(3 + i);
         larger();
         raw();
+        old_open_ended(i % 2 ? "some words" : "other words than these");
         open_ended(i % 2 ? "some words" : "other words than these");
     }
     by_global();

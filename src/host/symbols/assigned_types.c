@@ -367,12 +367,22 @@ static void assigned_types_see(struct typing_call *typing)
 
 /* ---- All of it ------------------------------------------------------------------------------- */
 
-/* Whether the last member is an array without a size. */
+/* Whether the array has no size, or one element, as open arrays were written before C99. */
+static bool assigned_types_is_open_array(Dwarf_Die *array)
+{
+    Dwarf_Die element = *array;
+    Dwarf_Word bytes, of_element;
+    if (dwarf_aggregate_size(array, &bytes) != 0 || bytes == 0)
+        return true;
+    return assigned_types_follow(&element, DW_AT_type) &&
+           dwarf_aggregate_size(&element, &of_element) == 0 && of_element == bytes;
+}
+
+/* Whether the last member is an open array. */
 static bool assigned_types_is_open(Dwarf_Die *type)
 {
     const char *furthest = NULL;
     Dwarf_Die child, last = {0};
-    Dwarf_Word bytes;
     if (dwarf_tag(type) != DW_TAG_structure_type || !dwarf_walk_child(&furthest, type, &child))
         return false;
     do
@@ -381,7 +391,7 @@ static bool assigned_types_is_open(Dwarf_Die *type)
     while (dwarf_walk_sibling(&furthest, &child));
     return last.addr && assigned_types_follow(&last, DW_AT_type) &&
            assigned_types_peel(&last, NULL) && dwarf_tag(&last) == DW_TAG_array_type &&
-           (dwarf_aggregate_size(&last, &bytes) != 0 || bytes == 0);
+           assigned_types_is_open_array(&last);
 }
 
 /* "node *"; "pointer" if the type has no name. */
