@@ -7,24 +7,48 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* SQLite locks bytes from 2^30 on. This byte is none of them. */
-static const struct flock one_byte = {.l_whence = SEEK_SET, .l_start = 1ll << 62, .l_len = 1};
+/* SQLite locks bytes from 2^30 on. These bytes are none of them. */
+enum alive_byte { ALIVE_WRITER, ALIVE_SUBJECT };
+
+static struct flock alive_lock_of(enum alive_byte byte, int type)
+{
+    return (struct flock){
+        .l_whence = SEEK_SET, .l_start = (1ll << 62) + byte, .l_len = 1, .l_type = (short)type};
+}
+
+static void alive_set(int fd, enum alive_byte byte, int type)
+{
+    struct flock lock = alive_lock_of(byte, type);
+    fcntl(fd, F_OFD_SETLK, &lock);
+}
 
 void alive_lock(int fd)
 {
-    struct flock lock = one_byte;
-    lock.l_type = F_WRLCK;
-    fcntl(fd, F_OFD_SETLK, &lock);
+    alive_set(fd, ALIVE_WRITER, F_WRLCK);
+}
+
+void alive_lock_subject(int fd)
+{
+    alive_set(fd, ALIVE_SUBJECT, F_WRLCK);
+}
+
+void alive_unlock_subject(int fd)
+{
+    alive_set(fd, ALIVE_SUBJECT, F_UNLCK);
+}
+
+static bool alive_is_set(int fd, enum alive_byte byte)
+{
+    struct flock lock = alive_lock_of(byte, F_RDLCK);
+    return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
 bool alive_is_locked(int fd)
 {
-    struct flock lock = one_byte;
-    lock.l_type = F_RDLCK;
-    return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+    return alive_is_set(fd, ALIVE_WRITER);
 }
 
-bool alive_is_written(const char *path)
+static bool alive_is_set_at(const char *path, enum alive_byte byte)
 {
     struct stat status;
     if (lstat(path, &status) || !S_ISREG(status.st_mode))
@@ -32,7 +56,17 @@ bool alive_is_written(const char *path)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool locked = alive_is_locked(fd);
+    bool is_set = alive_is_set(fd, byte);
     close(fd);
-    return locked;
+    return is_set;
+}
+
+bool alive_is_written(const char *path)
+{
+    return alive_is_set_at(path, ALIVE_WRITER);
+}
+
+bool alive_subject_is_locked(const char *path)
+{
+    return alive_is_set_at(path, ALIVE_SUBJECT);
 }

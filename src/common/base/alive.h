@@ -12,6 +12,12 @@
 void alive_lock(int fd);
 
 bool alive_is_locked(int fd);
+
+/* A second byte behind the first, for the process that the writer writes about: locked as long as
+ * the writer knows of no end of that process. */
+void alive_lock_subject(int fd);
+void alive_unlock_subject(int fd);
 bool alive_is_written(const char *path); /* false also if the file cannot be read */
+bool alive_subject_is_locked(const char *path);
 
 #endif

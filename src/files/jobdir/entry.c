@@ -45,7 +45,7 @@ static const struct field fields[] = {
     FIELD(start_unix_ns, NUMBER), FIELD(uses_mpi, NUMBER), FIELD(locked, NUMBER),
     FIELD(end, TEXT),          FIELD(end_status, NUMBER),  FIELD(duration_ns, NUMBER),
     FIELD(peak_bytes, NUMBER), FIELD(alloc_count, NUMBER), FIELD(error, TEXT),
-    FIELD(recorded_ranks, TEXT),
+    FIELD(recorded_ranks, TEXT), FIELD(pid_namespace, NUMBER),
 };
 /* clang-format on */
 enum { FIELDS = sizeof fields / sizeof *fields };
@@ -308,6 +308,7 @@ static int entry_publish_first(struct entry_writer *writer, struct entry *entry)
     int fd = draft.fd;
     unlink(writer->draft); /* a dead writer's */
     alive_lock(fd);
+    alive_lock_subject(fd);
     entry->locked = entry_lock_is_seen(fd);
     error = entry_write_draft(fd, entry);
     if (!error)
@@ -368,7 +369,18 @@ void entry_writer_discard(struct entry_writer *writer)
     entry_writer_close(writer);
 }
 
+void entry_writer_process_ended(struct entry_writer *writer)
+{
+    if (writer->held >= 0)
+        alive_unlock_subject(writer->held);
+}
+
 bool entry_is_held(const char *path)
 {
     return alive_is_written(path);
+}
+
+bool entry_process_is_held(const char *path)
+{
+    return alive_subject_is_locked(path);
 }

@@ -27,6 +27,7 @@ struct entry {
     char *boot; /* the kernel's boot id: names a machine from boot to boot, whatever hosts call
                    themselves. Processes with the same share memory and clock. */
     int64_t pid, parent_pid; /* parent: that it was forked from, 0: it was executed */
+    int64_t pid_namespace;   /* the inode of the namespace that has these ids */
     char *program;
     char *profile, *trace; /* file names in the same directory; trace NULL: none */
     int64_t start_unix_ns;
@@ -63,6 +64,8 @@ struct entry_writer;
 int entry_writer_open(struct entry_writer **out, const char *path, struct entry *entry);
 /* Puts the entry as it is now in the place of the one before. 0 or -errno with a sentence. */
 int entry_writer_update(struct entry_writer *writer, const struct entry *entry);
+/* The process has ended, and its last entry is not written yet. */
+void entry_writer_process_ended(struct entry_writer *writer);
 void entry_writer_close(struct entry_writer *writer);
 /* Removes the entry's file and closes. */
 void entry_writer_discard(struct entry_writer *writer);
@@ -70,5 +73,7 @@ void entry_writer_discard(struct entry_writer *writer);
 /* Does the process's recorder hold the lock now? False too where the file system has no locks, or
  * does not share them with this machine. */
 bool entry_is_held(const char *path);
+/* Does the process run, as far as its recorder knows? Said of entries with a pid_namespace. */
+bool entry_process_is_held(const char *path);
 
 #endif

@@ -31,7 +31,6 @@ enum { STILL_S = 60 };
 /* How long a job's ranks that have ended are waited for, all together, until their collectors have
  * written the end. */
 #define FINISHING_NS 5000000000u
-
 /* ---- Names --------------------------------------------------------------------------------- */
 
 static bool scan_ends_with(const char *name, const char *suffix)
@@ -261,12 +260,22 @@ static void scan_add_damaged(struct manifest_process *process, const char *name)
         process->entry.rank = scan_rank_in_name(name);
 }
 
+/* Its id says so in the namespace of process ids that it is of. In another one its collector does,
+ * a little later. Entries of before do not say their namespace. */
+static bool scan_process_has_ended(const struct manifest_process *process)
+{
+    const struct entry *entry = &process->entry;
+    if (entry->pid_namespace >= 0 && entry->pid_namespace != process_pid_namespace())
+        return !entry_process_is_held(process->entry_path);
+    return entry->pid > 0 && entry->pid <= INT32_MAX && kill((pid_t)entry->pid, 0) < 0 &&
+           errno == ESRCH;
+}
+
 /* Is the process gone, while its collector still writes? */
 static bool scan_is_finishing(const struct manifest_process *process)
 {
     const struct entry *entry = &process->entry;
-    return !entry->end && entry->pid > 0 && entry->pid <= INT32_MAX &&
-           scan_is_of_this_boot(entry) && kill((pid_t)entry->pid, 0) < 0 && errno == ESRCH &&
+    return !entry->end && scan_is_of_this_boot(entry) && scan_process_has_ended(process) &&
            entry_is_held(process->entry_path);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -372,6 +373,12 @@ int process_boot_id(char **id)
     *id = error ? NULL : strbuf_detach(&text);
     strbuf_release(&text);
     return error;
+}
+
+int64_t process_pid_namespace(void)
+{
+    struct stat status;
+    return stat("/proc/self/ns/pid", &status) == 0 ? (int64_t)status.st_ino : -1;
 }
 
 int process_host_name(char **name)

@@ -95,6 +95,8 @@ int process_host_name(char **name);
 /* A random number of the kernel's, made at boot: all containers of a machine have the same,
  * whatever they call their hosts. *id is NULL on failure. */
 int process_boot_id(char **id);
+/* The inode of our namespace of process ids; -1: not known. */
+int64_t process_pid_namespace(void);
 
 /* `text` as one word for a POSIX shell, malloc'd: as it is if no character needs quoting. */
 char *process_shell_quoted(const char *text);

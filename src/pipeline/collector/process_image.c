@@ -77,6 +77,8 @@ bool process_image_take_place(struct process_image *image)
     int status = process_image_entry_take(&image->entry, image->options.job, &owner, &image->path);
     if (status < 0)
         process_image_fail(image, "%s", error_text());
+    if (atomic_load(&image->ended))
+        process_image_entry_process_ended(&image->entry);
     return status == 0;
 }
 
@@ -847,6 +849,7 @@ static void process_image_run(void *context)
         quota_begin_life();
         process_image_drain(image);
         quota_end_life();
+        process_image_entry_process_ended(&image->entry);
         process_image_end_metering(image);
         atomic_store(&image->left, process_image_recorder_left(image));
         process_image_complete_in_turn(image);

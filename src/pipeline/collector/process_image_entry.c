@@ -30,6 +30,7 @@ static void process_image_entry_describe(struct entry *entry,
     entry->boot = process_image_entry_copy_of(owner->boot);
     entry->pid = owner->pid;
     entry->parent_pid = owner->parent;
+    entry->pid_namespace = process_pid_namespace();
     entry->program = strdup(owner->program);
     entry->start_unix_ns = owner->start_unix_ns;
     entry->uses_mpi = owner->uses_mpi;
@@ -73,6 +74,12 @@ void process_image_entry_note_events(struct process_image_entry *entry, struct r
     entry->entry.peak_bytes = process_image_entry_number(program.total.peak_bytes);
     entry->entry.alloc_count = process_image_entry_number(program.total.alloc_count);
     shared_view_modules(view, &cursor, process_image_entry_see_module, &entry->entry);
+}
+
+void process_image_entry_process_ended(struct process_image_entry *entry)
+{
+    if (entry->writer)
+        entry_writer_process_ended(entry->writer);
 }
 
 void process_image_entry_discard(struct process_image_entry *entry)

@@ -36,6 +36,9 @@ int process_image_entry_take(struct process_image_entry *entry, const char *dire
 void process_image_entry_note_events(struct process_image_entry *entry, struct replay *replay,
                                      const struct view *view);
 
+/* The process has ended. Its profile is completed next, and then the entry says how. */
+void process_image_entry_process_ended(struct process_image_entry *entry);
+
 /* Removes the entry of a forked process that did next to nothing before it executed another
  * program. */
 void process_image_entry_discard(struct process_image_entry *entry);

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 #include "jobdir/manifest.h"
 #include "base/error.h"
+#include "base/now.h"
 #include "procfs/process.h"
 #include "profile/profile.h"
 
@@ -336,6 +337,37 @@ static void a_rank_that_has_ended_is_waited_for(void **state)
     free(boot);
 }
 
+/* Of a process in another namespace its number says nothing here, but its collector does. */
+static void
+a_rank_in_another_namespace_is_waited_for_when_its_collector_knows_of_its_end(void **state)
+{
+    (void)state;
+    struct last_words words;
+    char *boot, more[256];
+    pthread_t collector;
+    assert_int_equal(process_boot_id(&boot), 0);
+    snprintf(more, sizeof more, "boot %s\nlocked 1\npid_namespace 1\n", boot);
+    add("a", 0, 1, 10, more);
+    assert_int_equal(entry_read(&words.entry, path_of("a/rank-00000.10.entry")), 0);
+    unlink(path_of("a/rank-00000.10.entry"));
+    words.entry.pid = INT32_MAX; /* nobody here */
+    assert_int_equal(
+        entry_writer_open(&words.writer, path_of("a/rank-00000.10.entry"), &words.entry), 0);
+    uint64_t before_ns = now_monotonic_ns();
+    struct manifest *manifest = opened(root);
+    assert_true(now_monotonic_ns() - before_ns < 4000000000u);
+    assert_int_equal(manifest->jobs[0].processes[0].state, MANIFEST_RUNNING);
+    manifest_free(manifest);
+    entry_writer_process_ended(words.writer);
+    assert_int_equal(pthread_create(&collector, NULL, write_the_end, &words), 0);
+    manifest = opened(root);
+    pthread_join(collector, NULL);
+    assert_int_equal(manifest->jobs[0].processes[0].state, MANIFEST_ENDED);
+    entry_release(&words.entry);
+    manifest_free(manifest);
+    free(boot);
+}
+
 static void where_nothing_is_a_sentence_says_so(void **state)
 {
     (void)state;
@@ -362,6 +394,7 @@ int main(void)
         TEST(profiles_by_name_are_a_job),
         TEST(who_runs_and_who_was_cut_short),
         TEST(a_rank_that_has_ended_is_waited_for),
+        TEST(a_rank_in_another_namespace_is_waited_for_when_its_collector_knows_of_its_end),
         TEST(where_nothing_is_a_sentence_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
