@@ -1,5 +1,7 @@
-// A thousand blocks of 1000 bytes from a pool, a thousand of 500 from the host's memory, and none of them left.
+// A thousand blocks of 1000 bytes from a pool, a thousand of 700 from one that takes its memory as it is made, a
+// thousand of 500 from the host's memory, and none of them left.
 #include <umpire/ResourceManager.hpp>
+#include <umpire/strategy/FixedPool.hpp>
 #include <umpire/strategy/QuickPool.hpp>
 #include <vector>
 
@@ -20,5 +22,6 @@ int main()
 
     allocate(manager.makeAllocator<umpire::strategy::QuickPool>("pool", host, 1 << 20, 1 << 20),
              1000);
+    allocate(manager.makeAllocator<umpire::strategy::FixedPool>("fixed", host, 700), 700);
     allocate(host, 500);
 }
