@@ -137,6 +137,33 @@ test(`passes equal the slow way (SEED=${seed})`, () => {
     }
 });
 
+test(`a sum with a part that is not known is not known, itself or inclusive (SEED=${seed})`, () => {
+    let unknown = 0;
+    for (let round = 0; round < 300; round++) {
+        const random = randoms(seed + round),
+            tree = randomTree(random),
+            passes = new TreePasses(tree),
+            hide = random() < 0.5;
+        const column = Float64Array.from(tree.siteNode, () => (random() < 0.1 ? NaN : 1));
+        const slow = new Float64Array(tree.keyCount);
+        tree.siteNode.forEach((node, site) => {
+            const path = frames(tree, node),
+                shown = path.filter((line) => !hide || !tree.lineLibrary[line]);
+            for (const key of new Set(
+                (shown.length ? shown : path.slice(0, 1)).map((line) => tree.lineKey[line]!),
+            ))
+                slow[key]! += column[site]!;
+        });
+        const inclusive = passes.inclusiveByKey(column, null, hide);
+        assert.deepEqual([...inclusive], [...slow]);
+        passes.exclusiveByKey(column, null, hide).forEach((value, key) => {
+            if (Number.isNaN(value)) assert.ok(Number.isNaN(inclusive[key]), `key ${key}`);
+        });
+        unknown += inclusive.filter(Number.isNaN).length;
+    }
+    assert.ok(unknown > 0);
+});
+
 test(`the flame graph holds every path once (SEED=${seed})`, () => {
     for (let round = 0; round < 200; round++) {
         const random = randoms(seed + round),

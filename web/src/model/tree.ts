@@ -342,7 +342,7 @@ export class TreePasses {
         for (let node = 1; node < nodeCount; node++) {
             if ((node & OFTEN) === 0) yield;
             let bits = flags[node]!;
-            if (!bits || !values[node]) continue;
+            if (!bits || values[node] === 0) continue; /* what is not known makes a sum unknown */
             const first = codeFirstLine[code[node]!]!;
             for (let i = 0; bits; i++, bits >>>= 1)
                 if (bits & 1) sums[groups[first + i]!]! += values[node]!;
