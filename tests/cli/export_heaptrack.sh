@@ -2,6 +2,17 @@
 . "$HERE/lib.sh"
 [ -x /usr/bin/python3 ] || skip "no python3"
 command -v heaptrack_print >/dev/null || skip "no heaptrack_print"
+# heaptrack_gui writes beyond an array where numbers of allocations first come in another order.
+in_order() { /usr/bin/python3 -c '
+import sys
+seen = 0
+for line in open(sys.argv[1], errors="replace"):
+    if line.startswith("+ "):
+        number = int(line[2:], 16)
+        if number > seen:
+            sys.exit("allocation info %x before %x" % (number, seen))
+        seen += number == seen
+print("in order" if seen > 1 else "no allocations")' "$1"; }
 exchanged() { /usr/bin/python3 "$HERE/exchanged.py" "$@"; }
 
 for victim in basic cxx_new realloc; do
@@ -9,6 +20,7 @@ for victim in basic cxx_new realloc; do
     tidemark record -q -o $victim.tmk "$VICTIMS/$victim" >/dev/null 2>&1
     tidemark export --to heaptrack $victim.tmk 2>/dev/null
     heaptrack_print $victim.heaptrack >printed 2>said || cat said
+    in_order $victim.heaptrack
     exchanged heaptrack $victim.tmk printed
     tidemark import $victim.heaptrack -o $victim.back.tmk 2>/dev/null
     exchanged imported $victim.tmk $victim.back.tmk alloc_count alloc_bytes live_count live_bytes \

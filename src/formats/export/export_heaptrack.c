@@ -11,7 +11,13 @@
  *
  * How many blocks are `kept` is not known; as many are as can be, with as many bytes. heaptrack
  * calls a block temporary when it is freed by the first event after its allocation, so others are
- * parted from their end by that of an empty block, which changes nothing else. */
+ * parted from their end by that of an empty block, which changes nothing else.
+ *
+ * heaptrack_gui counts allocation infos by number and wants each number's first allocation in the
+ * order of numbers: another order makes it write beyond an array. The empty block, which is never
+ * allocated, is the last. Number 0 passes for "no last allocation" where a block of it is freed, so
+ * one block alone has it, the opening: a temporary one, for which that is right, or one that is
+ * never freed. Where there is neither, heaptrack says one temporary block too many. */
 #include <stdlib.h>
 #include <string.h>
 #include "export/exporting.h"
@@ -19,14 +25,19 @@
 #include "base/memory.h"
 
 enum { PAGE_BYTES = 4096 };
-/* Allocation infos: the first one's number would pass for "no last allocation". */
-enum { INFO_NEVER_USED = 0, INFO_EMPTY = 1 };
+
+/* The block of the first allocation. */
+struct opening {
+    enum { OPENING_NONE, OPENING_TEMPORARY, OPENING_OTHER, OPENING_KEPT, OPENING_PEAK } what;
+    size_t site;
+};
 
 struct heaptrack {
     struct exporting *exporting;
     struct intern strings, ips, traces;
     uint32_t *trace_of; /* by node: + 1, 0: not known yet */
-    uint32_t infos;
+    uint32_t infos;     /* at last also the number of the empty block */
+    struct opening opening;
 };
 
 /* ---- Names --------------------------------------------------------------------------------- */
@@ -140,10 +151,12 @@ static uint32_t export_heaptrack_trace_of_site(struct heaptrack *heaptrack, size
 /* `count` blocks of `bytes` in all: `larger` of them one byte larger than the others. */
 struct group {
     uint64_t count, bytes, larger;
-    uint32_t info; /* of the smaller ones; of the larger the next */
+    uint32_t
+        info; /* of the larger ones, which come first; of the smaller the next, if there are both */
 };
 struct site {
     struct group others, kept, peak, late;
+    uint32_t trace;
     uint64_t temporary; /* of the others */
     bool is_last;       /* its last block at the peak is freed at once: a temporary one */
 };
@@ -180,6 +193,12 @@ static void export_heaptrack_divide(struct site *site, const struct call_metrics
     site->is_last = temporary > site->others.count && site->peak.count;
 }
 
+static void export_heaptrack_add_info(struct heaptrack *heaptrack, uint64_t size, uint32_t trace)
+{
+    fprintf(heaptrack->exporting->out, "a %llx %x\n", (unsigned long long)size, trace);
+    heaptrack->infos++;
+}
+
 static void export_heaptrack_add_infos(struct heaptrack *heaptrack, struct group *group,
                                        uint32_t trace)
 {
@@ -188,15 +207,86 @@ static void export_heaptrack_add_infos(struct heaptrack *heaptrack, struct group
     uint64_t size = group->bytes / group->count;
     group->larger = group->bytes % group->count;
     group->info = heaptrack->infos;
-    heaptrack->infos += 2;
-    fprintf(heaptrack->exporting->out, "a %llx %x\na %llx %x\n", (unsigned long long)size, trace,
-            (unsigned long long)size + 1, trace);
+    if (group->larger)
+        export_heaptrack_add_info(heaptrack, size + 1, trace);
+    export_heaptrack_add_info(heaptrack, size, trace);
 }
 
 static uint32_t export_heaptrack_info_of(const struct group *group, uint64_t block)
 {
-    return group->info + (block < group->larger);
+    return group->info + (group->larger && block >= group->larger);
 }
+
+/* ---- The opening --------------------------------------------------------------------------- */
+
+static uint64_t export_heaptrack_largest(const struct group *group)
+{
+    return group->count ? group->bytes / group->count + (group->bytes % group->count != 0) : 0;
+}
+
+/* A kept block is alive while others come and go: all together are no more than the peak. */
+static struct opening export_heaptrack_choose_kept(const struct site *sites, size_t count)
+{
+    uint64_t most = 0, peak = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size = export_heaptrack_largest(&sites[i].others);
+        most = size > most ? size : most;
+        peak += sites[i].kept.bytes + sites[i].peak.bytes;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (sites[i].kept.count && export_heaptrack_largest(&sites[i].kept) + most <= peak)
+            return (struct opening){OPENING_KEPT, i};
+    return (struct opening){0};
+}
+
+static struct opening export_heaptrack_choose(const struct site *sites, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sites[i].temporary)
+            return (struct opening){OPENING_TEMPORARY, i};
+    struct opening kept = export_heaptrack_choose_kept(sites, count);
+    if (kept.what)
+        return kept;
+    for (size_t i = 0; i < count; i++)
+        if (sites[i].others.count)
+            return (struct opening){OPENING_OTHER, i};
+    for (size_t i = 0; i < count; i++)
+        if (sites[i].peak.count > sites[i].is_last)
+            return (struct opening){OPENING_PEAK, i};
+    return (struct opening){0};
+}
+
+/* Takes the block out of its group: it has the first info. */
+static void export_heaptrack_take_opening(struct heaptrack *heaptrack, struct site *sites)
+{
+    struct opening *opening = &heaptrack->opening;
+    *opening = export_heaptrack_choose(sites, heaptrack->exporting->profile->site_count);
+    if (!opening->what)
+        return;
+    struct site *site = &sites[opening->site];
+    struct group *group = opening->what == OPENING_KEPT   ? &site->kept
+                          : opening->what == OPENING_PEAK ? &site->peak
+                                                          : &site->others;
+    uint64_t size = export_heaptrack_largest(group);
+    site->temporary -= opening->what == OPENING_TEMPORARY;
+    group->count--;
+    group->bytes -= size;
+    export_heaptrack_add_info(heaptrack, size, site->trace);
+}
+
+static void export_heaptrack_open(struct heaptrack *heaptrack)
+{
+    FILE *out = heaptrack->exporting->out;
+    if (!heaptrack->opening.what)
+        return;
+    fputs("+ 0\n", out);
+    if (heaptrack->opening.what == OPENING_OTHER)
+        fprintf(out, "- %x\n", heaptrack->infos);
+    if (heaptrack->opening.what < OPENING_KEPT)
+        fputs("- 0\n", out);
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
 
 static void export_heaptrack_allocate_all(struct heaptrack *heaptrack, const struct group *group)
 {
@@ -219,7 +309,7 @@ static void export_heaptrack_come_and_go(struct heaptrack *heaptrack, const stru
         if (i < site->temporary)
             fprintf(out, "+ %x\n- %x\n", info, info);
         else
-            fprintf(out, "+ %x\n- %x\n- %x\n", info, INFO_EMPTY, info);
+            fprintf(out, "+ %x\n- %x\n- %x\n", info, heaptrack->infos, info);
     }
 }
 
@@ -239,31 +329,60 @@ static void export_heaptrack_write_head(struct heaptrack *heaptrack)
     strbuf_release(&plain);
 }
 
+/* Numbers the infos in the order in which their first blocks are allocated. */
+static void export_heaptrack_number(struct heaptrack *heaptrack, struct site *sites, size_t last)
+{
+    size_t count = heaptrack->exporting->profile->site_count;
+    export_heaptrack_take_opening(heaptrack, sites);
+    for (size_t i = 0; i < count; i++)
+        export_heaptrack_add_infos(heaptrack, &sites[i].others, sites[i].trace);
+    for (size_t i = 0; i < count; i++) {
+        export_heaptrack_add_infos(heaptrack, &sites[i].kept, sites[i].trace);
+        if (i != last)
+            export_heaptrack_add_infos(heaptrack, &sites[i].peak, sites[i].trace);
+    }
+    if (last < count)
+        export_heaptrack_add_infos(heaptrack, &sites[last].peak, sites[last].trace);
+    for (size_t i = 0; i < count; i++)
+        export_heaptrack_add_infos(heaptrack, &sites[i].late, sites[i].trace);
+    fputs("a 0 0\n", heaptrack->exporting->out); /* the empty block */
+}
+
 /* Exactly one site is the last one: the peak's last block has one maker. */
 static void export_heaptrack_take_sites(struct heaptrack *heaptrack, struct site *sites,
                                         size_t *last)
 {
     const struct profile *profile = heaptrack->exporting->profile;
     *last = profile->site_count;
-    fprintf(heaptrack->exporting->out, "a 0 0\na 0 0\n");
-    heaptrack->infos = INFO_EMPTY + 1;
     for (size_t i = 0; i < profile->site_count; i++) {
         if (!export_wants(heaptrack->exporting, i))
             continue;
-        uint32_t trace = export_heaptrack_trace_of_site(heaptrack, i);
+        sites[i].trace = export_heaptrack_trace_of_site(heaptrack, i);
         export_heaptrack_divide(&sites[i], &profile->sites[i].metrics);
-        export_heaptrack_add_infos(heaptrack, &sites[i].others, trace);
-        export_heaptrack_add_infos(heaptrack, &sites[i].kept, trace);
-        export_heaptrack_add_infos(heaptrack, &sites[i].peak, trace);
-        export_heaptrack_add_infos(heaptrack, &sites[i].late, trace);
         if (sites[i].is_last)
             *last = i;
     }
+    export_heaptrack_number(heaptrack, sites, *last);
 }
 
 static void export_heaptrack_write_time(struct heaptrack *heaptrack, uint64_t time_ns)
 {
     fprintf(heaptrack->exporting->out, "c %llx\n", (unsigned long long)(time_ns / 1000000));
+}
+
+/* The first block that goes: the last that came, where that is a temporary one. */
+static void export_heaptrack_end_peak(struct heaptrack *heaptrack, const struct site *sites,
+                                      size_t last)
+{
+    bool is_last = last < heaptrack->exporting->profile->site_count;
+    bool is_opening = heaptrack->opening.what == OPENING_PEAK;
+    uint32_t info = heaptrack->infos;
+    if (is_last)
+        info = export_heaptrack_info_of(&sites[last].peak, sites[last].peak.count - 1);
+    if (is_last || !is_opening)
+        fprintf(heaptrack->exporting->out, "- %x\n", info);
+    if (is_opening)
+        fputs("- 0\n", heaptrack->exporting->out);
 }
 
 static void export_heaptrack_write_peak(struct heaptrack *heaptrack, const struct site *sites,
@@ -281,11 +400,7 @@ static void export_heaptrack_write_peak(struct heaptrack *heaptrack, const struc
     if (figure_get(facts_resident_peak(profile), &resident))
         fprintf(heaptrack->exporting->out, "R %llx\n",
                 (unsigned long long)((resident + PAGE_BYTES - 1) / PAGE_BYTES));
-    if (last < profile->site_count)
-        fprintf(heaptrack->exporting->out, "- %x\n",
-                export_heaptrack_info_of(&sites[last].peak, sites[last].peak.count - 1));
-    else
-        fprintf(heaptrack->exporting->out, "- %x\n", INFO_EMPTY);
+    export_heaptrack_end_peak(heaptrack, sites, last);
     for (size_t i = 0; i < profile->site_count; i++)
         export_heaptrack_free_blocks(heaptrack, &sites[i].peak, sites[i].peak.count - (i == last));
 }
@@ -297,6 +412,7 @@ static void export_heaptrack_write_events(struct heaptrack *heaptrack, const str
     size_t count = profile->site_count;
     uint64_t end_ns = export_number(profile, PROFILE_META_DURATION);
     export_heaptrack_write_time(heaptrack, 0);
+    export_heaptrack_open(heaptrack);
     for (size_t i = 0; i < count; i++)
         export_heaptrack_come_and_go(heaptrack, &sites[i]);
     export_heaptrack_write_time(heaptrack, figure_or(heaptrack->exporting->peak_ns, end_ns));
