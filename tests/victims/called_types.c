@@ -51,6 +51,13 @@ struct pair {
     short one[9], other[10];
 };
 
+struct apple {
+    long seeds[8];
+};
+struct berry {
+    long stones[8];
+};
+
 struct link *all;
 struct node *of_all;
 struct holder holder;
@@ -161,6 +168,22 @@ APART static void larger(void) /* nothing is known: it is no base */
     base->kind = 1;
     keep(base);
 }
+APART static void *one_of_two(int n) /* nothing is known: it becomes one or the other */
+{
+    void *block = malloc(64);
+    if (n > 3) {
+        struct apple *apple = block;
+        apple->seeds[1] = n;
+        apple->seeds[3] = n;
+        return block;
+    }
+    {
+        struct berry *berry;
+        berry = block;
+        berry->stones[2] = n;
+    }
+    return block;
+}
 APART static void raw(void) /* nothing is known */
 {
     void *block = malloc(100);
@@ -180,6 +203,7 @@ int main(void)
         pointers(3 + i);
         larger();
         raw();
+        keep(one_of_two(i));
         old_open_ended(i % 2 ? "some words" : "other words than these");
         open_ended(i % 2 ? "some words" : "other words than these");
     }

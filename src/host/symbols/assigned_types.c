@@ -467,6 +467,7 @@ static bool assigned_types_is_new(const struct call_result *result, size_t at)
     enum { INSTRUCTION_MOST = 15 };
     const struct call_result_step *step = &result->steps[at];
     return at == 0 || at + 1 == result->count || step->registers != step[-1].registers ||
+           step->way != step[-1].way || step[-1].branches ||
            step->address - step[-1].address > INSTRUCTION_MOST ||
            step->store != CALL_RESULT_NOWHERE || step->called || step->returns;
 }

@@ -207,14 +207,16 @@ static void call_result_move(struct following *following, const struct instructi
         call_result_store(following, of, step);
 }
 
-/* Whether it is an instruction of SSE that leaves the general registers alone. */
-static bool call_result_is_of_vectors(const struct instruction *of)
+/* An instruction of SSE that leaves the general registers alone. False: it is another one. */
+static bool call_result_take_vectors(struct following *following, const struct instruction *of)
 {
     static const uint8_t those[] = {0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x28,
                                     0x29, 0x2a, 0x2e, 0x2f, 0x51, 0x54, 0x55, 0x56, 0x57, 0x58,
                                     0x59, 0x5a, 0x5b, 0x5c, 0x5d, 0x5e, 0x5f, 0x60, 0x61, 0x62,
                                     0x6c, 0x6d, 0x6e, 0x6f, 0x70, 0x73, 0x7f, 0xc2, 0xc6, 0xd4,
                                     0xd6, 0xdb, 0xe6, 0xeb, 0xef, 0xfa, 0xfe, 0x1e, 0x1f};
+    if (of->opcode == 0x0f2e || of->opcode == 0x0f2f) /* ucomiss, comiss */
+        following->is_tested = false;
     for (size_t i = 0; i < sizeof those; i++)
         if (of->opcode == (0x0f00u | those[i]))
             return true;
@@ -445,9 +447,11 @@ static bool call_result_take(struct following *following, const struct instructi
     default:
         break;
     }
-    if ((of->opcode & ~0xfu) == 0x70 || (of->opcode & ~0xfu) == 0x0f80)
+    if ((of->opcode & ~0xfu) == 0x70 || (of->opcode & ~0xfu) == 0x0f80) {
+        step->branches = true;
         return call_result_branch(following, of);
-    return call_result_take_bare(following, of) || call_result_is_of_vectors(of) ||
+    }
+    return call_result_take_bare(following, of) || call_result_take_vectors(following, of) ||
            call_result_compute(following, of);
 }
 

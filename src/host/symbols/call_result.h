@@ -32,6 +32,7 @@ struct call_result_step {
     int64_t offset;               /* from it, or the address */
     uint64_t called;              /* a function, with the result as its first argument; 0: none */
     bool returns;                 /* the function ends here and returns the result */
+    bool branches;                /* it jumps on a condition, and other code may follow */
     unsigned way;                 /* steps of one way stand together; 0: the first way */
 };
 

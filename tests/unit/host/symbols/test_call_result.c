@@ -149,6 +149,22 @@ static void a_branch_ends_where_a_call_may_not_return(void **state)
         assert_true(result.steps[i].address < 0x1000 + 14);
 }
 
+/* Whether it is NULL is not asked any more where numbers have been compared since. */
+static void numbers_are_compared_behind_a_null_test(void **state)
+{
+    (void)state;
+    /* test %rax,%rax; je +8; ucomisd %xmm1,%xmm0; jne +1; ret; ret */
+    struct call_result result =
+        FOLLOW(0x48, 0x85, 0xc0, 0x74, 0x08, 0x66, 0x0f, 0x2e, 0xc1, 0x75, 0x01, 0xc3, 0xc3, 0xf4);
+    assert_int_equal(result.count, 6);
+    assert_int_equal(result.steps[4].address, 0x1000 + 12);
+    assert_int_equal(result.steps[4].way, 0);
+    assert_int_equal(result.steps[5].address, 0x1000 + 11);
+    assert_int_equal(result.steps[5].way, 1);
+    for (size_t i = 0; i < result.count; i++)
+        assert_int_equal(result.steps[i].branches, i == 1 || i == 3);
+}
+
 static void what_is_not_known_ends_the_way(void **state)
 {
     (void)state;
@@ -251,6 +267,7 @@ int main(void)
         cmocka_unit_test(the_result_may_go_backwards),
         cmocka_unit_test(other_conditions_have_two_branches),
         cmocka_unit_test(a_branch_ends_where_a_call_may_not_return),
+        cmocka_unit_test(numbers_are_compared_behind_a_null_test),
         cmocka_unit_test(what_is_not_known_ends_the_way),
         cmocka_unit_test(instructions_have_their_lengths),
         cmocka_unit_test(any_bytes_are_followed),
