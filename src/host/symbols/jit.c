@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/memory.h"
+#include "base/whole.h"
 
 #include "procfs/process.h"
 #include "symbols/name_memory.h"
@@ -161,6 +162,32 @@ static void jit_map_read_new_lines(struct jit_map *map, int fd, struct pool *poo
     free(text);
 }
 
+/* What stands in the file at the end of what was read. */
+static void jit_map_read_last(const struct jit_map *map, int fd, char last[sizeof map->last])
+{
+    size_t bytes = sizeof map->last;
+    memset(last, 0, bytes);
+    if (map->read_bytes < (off_t)bytes)
+        bytes = (size_t)map->read_bytes;
+    if (whole_read_at(fd, last + sizeof map->last - bytes, bytes,
+                      (uint64_t)map->read_bytes - bytes) < 0)
+        memset(last, 0, sizeof map->last);
+}
+
+/* Whether it is another map, also in the same file: the Java virtual machine writes all of its map
+ * anew, and then that is mostly longer. */
+static bool jit_map_is_other(const struct jit_map *map, int fd, const struct stat *status)
+{
+    char last[sizeof map->last];
+    if (status->st_ino != map->inode || status->st_dev != map->device ||
+        status->st_size < map->read_bytes)
+        return true;
+    if (status->st_size == map->read_bytes)
+        return false;
+    jit_map_read_last(map, fd, last);
+    return memcmp(last, map->last, sizeof last) != 0;
+}
+
 void jit_map_update(struct jit_map *map, const char *root, struct pool *pool)
 {
     struct stat status;
@@ -172,14 +199,15 @@ void jit_map_update(struct jit_map *map, const char *root, struct pool *pool)
         fd = jit_map_open("", map->pid, map->pid, &status);
     if (fd < 0)
         return;
-    bool other = status.st_ino != map->inode || status.st_dev != map->device;
-    if (other || status.st_size < map->read_bytes)
+    if (jit_map_is_other(map, fd, &status))
         jit_map_release(map);
     map->inode = status.st_ino;
     map->device = status.st_dev;
     map->begun += !map->read_bytes && status.st_size;
-    if (status.st_size > map->read_bytes)
+    if (status.st_size > map->read_bytes) {
         jit_map_read_new_lines(map, fd, pool);
+        jit_map_read_last(map, fd, map->last);
+    }
     close(fd);
 }
 

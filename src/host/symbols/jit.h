@@ -20,6 +20,7 @@ struct jit_map {
     dev_t device;
     ino_t inode;
     off_t read_bytes; /* whole lines only */
+    char last[32];    /* the end of these; where they are fewer, 0 before them */
     unsigned begun;   /* times that a map was read from its beginning; 0: there was none yet */
     struct range_map ranges;
     struct jit_code *codes; /* by the ranges' values */

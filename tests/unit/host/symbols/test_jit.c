@@ -80,6 +80,23 @@ static void a_map_begun_anew_forgets_the_old_one(void **state)
     assert_string_equal(name_at(symbols, 0x5000), "new");
 }
 
+static void a_map_written_anew_in_the_same_file_forgets_the_old_one(void **state)
+{
+    struct symbols *symbols = *state;
+    append("1000 10 old\n2000 10 kept\n");
+    assert_string_equal(name_at(symbols, 0x2000), "kept");
+    assert_int_equal(symbols_jit_maps(symbols, getpid()), 1);
+    append("3000 10 added\n");
+    assert_string_equal(name_at(symbols, 0x3000), "added");
+    assert_int_equal(symbols_jit_maps(symbols, getpid()), 1);
+    assert_int_equal(truncate(map_path, 0), 0);
+    append("2000 10 kept\n4000 10 new\n5000 10 and longer than the one before\n");
+    assert_int_equal(symbols_jit_maps(symbols, getpid()), 2);
+    assert_null(name_at(symbols, 0x1000));
+    assert_string_equal(name_at(symbols, 0x2000), "kept");
+    assert_string_equal(name_at(symbols, 0x4000), "new");
+}
+
 static void lines_that_are_none_are_skipped(void **state)
 {
     struct symbols *symbols = *state;
@@ -154,6 +171,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_map_is_read_again_when_it_has_grown, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_of_v8_have_a_place, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_map_begun_anew_forgets_the_old_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_map_written_anew_in_the_same_file_forgets_the_old_one,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(lines_that_are_none_are_skipped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_name_of_megabytes_is_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_map_of_another_user_is_not_believed, set_up, tear_down),
