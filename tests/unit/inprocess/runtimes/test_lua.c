@@ -250,17 +250,18 @@ static void a_state_that_runs_no_more_has_no_frames(void **state)
 /* Calls of one state in each other have its frames once. */
 static void a_state_is_walked_once(void **state)
 {
-    uintptr_t again[2] = {4, 3};
+    uintptr_t again[2 * LUA_ENTRIES_MOST + 2] = {0}; /* more than there is room for */
+    const uintptr_t *outermost = &again[2 * LUA_ENTRIES_MOST + 1];
     struct script_frame frames[FRAMES];
     (void)state;
 
     lay_out();
     calls.count = 0;
-    lua_enter(&calls, place(STATES), &again[1]);
-    lua_enter(&calls, place(STATES), &again[0]);
+    lua_enter(&calls, place(STATES), outermost);
+    lua_enter(&calls, place(STATES), outermost - 1);
     assert_int_equal(lua_runtime.stack(frames, FRAMES), 2);
-    for (unsigned i = 0; i < 2 * LUA_ENTRIES_MOST; i++) /* more than there is room for */
-        lua_enter(&calls, place(STATES), (const uintptr_t *)((uintptr_t)again - 8 * i));
+    for (unsigned i = 2; i < 2 * LUA_ENTRIES_MOST + 2; i++)
+        lua_enter(&calls, place(STATES), outermost - i);
     assert_int_equal(calls.count, LUA_ENTRIES_MOST);
 }
 
