@@ -110,8 +110,14 @@ try_device() { # LIST ALLOCATE RELEASE OUTER_ALLOCATE OUTER_RELEASE
     echo "$1: $(tr '\n' ' ' <sizes)"
     echo "$1: $(grep -c '"kind":"pool-free"' events) end"
 }
-try_cuda() { try_device cuda cuMemAlloc_v2 cuMemFree_v2 cudaMalloc cudaFree; }
-try_hip() { try_device hip hipMalloc hipFree hipExtMallocWithFlags hipFreeAsync; }
+try_cuda() {
+    try_device cuda cuMemAlloc_v2 cuMemFree_v2 cudaMalloc cudaFree
+    try_device cuda cuMemAllocFromPoolAsync cuMemFreeAsync cudaMallocFromPoolAsync_ptsz cudaFreeAsync_ptsz
+}
+try_hip() {
+    try_device hip hipMalloc hipFree hipExtMallocWithFlags hipFreeAsync
+    try_device hip hipMallocFromPoolAsync hipFreeAsync hipHostAlloc hipHostFree
+}
 
 for list in cuda hip lua ggc nginx postgres umpire; do
     try_$list
