@@ -97,6 +97,15 @@ bool os_close(void *start, size_t bytes)
     return os_protect(start, bytes, PROT_NONE);
 }
 
+bool os_reserve_again(void *start, size_t bytes)
+{
+    int saved = errno, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    bool done = mmap(start, bytes, PROT_NONE, flags, -1, 0) != MAP_FAILED;
+
+    errno = saved;
+    return done;
+}
+
 void *os_map_block(size_t bytes, size_t align)
 {
     return os_map_aligned(bytes, align, PROT_READ | PROT_WRITE, 0);

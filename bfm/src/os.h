@@ -18,6 +18,9 @@ void os_unmap(void *start, size_t bytes);
 void *os_reserve(size_t bytes, size_t align);
 bool os_open(void *start, size_t bytes);
 bool os_close(void *start, size_t bytes);
+/* As if the range had been reserved now, so it becomes one mapping with what is reserved beside it:
+ * after os_close() alone it may stay a mapping for ever. */
+bool os_reserve_again(void *start, size_t bytes);
 
 /* The range reads as zeros and is resident no more; false when the system refuses (locked memory):
  * then nothing has changed. The price is about 65 µs a MiB of small pages, 6 of a huge one. */

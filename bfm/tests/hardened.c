@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "tidemark/bfm.h"
 
 static void *volatile keep;
@@ -168,6 +169,25 @@ static void many_guarded(void)
     bfm_statistics(NULL, &statistics);
     if (statistics.large_count || bfm_check(NULL))
         exit(5);
+}
+
+/* As many as have pages of their own, twice: what was freed leaves the system's mappings to others. */
+static void guarded_again(void)
+{
+    enum { COUNT = 28000 };
+    static char *blocks[COUNT];
+
+    for (unsigned turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < COUNT; i++) {
+            if (!(blocks[i] = bfm_malloc(100)))
+                exit(1);
+            memset(blocks[i], 1, 100);
+        }
+        if (mmap(NULL, 4096, PROT_READ, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+            exit(2);
+        for (size_t i = 0; i < COUNT; i++)
+            bfm_free(blocks[i]);
+    }
 }
 
 static void empty_read(void)
@@ -378,7 +398,7 @@ static const struct {
     {"one-behind", one_behind}, {"one-before", one_before}, {"page-behind", page_behind},
     {"behind-whole-page", behind_whole_page}, {"before-whole-page", before_whole_page},
     {"read-after-free", read_after_free}, {"inside-page", inside_page}, {"same-again", same_again},
-    {"many-guarded", many_guarded}, {"empty-read", empty_read}, {"empty-write", empty_write}, {"empty-twice", empty_twice},
+    {"many-guarded", many_guarded}, {"guarded-again", guarded_again}, {"empty-read", empty_read}, {"empty-write", empty_write}, {"empty-twice", empty_twice},
     {"empty-inside", empty_inside}, {"far-behind", far_behind},
     {"far-behind-tree", far_behind_tree}, {"far-before", far_before},
     {"far-before-tree", far_before_tree}, {"never-taken", never_taken},

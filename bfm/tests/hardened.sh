@@ -34,6 +34,7 @@ for misuse in page-behind behind-whole-page before-whole-page read-after-free lo
 done
 expect 0 guard same-again
 expect 0 guard many-guarded
+expect 0 guard guarded-again
 expect 0 guard,canary,zero,random many-guarded
 expect 134 canary behind
 expect 134 canary behind-tree
