@@ -1,6 +1,7 @@
 # Lua beside C: blocks of a mebibyte have the path that Lua's own debug.getinfo says, in each way that Lua runs code;
 # for every interpreter of $TIDEMARK_LUAS, or those that there are. In lua itself, and in a program that loads it: in
-# the child of a fork, beside threads that run Lua too, and when the library was unloaded before.
+# the child of a fork, beside threads that run Lua too, when the library was unloaded before, and on stacks of the
+# program's own.
 . "$HERE/lib.sh"
 
 script=$HERE/lua_lines.lua
@@ -52,7 +53,7 @@ export LUA_LINES_FOLDER=$PWD/files
 for lua in $luas; do
     check program "$lua" "$script"
     library=$(ldconfig -p | sed -n "s/.*lib$(basename "$lua")\.so\.0 .*=> //p" | head -n 1)
-    for mode in thread child again; do
+    for mode in thread child again stacks; do
         if [ -f "$library" ]; then
             check $mode "$CLI/cli_lua_host" "$library" "$script" $mode
         else

@@ -1,6 +1,7 @@
 /* Runs a Lua script by a library that it loads: thread (beside threads that run states of their
  * own), child (of a fork that Lua code calls), again (the library was loaded and
- * unloaded before). LIBRARY SCRIPT thread|child|again. */
+ * unloaded before), stacks (on a stack of the program's; another one, on which another state ran,
+ * has gone). LIBRARY SCRIPT thread|child|again|stacks. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 typedef struct lua_State lua_State;
@@ -52,6 +55,8 @@ static void set_global(lua_State *state, const char *name)
         old(state, GLOBALS_51, name);
 }
 
+static bool stays_open;
+
 static int run(const char *text)
 {
     lua_State *(*make)(void) = dlsym(library, "luaL_newstate");
@@ -70,8 +75,44 @@ static int run(const char *text)
     int status = load_52 ? load_52(state, text, strlen(text), "=chunk", NULL)
                          : load_51(state, text, strlen(text), "=chunk");
     status = status ? status : call(state, 0, 0);
-    end(state);
+    if (!stays_open)
+        end(state);
     return status;
+}
+
+static const char *text_on_stack;
+static int status_on_stack;
+
+static void run_here(void)
+{
+    status_on_stack = run(text_on_stack);
+}
+
+static int run_on_stack(const char *text, char *stack, size_t bytes)
+{
+    ucontext_t back, there;
+
+    text_on_stack = text;
+    getcontext(&there);
+    there.uc_stack.ss_sp = stack;
+    there.uc_stack.ss_size = bytes;
+    there.uc_link = &back;
+    makecontext(&there, run_here, 0);
+    swapcontext(&back, &there);
+    return status_on_stack;
+}
+
+static int run_on_stacks(const char *text)
+{
+    const size_t bytes = (size_t)8 << 20;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS, status;
+    char *both = mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+    stays_open = true;
+    status = run_on_stack("local t = {}", both + bytes, bytes);
+    munmap(both + bytes, bytes);
+    mmap(both + bytes, bytes, PROT_NONE, flags | MAP_FIXED, -1, 0);
+    return status ? status : run_on_stack(text, both, bytes);
 }
 
 static atomic_bool is_over;
@@ -124,5 +165,7 @@ int main(int argc, char **argv)
     bool is_child = strcmp(argv[3], "child") == 0;
     snprintf(text, sizeof text, "%sdofile('%s')%s", is_child ? in_child : "", argv[2],
              is_child ? behind : "");
+    if (strcmp(argv[3], "stacks") == 0)
+        return run_on_stacks(text);
     return strcmp(argv[3], "thread") == 0 ? run_beside_others(text) : run(text);
 }

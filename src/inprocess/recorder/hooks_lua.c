@@ -50,6 +50,8 @@ static __attribute__((noinline)) struct lua_calls *hooks_lua_calls_new(void)
                                             __ATOMIC_RELAXED)) {
         }
     }
+    if (calls)
+        stack_begin(&calls->stack);
     return lua_calls_own = calls;
 }
 

@@ -169,6 +169,7 @@ enum {
     STEPS_OF_LINES = 256,        /* from a line as it is to the next one: 128 */
     FUNCTION_BYTES_LEAST = 3000, /* of luaV_execute */
     TEXT_BYTES = 512,
+    STACK_MOST = 1 << 20, /* of a stack of the program's: so far from what runs entries count */
 };
 
 static struct {
@@ -259,6 +260,7 @@ static bool lua_is_call(uintptr_t return_address)
 struct stack_walk {
     const struct lua_calls *calls;
     uint32_t left;        /* of its entries, which are further out */
+    bool is_own_stack;    /* the thread's own one runs now */
     uintptr_t state;      /* the one that is walked; 0: none yet */
     uintptr_t call, last; /* the next one outwards, the one behind the outermost (5.1) */
     uintptr_t innermost;  /* the state's instruction is that of this call (5.1) */
@@ -270,9 +272,25 @@ static inline bool lua_is_old(void)
     return !lua.layout->call_previous;
 }
 
-static inline bool lua_entry_is_alive(const struct lua_entry *entry, const uintptr_t *here)
+/* On a stack of the program's (a coroutine of C's) an entry counts if memory reaches up to it
+ * without a hole. What is on yet another stack does not call what runs here, and may have gone. */
+static __attribute__((noinline)) bool lua_is_on_this_stack(uintptr_t place, uintptr_t here)
 {
-    return entry->place > here && *entry->place == entry->returns;
+    uintptr_t hole;
+
+    return place - here < STACK_MOST &&
+           stack_pages_readable(here, place + sizeof(uintptr_t), &hole);
+}
+
+static inline bool lua_entry_is_alive(const struct stack_walk *walk, const struct lua_entry *entry,
+                                      uintptr_t here)
+{
+    uintptr_t place = (uintptr_t)entry->place;
+
+    return place > here &&
+           (walk->is_own_stack ? place < walk->calls->stack.hi
+                               : lua_is_on_this_stack(place, here)) &&
+           *entry->place == entry->returns;
 }
 
 /* One that waits to be resumed runs nothing. */
@@ -288,21 +306,24 @@ static inline bool lua_is_running(uintptr_t state)
 
 static inline void lua_walk_begin(struct stack_walk *walk)
 {
-    const struct lua_calls *calls = lua_calls_own;
+    struct lua_calls *calls = lua_calls_own;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
     *walk = (struct stack_walk){.calls = calls};
-    if (likely(calls) && calls->module == lua_modules)
-        walk->left = calls->count;
+    if (unlikely(!calls) || calls->module != lua_modules)
+        return;
+    walk->left = calls->count;
+    walk->is_own_stack = stack_covers(&calls->stack, here) || stack_prove(&calls->stack, here);
 }
 
 /* The next state outwards. Entries one behind the other may be of one state. */
 static inline bool lua_walk_state(struct stack_walk *walk)
 {
-    const uintptr_t *here = __builtin_frame_address(0);
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
 
     while (walk->left) {
         const struct lua_entry *entry = &walk->calls->entries[--walk->left];
-        if (entry->state == walk->state || !lua_entry_is_alive(entry, here) ||
+        if (entry->state == walk->state || !lua_entry_is_alive(walk, entry, here) ||
             !lua_is_running(entry->state))
             continue;
         walk->state = entry->state;
@@ -571,10 +592,11 @@ static bool lua_begins_run(uintptr_t call, uintptr_t last)
            !lua_is_call_operation(lua_operation(lua_instruction(caller.code, position)));
 }
 
-static bool lua_is_tail(uintptr_t call)
+/* 5.1 leaves the count as it was where a native function is called. */
+static bool lua_is_tail(uintptr_t call, bool is_native)
 {
     if (lua_is_old())
-        return *(const int32_t *)(call + CALL_TAILS) > 0;
+        return !is_native && *(const int32_t *)(call + CALL_TAILS) > 0;
     return *(const uint16_t *)(call + lua.layout->call_flags) & lua.layout->is_tail;
 }
 
@@ -594,7 +616,7 @@ static uint32_t lua_stack(struct script_frame *frames, uint32_t max)
     while (count < max && lua_walk_next(&walk, &frames[count], &call)) {
         struct script_frame *frame = &frames[count];
         frame->ends = !frame->kind && lua_begins_run(call, walk.last);
-        frame->kind |= lua_is_tail(call) ? KIND_TAIL : 0;
+        frame->kind |= lua_is_tail(call, frame->kind & KIND_NATIVE) ? KIND_TAIL : 0;
         frame->caller =
             lua_call_is_there(walk.call) && lua_previous(walk.call, walk.last) ? walk.call : 0;
         count += lua_is_shown(frame);

@@ -17,6 +17,7 @@
 
 #include <link.h>
 #include "runtimes/runtime.h"
+#include "unwind/stack_bounds.h"
 
 enum { LUA_ENTRIES_MOST = 250 }; /* Lua itself allows 200 of them in each other */
 
@@ -28,12 +29,14 @@ struct lua_entry {
     uintptr_t returns;
 };
 
-/* Of a thread. Invariant: an entry's place is below that of the entry before it. */
+/* Of a thread. Invariant: an entry's place is below that of the entry before it. It may be on a
+ * stack that has gone: a program may run Lua on stacks of its own. */
 struct lua_calls {
     struct lua_calls *next;
     uintptr_t thread; /* its pointer */
     uint32_t module;  /* the count of interpreters at that time: states of another one have gone */
     uint32_t count;
+    struct stack stack; /* the thread's own */
     struct lua_entry entries[LUA_ENTRIES_MOST];
 };
 

@@ -141,6 +141,8 @@ static void call(unsigned state, unsigned number, uintptr_t of, bool is_native, 
         put(call_at + layout.previous, place(call_at - layout.call_bytes));
     if (!is_native)
         put(call_at + layout.instruction, next);
+    else if (layout.version == 51)
+        put_number(call_at + 36, 7); /* tail calls: of a native one it is not set */
 }
 
 static void set_flags(unsigned state, unsigned number, uint16_t flags)
