@@ -28,6 +28,12 @@ for victim in basic cxx_new realloc; do
 done
 grep -q '^victim_' printed && echo "with names"
 
+echo "# nothing was allocated"
+printf '%s\n' 'v 10400 3' 'X none' 'I 1000 10' 'c 0' 'c 1' >none.heaptrack
+tidemark import none.heaptrack -o none.tmk 2>/dev/null
+tidemark export --to heaptrack -o again.heaptrack none.tmk 2>/dev/null
+heaptrack_print again.heaptrack 2>&1 | grep -E '^(calls|temporary)'
+
 echo "# packed as the name says"
 for ending in gz zst; do
     tidemark export --to heaptrack -o packed.$ending realloc.tmk 2>/dev/null

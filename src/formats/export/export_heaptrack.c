@@ -370,7 +370,8 @@ static void export_heaptrack_write_time(struct heaptrack *heaptrack, uint64_t ti
     fprintf(heaptrack->exporting->out, "c %llx\n", (unsigned long long)(time_ns / 1000000));
 }
 
-/* The first block that goes: the last that came, where that is a temporary one. */
+/* The first block that goes: the last that came, where that is a temporary one. Nothing goes where
+ * nothing came: the empty block would have number 0. */
 static void export_heaptrack_end_peak(struct heaptrack *heaptrack, const struct site *sites,
                                       size_t last)
 {
@@ -379,7 +380,7 @@ static void export_heaptrack_end_peak(struct heaptrack *heaptrack, const struct 
     uint32_t info = heaptrack->infos;
     if (is_last)
         info = export_heaptrack_info_of(&sites[last].peak, sites[last].peak.count - 1);
-    if (is_last || !is_opening)
+    if ((is_last || !is_opening) && heaptrack->infos)
         fprintf(heaptrack->exporting->out, "- %x\n", info);
     if (is_opening)
         fputs("- 0\n", heaptrack->exporting->out);
