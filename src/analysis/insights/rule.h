@@ -171,6 +171,9 @@ bool rule_site_grows_by_copy(const struct inquiry *inquiry, const struct site *s
 /* rule_blocks.c */
 bool rule_site_is_small(const struct site *site);
 /* rule_churn.c */
+/* What a site had at a time, at most: its paths need not have had their peaks together, and nobody
+ * has more than the program. */
+uint64_t rule_at_a_time(const struct inquiry *inquiry, uint64_t own_peaks);
 bool rule_site_is_churned(const struct site *site);
 /* rule_churn.c */
 bool rule_site_is_compiler_made(const struct inquiry *inquiry, const struct site *site);

@@ -214,20 +214,18 @@ static bool rule_churn_is_recycled(const struct inquiry *inquiry, const struct s
            !rule_site_grows_by_copy(inquiry, site);
 }
 
-/* What the site had at a time, at most: its paths need not have had their peaks together, and
- * nobody has more than the program. */
-static uint64_t rule_churn_at_a_time(const struct inquiry *inquiry, const struct site *site)
+uint64_t rule_at_a_time(const struct inquiry *inquiry, uint64_t own_peaks)
 {
-    uint64_t sum = rule_number(site->metrics.peak_bytes);
     uint64_t program = rule_number(inquiry->total->peak_bytes);
-    return program && program < sum ? program : sum;
+    return program && program < own_peaks ? program : own_peaks;
 }
 
 static void rule_churn_report_recycling(struct inquiry *inquiry, const struct candidate *candidate)
 {
     const struct site *site = candidate->site;
     const struct call_metrics *metrics = &site->metrics;
-    uint64_t pages = candidate->cost / PAGE, at_a_time = rule_churn_at_a_time(inquiry, site);
+    uint64_t pages = candidate->cost / PAGE,
+             at_a_time = rule_at_a_time(inquiry, rule_number(metrics->peak_bytes));
     double ratio = inquiry_share_of(rule_number(metrics->alloc_bytes), at_a_time);
     struct insight *insight =
         inquiry->run_ns ? insight_begin(inquiry, pages * PAGE_NS, inquiry->run_ns, INSIGHT_NS)

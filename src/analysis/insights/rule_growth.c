@@ -287,7 +287,8 @@ static void rule_growth_report_copy(struct inquiry *inquiry, const struct candid
     insight_add_bytes(insight, "mean_growth",
                       (rule_number(metrics->size_max) - rule_number(metrics->size_min)) /
                           rule_number(metrics->alloc_count));
-    insight_add_bytes(insight, "peak_bytes", rule_number(metrics->peak_bytes));
+    insight_add_bytes(insight, "peak_bytes",
+                      rule_at_a_time(inquiry, rule_number(metrics->peak_bytes)));
     insight_add_bytes(insight, "alloc_bytes", rule_number(metrics->alloc_bytes));
     insight_add_share(insight, "bytes_share", insight->cost);
     insight_add_paths(inquiry, insight, site, METRIC_ROW(alloc_bytes), INSIGHT_BYTES);

@@ -332,7 +332,7 @@ static uint64_t rule_leaks_teardown_bytes(const struct inquiry *inquiry, const s
         if (rule_leaks_grows_to_teardown(inquiry, path))
             bytes += rule_number(path->metrics.peak_bytes);
     }
-    return bytes;
+    return rule_at_a_time(inquiry, bytes);
 }
 
 static void rule_leaks_report_teardown(struct inquiry *inquiry, const struct candidate *candidate)

@@ -189,6 +189,10 @@ static void growth_by_hand_is_found(void **state)
     assert_path(built, insight, 0, 4012000, "append:20 < main:10");
     assert_severity(insight, "notice"); /* its sizes prove little */
     assert_silent(insights, "short-lived-blocks");
+    built->profile.program.total.peak_bytes = figure_of(12000);
+    assert_evidence(built, the(built_ask(built), "copy-growth"),
+                    "alloc_count 1000, free_count 999, size_min 16, size_max 8008, mean_growth 7, "
+                    "peak_bytes 12000, alloc_bytes 4012000, bytes_share 1.000");
     built_free(built);
 }
 

@@ -151,6 +151,10 @@ static void what_only_the_end_frees_is_said(void **state)
     assert_severity(insight, "notice");
     assert_path(built, insight, 0, 6400000, "open_session:30 < serve:20 < main:10");
     assert_silent(built->insights, "leak-growth");
+    /* several paths may have had their peaks one after the other */
+    built->profile.program.total.peak_bytes = figure_of(6000000);
+    insight = the(built_ask(built), "grew-until-teardown");
+    assert_evidence(built, insight, "peak_bytes 6000000, alloc_count 10000, peak_share 1.000");
     /* what was freed and made again meanwhile is a cache, or work */
     built->sites[0].metrics.alloc_bytes = figure_of(9600000);
     assert_silent(built_ask(built), "grew-until-teardown");
