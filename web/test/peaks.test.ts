@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { highest, holders, notable, prominence } from "../src/model/peaks.ts";
+import { highest, holders, noHolders, notable, prominence } from "../src/model/peaks.ts";
 
 const peak = (
     bytes: number,
@@ -98,4 +98,12 @@ test("prominence is what a slow way finds", () => {
             assert.equal(prominence(peaks, of), each.bytes - Math.max(0, ...saddles));
         });
     }
+});
+
+test("that nobody held anything is said only where it is known", () => {
+    assert.equal(noHolders("waiting", undefined), "Being added up…");
+    assert.equal(noHolders("there", 0), "Nobody held anything.");
+    assert.equal(noHolders("there", null), "Not known.");
+    assert.equal(noHolders("there", undefined), "Not known.");
+    assert.equal(noHolders("failed", undefined), "Not known.");
 });

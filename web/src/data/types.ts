@@ -157,7 +157,7 @@ export interface TopFunction {
 export interface Top {
     choice: string;
     metric: string;
-    total: number;
+    total: number | null;
     functions: TopFunction[];
 }
 export interface Insight {

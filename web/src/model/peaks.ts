@@ -1,6 +1,7 @@
 /* The separate peaks as the page shows them, by the rules of the text report. Peaks far below
  * the highest, and waves on the way to it, are left out. Shares of one call site are added up. */
 import type { Peak } from "../data/types.ts";
+import { isKnown } from "./units.ts";
 
 /* The rule of the text report (src/show/report/report_text_time.c): a peak that stands out by less
  * than a tenth of the highest is none that anybody looks for. An overview names the four highest. */
@@ -61,4 +62,14 @@ export function holders(peak: Peak): Share[] {
             });
     });
     return [...found.values()].sort((a, b) => b.bytes - a.bytes);
+}
+
+/* What is said in place of holders: that nobody held anything only where the whole is known, which
+ * it is not of a heap that jemalloc has written: that says nothing of the peak. */
+export function noHolders(
+    state: "waiting" | "there" | "failed",
+    whole: number | null | undefined,
+): string {
+    if (state === "waiting") return "Being added up…";
+    return state === "there" && isKnown(whole) ? "Nobody held anything." : "Not known.";
 }

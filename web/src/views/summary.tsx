@@ -4,7 +4,7 @@
 import { useState } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Insight, Peak, Region, Top, TopFunction, Summary } from "../data/types.ts";
-import { highest, holders, notable } from "../model/peaks.ts";
+import { highest, holders, noHolders, notable } from "../model/peaks.ts";
 import { sureHint } from "../model/estimate.ts";
 import { focusOn, kindsOfLedger, kindToSee, whenOfOwners, type Owners } from "../model/owners.ts";
 import { verdictOf } from "../model/verdict.ts";
@@ -183,17 +183,15 @@ function Headline({ profile }: ViewProps): JSX.Element {
                 owners={owners}
                 top={isOfOwners ? undefined : top}
                 isOfOwners={isOfOwners}
-                none={noHolders(profile, isOfOwners ? owned.state : loaded.state)}
+                none={
+                    isOfOwners
+                        ? noHolders(owned.state, owners?.resident_bytes)
+                        : noHolders(loaded.state, top?.total)
+                }
             />
             <HeapCard profile={profile} top={top} />
         </div>
     );
-}
-
-/* What is said in place of holders: that nobody held anything only where that is known. */
-function noHolders({ summary }: Profile, state: string): string {
-    if (state === "waiting") return "Being added up…";
-    return summary.program && state === "there" ? "Nobody held anything." : "Not known.";
 }
 
 function ResidentCard({ profile, owners }: ViewProps & { owners: Owners | null }): JSX.Element {
