@@ -1,6 +1,8 @@
 /* What is made of calls' results by constructors, inlined and called, also of classes that look like their
  * base. */
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 #include <string>
 #include <memory>
 #include <vector>
@@ -126,9 +128,36 @@ APART ns::Node *beside(const char *text, size_t bytes, long bits)
     keep(node);
     return node;
 }
+struct Apple {
+    long seeds[8];
+    APART Apple(long n)
+    {
+        seeds[0] = seeds[7] = n;
+    }
+};
+struct Berry {
+    long stones[8];
+    Berry(long n)
+    {
+        stones[1] = n;
+        stones[2] = 3 * n;
+    }
+};
+/* No type is certain: one way calls a constructor, the other has one inlined. */
+APART void one_of_two(int kind)
+{
+    void *block = malloc(64);
+    if (!block)
+        return;
+    if (kind > 3)
+        keep(new (block) Apple(kind));
+    else
+        keep(new (block) Berry(5 * kind));
+}
 int main()
 {
     for (int i = 0; i < 5; i++) {
+        one_of_two(i);
         inlined(i);
         beside(i % 2 ? "a text that is not short" : nullptr, 20, i);
         called(i);

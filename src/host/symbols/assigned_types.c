@@ -496,35 +496,39 @@ static void assigned_types_go_to(struct typing_call *typing, const struct call_r
     typing->at = step->address - typing->index->bias;
 }
 
-/* Compares the steps with what is in scope there. Constructors of two classes on two
- * ways are none: the memory becomes one or the other. */
-static void assigned_types_see_ways(struct typing_call *typing, const struct call_result *result,
-                                    bool late)
+/* Compares the steps of one way with what is in scope there. */
+static void assigned_types_see_way(struct typing_call *typing, const struct call_result *result,
+                                   size_t first, size_t end)
 {
     const char *furthest;
-    Dwarf_Die made = {0};
-    for (size_t i = 0; i < result->count; i++) {
+    for (size_t i = first; i < end; i++)
+        if (assigned_types_is_new(result, i)) {
+            assigned_types_go_to(typing, &result->steps[i]);
+            assigned_types_see(typing);
+        }
+    for (size_t i = first; i < end && !typing->made.addr; i++) {
         assigned_types_go_to(typing, &result->steps[i]);
         furthest = NULL;
-        if (late && !typing->made.addr)
-            assigned_types_see_made(typing, &typing->function, 0, &furthest);
-        else if (!late && assigned_types_is_new(result, i))
-            assigned_types_see(typing);
-        bool is_end = i + 1 == result->count || result->steps[i + 1].way != result->steps[i].way;
-        if (!is_end || !typing->made.addr)
+        assigned_types_see_made(typing, &typing->function, 0, &furthest);
+    }
+}
+
+/* Constructors of two classes on two ways are none: the memory becomes one or the other. */
+static void assigned_types_see_steps(struct typing_call *typing, const struct call_result *result)
+{
+    Dwarf_Die made = {0};
+    for (size_t first = 0, end; first < result->count; first = end) {
+        for (end = first + 1; end < result->count; end++)
+            if (result->steps[end].way != result->steps[first].way)
+                break;
+        typing->made.addr = NULL;
+        assigned_types_see_way(typing, result, first, end);
+        if (!typing->made.addr)
             continue;
         typing->is_made_ambiguous |= made.addr && !assigned_types_is_same(&made, &typing->made);
         made = typing->made;
-        typing->made.addr = NULL;
     }
     typing->made = made;
-}
-
-static void assigned_types_see_steps(struct typing_call *typing, const struct call_result *result)
-{
-    assigned_types_see_ways(typing, result, false);
-    if (!typing->made.addr)
-        assigned_types_see_ways(typing, result, true);
 }
 
 bool assigned_types_find(struct dwarf_index *index, const struct object_file *image,
