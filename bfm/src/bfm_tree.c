@@ -231,19 +231,6 @@ static void tree_unreserve(uintptr_t start, uintptr_t end)
     os_unmap((void *)(start - TREE_FRONT), end - start + TREE_FRONT);
 }
 
-/* Tries half as much each time, down to `least`: at most ten turns. */
-static uintptr_t tree_reserve(size_t *bytes, size_t least)
-{
-    for (;; *bytes = layout_round_up(*bytes / 2, SLOT_BYTES)) {
-        uintptr_t start;
-        if (*bytes < least)
-            *bytes = least;
-        start = tree_reserve_slots(*bytes);
-        if (start || *bytes == least)
-            return start;
-    }
-}
-
 static void tree_index_region(struct region *region, struct region *value)
 {
     uintptr_t first = layout_round_down(region->start, SLOT_BYTES);
@@ -256,13 +243,6 @@ static void tree_index_region(struct region *region, struct region *value)
 static struct region *tree_region_new(const struct heap *heap)
 {
     return heap->independent ? os_map(sizeof(struct region), 1) : os_meta(sizeof(struct region));
-}
-
-/* Of os_meta() 112 bytes are lost. */
-static void tree_region_drop(const struct heap *heap, struct region *region)
-{
-    if (heap->independent)
-        os_unmap(region, sizeof *region);
 }
 
 /* Up to where a region is opened so that it can be used to `to`: in steps of 256 KiB as long as
@@ -291,32 +271,53 @@ static bool tree_open_to(const struct heap *heap, struct region *region, uintptr
     return true;
 }
 
-static struct region *tree_region_open(struct heap *heap, size_t need)
+/* Reserved, in the page map, and usable as far as `need` wants it. NULL: the system has not that
+ * much. */
+static struct region *tree_region_try(struct heap *heap, size_t bytes, size_t need)
 {
-    size_t bytes = tree_region_bytes(heap);
-    uintptr_t start = tree_reserve(&bytes, layout_round_up(need + PAGE_BYTES, SLOT_BYTES));
+    uintptr_t start = tree_reserve_slots(bytes), end = start + bytes + PAGE_BYTES;
+    struct region made = {
+        .start = start, .open = start, .end = end, .heap = heap, .next = heap->regions};
     struct region *region;
 
     if (!start)
         return NULL;
-    bytes += PAGE_BYTES;
-    region = pagemap_cover(start, start + bytes) ? tree_region_new(heap) : NULL;
-    if (!region) {
-        tree_unreserve(start, start + bytes);
-        return NULL;
+    if (pagemap_cover(start, end) && tree_open_to(heap, &made, start + need + PAGE_BYTES) &&
+        (region = tree_region_new(heap))) {
+        *region = made;
+        return region;
     }
-    *region = (struct region){
-        .start = start, .open = start, .end = start + bytes, .heap = heap, .next = heap->regions};
-    if (!tree_open_to(heap, region, start + need + PAGE_BYTES)) {
-        tree_unreserve(start, start + bytes);
-        tree_region_drop(heap, region);
-        return NULL;
+    tree_unreserve(start, end);
+    return NULL;
+}
+
+/* Tries half as much each time, down to what is needed: at most ten turns. So there is room for the
+ * page map, too, where addresses are few (ulimit -v). */
+static struct region *tree_region_made(struct heap *heap, size_t need)
+{
+    size_t bytes = tree_region_bytes(heap), least = layout_round_up(need + PAGE_BYTES, SLOT_BYTES);
+
+    for (;; bytes = layout_round_up(bytes / 2, SLOT_BYTES)) {
+        struct region *region;
+        if (bytes < least)
+            bytes = least;
+        region = tree_region_try(heap, bytes, need);
+        if (region || bytes == least)
+            return region;
     }
+}
+
+static struct region *tree_region_open(struct heap *heap, size_t need)
+{
+    struct region *region = tree_region_made(heap, need);
+
+    if (!region)
+        return NULL;
     tree_index_region(region, region);
     if (options.huge_always)
-        os_use_huge_pages((void *)start, bytes, false);
+        os_use_huge_pages((void *)region->start, region->end - region->start, false);
     heap->regions = region;
-    heap->reserved_bytes += bytes;
+    heap->reserved_bytes += region->end - region->start;
     heap->now_ms = os_now_ms();
     return region;
 }

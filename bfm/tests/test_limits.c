@@ -311,6 +311,26 @@ static void nothing_to_begin_with(void **unused)
     assert_int_equal(status, 0);
 }
 
+/* Whatever is left of the addresses behind the largest region that fits, the page map has to fit,
+ * too. */
+static void the_first_block_is_there_under_any_limit(void **unused)
+{
+    (void)unused;
+    for (size_t mib = 26; !SANITIZED && mib < 150; mib += 3) {
+        int status;
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (!pid) {
+            alarm(60);
+            limit(RLIMIT_AS, mib << 20);
+            MUST(bfm_malloc(100) && bfm_malloc(5000) && !bfm_check(NULL));
+            _exit(0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_int_equal(status, 0);
+    }
+}
+
 /* No address for a mapping of 40 MiB, but a free chunk of as much. */
 static int large_from_chunks(void)
 {
@@ -373,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_to_begin_with),
+        cmocka_unit_test(the_first_block_is_there_under_any_limit),
         cmocka_unit_test(addresses_run_out),
         cmocka_unit_test(data_runs_out),
         cmocka_unit_test(they_run_out_for_threads),
