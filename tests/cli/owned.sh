@@ -37,7 +37,7 @@ sqlite3 "$child.db" "SELECT 'calls', sum(map_count) FROM site"
 sqlite3 "$child.db" "SELECT name, kind, sum(resident_bytes) / 4096 > 2000 FROM owners
     WHERE sample = (SELECT max(id) FROM sample) AND name = 'from the parent' GROUP BY name, kind"
 parent=$(query "$child" "SELECT value FROM meta WHERE key = 'parent_pid'")
-"$BIN/tidemark" report "$child" | tr -s '\n ' ' ' | grep -Eo "from the parent: blocks [a-z ,]*; the profile of process $parent names their call paths" |
+"$BIN/tidemark" report "$child" | tr -s '\n ' ' ' | grep -Eo "from the parent: blocks [a-z ,]*; the profile of process $parent, or of one before it, names their call paths" |
     sed "s/$parent/PID/" | uniq
 "$BIN/tidemark" replay -o again.tmk "${child%.tmk}.tmt" >out 2>&1 || cat out
 sqlite3 "$child.db" "SELECT alloc_count, alloc_bytes, live_bytes, peak_bytes FROM mapped_site ORDER BY path" >live

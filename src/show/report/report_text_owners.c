@@ -418,10 +418,11 @@ static void report_text_owners_add_inherited(struct text *text, const struct pro
         if (rows[i].kind == PROFILE_OWNER_ALLOCATOR && rows[i].name &&
             strcmp(rows[i].name, "from the parent") == 0 &&
             figure_double(rows[i].resident_bytes) >= least)
-            strbuf_addf(&line,
-                        "from the parent: blocks of before the fork, and what is free between "
-                        "them; the profile of process %llu names their call paths",
-                        parent);
+            strbuf_addf(
+                &line,
+                "from the parent: blocks of before the fork, and what is free between "
+                "them; the profile of process %llu, or of one before it, names their call paths",
+                parent);
     if (line.length)
         report_part_note(text, line.data);
     strbuf_release(&line);
