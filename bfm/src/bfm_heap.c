@@ -285,7 +285,8 @@ struct place bfm_heap_place_of(const void *block)
             os_fatal("free of a block that is free already", block);
         return (struct place){BLOCK_LARGE, ((struct large *)record)->heap, record};
     }
-    if (likely(region && address >= region->start && address < region->open))
+    if (likely(region && address >= region->start &&
+               address < __atomic_load_n(&region->open, __ATOMIC_RELAXED)))
         return (struct place){BLOCK_TREE, region->heap, NULL};
     if (empty_has(block))
         return (struct place){BLOCK_EMPTY, &bfm_default_heap, NULL};

@@ -267,7 +267,8 @@ static bool tree_open_to(const struct heap *heap, struct region *region, uintptr
 
     if (to > region->end || !os_open((void *)region->open, open - region->open))
         return false;
-    region->open = open;
+    /* Who frees a block reads it without the lock. It only grows, so their block is below it. */
+    __atomic_store_n(&region->open, open, __ATOMIC_RELAXED);
     return true;
 }
 
