@@ -31,6 +31,7 @@ enum { STILL_S = 60 };
 /* How long a job's ranks that have ended are waited for, all together, until their collectors have
  * written the end. */
 #define FINISHING_NS 5000000000u
+
 /* ---- Names --------------------------------------------------------------------------------- */
 
 static bool scan_ends_with(const char *name, const char *suffix)

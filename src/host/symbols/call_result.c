@@ -134,7 +134,7 @@ static size_t call_result_prefixes(struct instruction *found, const uint8_t *cod
             found->prefix = code[at];
         else if (code[at] == 0x64)
             found->is_of_segment = true;
-        else
+        else if (code[at] != 0x2e && code[at] != 0x3e) /* of no effect: in long nops */
             break;
     if ((code[at] & 0xf0) == 0x40)
         found->rex = code[at++];

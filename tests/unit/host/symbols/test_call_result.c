@@ -225,6 +225,7 @@ static void instructions_have_their_lengths(void **state)
         {{0x48, 0xff, 0x00}, 3, 1},                            /* incq (%rax) */
         {{0xf3, 0x0f, 0x7e, 0x00}, 4, 1},                      /* movq (%rax),%xmm0 */
         {{0x66, 0x48, 0x0f, 0x7e, 0xc0}, 5, 0},                /* movq %xmm0,%rax */
+        {{0x66, 0x66, 0x2e, 0x0f, 0x1f, 0x84}, 11, 1},         /* cs nopw, in front of loops */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint8_t code[16] = {0x48, 0x89, 0xc3}; /* mov %rax,%rbx */
