@@ -14,7 +14,7 @@
 #include "trace/trace_format.h"
 #include "trace/net_deltas.h"
 
-/* 16^3 blocks have 2^28 records: their number fits the header. */
+/* 16^3 blocks have at most 2^31 records: their number fits the header. */
 enum { DELTA_INDEX_LEVELS = 3, DELTA_INDEX_PARTS = 16 };
 
 struct delta_index_level {
